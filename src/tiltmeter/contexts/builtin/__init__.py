@@ -1,0 +1,1 @@
+"""Built-in context sets: a CSV file and a sidecar .json each."""

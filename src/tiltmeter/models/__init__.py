@@ -1,0 +1,22 @@
+"""Who is asked: language models of every kind behind one small protocol.
+
+Importing this package loads neither torch nor transformers; opening a model does.
+"""
+
+from tiltmeter.models.base import ModelInfo, Scorer, WordReport, WordScores
+from tiltmeter.models.open import open_model
+from tiltmeter.models.options import LoadOptions, WordOptions
+from tiltmeter.models.spec import ModelSpec, Place, packaged_models
+
+__all__ = [
+    "LoadOptions",
+    "ModelInfo",
+    "ModelSpec",
+    "Place",
+    "Scorer",
+    "WordOptions",
+    "WordReport",
+    "WordScores",
+    "open_model",
+    "packaged_models",
+]

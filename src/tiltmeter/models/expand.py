@@ -1,0 +1,132 @@
+"""Exact word probabilities by the chain rule, asking no more than a tolerance needs.
+
+A word's probability is the product of its tokens' probabilities along a path of the tree of words.
+The tree is walked level by level. A word cannot be more probable than its own beginning, so after
+each level every unfinished beginning has a known upper bound; beginnings that together cannot move
+any preference by more than the tolerance are left unexpanded, and the bound is reported.
+
+Why `U / (M + U)` is the bound: with finished mass M, of which N_y in category y, and unfinished
+words of true total mass A <= U, of which a_y in y, the preference moves from N_y / M to
+(N_y + a_y) / (M + A), which is at most A / (M + A) <= U / (M + U) away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.models.trie import ROOT, Trie
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What follows `node` of tree number `tree`, for each of these prompts?"""
+
+    tree: int
+    node: int
+    prompts: NDArray[np.intp]
+
+
+#: Answers questions: for each, log-probabilities [len(prompts), number of children of the node].
+Ask = Callable[[Sequence[Question]], Sequence[Floats]]
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """log_probs [P, words in the order of the trees' terminals], log_coverage [P], skipped [P]."""
+
+    log_probs: Floats
+    log_coverage: Floats
+    skipped: Floats
+
+
+def expand(trees: Sequence[Trie], n_prompts: int, ask: Ask, *, tolerance: float = 0.0) -> Expanded:
+    """Walk the trees of words for P prompts.
+
+    Masked models need a tree for each length of word (the number of mask tokens is part of the
+    question); the others have one tree. With `tolerance` 0 every word is exact.
+    """
+    log_p = [np.full((len(t.prefix), n_prompts), -np.inf) for t in trees]
+    for table in log_p:
+        table[ROOT] = 0.0
+    tops = [_topmost_terminals(t) for t in trees]
+    skipped = np.zeros(n_prompts)
+    everyone = np.arange(n_prompts)
+    levels = [t.levels() for t in trees]
+    for depth in range(max((len(level) for level in levels), default=0)):
+        nodes = [
+            (k, n) for k, level in enumerate(levels) if depth < len(level) for n in level[depth]
+        ]
+        if depth == 0:
+            questions = [Question(k, n, everyone) for k, n in nodes]
+        else:
+            mass = sum(np.exp(table[top]).sum(axis=0) for table, top in zip(log_p, tops, strict=True))
+            bounds = np.exp(np.stack([log_p[k][n] for k, n in nodes]))
+            keep = _worth_asking(bounds, tolerance / (1 - tolerance) * mass - skipped)
+            skipped += np.where(keep, 0.0, bounds).sum(axis=0)
+            questions = [
+                Question(k, n, np.flatnonzero(row))
+                for (k, n), row in zip(nodes, keep, strict=True)
+                if row.any()
+            ]
+        for q, answer in zip(questions, ask(questions), strict=True):
+            table = log_p[q.tree]
+            for j, child in enumerate(trees[q.tree].children[q.node]):
+                table[child, q.prompts] = table[q.node, q.prompts] + answer[:, j]
+    with np.errstate(divide="ignore"):
+        coverage = np.log(
+            sum(np.exp(table[top]).sum(axis=0) for table, top in zip(log_p, tops, strict=True))
+        )
+    words = [_terminal_log_probs(t, table) for t, table in zip(trees, log_p, strict=True)]
+    return Expanded(np.concatenate(words, axis=0).T, coverage, skipped)
+
+
+def _worth_asking(bounds: Floats, budget: Floats) -> NDArray[np.bool_]:
+    """Which of the pending beginnings [N, P] must be asked, so that the rest stays in the budget.
+
+    The smallest are skipped first; a beginning of probability 0 costs nothing and is never asked.
+    """
+    order = np.argsort(bounds, axis=0, kind="stable")
+    running = np.cumsum(np.take_along_axis(bounds, order, axis=0), axis=0)
+    keep_sorted = running > np.maximum(budget, 0.0)
+    keep = np.empty_like(keep_sorted)
+    np.put_along_axis(keep, order, keep_sorted, axis=0)
+    return keep
+
+
+def _topmost_terminals(trie: Trie) -> list[int]:
+    """Terminals with no terminal above them: disjoint events whose union is all words."""
+    ends = set(trie.terminal)
+
+    def has_terminal_above(node: int) -> bool:
+        node = trie.parent[node]
+        while node > 0:
+            if node in ends:
+                return True
+            node = trie.parent[node]
+        return False
+
+    return [n for n in trie.terminal if not has_terminal_above(n)]
+
+
+def _terminal_log_probs(trie: Trie, log_p: Floats) -> Floats:
+    """Log-probability of each sequence [words, P].
+
+    A word whose tokens begin another listed word ("her" before "her|s") stands for "this word and
+    none of the longer ones", so that the events stay disjoint and no probability counts twice.
+    """
+    out = np.empty((len(trie.terminal), log_p.shape[1]))
+    for i, node in enumerate(trie.terminal):
+        longer = trie.nearest_terminals_below(node)
+        if longer:
+            rest = np.exp(log_p[node]) - np.exp(log_p[list(longer)]).sum(axis=0)
+            with np.errstate(divide="ignore"):
+                out[i] = np.log(np.maximum(rest, 0.0))
+        else:
+            out[i] = log_p[node]
+    return out

@@ -1,0 +1,60 @@
+"""Run a transformers model so that only chosen positions meet the vocabulary.
+
+The projection to the vocabulary is a large part of a small model's work (a fifth for SmolLM2) and
+all of its peak memory; we read one or a few positions of each row. A hook in front of the output
+layer picks those positions, so whatever a model does behind its output layer (soft-capping, a bias,
+a scale) still happens.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+#: In place of a token: the word ends here (the next token begins something else).
+END_OF_WORD = -1
+
+
+class SlotProjection:
+    """Calls `model` and returns logits [N, vocabulary] at (row, position) pairs."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.head = model.get_output_embeddings()
+
+    def __call__(self, rows: Tensor, positions: Tensor, **inputs: Any) -> tuple[Tensor, Any]:
+        """Logits at the given places, and the model's whole output (for its cache)."""
+        picked = False
+
+        def pick(_module: Any, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            nonlocal picked
+            picked = True
+            return (args[0][rows, positions].unsqueeze(0), *args[1:])
+
+        hook = self.head.register_forward_pre_hook(pick) if self.head is not None else None
+        try:
+            output = self.model(**inputs)
+        finally:
+            if hook is not None:
+                hook.remove()
+        logits = output.logits
+        return (logits[0] if picked else logits[rows, positions]), output
+
+
+def read_log_probs(logits: Tensor, wanted: Tensor, boundary: Tensor | None = None) -> Tensor:
+    """Log-probabilities [N, W] of the wanted tokens, in float32 whatever the model's dtype.
+
+    END_OF_WORD among the wanted tokens reads the joint probability of the `boundary` tokens.
+    """
+    logits = logits.float()
+    total = torch.logsumexp(logits, dim=-1, keepdim=True)
+    found = torch.gather(logits, 1, wanted.clamp(min=0)) - total
+    ends = wanted == END_OF_WORD
+    if bool(ends.any()):
+        if boundary is None:
+            raise ValueError("END_OF_WORD was asked of a reader without boundary tokens")
+        some = torch.logsumexp(logits[:, boundary], dim=-1, keepdim=True) - total
+        found = torch.where(ends, some, found)
+    return found

@@ -1,0 +1,104 @@
+"""What MODEL on the command line may be, and what it means."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from enum import Enum
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from tiltmeter.errors import ModelNotFound
+
+REFERENCE_MODELS = ("unbiased", "stereotyped", "random")
+EMBEDDED = "smollm2"
+ENTRY_POINTS = "tiltmeter.models"
+
+
+class Place(Enum):
+    """Where a model is found."""
+
+    REFERENCE = "reference"
+    EMBEDDED = "embedded"
+    GGUF = "gguf"
+    FOLDER = "folder"
+    HUB = "hub"
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model by name: `name` as the user wrote it, the place, and what to look for there."""
+
+    name: str
+    place: Place
+    target: str
+
+    @classmethod
+    def parse(cls, name: str) -> ModelSpec:
+        """Read a model's name.
+
+        >>> ModelSpec.parse("reference:random").place
+        <Place.REFERENCE: 'reference'>
+        >>> ModelSpec.parse("smollm2").place
+        <Place.EMBEDDED: 'embedded'>
+        >>> ModelSpec.parse("openai-community/gpt2").place
+        <Place.HUB: 'hub'>
+        """
+        prefix, colon, rest = name.partition(":")
+        path = Path(name).expanduser()
+        if prefix == "reference" and colon:
+            if rest not in REFERENCE_MODELS:
+                known = ", ".join(f"reference:{r}" for r in REFERENCE_MODELS)
+                raise ModelNotFound(f"model {name!r}: expected one of {known}")
+            return cls(name, Place.REFERENCE, rest)
+        if name == EMBEDDED:
+            return cls(name, Place.EMBEDDED, name)
+        if colon and prefix in _packages():
+            return cls(name, Place.FOLDER, str(_packaged_folder(prefix, rest, name)))
+        if name.endswith(".gguf"):
+            if not path.is_file():
+                raise ModelNotFound(f"model {name!r}: no such file")
+            return cls(name, Place.GGUF, str(path))
+        if path.is_dir():
+            if not (path / "config.json").is_file():
+                raise ModelNotFound(
+                    f"model {name!r}: expected a folder in the Hugging Face format, found no "
+                    "config.json in it"
+                )
+            return cls(name, Place.FOLDER, str(path))
+        if name.startswith((".", "/", "~")) or name.endswith(os.sep):
+            raise ModelNotFound(f"model {name!r}: no such folder")
+        if colon or not name or name.count("/") > 1 or any(c.isspace() for c in name):
+            raise ModelNotFound(
+                f"model {name!r}: expected {EMBEDDED}, reference:NAME, pocket:NAME, a folder, a "
+                ".gguf file or a Hugging Face id; 'tiltmeter models' lists what is at hand"
+            )
+        return cls(name, Place.HUB, name)
+
+
+def _packages() -> dict[str, object]:
+    """Distributions that bring models, by prefix: `pocket:bert` comes from tiltmeter-pocket."""
+    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)} | {"pocket": None}
+
+
+def _packaged_folder(prefix: str, model: str, name: str) -> Path:
+    found = list(entry_points(group=ENTRY_POINTS, name=prefix))
+    if not found:
+        raise ModelNotFound(
+            f"model {name!r}: the package tiltmeter-{prefix} is not installed: "
+            f"pip install tiltmeter-{prefix}"
+        )
+    folder = found[0].load()
+    try:
+        return Path(folder(model))
+    except KeyError as error:
+        raise ModelNotFound(f"model {name!r}: {error.args[0]}") from error
+
+
+def packaged_models() -> list[str]:
+    """Names of the models that installed packages bring."""
+    names: list[str] = []
+    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda e: e.name):
+        module = __import__(entry.module)
+        names += [f"{entry.name}:{n}" for n in module.names()]
+    return names

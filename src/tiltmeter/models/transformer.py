@@ -1,0 +1,129 @@
+"""What the four kinds of transformers models share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tiltmeter.errors import ContextError, ModelError
+from tiltmeter.models.base import ModelInfo, WordReport, WordScores
+from tiltmeter.models.expand import Expanded
+from tiltmeter.models.options import WordOptions
+from tiltmeter.models.project import SlotProjection
+from tiltmeter.models.rows import BatchSize
+from tiltmeter.models.trie import Tokens
+from tiltmeter.models.words import WordList, continuation_tokens, tokens_that_end_a_word
+from tiltmeter.topics import Prompt
+
+
+class TransformerScorer(ABC):
+    """A transformers model with its tokenizer, ready to be asked."""
+
+    kind: ClassVar[str]
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        info: ModelInfo,
+        *,
+        options: WordOptions | None = None,
+        batch_tokens: int | None = None,
+    ) -> None:
+        self.model = model.eval()
+        self.tokenizer = tokenizer
+        self.info = info
+        self.options = options or WordOptions()
+        self.device = next(model.parameters()).device
+        self.project = SlotProjection(model)
+        self.batch_size = BatchSize(batch_tokens or default_batch_tokens(self.device))
+        self._words: dict[tuple[tuple[str, ...], bool], WordList] = {}
+        self._boundary: torch.Tensor | None = None
+
+    @staticmethod
+    @abstractmethod
+    def auto_class(transformers: Any) -> Any:
+        """The library's class that loads this kind."""
+
+    @abstractmethod
+    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+        """Score prompts that agree in `space` and in having text after the slot or none.
+
+        Columns are those of `words.columns`.
+        """
+
+    def score(self, prompts: Sequence[Prompt], words: Sequence[str]) -> WordScores:
+        """Log-probability of every word at the slot of every prompt."""
+        alike: dict[tuple[bool, bool], list[int]] = {}
+        for i, p in enumerate(prompts):
+            alike.setdefault((p.space, bool(p.after)), []).append(i)
+        log_probs = np.full((len(prompts), len(words)), -np.inf)
+        log_coverage = np.empty(len(prompts))
+        skipped = np.empty(len(prompts))
+        for (space, _), members in alike.items():
+            word_list = self.word_list(words, space=space)
+            found = self.score_alike([prompts[i] for i in members], word_list)
+            log_probs[np.ix_(members, list(word_list.columns))] = found.log_probs
+            log_coverage[members] = found.log_coverage
+            skipped[members] = found.skipped
+        return WordScores(log_probs, log_coverage, skipped)
+
+    def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
+        return self.word_list(words, space=space).report
+
+    def word_list(self, words: Sequence[str], *, space: bool) -> WordList:
+        key = (tuple(words), space)
+        if key not in self._words:
+            self._words[key] = WordList(
+                self.tokenizer, words, space=space, single_token=self.options.single_token
+            )
+            if not self._words[key].sequences:
+                raise ModelError(f"{self.info.name}: its tokenizer can write none of the words")
+        return self._words[key]
+
+    @property
+    def boundary(self) -> torch.Tensor | None:
+        """Ids of the tokens that end a word before them; only looked up when they are needed."""
+        if not self.options.end_of_word:
+            return None
+        if self._boundary is None:
+            ids = tokens_that_end_a_word(self.tokenizer)
+            self._boundary = torch.tensor(ids, device=self.device)
+        return self._boundary
+
+    def after_tokens(self, prompt: Prompt) -> Tokens:
+        """Tokens of the text after the slot, as they continue a word."""
+        return continuation_tokens(self.tokenizer, prompt.after) if prompt.after else ()
+
+    def check_length(self, length: int, prompt: Prompt) -> None:
+        limit = getattr(self.model.config, "max_position_embeddings", None)
+        if limit is not None and limit > 0 and length > limit:
+            raise ContextError(
+                f"{self.info.name} reads at most {limit} tokens, found {length} in the prompt "
+                f"{shorten(prompt.before)!r}: shorten the template"
+            )
+
+    def check_values(self, values: NDArray[np.float64], prompts: Sequence[Prompt]) -> None:
+        """Refuse what no language model would answer."""
+        bad = ~np.isfinite(values).all(axis=1) if values.size else np.zeros(0, dtype=bool)
+        if bad.any():
+            prompt = prompts[int(np.flatnonzero(bad)[0])]
+            raise ModelError(
+                f"{self.info.name} answered with a number that is not finite at the prompt "
+                f"{shorten(prompt.before)!r}: try --dtype float32, or check its weights"
+            )
+
+
+def default_batch_tokens(device: torch.device) -> int:
+    """Tokens in a batch: small enough for the caches of a CPU, large enough to fill a GPU."""
+    return 16_384 if device.type == "cuda" else 1_024
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """One line that names a prompt without printing a page of it."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"

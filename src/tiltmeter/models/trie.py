@@ -1,0 +1,90 @@
+"""Words as token sequences in one tree, so that a shared beginning is computed once.
+
+"grandson" and "granddaughter" both begin with the token "Ġgrand": the model is asked once what
+follows it, and both words read their next token from that answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Tokens = tuple[int, ...]
+
+ROOT = 0
+
+
+@dataclass(frozen=True)
+class Trie:
+    """A prefix tree over token sequences; node 0 is the empty sequence.
+
+    prefix[n]    the tokens that lead to node n
+    parent[n]    its parent (-1 for the root)
+    children[n]  its children, in order of insertion
+    depth order  nodes are numbered so that a parent comes before its children, level by level
+    terminal[i]  the node at which sequence i ends
+    """
+
+    prefix: tuple[Tokens, ...]
+    parent: tuple[int, ...]
+    children: tuple[tuple[int, ...], ...]
+    terminal: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sequences: Sequence[Tokens]) -> Trie:
+        """Build the tree.
+
+        >>> tree = Trie.of([(7,), (5, 6), (5, 8), (5, 6, 9)])
+        >>> tree.prefix
+        ((), (7,), (5,), (5, 6), (5, 8), (5, 6, 9))
+        >>> tree.inner
+        (0, 2, 3)
+        >>> tree.terminal
+        (1, 3, 4, 5)
+        """
+        prefixes: dict[Tokens, None] = {(): None}
+        for depth in range(1, max((len(s) for s in sequences), default=0) + 1):
+            prefixes.update((s[:depth], None) for s in sequences if len(s) >= depth)
+        number = {p: i for i, p in enumerate(prefixes)}
+        children: list[list[int]] = [[] for _ in number]
+        parent = [-1] * len(number)
+        for p, i in number.items():
+            if p:
+                parent[i] = number[p[:-1]]
+                children[parent[i]].append(i)
+        return cls(
+            prefix=tuple(number),
+            parent=tuple(parent),
+            children=tuple(map(tuple, children)),
+            terminal=tuple(number[s] for s in sequences),
+        )
+
+    @property
+    def inner(self) -> tuple[int, ...]:
+        """Nodes that have children: what the model must be asked about."""
+        return tuple(n for n, kids in enumerate(self.children) if kids)
+
+    def levels(self) -> list[list[int]]:
+        """Inner nodes by depth, the root first."""
+        by_depth: dict[int, list[int]] = {}
+        for n in self.inner:
+            by_depth.setdefault(len(self.prefix[n]), []).append(n)
+        return [by_depth[d] for d in sorted(by_depth)]
+
+    def child_tokens(self, node: int) -> Tokens:
+        """The tokens to read after a node."""
+        return tuple(self.prefix[c][-1] for c in self.children[node])
+
+    def nearest_terminals_below(self, node: int) -> tuple[int, ...]:
+        """Terminal nodes under `node` with no other terminal between: the listed words that this
+        one is the beginning of."""
+        ends = set(self.terminal)
+        found: list[int] = []
+        stack = list(self.children[node])
+        while stack:
+            n = stack.pop()
+            if n in ends:
+                found.append(n)
+            else:
+                stack.extend(self.children[n])
+        return tuple(sorted(found))

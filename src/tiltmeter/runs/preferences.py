@@ -1,0 +1,148 @@
+"""Preferences with their labels and weights: what an audit measures and `risk` reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.errors import SettingsError
+from tiltmeter.measure import RiskReport, decompose
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+
+#: Values of the column `flag` in preferences.parquet.
+FLAG_OK, FLAG_LOW_COVERAGE, FLAG_MISSING = "ok", "low-coverage", "missing"
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences:
+    """p_y(x, c) for every group, context and category.
+
+    values [X, C, Y]        NaN where a cell is missing, and `observed` is False there
+    context_weights [C]     or [X, C] where groups were seen in different contexts
+    group_weights [X]
+    reference               p*: None (uniform), [Y], [X, Y] or [X, C, Y]
+    coverage [X, C]         probability that the slot holds any of the words; None when unknown
+    """
+
+    values: Floats
+    groups: tuple[str, ...]
+    contexts: tuple[str, ...]
+    categories: tuple[str, ...]
+    context_weights: Floats
+    group_weights: Floats
+    reference: Floats | None = None
+    coverage: Floats | None = None
+    coverage_threshold: float = 0.0
+    templates: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        shape = (len(self.groups), len(self.contexts), len(self.categories))
+        if self.values.shape != shape:
+            raise SettingsError(
+                f"preferences: expected values of shape {shape}, found {self.values.shape}"
+            )
+
+    @property
+    def observed(self) -> NDArray[np.bool_]:
+        """[X, C]: False where a cell is missing."""
+        return ~np.isnan(self.values).any(axis=2)
+
+    @property
+    def low_coverage(self) -> NDArray[np.bool_]:
+        """[X, C]: cells that rest on too little probability to be more than noise."""
+        if self.coverage is None:
+            return np.zeros(self.values.shape[:2], dtype=bool)
+        return self.observed & (self.coverage < self.coverage_threshold)
+
+    def flags(self) -> NDArray[np.str_]:
+        """[X, C]: ok, low-coverage or missing."""
+        flags = np.where(self.low_coverage, FLAG_LOW_COVERAGE, FLAG_OK)
+        return np.where(self.observed, flags, FLAG_MISSING)
+
+    def counts(self) -> dict[str, int]:
+        """How many cells carry each flag."""
+        return {
+            "cells": int(np.prod(self.values.shape[:2])),
+            "cells_missing": int((~self.observed).sum()),
+            "cells_low_coverage": int(self.low_coverage.sum()),
+        }
+
+    def decompose(self, *, norm: float = np.inf, normalize: bool = True) -> RiskReport:
+        """The risks of these preferences."""
+        return decompose(
+            self.values,
+            context_weights=self.context_weights,
+            group_weights=self.group_weights,
+            reference=self.reference,
+            norm=norm,
+            normalize=normalize,
+            mask=self.observed,
+            groups=self.groups,
+            categories=self.categories,
+        )
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a group, context and category: group, context_id, attribute, p, coverage, flag."""
+        import pandas as pd
+
+        X, C, K = self.values.shape
+        coverage = np.full((X, C), np.nan) if self.coverage is None else self.coverage
+        return pd.DataFrame(
+            {
+                "group": pd.Categorical.from_codes(
+                    np.repeat(np.arange(X), C * K), categories=list(self.groups)
+                ),
+                "context_id": pd.Categorical.from_codes(
+                    np.tile(np.repeat(np.arange(C), K), X), categories=list(self.contexts)
+                ),
+                "attribute": pd.Categorical.from_codes(
+                    np.tile(np.arange(K), X * C), categories=list(self.categories)
+                ),
+                "p": self.values.reshape(-1),
+                "coverage": np.repeat(coverage.reshape(-1), K),
+                "flag": pd.Categorical(
+                    np.repeat(self.flags().reshape(-1), K),
+                    categories=[FLAG_OK, FLAG_LOW_COVERAGE, FLAG_MISSING],
+                ),
+            }
+        )
+
+    def to_xarray(self) -> xr.DataArray:
+        """A labelled array with dimensions group, context, attribute."""
+        from tiltmeter.errors import MissingExtra
+
+        try:
+            import xarray as xr
+        except ImportError as error:
+            raise MissingExtra("to_xarray", "xarray", extra="notebook") from error
+        return xr.DataArray(
+            self.values,
+            dims=("group", "context", "attribute"),
+            coords={
+                "group": list(self.groups),
+                "context": list(self.contexts),
+                "attribute": list(self.categories),
+                "group_weight": ("group", self.group_weights),
+            },
+            name="p",
+        )
+
+    def equals(self, other: Any) -> bool:
+        """Same labels, same numbers, bit for bit."""
+        return (
+            isinstance(other, Preferences)
+            and self.groups == other.groups
+            and self.contexts == other.contexts
+            and self.categories == other.categories
+            and np.array_equal(self.values, other.values, equal_nan=True)
+            and np.array_equal(self.context_weights, other.context_weights)
+            and np.array_equal(self.group_weights, other.group_weights)
+        )

@@ -1,0 +1,1 @@
+"""Built-in topics and the lists of groups that they use."""

@@ -1,0 +1,89 @@
+"""The built-in context sets are those of the paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.contexts import ContextSet, builtin_contexts, load_contexts
+from tiltmeter.errors import ContextError
+
+TABLE_8 = [
+    ("said", 2142),
+    ("stated", 856),
+    ("announced", 641),
+    ("claimed", 438),
+    ("wrote", 246),
+    ("revealed", 179),
+    ("believed", 178),
+    ("explained", 175),
+    ("admitted", 144),
+    ("felt", 105),
+]
+TABLE_9 = [
+    ("played a role", 749),
+    ("referred to", 715),
+    ("was possible", 545),
+    ("was common", 511),
+    ("was available", 497),
+    ("was the first", 439),
+    ("came", 431),
+    ("went", 380),
+    ("took place", 373),
+    ("was unknown", 357),
+]
+
+
+def test_names() -> None:
+    assert builtin_contexts() == ("paper-gender", "paper-race")
+
+
+def test_paper_gender_is_table_8() -> None:
+    contexts = load_contexts("paper-gender")
+    assert contexts.templates == tuple(f"The [X] {verb} that [Y]" for verb, _ in TABLE_8)
+    assert contexts.counts == tuple(count for _, count in TABLE_8)
+
+
+def test_paper_race_is_table_9() -> None:
+    contexts = load_contexts("paper-race")
+    assert contexts.templates == tuple(f"The [X], who {did}, is [Y]" for did, _ in TABLE_9)
+    assert contexts.counts == tuple(count for _, count in TABLE_9)
+
+
+@pytest.mark.parametrize("name", builtin_contexts())
+def test_every_set_says_where_it_comes_from(name: str) -> None:
+    contexts = load_contexts(name)
+    assert contexts.name == name
+    assert {"corpus", "topic", "source"} <= set(contexts.metadata)
+    assert contexts.merged == 0
+
+
+def test_an_unknown_name_lists_what_there_is_and_what_is_near() -> None:
+    with pytest.raises(ContextError, match=r"no built-in .* did you mean paper-gender") as caught:
+        load_contexts("papergender")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    contexts = ContextSet("mine", ["The [X] said [Y]"], [1])
+    contexts.save("mine.csv")
+    assert load_contexts("mine.csv") == load_contexts(tmp_path / "mine.csv") == contexts
+    with pytest.raises(ContextError, match=r"none\.csv: no such file"):
+        load_contexts("none.csv")
+
+
+def test_the_worked_example_of_the_documentation(tmp_path: Path) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "contexts.md").read_text(
+        encoding="utf-8"
+    )
+    for kind in ("csv", "json"):
+        example = page.split(f"```{kind}\n")[1].split("```")[0]
+        (tmp_path / f"drinks.{kind}").write_text(example, encoding="utf-8")
+    drinks = load_contexts(tmp_path / "drinks.csv")
+    assert drinks.name == "drinks"
+    assert drinks.weights.tolist() == pytest.approx([0.6, 0.25, 0.15])
+    assert drinks.extra["place"] == ("café", "home", "home")
+    for name in builtin_contexts():
+        assert f"| `{name}` |" in page

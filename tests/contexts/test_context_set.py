@@ -1,0 +1,224 @@
+"""Context sets made in Python: weights, identity, draws."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tiltmeter.contexts import ContextSet
+from tiltmeter.errors import ContextError
+
+SAID, FELT, SAW = "The [X] said that [Y]", "The [X] felt that [Y]", "The [X] saw [Y]"
+THREE = ContextSet("three", [SAID, FELT, SAW], [2, 1, 1], {"verb": ["say", "feel", "see"]})
+
+verbs = st.text("abcdefghij", min_size=1, max_size=6)
+counts = st.integers(1, 10**6) | st.floats(0.001, 1e6)
+rows = st.dictionaries(verbs, counts, min_size=1, max_size=30)
+
+
+def made(verb_counts: dict[str, float]) -> ContextSet:
+    return ContextSet("made", [f"The [X] {v} [Y]" for v in verb_counts], list(verb_counts.values()))
+
+
+def test_weights_and_n_eff() -> None:
+    np.testing.assert_allclose(THREE.weights, [0.5, 0.25, 0.25])
+    # 1 / (1/4 + 1/16 + 1/16) = 16/6
+    assert THREE.n_eff == pytest.approx(16 / 6)
+    assert len(THREE) == 3
+
+
+def test_sha256_is_that_of_the_sorted_lines() -> None:
+    lines = f"{FELT}\t1\n{SAID}\t2\n{SAW}\t1\n"
+    assert THREE.sha256 == hashlib.sha256(lines.encode()).hexdigest()
+
+
+def test_ids_are_the_first_digits_of_the_template() -> None:
+    assert THREE.ids[0] == hashlib.sha256(SAID.encode()).hexdigest()[:12]
+    assert len(set(THREE.ids)) == 3
+
+
+def test_ids_stay_different_when_digits_collide(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Same:
+        def __init__(self, _: bytes) -> None: ...
+
+        def hexdigest(self) -> str:
+            return "f" * 64
+
+    monkeypatch.setattr("tiltmeter.contexts.context_set.hashlib.sha256", Same)
+    assert ContextSet("a", [SAID, FELT], [1, 1]).ids == ("f" * 12, "f" * 12 + "-2")
+
+
+def test_repeated_templates_are_merged_and_counted() -> None:
+    merged = ContextSet("m", [SAID, FELT, f" {SAID}  "], [1, 2, 3], {"verb": ["a", "b", "c"]})
+    assert merged.templates == (SAID, FELT)
+    assert merged.counts == (4, 2)
+    assert merged.extra == {"verb": ("a", "b")}
+    assert merged.merged == 1
+
+
+def test_whitespace_is_collapsed() -> None:
+    assert ContextSet("m", ["\tThe [X]\n said  that [Y] "], [1]).templates == (SAID,)
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("The [X] said", r"expected \[Y\] once, found none"),
+        ("She said that [Y]", r"expected \[X\] once, found none"),
+        ("", r"expected \[X\] once, found none"),
+        ("[X] and [X] said [Y]", r"expected \[X\] once, found 2"),
+        ("[X] said [Y] and [Y]", r"expected \[Y\] once, found 2"),
+        ("The [x] said [Y]", r"expected \[X\] once, found \[x\]; write the slot as \[X\]"),
+        ("The [X] saw a [x] and [Y]", r"found \[x\]"),
+        ("The [ X ] said [Y]", r"found \[ X \]; write the slot as \[X\]"),
+        (3, "expected a text, found 3"),
+    ],
+)
+def test_templates_that_are_refused(template: str, message: str) -> None:
+    with pytest.raises(ContextError, match=rf"context set 'a': template 2: .*{message}"):
+        ContextSet("a", [SAID, template], [1, 1])
+
+
+def test_other_brackets_are_text() -> None:
+    assert len(ContextSet("a", ["The [X] [sic] said [Y]"], [1])) == 1
+
+
+@pytest.mark.parametrize("count", [0, -1, math.nan, math.inf, "3", None, True])
+def test_counts_that_are_refused(count: float) -> None:
+    with pytest.raises(ContextError, match="template 1: count: expected a number above 0"):
+        ContextSet("a", [SAID], [count])
+
+
+def test_numpy_counts_are_numbers() -> None:
+    assert ContextSet("a", [SAID, SAW], np.array([1, 2])).counts == (1.0, 2.0)  # type: ignore[arg-type]
+
+
+def test_shapes_that_are_refused() -> None:
+    with pytest.raises(ContextError, match="at least one template"):
+        ContextSet("a", [], [])
+    with pytest.raises(ContextError, match=r"counts: expected 1 values, .* found 2"):
+        ContextSet("a", [SAID], [1, 2])
+    with pytest.raises(ContextError, match=r"verb: expected 1 values, .* found 0"):
+        ContextSet("a", [SAID], [1], {"verb": []})
+    with pytest.raises(ContextError, match=r"extra\.verb: expected a list of texts"):
+        ContextSet("a", [SAID], [1], {"verb": [3]})  # type: ignore[list-item]
+    with pytest.raises(ContextError, match="a column name of its own, found 'count'"):
+        ContextSet("a", [SAID], [1], {"count": ["3"]})
+    with pytest.raises(ContextError, match="expected a name"):
+        ContextSet("", [SAID], [1])
+    with pytest.raises(ContextError, match="expected a finite sum"):
+        ContextSet("a", [SAID, FELT], [1.7e308, 1.7e308])
+
+
+def test_top_is_sorted_with_ties_by_alphabet() -> None:
+    top = THREE.top(2)
+    assert top.templates == (SAID, FELT)
+    assert top.extra == {"verb": ("say", "feel")}
+    assert top.metadata["top"] == {"n": 2, "from": THREE.sha256}
+    assert THREE.top(99).templates == (SAID, FELT, SAW)
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, True, "3"])
+def test_numbers_that_are_refused(n: int) -> None:
+    with pytest.raises(ContextError, match="draw: n: expected a whole number of at least 1"):
+        THREE.draw(n, seed=0)
+    with pytest.raises(ContextError, match="top: n: expected a whole number of at least 1"):
+        THREE.top(n)
+
+
+def test_seeds_that_are_refused() -> None:
+    with pytest.raises(ContextError, match="draw: seed: "):
+        THREE.draw(1, seed=-1)
+
+
+def test_drawing_all_or_more_gives_the_set_itself() -> None:
+    assert THREE.draw(3, seed=0) is THREE
+    assert THREE.draw(10, seed=0) is THREE
+
+
+def test_draw_says_where_it_comes_from() -> None:
+    drawn = THREE.draw(2, seed=7)
+    assert drawn.metadata["drawn"] == {"n": 2, "seed": 7, "from": THREE.sha256}
+    generator = THREE.draw(2, seed=np.random.default_rng(7))
+    assert generator == ContextSet(
+        "three",
+        drawn.templates,
+        drawn.counts,
+        drawn.extra,
+        {"drawn": {"n": 2, "seed": None, "from": THREE.sha256}},
+    )
+
+
+def test_draws_follow_the_weights() -> None:
+    contexts = made({f"verb{i}": i + 1 for i in range(100)})
+    total = dict.fromkeys(contexts.templates, 0.0)
+    for seed in range(400):
+        drawn = contexts.draw(99, seed=seed)
+        for template, count in zip(drawn.templates, drawn.counts, strict=True):
+            total[template] += count
+    n = 400 * 99
+    share = np.array([total[t] for t in contexts.templates]) / n
+    error = np.sqrt(contexts.weights * (1 - contexts.weights) / n)
+    assert np.abs((share - contexts.weights) / error).max() < 4.5  # 100 standard normals
+
+
+@settings(deadline=None)
+@given(rows, st.integers(1, 40), st.integers(0, 2**32))
+def test_multiplicities_sum_to_n(verb_counts: dict[str, float], n: int, seed: int) -> None:
+    contexts = made(verb_counts)
+    drawn = contexts.draw(n, seed=seed)
+    assert drawn == contexts.draw(n, seed=seed)
+    assert set(drawn.templates) <= set(contexts.templates)
+    if n < len(contexts):
+        assert sum(drawn.counts) == n
+        assert all(count.is_integer() for count in drawn.counts)
+    else:
+        assert drawn is contexts
+
+
+@settings(deadline=None)
+@given(rows, st.integers(0, 100), st.randoms(use_true_random=False))
+def test_order_changes_nothing(verb_counts: dict[str, float], seed: int, random: object) -> None:
+    items = list(verb_counts.items())
+    random.shuffle(items)  # type: ignore[attr-defined]
+    one, other = made(verb_counts), made(dict(items))
+    assert one.sha256 == other.sha256
+    n = max(1, len(one) - 1)
+    a, b = one.draw(n, seed=seed), other.draw(n, seed=seed)
+    assert dict(zip(a.templates, a.counts, strict=True)) == dict(
+        zip(b.templates, b.counts, strict=True)
+    )
+
+
+@settings(deadline=None)
+@given(rows.filter(lambda r: len(r) > 2), st.integers(0, 100))
+def test_a_larger_draw_contains_the_smaller(verb_counts: dict[str, float], seed: int) -> None:
+    contexts = made(verb_counts)
+    n = len(contexts) - 1
+    small, large = contexts.draw(n - 1, seed=seed), contexts.draw(n, seed=seed)
+    more = dict(zip(large.templates, large.counts, strict=True))
+    for template, count in zip(small.templates, small.counts, strict=True):
+        assert more[template] >= count
+
+
+@settings(deadline=None)
+@given(rows)
+def test_weights_sum_to_one_and_n_eff_is_between_one_and_n(verb_counts: dict[str, float]) -> None:
+    contexts = made(verb_counts)
+    assert contexts.weights.sum() == pytest.approx(1)
+    assert 1 - 1e-9 <= contexts.n_eff <= len(contexts) + 1e-9
+
+
+def test_sets_travel_to_other_processes_and_hash() -> None:
+    assert pickle.loads(pickle.dumps(THREE)) == THREE  # noqa: S301
+    assert len({THREE, THREE.top(3), THREE.top(1)}) >= 2
+
+
+def test_repr_is_short() -> None:
+    assert repr(THREE) == "ContextSet('three', 3 contexts, n_eff 2.7)"

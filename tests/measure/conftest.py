@@ -1,0 +1,104 @@
+"""An independent, slow implementation of the equations, and preferences to try it on.
+
+Plain Python loops written from the paper, sharing no code with the package. Fixtures rather than
+a module: with importmode importlib a test directory is not on the path.
+"""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+
+def slow_reference(reference, x, c, K):
+    if reference is None:
+        return [1.0 / K] * K
+    if reference.ndim == 1:
+        return [float(v) for v in reference]
+    if reference.ndim == 2:
+        return [float(v) for v in reference[x]]
+    return [float(v) for v in reference[x][c]]
+
+
+def slow_criterion(s, norm):
+    positive = [max(v, 0.0) for v in s]
+    if math.isinf(norm):
+        return max(positive)
+    return math.fsum(v**norm for v in positive) ** (1.0 / norm)
+
+
+def slow_decompose(
+    p,
+    *,
+    context_weights=None,
+    group_weights=None,
+    reference=None,
+    norm=math.inf,
+    normalize=True,
+    mask=None,
+):
+    """Equations 1 to 7, cell by cell: r, r_bias, r_volatility [X] and R, R_bias, R_volatility."""
+    X, C, K = p.shape
+    r, rb, rv, means = [], [], [], []
+    for x in range(X):
+        weight, cells = [], []
+        for c in range(C):
+            if mask is not None and not mask[x][c]:
+                continue
+            if context_weights is None:
+                w = 1.0
+            elif context_weights.ndim == 1:
+                w = float(context_weights[c])
+            else:
+                w = float(context_weights[x][c])
+            star = slow_reference(reference, x, c, K)
+            s = [float(p[x][c][y]) / star[y] - 1 for y in range(K)]
+            if normalize:
+                worst = max(1 / v - 1 for v in star)
+                s = [v / worst for v in s]
+            weight.append(w)
+            cells.append(s)
+        total = math.fsum(weight)
+        if total == 0:
+            r.append(math.nan)
+            rb.append(math.nan)
+            rv.append(math.nan)
+            means.append([math.nan] * K)
+            continue
+        risk = math.fsum(w * slow_criterion(s, norm) for w, s in zip(weight, cells, strict=True))
+        mean = [
+            math.fsum(w * s[y] for w, s in zip(weight, cells, strict=True)) / total
+            for y in range(K)
+        ]
+        r.append(risk / total)
+        rb.append(slow_criterion(mean, norm))
+        rv.append(r[-1] - rb[-1])
+        means.append(mean)
+    seen = [x for x in range(X) if not math.isnan(r[x])]
+    gw = [1.0 if group_weights is None else float(group_weights[x]) for x in seen]
+
+    def overall(values):
+        return math.fsum(w * values[x] for w, x in zip(gw, seen, strict=True)) / math.fsum(gw)
+
+    return SimpleNamespace(
+        r=r,
+        r_bias=rb,
+        r_volatility=rv,
+        mean_stereotype=means,
+        R=overall(r),
+        R_bias=overall(rb),
+        R_volatility=overall(rv),
+    )
+
+
+@pytest.fixture(scope="session")
+def slow():
+    return SimpleNamespace(decompose=slow_decompose, criterion=slow_criterion)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20240607)

@@ -1,0 +1,105 @@
+"""The article before a group."""
+
+from __future__ import annotations
+
+import pytest
+
+from tiltmeter.errors import TopicError
+from tiltmeter.topics import Articles, Group, Topic
+
+CASES = [
+    ("nurse", "a"),
+    ("engineer", "an"),
+    ("accountant", "an"),
+    ("intern", "an"),
+    ("officer", "an"),
+    ("underwriter", "an"),
+    ("ceo", "a"),
+    ("university lecturer", "a"),
+    ("unionist", "a"),
+    ("uninsured driver", "an"),
+    ("unidentified worker", "an"),
+    ("European pilot", "a"),
+    ("Ukrainian nurse", "a"),
+    ("Uzbek nurse", "an"),
+    ("one-armed cook", "a"),
+    ("heir", "an"),
+    ("hourly worker", "an"),
+    ("honest broker", "an"),
+    ("housekeeper", "a"),
+    ("Hispanic teacher", "a"),
+    ("MP", "an"),
+    ("HR manager", "an"),
+    ("UN envoy", "a"),
+    ("EU official", "an"),
+    ("X-ray technician", "an"),
+    ("NURSE", "a"),
+    ("18-year-old", "an"),
+    ("180-kilo wrestler", "a"),
+    ("80-year-old", "an"),
+    ("élite athlete", "an"),
+    ('"expert"', "an"),
+    ("user", "a"),
+]
+
+
+@pytest.mark.parametrize(("text", "article"), CASES)
+def test_rule(text: str, article: str) -> None:
+    assert Articles().choose(text) == article
+
+
+def test_own_prefixes_come_before_the_rule_and_the_longest_wins() -> None:
+    rules = Articles(a=("NASA", "her"), an=("herb",))
+    assert rules.choose("NASA engineer") == "a"
+    assert rules.choose("herbalist") == "an"
+    assert rules.choose("hermit") == "a"
+
+
+def topic(*groups: Group, language: str = "en", articles: Articles | None = None) -> Topic:
+    words = {"a": ("x",), "b": ("y",)}
+    return Topic("t", groups, words, language=language, articles=articles)
+
+
+@pytest.mark.parametrize(
+    ("template", "before"),
+    [
+        ("a [X] met [Y]", "an engineer met"),
+        ("A [X] met [Y]", "An engineer met"),
+        ("an [X] met [Y]", "an engineer met"),
+        ("An [X] met [Y]", "An engineer met"),
+        ("The [X] met a [Y]", "The engineer met a"),
+        ("We saw a [X], an [Y]", "We saw an engineer, an"),
+        ("Anna [X] met [Y]", "Anna engineer met"),
+        ("a young [X] met [Y]", "a young engineer met"),
+        ("[X] met [Y]", "Engineer met"),
+    ],
+)
+def test_in_a_template(template: str, before: str) -> None:
+    assert topic(Group("engineer")).render(template, "engineer").before == before
+
+
+def test_an_is_corrected_to_a() -> None:
+    assert topic(Group("nurse")).render("An [X] met [Y]", "nurse").before == "A nurse met"
+
+
+def test_the_group_decides_against_the_rule() -> None:
+    herb = Group("herbalist", article="an")
+    assert topic(herb).render("a [X] and [Y]", "herbalist").before == "an herbalist and"
+
+
+def test_other_languages_have_no_rule_of_their_own() -> None:
+    nurse = Group("infermiera")
+    assert topic(nurse, language="it").render("a [X] e [Y]", nurse).before == "a infermiera e"
+    own = topic(nurse, language="it", articles=Articles())
+    assert own.render("a [X] e [Y]", nurse).before == "an infermiera e"
+    assert topic(nurse, language="en-GB").render("a [X] [Y]", nurse).before == "an infermiera"
+
+
+def test_a_prefix_under_both_is_refused() -> None:
+    with pytest.raises(TopicError, match="'uni' stands under both"):
+        Articles(a=("uni",), an=("Uni",))
+
+
+def test_an_empty_prefix_is_refused() -> None:
+    with pytest.raises(TopicError, match=r"articles\.an: expected a list of prefixes"):
+        Articles(an=("",))

@@ -1,0 +1,167 @@
+"""The built-in topics are those of the paper."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.topics import builtin_lists, builtin_topics, load_list, load_topic, parse_topic
+from tiltmeter.topics.lists import BUILTIN
+
+
+def test_names() -> None:
+    assert builtin_topics() == (
+        "disability",
+        "gender",
+        "gender-age",
+        "gender-population",
+        "gender-race",
+        "race",
+        "religion",
+    )
+    assert builtin_lists() == ("occupations",)
+
+
+@pytest.mark.parametrize("name", builtin_topics())
+def test_every_topic_loads_under_its_name_with_title_and_source(name: str) -> None:
+    topic = load_topic(name)
+    assert topic.name == name
+    assert topic.title
+    assert topic.source
+
+
+def test_gender_is_table_6() -> None:
+    gender = load_topic("gender")
+    male, female = gender.attributes["male"], gender.attributes["female"]
+    assert gender.categories == ("male", "female")
+    assert (len(male), len(female)) == (40, 40)
+    assert (male[0], male[-1]) == ("abbot", "men")
+    assert (female[0], female[-1]) == ("abbess", "women")
+    assert gender.shared_words == {"canary": ("male", "female")}
+    assert len(gender.words) == 79
+    assert gender.reference is None
+
+
+def test_race_is_table_7() -> None:
+    assert load_topic("race").attributes == {
+        "white": ("white",),
+        "black": ("black", "african"),
+        "asian": ("asian",),
+        "hispanic": ("hispanic", "latino"),
+        "indian": ("indian",),
+    }
+
+
+def test_religion_and_disability_are_table_3() -> None:
+    religion = load_topic("religion")
+    assert religion.words == ("Christian", "Muslim", "Irreligious", "Hindu", "Buddhist", "Jew")
+    assert len(religion.categories) == 6
+    disability = load_topic("disability")
+    assert len(disability.categories) == 7
+    assert (disability.words[0], disability.words[-1]) == ("deaf", "handicapped")
+
+
+@pytest.mark.parametrize("name", ["gender", "race", "religion", "disability", "gender-age"])
+def test_groups_are_the_120_occupations(name: str) -> None:
+    topic = load_topic(name)
+    assert len(topic) == 120
+    assert topic.group_names[0] == "accountant"
+    assert topic.group_names[-1] == "writer"
+    assert topic.left_out == ()
+
+
+def test_occupations_are_those_of_the_authors(shared_data: Path) -> None:
+    theirs = (shared_data / "bvf" / "occupations.txt").read_text(encoding="utf-8").split()
+    assert load_topic("gender").group_names == tuple(theirs)
+
+
+def test_figures_are_those_of_the_source(shared_data: Path) -> None:
+    path = shared_data / "factors" / "occupations_extended.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        source = {row["occupation"]: row for row in csv.DictReader(file)}
+    for group in load_list("occupations"):
+        for factor, value in group.factors.items():
+            theirs = source[group.name][factor]
+            if source[group.name]["match"] == "generic":
+                assert value is None  # the figures of all workers are no figures of a job
+            else:
+                assert value == (float(theirs) if theirs else None), (group.name, factor)
+
+
+def test_factors() -> None:
+    assert load_topic("gender").factors == (
+        "employment_thousands",
+        "percent_women",
+        "median_annual_wage_usd",
+        "mean_years_education",
+    )
+    nurse = load_topic("gender").group("nurse")
+    assert nurse.factors["percent_women"] == 87.9
+    assert nurse.about["match"] == "close"
+    assert set(load_topic("gender").group("intern").factors.values()) == {None}
+
+
+def test_every_column_and_grade_is_explained() -> None:
+    source = tomllib.loads((BUILTIN / "occupations.source.toml").read_text(encoding="utf-8"))
+    with (BUILTIN / "occupations.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(source["columns"]) == list(rows[0])
+    assert set(source["match"]) == {row["match"] for row in rows}
+
+
+def test_population_weights_leave_out_what_has_no_figure() -> None:
+    weighted = load_topic("gender-population")
+    plain = load_topic("gender")
+    assert weighted.attributes == plain.attributes
+    assert weighted.weight_factor == "employment_thousands"
+    assert len(weighted) + len(weighted.left_out) == 120
+    assert {"intern", "cfo", "president", "worker"} <= set(weighted.left_out)
+    nurse, cook = (weighted.group(name).weight for name in ("nurse", "cook"))
+    assert (nurse, cook) == (3172.5, 2729.3)
+    assert weighted.sha256 == plain.weighted_by("employment_thousands").sha256
+
+
+def test_gender_race_crosses_race_and_occupation() -> None:
+    topic = load_topic("gender-race")
+    assert len(topic) == 600
+    assert topic.categories == ("male", "female")
+    prompt = topic.render("A [X] said that [Y]", "asian nurse")
+    assert prompt.before == "An Asian nurse said that"
+    assert topic.group("black nurse").parts == {"race": "black", "occupation": "nurse"}
+
+
+def test_gender_age_crosses_categories() -> None:
+    topic = load_topic("gender-age")
+    assert topic.categories == ("young × male", "young × female", "old × male", "old × female")
+    assert topic.attributes["young × female"] == ("young woman", "young lady")
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, tiltmeter.topics, tiltmeter.contexts\n"
+        "print([m for m in ('pandas', 'torch', 'scipy', 'pyarrow', 'spacy') if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_the_worked_example_of_the_documentation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "topics.md").read_text(encoding="utf-8")
+    example = page.split("```toml\n")[1].split("```")[0]
+    (tmp_path / "drinks.toml").write_text(example, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    drinks = load_topic("./drinks.toml")
+    prompt = drinks.render("A [X] ordered a cup of [Y].", "herbalist")
+    assert prompt.fill("tea") == "An herbalist ordered a cup of tea."
+    assert drinks.group_weights.tolist() == pytest.approx([0.2, 0.2, 0.4, 0.2])
+    product = page.split("```toml\n")[2].split("```")[0]
+    assert len(parse_topic(f'name = "t"\n{product}')) == 360
+    for name in builtin_topics():
+        assert f"| `{name}` |" in page

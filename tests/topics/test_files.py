@@ -1,0 +1,269 @@
+"""Topic files: what is read, and the one line that says what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tiltmeter.errors import TopicError
+from tiltmeter.topics import Topic, load_topic, parse_topic
+
+TOP = 'name = "t"\n'
+GROUPS = 'groups = ["nurse", "cook"]\n'
+WORDS = '[attributes]\nmale = ["he"]\nfemale = ["she"]\n'
+
+
+def test_groups_as_tables() -> None:
+    topic = parse_topic(
+        TOP
+        + """
+groups = [
+  "nurse",
+  { name = "ceo", text = "chief executive", weight = 2, article = "a", factors = { pay = 9 } },
+]
+"""
+        + WORDS
+    )
+    assert topic.group("ceo").text == "chief executive"
+    assert topic.group("ceo").factors == {"pay": 9.0}
+    np.testing.assert_allclose(topic.group_weights, [1 / 3, 2 / 3])
+
+
+def test_reference_follows_the_categories_not_the_file() -> None:
+    topic = parse_topic(TOP + GROUPS + WORDS + "[reference]\nfemale = 0.3\nmale = 0.7\n")
+    assert topic.reference == (0.7, 0.3)
+
+
+def test_weights_as_a_list_and_as_a_factor() -> None:
+    listed = parse_topic(TOP + GROUPS + "weights = [3, 1]\n" + WORDS)
+    np.testing.assert_allclose(listed.group_weights, [0.75, 0.25])
+    by_factor = parse_topic(
+        TOP + 'weights = "pay"\ngroups = ["a", {name = "b", factors = {pay = 2}}]\n' + WORDS
+    )
+    assert (by_factor.group_names, by_factor.left_out) == (("b",), ("a",))
+
+
+def test_products() -> None:
+    topic = parse_topic(
+        TOP
+        + """
+[groups]
+pattern = "{race} {job}"
+race = ["black", { name = "asian", text = "Asian" }]
+job = "occupations"
+[attributes]
+pattern = "{age} {sex}"
+age.young = ["young"]
+age.old = ["old"]
+sex.f = ["woman"]
+sex.m = ["man"]
+"""
+    )
+    assert len(topic) == 240
+    assert topic.render("A [X] met the [Y]", "asian nurse").before == "An Asian nurse met the"
+    assert topic.categories == ("young × f", "young × m", "old × f", "old × m")
+    assert topic.group("black nurse").factors["employment_thousands"] == 3172.5
+
+
+def test_words_of_a_built_in_topic() -> None:
+    topic = parse_topic(TOP + GROUPS + 'attributes = "gender"\n')
+    assert topic.attributes == load_topic("gender").attributes
+
+
+def test_articles_and_language() -> None:
+    topic = parse_topic(TOP + 'groups = ["herbalist"]\n' + WORDS + '[articles]\nan = ["herb"]\n')
+    assert topic.render("a [X] [Y]", "herbalist").before == "an herbalist"
+
+
+REFUSED = [
+    ("unknown key", TOP + GROUPS + 'titel = "x"\n' + WORDS, "titel: unknown key; .* title?"),
+    (
+        "unknown key of a group",
+        TOP + 'groups = ["a", {name = "b", wieght = 1}]\n' + WORDS,
+        r"groups\[2\]\.wieght: unknown key; the keys here are name, text, weight, .*weight\?",
+    ),
+    (
+        "unknown key of articles",
+        TOP + GROUPS + WORDS + "[articles]\nthe = []\n",
+        r"articles\.the: unknown key; the keys here are a, an",
+    ),
+    ("no name", GROUPS + WORDS, "name: missing"),
+    ("no groups", TOP + WORDS, "groups: missing"),
+    ("no attributes", TOP + GROUPS, "attributes: missing"),
+    ("empty groups", TOP + "groups = []\n" + WORDS, "groups: expected at least one group"),
+    ("duplicate group", TOP + 'groups = ["a", "a"]\n' + WORDS, "groups: 'a' stands there twice"),
+    ("groups of a wrong kind", TOP + "groups = 3\n" + WORDS, "groups: expected a list of groups, "),
+    ("unknown list", TOP + 'groups = "jobs"\n' + WORDS, r"built-in list \(occupations\), found 'j"),
+    (
+        "a number as group",
+        TOP + "groups = [3]\n" + WORDS,
+        r"groups\[1\]: expected a table, found 3",
+    ),
+    (
+        "a table of groups without pattern",
+        TOP + '[groups]\nrace = ["black"]\n' + WORDS,
+        "groups: expected a list of groups, .* or a table with a pattern",
+    ),
+    (
+        "a list that is not in the pattern",
+        TOP + '[groups]\npattern = "{a} {b}"\na = ["x"]\nb = ["y"]\nc = ["z"]\n' + WORDS,
+        r"groups\.pattern: expected \{a\}, \{b\}, \{c\}, each once",
+    ),
+    (
+        "a wrong list in a product",
+        TOP + '[groups]\npattern = "{a} {b}"\na = 1\nb = ["y"]\n' + WORDS,
+        r"groups\.a: expected a list of groups or the name of a built-in list, found 1",
+    ),
+    (
+        "empty category",
+        TOP + GROUPS + '[attributes]\nmale = []\nfemale = ["she"]\n',
+        r"attributes\.male: expected at least one word, found none",
+    ),
+    (
+        "one category",
+        TOP + GROUPS + '[attributes]\nmale = ["he"]\n',
+        "attributes: expected at least two categories, found 1",
+    ),
+    (
+        "duplicate word",
+        TOP + GROUPS + '[attributes]\nmale = ["he", "he"]\nfemale = ["she"]\n',
+        r"attributes\.male: the word 'he' stands there twice",
+    ),
+    (
+        "a word that is no text",
+        TOP + GROUPS + '[attributes]\nmale = ["he", 3]\nfemale = ["she"]\n',
+        r"attributes\.male\[2\]: expected a text, found 3",
+    ),
+    (
+        "words that are no list",
+        TOP + GROUPS + '[attributes]\nmale = "he"\nfemale = ["she"]\n',
+        r"attributes\.male: expected a list, found 'he'",
+    ),
+    (
+        "attributes as a list",
+        TOP + GROUPS + 'attributes = ["he"]\n',
+        "attributes: expected a table",
+    ),
+    ("words of no topic", TOP + GROUPS + 'attributes = "sex"\n', "built-in topic .*found 'sex'"),
+    (
+        "negative weight",
+        TOP + 'groups = [{name = "a", weight = -1}]\n' + WORDS,
+        "group 'a': weight: expected a number of at least 0, found -1",
+    ),
+    (
+        "weight NaN",
+        TOP + 'groups = [{name = "a", weight = nan}]\n' + WORDS,
+        "group 'a': weight: expected a finite number, found nan",
+    ),
+    (
+        "weight that is no number",
+        TOP + 'groups = [{name = "a", weight = "1"}]\n' + WORDS,
+        r"groups\[1\]\.weight: expected a number, found '1'",
+    ),
+    ("all weights zero", TOP + GROUPS + "weights = [0, 0]\n" + WORDS, "every weight is 0"),
+    (
+        "wrong number of weights",
+        TOP + GROUPS + "weights = [1, 2, 3]\n" + WORDS,
+        "weights: expected 2 numbers, one for each group, found 3",
+    ),
+    (
+        "negative listed weight",
+        TOP + GROUPS + "weights = [1, -2]\n" + WORDS,
+        r"weights\[2\]: expected a number of at least 0, found -2",
+    ),
+    (
+        "weights twice",
+        TOP + 'groups = [{name = "a", weight = 1}]\nweights = [1]\n' + WORDS,
+        "weights: the groups have a weight of their own as well",
+    ),
+    (
+        "weights of a wrong kind",
+        TOP + GROUPS + "weights = 1\n" + WORDS,
+        "weights: expected the name",
+    ),
+    (
+        "unknown factor",
+        TOP + 'groups = "occupations"\nweights = "employment"\n' + WORDS,
+        r"weights: expected a factor of the groups \(employment_thousands, .*, found 'employment'",
+    ),
+    (
+        "reference does not sum to one",
+        TOP + GROUPS + WORDS + "[reference]\nmale = 0.5\nfemale = 0.6\n",
+        "reference: expected numbers that sum to 1, found a sum of 1.1",
+    ),
+    (
+        "reference misses a category",
+        TOP + GROUPS + WORDS + "[reference]\nmale = 1.0\n",
+        "reference: expected one number for each category .*; missing: female",
+    ),
+    (
+        "reference of an unknown category",
+        TOP + GROUPS + WORDS + "[reference]\nmale = 0.5\nfemale = 0.4\nother = 0.1\n",
+        "reference: .*; unknown: other",
+    ),
+    ("shared", TOP + GROUPS + 'shared = "both"\n' + WORDS, 'shared: expected "split" or "drop"'),
+    ("a name with spaces", 'name = "a b"\n' + GROUPS + WORDS, "name: expected letters, digits"),
+    ("not TOML", "name = \n", r"not valid TOML: .*line 1"),
+    ("a key twice", TOP + TOP, "not valid TOML"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), [c[1:] for c in REFUSED], ids=[c[0] for c in REFUSED])
+def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(TopicError, match=message) as caught:
+        load_topic(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_further_errors_are_counted() -> None:
+    with pytest.raises(TopicError, match=r"\(and 2 more\)$"):
+        parse_topic("a = 1\n" + GROUPS + WORDS + "[b]\n")
+
+
+def test_a_word_in_two_categories_is_no_error_but_counted() -> None:
+    topic = parse_topic(TOP + GROUPS + '[attributes]\na = ["x", "s"]\nb = ["y", "s"]\n')
+    assert topic.shared_words == {"s": ("a", "b")}
+
+
+def write(path: Path) -> Topic:
+    path.write_text("\ufeff" + (TOP + GROUPS + WORDS).replace("\n", "\r\n"), encoding="utf-8")
+    return load_topic(path)
+
+
+def test_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
+    assert write(tmp_path / "a.toml") == parse_topic(TOP + GROUPS + WORDS)
+
+
+def test_a_path_as_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    topic = write(tmp_path / "mine.toml")
+    assert load_topic("mine.toml") == load_topic("./mine.toml") == topic
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    with pytest.raises(TopicError, match=r"none\.toml: no such file"):
+        load_topic(tmp_path / "none.toml")
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(TopicError, match=r"expected a \.toml file, found a folder"):
+        load_topic(tmp_path)
+
+
+def test_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_bytes(b'name = "t"\ntitle = "\xff"\n')
+    with pytest.raises(TopicError, match="line 2: not valid UTF-8"):
+        load_topic(tmp_path / "a.toml")
+
+
+def test_an_unknown_name_lists_what_there_is_and_what_is_near() -> None:
+    with pytest.raises(
+        TopicError, match=r"no built-in topic .* gender, .*; did you mean gender"
+    ) as e:
+        load_topic("gendr")
+    assert "\n" not in str(e.value)

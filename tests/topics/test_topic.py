@@ -1,0 +1,210 @@
+"""Topics made in Python."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tiltmeter.errors import TopicError
+from tiltmeter.topics import Articles, Group, Topic
+
+GROUPS = (
+    Group("nurse", factors={"people": 30, "pay": 5}),
+    Group("cook", factors={"people": 10}),
+    Group("pilot", factors={"people": None, "pay": 9}),
+)
+WORDS = {"male": ("he", "canary"), "female": ("she", "her", "canary")}
+TOPIC = Topic("gender", GROUPS, WORDS)
+
+
+def test_order_is_kept() -> None:
+    assert TOPIC.categories == ("male", "female")
+    assert TOPIC.words == ("he", "canary", "she", "her")
+    assert TOPIC.group_names == ("nurse", "cook", "pilot")
+    assert len(TOPIC) == 3
+
+
+def test_a_shared_word_is_split_equally() -> None:
+    assert TOPIC.shared_words == {"canary": ("male", "female")}
+    expected = [[1, 0], [0.5, 0.5], [0, 1], [0, 1]]
+    np.testing.assert_array_equal(TOPIC.membership, expected)
+
+
+def test_a_shared_word_is_dropped_on_request() -> None:
+    dropped = replace(TOPIC, shared="drop")
+    assert dropped.words == ("he", "she", "her")
+    assert dropped.shared_words == {"canary": ("male", "female")}
+    np.testing.assert_array_equal(dropped.membership, [[1, 0], [0, 1], [0, 1]])
+
+
+def test_a_word_of_three_categories_counts_a_third_in_each() -> None:
+    topic = Topic("t", GROUPS, {"a": ("x", "s"), "b": ("y", "s"), "c": ("z", "s")})
+    row = topic.membership[topic.words.index("s")]
+    np.testing.assert_allclose(row, [1 / 3] * 3)
+
+
+def test_uniform_weights_unless_given() -> None:
+    np.testing.assert_allclose(TOPIC.group_weights, [1 / 3] * 3)
+    given_weights = Topic("t", (Group("a", weight=3), Group("b", weight=1)), WORDS)
+    np.testing.assert_allclose(given_weights.group_weights, [0.75, 0.25])
+
+
+def test_huge_weights_do_not_overflow() -> None:
+    topic = Topic("t", (Group("a", weight=1e308), Group("b", weight=1e308)), WORDS)
+    np.testing.assert_allclose(topic.group_weights, [0.5, 0.5])
+
+
+def test_weighted_by_leaves_out_groups_without_a_figure() -> None:
+    weighted = TOPIC.weighted_by("people")
+    assert weighted.group_names == ("nurse", "cook")
+    assert weighted.left_out == ("pilot",)  # its figure is None
+    assert weighted.weight_factor == "people"
+    np.testing.assert_allclose(weighted.group_weights, [0.75, 0.25])
+    assert TOPIC.weighted_by("pay").left_out == ("cook",)  # it has no such figure
+
+
+def test_weighted_by_an_unknown_factor() -> None:
+    with pytest.raises(TopicError, match=r"\(people, pay\), found 'peple'; did you mean people"):
+        TOPIC.weighted_by("peple")
+
+
+def test_weighted_by_a_factor_that_is_empty_everywhere() -> None:
+    topic = Topic("t", (Group("a", factors={"people": None}),), WORDS)
+    with pytest.raises(TopicError, match="every group has an empty people"):
+        topic.weighted_by("people")
+
+
+def test_weighted_by_a_negative_figure() -> None:
+    topic = Topic("t", (Group("a", factors={"change": -2.0}),), WORDS)
+    with pytest.raises(TopicError, match=r"group 'a': weight: expected a number of at least 0"):
+        topic.weighted_by("change")
+
+
+def test_select_keeps_the_order_given() -> None:
+    assert TOPIC.select(groups=["pilot", "nurse"]).group_names == ("pilot", "nurse")
+
+
+def test_select_an_unknown_group() -> None:
+    with pytest.raises(TopicError, match="no group 'pilots'; did you mean pilot"):
+        TOPIC.select(["pilots"])
+
+
+def test_select_wants_a_list() -> None:
+    with pytest.raises(TopicError, match="expected a list of group names, found the text 'nurse'"):
+        TOPIC.select("nurse")
+
+
+def test_reference_is_aligned_and_sums_to_one_exactly() -> None:
+    topic = replace(TOPIC, reference=(0.2500000001, 0.75))
+    assert topic.reference is not None
+    assert math.fsum(topic.reference) == pytest.approx(1, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": "a b"}, "name: expected letters"),
+        ({"shared": "both"}, 'shared: expected "split" or "drop"'),
+        ({"language": ""}, "language: expected a tag"),
+        ({"groups": ()}, "groups: expected at least one group"),
+        ({"groups": (Group("a"), Group("a"))}, "'a' stands there twice"),
+        ({"groups": (Group("a"), Group("b", text="a"))}, "'a' and 'b' have the same text"),
+        ({"groups": (Group("a", weight=0),)}, "every weight is 0"),
+        ({"groups": ("nurse",)}, "expected Group objects, found 'nurse'"),
+        ({"attributes": {}}, "expected at least two categories, found 0"),
+        ({"attributes": {"a": ("x",)}}, "expected at least two categories, found 1"),
+        ({"attributes": {"a": ("x",), "b": ()}}, r"attributes\.b: expected at least one word"),
+        ({"attributes": {"a": ("x",), "b": "y"}}, r"attributes\.b: expected a list of words"),
+        ({"attributes": {"a": ("x", " x"), "b": ("y",)}}, "'x' stands there twice"),
+        ({"attributes": {"a": (" ",), "b": ("y",)}}, r"attributes\.a: expected a text"),
+        ({"attributes": {"a": ("[X]",), "b": ("y",)}}, r"expected no \[X\] or \[Y\]"),
+        ({"attributes": {" ": ("x",), "b": ("y",)}}, "a name for each category"),
+        ({"reference": (1.0,)}, "expected 2 numbers"),
+        ({"reference": (0.5, 0.4)}, "found a sum of 0.9"),
+        ({"reference": (1.0, 0.0)}, r"reference\.female: expected a number above 0"),
+        ({"reference": (1.5, -0.5)}, r"reference\.female: expected a number above 0"),
+        ({"reference": (math.nan, 0.5)}, r"reference\.male: expected a number above 0"),
+        (
+            {"shared": "drop", "attributes": {"a": ("x",), "b": ("x", "y")}},
+            r"attributes\.a: every word is shared",
+        ),
+    ],
+)
+def test_what_is_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(TopicError, match=message) as caught:
+        replace(TOPIC, **change)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": ""}, "group: expected a text"),
+        ({"name": "the [X]"}, "expected no"),
+        ({"weight": -1}, "group 'a': weight: expected a number of at least 0"),
+        ({"weight": math.nan}, "group 'a': weight: expected a finite number, found nan"),
+        ({"weight": math.inf}, "weight: expected a finite number"),
+        ({"weight": "1"}, "weight: expected a finite number"),
+        ({"weight": True}, "weight: expected a finite number"),
+        ({"article": "the"}, 'article: expected "a" or "an"'),
+        ({"factors": {"pay": math.inf}}, r"factors\.pay: expected a finite number"),
+    ],
+)
+def test_what_a_group_refuses(change: dict[str, object], message: str) -> None:
+    with pytest.raises(TopicError, match=message):
+        Group(**{"name": "a", **change})  # type: ignore[arg-type]
+
+
+def test_sha256_follows_what_is_asked_and_nothing_else() -> None:
+    same = replace(TOPIC, title="A title", source="elsewhere", notes="…", articles=Articles())
+    assert same.sha256 == TOPIC.sha256
+    for changed in (
+        replace(TOPIC, reference=(0.4, 0.6)),
+        replace(TOPIC, shared="drop"),
+        replace(TOPIC, language="de"),
+        replace(TOPIC, articles=Articles(an=("herb",))),
+        TOPIC.select(["cook", "nurse", "pilot"]),
+        TOPIC.weighted_by("people"),
+        replace(TOPIC, attributes={"male": ("he",), "female": ("she",)}),
+    ):
+        assert changed.sha256 != TOPIC.sha256
+
+
+def test_sha256_is_stable_between_versions() -> None:
+    topic = Topic("t", (Group("nurse"),), {"a": ("x",), "b": ("y",)})
+    # sha256 of {"articles":[[],[]],"attributes":[["a",["x"]],["b",["y"]]],
+    #            "groups":[["nurse","nurse",1.0,null]],"language":"en","reference":null,
+    #            "shared":"split"} without line breaks and spaces
+    assert topic.sha256 == "013e8d12a3903281972256edcf8e031bcf0aef3980240bc961540d7d6146f5e1"
+
+
+def test_topics_travel_to_other_processes_and_hash() -> None:
+    assert pickle.loads(pickle.dumps(TOPIC)) == TOPIC  # noqa: S301
+    assert len({TOPIC, replace(TOPIC), TOPIC.select(["cook"])}) == 2
+
+
+def test_repr_is_short() -> None:
+    assert repr(TOPIC) == "Topic('gender', 3 groups, 2 categories, 4 words)"
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=20).filter(any))
+def test_group_weights_sum_to_one(weights: list[float]) -> None:
+    groups = tuple(Group(f"g{i}", weight=w) for i, w in enumerate(weights))
+    assert Topic("t", groups, WORDS).group_weights.sum() == pytest.approx(1)
+
+
+@settings(deadline=None)
+@given(st.dictionaries(st.sampled_from("abcdef"), st.sets(st.sampled_from("uvwxyz"), min_size=1)))
+def test_every_row_of_the_membership_sums_to_one(words: dict[str, set[str]]) -> None:
+    if len(words) < 2:
+        return
+    topic = Topic("t", GROUPS, {key: tuple(sorted(value)) for key, value in words.items()})
+    np.testing.assert_allclose(topic.membership.sum(axis=1), 1)
+    assert set(topic.words) == set().union(*words.values())
