@@ -1,1 +1,61 @@
-"""Tiltmeter."""
+"""Tiltmeter: how far a language model leans, and how much its leaning swings with context.
+
+>>> import tiltmeter as tm
+>>> report = tm.decompose([[0.5, 0.5], [0.35, 0.65], [0.65, 0.35]])
+>>> round(report.R.value, 6), round(report.R_bias.value, 6), round(report.R_volatility.value, 6)
+(0.2, 0.0, 0.2)
+
+Importing the package loads numpy and scipy only; models, tables and pages load when used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tiltmeter.measure import Estimate, RiskReport, decompose
+
+if TYPE_CHECKING:
+    from tiltmeter.contexts import ContextSet, load_contexts
+    from tiltmeter.runs import AuditSettings, Preferences, Run, audit, read_table
+    from tiltmeter.topics import Topic, load_topic
+
+__version__ = "0.1.0"
+
+_LAZY = {
+    "AuditSettings": "tiltmeter.runs",
+    "ContextSet": "tiltmeter.contexts",
+    "Preferences": "tiltmeter.runs",
+    "Run": "tiltmeter.runs",
+    "Topic": "tiltmeter.topics",
+    "audit": "tiltmeter.runs",
+    "load_contexts": "tiltmeter.contexts",
+    "load_topic": "tiltmeter.topics",
+    "read_table": "tiltmeter.runs",
+}
+
+__all__ = [
+    "AuditSettings",
+    "ContextSet",
+    "Estimate",
+    "Preferences",
+    "RiskReport",
+    "Run",
+    "Topic",
+    "__version__",
+    "audit",
+    "decompose",
+    "load_contexts",
+    "load_topic",
+    "read_table",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'tiltmeter' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

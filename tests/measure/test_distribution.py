@@ -39,6 +39,16 @@ def test_quantiles_of_four_values_by_hand(q, expected):
     assert float(weighted_quantile([4, 2, 1, 3], q)) == expected
 
 
+def test_quantiles_at_steps_do_not_depend_on_rounding():
+    # Steps of the cumulative sum of ten tenths miss i/10 by rounding (0.7999999999999999).
+    found = weighted_quantile(np.arange(10.0), np.arange(1, 10) / 10)
+    np.testing.assert_array_equal(found, np.arange(9) + 0.5)
+
+
+def test_level_zero_is_the_smallest_value_however_light():
+    assert float(weighted_quantile([1, 2], 0, weights=[1e-13, 1])) == 1.0
+
+
 @given(VALUES, st.lists(st.sampled_from([0, 0.1, 0.25, 0.5, 0.75, 0.9, 1]), min_size=1))
 def test_equal_weights_agree_with_numpy(values, q):
     expected = np.quantile(values, q, method="averaged_inverted_cdf")

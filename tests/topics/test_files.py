@@ -203,7 +203,11 @@ REFUSED = [
         TOP + GROUPS + WORDS + "[reference]\nmale = 0.5\nfemale = 0.4\nother = 0.1\n",
         "reference: .*; unknown: other",
     ),
-    ("shared", TOP + GROUPS + 'shared = "both"\n' + WORDS, 'shared: expected "split" or "drop"'),
+    (
+        "shared",
+        TOP + GROUPS + 'shared = "both"\n' + WORDS,
+        "shared: input should be 'split' or 'drop'",
+    ),
     ("a name with spaces", 'name = "a b"\n' + GROUPS + WORDS, "name: expected letters, digits"),
     ("not TOML", "name = \n", r"not valid TOML: .*line 1"),
     ("a key twice", TOP + TOP, "not valid TOML"),

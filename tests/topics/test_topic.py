@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tiltmeter.errors import TopicError
+from tiltmeter.measure import membership
 from tiltmeter.topics import Articles, Group, Topic
 
 GROUPS = (
@@ -30,23 +31,14 @@ def test_order_is_kept() -> None:
     assert len(TOPIC) == 3
 
 
-def test_a_shared_word_is_split_equally() -> None:
+def test_a_shared_word_is_named_and_counts_by_the_topics_rule() -> None:
     assert TOPIC.shared_words == {"canary": ("male", "female")}
-    expected = [[1, 0], [0.5, 0.5], [0, 1], [0, 1]]
-    np.testing.assert_array_equal(TOPIC.membership, expected)
-
-
-def test_a_shared_word_is_dropped_on_request() -> None:
+    split = membership(TOPIC.words, TOPIC.attributes, shared=TOPIC.shared)
+    np.testing.assert_array_equal(split, [[1, 0], [0.5, 0.5], [0, 1], [0, 1]])
     dropped = replace(TOPIC, shared="drop")
-    assert dropped.words == ("he", "she", "her")
-    assert dropped.shared_words == {"canary": ("male", "female")}
-    np.testing.assert_array_equal(dropped.membership, [[1, 0], [0, 1], [0, 1]])
-
-
-def test_a_word_of_three_categories_counts_a_third_in_each() -> None:
-    topic = Topic("t", GROUPS, {"a": ("x", "s"), "b": ("y", "s"), "c": ("z", "s")})
-    row = topic.membership[topic.words.index("s")]
-    np.testing.assert_allclose(row, [1 / 3] * 3)
+    assert dropped.words == TOPIC.words
+    counts = membership(dropped.words, dropped.attributes, shared=dropped.shared)
+    np.testing.assert_array_equal(counts, [[1, 0], [0, 0], [0, 1], [0, 1]])
 
 
 def test_uniform_weights_unless_given() -> None:
@@ -202,9 +194,8 @@ def test_group_weights_sum_to_one(weights: list[float]) -> None:
 
 @settings(deadline=None)
 @given(st.dictionaries(st.sampled_from("abcdef"), st.sets(st.sampled_from("uvwxyz"), min_size=1)))
-def test_every_row_of_the_membership_sums_to_one(words: dict[str, set[str]]) -> None:
+def test_the_words_are_the_union_of_the_categories(words: dict[str, set[str]]) -> None:
     if len(words) < 2:
         return
     topic = Topic("t", GROUPS, {key: tuple(sorted(value)) for key, value in words.items()})
-    np.testing.assert_allclose(topic.membership.sum(axis=1), 1)
     assert set(topic.words) == set().union(*words.values())

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import gzip
 import io
 import json
 import math
 import os
-import secrets
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from tiltmeter.atomic import replacing
 from tiltmeter.contexts.context_set import ContextSet, write_count
 from tiltmeter.contexts.template import clean_template, template_problem
 from tiltmeter.errors import ContextError
@@ -85,8 +84,9 @@ def write(contexts: ContextSet, path: Path) -> None:
         described = json.dumps(about, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     except (TypeError, ValueError) as exc:
         raise ContextError(f"{sidecar}: the metadata cannot be written as JSON: {exc}") from exc
-    _replace(path, content)
-    _replace(sidecar, described.encode())
+    for file, data in ((path, content), (sidecar, described.encode())):
+        with replacing(file, error=ContextError) as beside:
+            beside.write_bytes(data)
 
 
 def _rows(text: str, *, shown: str) -> Iterator[tuple[int, list[str]]]:
@@ -179,15 +179,3 @@ def _read_sidecar(path: Path) -> dict[str, object]:
 def _name(about: dict[str, object], path: Path) -> str:
     name = about.get("name")
     return name if isinstance(name, str) and name else path.name.split(".csv")[0]
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write to a file beside it, then rename: no reader ever sees half a file."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        beside.write_bytes(content)
-        os.replace(beside, path)  # noqa: PTH105  (atomic on every platform, and says so)
-    except OSError as exc:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        raise ContextError(f"{path}: cannot be written: {exc.strerror}") from exc

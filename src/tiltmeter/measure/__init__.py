@@ -15,6 +15,7 @@ from tiltmeter.measure.distribution import (
     weighted_quantile,
 )
 from tiltmeter.measure.estimate import Estimate, GroupIntervals, RiskReport
+from tiltmeter.measure.influence import context_influence
 from tiltmeter.measure.knowledge import KnowledgeReport, knowledge
 from tiltmeter.measure.preference import PreferenceResult, membership, preference
 from tiltmeter.measure.reference import (
@@ -40,6 +41,7 @@ __all__ = [
     "RiskReport",
     "StereotypeDistribution",
     "WeightedECDF",
+    "context_influence",
     "criterion",
     "decompose",
     "effective_size",

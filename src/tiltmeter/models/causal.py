@@ -3,76 +3,123 @@
 p(word | prompt) is the product of its tokens' probabilities. With text after the slot the whole
 continuation is scored for each word, p(word, rest | prompt), because a left-to-right model can take
 the rest into account in no other way.
+
+Prompts are asked in packs (see `prefix_tree`), so that each distinct beginning is computed once; a
+model that cannot be packed is asked in plain rows, with the same result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tiltmeter.errors import ContextError
-from tiltmeter.models.expand import Expanded, Question, expand
-from tiltmeter.models.project import END_OF_WORD, read_log_probs
+from tiltmeter.models.base import ModelInfo
+from tiltmeter.models.expand import Expanded
+from tiltmeter.models.options import WordOptions
+from tiltmeter.models.prefix_tree import Heads, Packs
+from tiltmeter.models.project import read_log_probs
 from tiltmeter.models.rows import Batch, Block, answer
-from tiltmeter.models.transformer import TransformerScorer, shorten
-from tiltmeter.models.trie import Tokens, Trie
+from tiltmeter.models.transformer import TransformerScorer
+from tiltmeter.models.tree_ask import Asked, Floats
+from tiltmeter.models.tree_check import (
+    CheckedAnswers,
+    Packing,
+    PackingError,
+    Sample,
+    counts_places,
+    shortest_window,
+)
+from tiltmeter.models.tree_job import Job
+from tiltmeter.models.tree_run import TreeRun, row_multiple
+from tiltmeter.models.trie import Tokens
 from tiltmeter.models.words import WordList
 from tiltmeter.topics import Prompt
 
 
 class CausalScorer(TransformerScorer):
-    """Next-token models: GPT-2, Llama, Qwen, Gemma, Mistral, SmolLM2 and their like."""
+    """Next-token models: GPT-2, Llama, Qwen, Gemma, Mistral, SmolLM2 and their like.
+
+    packing       "tree" shares beginnings where the model allows it, "rows" never does
+    pack_nodes    tree nodes in a pack; several packs make a batch of `batch_tokens`
+    """
 
     kind = "causal"
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        info: ModelInfo,
+        *,
+        options: WordOptions | None = None,
+        batch_tokens: int | None = None,
+        packing: Literal["tree", "rows"] = "tree",
+        pack_nodes: int | None = None,
+    ) -> None:
+        super().__init__(model, tokenizer, info, options=options, batch_tokens=batch_tokens)
+        asked_for = "asked for by the caller" if packing == "rows" else ""
+        self.packing = Packing(mode=packing, reason=asked_for)
+        self.pack_nodes = pack_nodes or default_pack_nodes(self.device)
+        self._window = shortest_window(model.config)
+        if counts_places(model.config) and self._window:
+            self.pack_nodes = min(self.pack_nodes, self._window // 2)
 
     @staticmethod
     def auto_class(transformers: Any) -> Any:
         return transformers.AutoModelForCausalLM
 
     def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
-        heads = [self.head_tokens(p) for p in prompts]
-        ends = (END_OF_WORD,) if self.options.end_of_word else ()
-        trie = Trie.of([s + ends for s in words.sequences])
-        reads_on = bool(prompts[0].after)
+        job = Job(self, prompts, words)
+        if self.packing.mode == "tree" and job.longest <= (self._window or job.longest):
+            try:
+                return self._score_packed(job)
+            except PackingError as error:
+                self.packing.give_up(str(error))
+        return job.joined([job.score(Rows(self, job.heads), 0, len(job.heads))])
 
-        def ask(questions: Sequence[Question]) -> list[NDArray[np.float64]]:
-            paths = [heads[i] + trie.prefix[q.node] for q in questions for i in q.prompts]
-            wanted = [trie.child_tokens(q.node) for q in questions for _ in q.prompts]
-            values = iter(self.follow(paths, wanted))
-            found = [np.array([next(values) for _ in q.prompts]) for q in questions]
-            for q, table in zip(questions, found, strict=True):
-                self.check_values(table, [prompts[i] for i in q.prompts])
-            return found
+    def _score_packed(self, job: Job) -> Expanded:
+        parts: list[Expanded] = []
+        start = 0
+        while start < len(job.heads):
+            nodes = min(self.pack_nodes, self.batch_size.tokens)
+            n_packs = max(1, self.batch_size.tokens // nodes)
+            bounds = job.heads.cut(start, nodes=nodes, packs=n_packs)
+            packs = Packs.of(job.heads, bounds, multiple=row_multiple(self.device))
+            run = TreeRun(
+                self.project, packs, limit=nodes, boundary=self.boundary, keep=job.looks_below
+            )
+            rows = Rows(self, job.heads, start)
+            answers = CheckedAnswers(run, self.packing, rows.answer_sample)
+            try:
+                parts.append(job.score(answers, start, bounds[-1]))
+            except torch.cuda.OutOfMemoryError as error:
+                del run, answers
+                torch.cuda.empty_cache()
+                self.batch_size.halve(error)
+                continue
+            start = bounds[-1]
+        return job.joined(parts)
 
-        # What follows the slot can favour any word by any factor, so no bound holds there.
-        tolerance = 0.0 if reads_on else self.options.tolerance
-        found = expand([trie], len(prompts), ask, tolerance=tolerance)
-        if reads_on:
-            rest = self._log_prob_after(heads, words, prompts)
-            found = replace(found, log_probs=found.log_probs + rest)
-        return found
-
-    def head_tokens(self, prompt: Prompt) -> Tokens:
+    def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Tokens before the slot, with the model's own opening token but no closing one."""
         bos = self.tokenizer.bos_token_id
         closing = {self.tokenizer.eos_token_id, self.tokenizer.sep_token_id} - {None, bos}
-        ids = list(self.tokenizer(prompt.before)["input_ids"]) if prompt.before else []
-        while ids and ids[-1] in closing:
-            ids.pop()
-        if bos is not None and (not ids or (self._needs_bos and ids[0] != bos)):
-            ids.insert(0, bos)
-        if not ids:
-            raise ContextError(
-                f"{self.info.name} has no opening token, so nothing can be asked before the first "
-                f"word of {shorten(prompt.fill('[Y]'))!r}: use a template with text before [Y]"
-            )
-        self.check_length(len(ids), prompt)
-        return tuple(ids)
+        filled = [text for text in texts if text]
+        # One call for all texts: the tokenizer works on them in parallel.
+        found = iter(self.tokenizer(filled)["input_ids"] if filled else ())
+        heads = []
+        for text in texts:
+            ids = list(next(found)) if text else []
+            while ids and ids[-1] in closing:
+                ids.pop()
+            if bos is not None and (not ids or (self._needs_bos and ids[0] != bos)):
+                ids.insert(0, bos)
+            heads.append(ids)
+        return heads
 
     @property
     def _needs_bos(self) -> bool:
@@ -83,7 +130,7 @@ class CausalScorer(TransformerScorer):
     def follow(
         self, paths: Sequence[Tokens], wanted: Sequence[Tokens]
     ) -> list[NDArray[np.float64]]:
-        """Log-probabilities of the wanted tokens after each path of tokens."""
+        """Log-probabilities of the wanted tokens after each path of tokens, each path a row."""
         kinds: dict[tuple[int, Tokens], list[int]] = {}
         for i, (path, want) in enumerate(zip(paths, wanted, strict=True)):
             kinds.setdefault((len(path), want), []).append(i)
@@ -108,23 +155,41 @@ class CausalScorer(TransformerScorer):
             found = read_log_probs(logits, wanted, self.boundary)
         return np.asarray(found.double().cpu().numpy())
 
-    def _log_prob_after(
-        self, heads: Sequence[Tokens], words: WordList, prompts: Sequence[Prompt]
-    ) -> NDArray[np.float64]:
-        """log p(text after the slot | prompt, word) [P, words], token by token."""
+
+class Rows:
+    """Plain rows: every head with every continuation is a row of its own."""
+
+    def __init__(self, scorer: CausalScorer, heads: Heads, start: int = 0) -> None:
+        self.scorer, self.heads, self.start = scorer, heads, start
+
+    def ask(self, parts: Sequence[Asked]) -> list[Floats]:
+        places = [tuple(map(np.ravel, np.nonzero(part.nodes))) for part in parts]
         paths: list[Tokens] = []
         wanted: list[Tokens] = []
-        for head, prompt in zip(heads, prompts, strict=True):
-            rest = self.after_tokens(prompt)
-            for word in words.sequences:
-                paths += [head + word + rest[:k] for k in range(len(rest))]
-                wanted += [(token,) for token in rest]
-            self.check_length(len(head) + len(rest) + 1, prompt)
-        values = iter(self.follow(paths, wanted))
-        total = np.zeros((len(heads), len(words.sequences)))
-        for i, prompt in enumerate(prompts):
-            n = len(self.after_tokens(prompt))
-            for j in range(len(words.sequences)):
-                total[i, j] = sum(float(next(values)[0]) for _ in range(n))
-            self.check_values(total[i : i + 1], [prompt])
-        return total
+        for part, (nodes, columns) in zip(parts, places, strict=True):
+            trie = part.tree.trie
+            children = [trie.child_tokens(n) for n in range(len(part.tree))]
+            paths += [
+                self._head(h) + trie.prefix[n]
+                for n, h in zip(nodes.tolist(), part.heads[columns].tolist(), strict=True)
+            ]
+            wanted += [children[n] for n in nodes.tolist()]
+        values = iter(self.scorer.follow(paths, wanted))
+        answers = [part.blank() for part in parts]
+        for part, (nodes, columns), found in zip(parts, places, answers, strict=True):
+            for n, column in zip(nodes.tolist(), columns.tolist(), strict=True):
+                found[list(part.tree.trie.children[n]), column] = next(values)
+        return answers
+
+    def answer_sample(self, sample: Sample) -> list[Floats]:
+        heads = map(self._head, sample.heads)
+        paths = [head + suffix for head, suffix in zip(heads, sample.suffixes, strict=True)]
+        return self.scorer.follow(paths, sample.wanted)
+
+    def _head(self, row: int) -> Tokens:
+        return self.heads.path(self.start + row)
+
+
+def default_pack_nodes(device: torch.device) -> int:
+    """Tree nodes in a pack: enough to share beginnings, few enough to keep attention small."""
+    return 512 if device.type == "cuda" else 256

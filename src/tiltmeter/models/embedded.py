@@ -75,7 +75,9 @@ def _convert(file: Path, folder: Path) -> None:
     if importlib.util.find_spec("gguf") is None:
         raise MissingExtra("reading GGUF files", "gguf", extra="models")
     try:
-        with contextlib.redirect_stderr(io.StringIO()):  # a progress bar that cannot be switched off
+        with contextlib.redirect_stderr(
+            io.StringIO()
+        ):  # a progress bar that cannot be switched off
             tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
             model = AutoModelForCausalLM.from_pretrained(
                 file.parent, gguf_file=file.name, dtype=torch.float32
@@ -87,7 +89,7 @@ def _convert(file: Path, folder: Path) -> None:
     if hasattr(config, "quantization_config"):
         del config.quantization_config
     with torch.device("meta"):
-        plain = AutoModelForCausalLM.from_config(config)
+        plain = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
     plain.load_state_dict(model.state_dict(), assign=True)
     plain.tie_weights()
     plain.save_pretrained(folder)

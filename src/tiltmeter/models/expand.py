@@ -65,7 +65,9 @@ def expand(trees: Sequence[Trie], n_prompts: int, ask: Ask, *, tolerance: float 
         if depth == 0:
             questions = [Question(k, n, everyone) for k, n in nodes]
         else:
-            mass = sum(np.exp(table[top]).sum(axis=0) for table, top in zip(log_p, tops, strict=True))
+            mass = sum(
+                np.exp(table[top]).sum(axis=0) for table, top in zip(log_p, tops, strict=True)
+            )
             bounds = np.exp(np.stack([log_p[k][n] for k, n in nodes]))
             keep = _worth_asking(bounds, tolerance / (1 - tolerance) * mass - skipped)
             skipped += np.where(keep, 0.0, bounds).sum(axis=0)

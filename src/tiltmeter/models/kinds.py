@@ -6,10 +6,13 @@ from typing import Any
 
 from tiltmeter.errors import ModelError
 from tiltmeter.models.causal import CausalScorer
+from tiltmeter.models.masked import MaskedScorer
+from tiltmeter.models.permutation import PermutationScorer
+from tiltmeter.models.seq2seq import Seq2SeqScorer
 from tiltmeter.models.transformer import TransformerScorer
 
 SCORERS: dict[str, type[TransformerScorer]] = {
-    scorer.kind: scorer for scorer in (CausalScorer,)
+    scorer.kind: scorer for scorer in (CausalScorer, MaskedScorer, Seq2SeqScorer, PermutationScorer)
 }
 
 
@@ -22,22 +25,32 @@ def detect_kind(config: Any, name: str, wanted: str | None) -> str:
             f"({', '.join(getattr(config, 'architectures', None) or ['no architecture'])}): say "
             f"--kind {'|'.join(SCORERS)}"
         )
-    if kind not in SCORERS:
-        raise ModelError(f"model {name!r} is a {kind} model, which this version cannot ask")
     return kind
 
 
 def _kind_of(config: Any) -> str | None:
-    if getattr(config, "model_type", "") == "xlnet":
+    model_type = str(getattr(config, "model_type", ""))
+    architectures = getattr(config, "architectures", None) or []
+    if model_type == "xlnet":
         return "permutation"
     if getattr(config, "is_encoder_decoder", False):
         return "seq2seq"
-    for architecture in getattr(config, "architectures", None) or []:
+    if "ElectraForPreTraining" in architectures:
+        return None  # ELECTRA's discriminator tells real words from replaced ones and writes none
+    for architecture in architectures:
         if architecture.endswith(("ForMaskedLM", "ForPreTraining")):
             return "masked"
         if architecture.endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")):
             return "causal"
-    return _kind_by_model_type(str(getattr(config, "model_type", "")))
+    # A model with code of its own says what that code builds (ChatGLM2's architecture does not).
+    brought = getattr(config, "auto_map", None) or {}
+    for auto_class, kind in (
+        ("AutoModelForMaskedLM", "masked"),
+        ("AutoModelForCausalLM", "causal"),
+    ):
+        if auto_class in brought:
+            return kind
+    return _kind_by_model_type(model_type)
 
 
 def _kind_by_model_type(model_type: str) -> str | None:

@@ -8,8 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import MissingExtra, ModelError, ModelNotFound, SettingsError
+from tiltmeter.errors import (
+    MissingExtra,
+    ModelError,
+    ModelNotFound,
+    SettingsError,
+    TiltmeterError,
+)
 from tiltmeter.models.base import ModelInfo, Scorer
+from tiltmeter.models.hub import hub_reachable
 from tiltmeter.models.options import LoadOptions, WordOptions
 from tiltmeter.models.spec import ModelSpec
 
@@ -25,37 +32,82 @@ def load_transformer(
         import transformers
     except ImportError as error:
         raise MissingExtra("asking a language model", "transformers", extra="models") from error
+    from tiltmeter.models.adapter import Adapter, is_adapter
     from tiltmeter.models.kinds import SCORERS, detect_kind
 
+    device = choose_device(load.device)
+    dtype = choose_dtype(load.dtype, device)
+    adapter = Adapter.read(Path(source)) if is_adapter(source) else None
+    base = adapter.base if adapter else source
     common: dict[str, Any] = {
         "trust_remote_code": load.trust_remote_code,
         "revision": load.revision,
     }
-    device = choose_device(load.device)
-    dtype = choose_dtype(load.dtype, device)
-    with _quiet(transformers), _clear_errors(spec.name, load):
-        config = transformers.AutoConfig.from_pretrained(source, **common)
+    if not Path(base).is_dir() and not hub_reachable():
+        common["local_files_only"] = True
+    with _quiet(transformers), _clear_errors(spec.name, base, load):
+        config = transformers.AutoConfig.from_pretrained(base, **common)
         kind = detect_kind(config, spec.name, load.kind)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(source, **common)
-        scorer_class = SCORERS[kind]
-        model = scorer_class.auto_class(transformers).from_pretrained(
-            source,
-            config=config,
-            dtype=getattr(torch, dtype),
-            use_safetensors=None if load.allow_pickle else True,
-            **common,
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            source if _has_tokenizer(source) else base, **common
         )
+        scorer_class = SCORERS[kind]
+        options = {
+            "dtype": getattr(torch, dtype),
+            "use_safetensors": None if load.allow_pickle else True,
+            **common,
+        }
+        auto_class = scorer_class.auto_class(transformers)
+        model = _whole_model(spec.name, auto_class, base, config, options)
+        if adapter is not None:
+            adapter.merge_into(model)
         model = model.to(device)
     _check_vocabulary(spec.name, model, tokenizer)
+    revision = _revision(base, config)
     info = ModelInfo(
         name=spec.name,
         kind=kind,
-        revision=_revision(source, config),
+        revision=f"{_revision(source, config)} on {revision}" if adapter else revision,
         dtype=dtype,
         device=str(device),
         parameters=sum(p.numel() for p in model.parameters()),
+        notes=(f"LoRA adapter merged into {Path(base).name}",) if adapter else (),
     )
     return scorer_class(model, tokenizer, info, options=words, batch_tokens=load.batch_tokens)
+
+
+def _whole_model(
+    name: str, auto_class: Any, source: str, config: Any, options: dict[str, Any]
+) -> Any:
+    """Load the weights, and refuse a model of which a part would be made up.
+
+    The library fills what a checkpoint lacks with random numbers and says so in a log: a
+    classifier's checkpoint asked as a masked model would answer noise.
+    """
+    model, info = auto_class.from_pretrained(
+        source, config=config, output_loading_info=True, **options
+    )
+    missing = sorted(info["missing_keys"])
+    if missing and getattr(config, "legacy", None) and str(config.model_type).startswith("deberta"):
+        # DeBERTa's own checkpoints keep their output layer where the library's newer class looks.
+        config.legacy = False
+        model, info = auto_class.from_pretrained(
+            source, config=config, output_loading_info=True, **options
+        )
+        missing = sorted(info["missing_keys"])
+    if missing:
+        raise ModelError(
+            f"model {name!r}: its weights lack {missing[0]!r}"
+            f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}, so "
+            f"{type(model).__name__} would answer noise: it was saved for another task"
+        )
+    return model
+
+
+def _has_tokenizer(source: str) -> bool:
+    folder = Path(source)
+    names = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.txt")
+    return not folder.is_dir() or any((folder / n).is_file() for n in names)
 
 
 def choose_device(wanted: str) -> Any:
@@ -65,14 +117,18 @@ def choose_device(wanted: str) -> Any:
     if wanted == "auto":
         wanted = "cuda" if torch.cuda.is_available() else "cpu"
     kind = wanted.split(":")[0]
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    there = {
+        "cpu": True,
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+    }
     if not there.get(kind, False):
         raise SettingsError(f"device {wanted!r}: none on this machine; use --device cpu or auto")
     return torch.device(wanted)
 
 
 def choose_dtype(wanted: str, device: Any) -> str:
-    """float32 on a CPU, where it is exact and as fast; bfloat16 on a GPU; unless asked otherwise."""
+    """float32 on a CPU, where it is exact and as fast; bfloat16 on a GPU; or as asked."""
     if wanted != "auto":
         return wanted
     return "bfloat16" if device.type == "cuda" else "float32"
@@ -92,37 +148,50 @@ def _quiet(transformers: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _clear_errors(name: str, load: LoadOptions) -> Iterator[None]:
+def _clear_errors(name: str, source: str, load: LoadOptions) -> Iterator[None]:
     """Map the library's errors to one line that says what to do."""
     try:
         yield
-    except (ModelError, SettingsError):
+    except TiltmeterError:
         raise
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
-        text = " ".join(str(error).split())
+    except Exception as error:
+        text = " ".join(str(error).split()) or type(error).__name__
+        folder = Path(source)
         if "trust_remote_code" in text:
             raise ModelError(
                 f"model {name!r} brings its own code, which is not run unless you ask for it: "
                 "--trust-remote-code"
             ) from error
-        if "safetensors" in text and not load.allow_pickle and isinstance(error, OSError):
+        if "gated repo" in text:
+            raise ModelNotFound(
+                f"model {name!r} is gated: ask for access on its page of the Hugging Face hub, "
+                "then run 'hf auth login'"
+            ) from error
+        if not load.allow_pickle and _only_pickled(folder, text):
             raise ModelError(
                 f"model {name!r} has no safetensors weights; pickled weights can run code and are "
                 "read only with --allow-pickle"
             ) from error
-        if isinstance(error, OSError):
+        if isinstance(error, OSError) and not folder.is_dir():
             raise ModelNotFound(
-                f"model {name!r}: not found here, and the Hugging Face hub did not give it: {text[:160]}"
+                f"model {name!r}: not in the local cache, and the Hugging Face hub did not give "
+                f"it: check the name and the connection ({text[:100]})"
             ) from error
         raise ModelError(f"model {name!r} cannot be loaded: {text[:200]}") from error
+
+
+def _only_pickled(folder: Path, text: str) -> bool:
+    if folder.is_dir():
+        return not any(folder.glob("*.safetensors")) and any(folder.glob("*.bin"))
+    return "safetensors" in text and "pytorch_model.bin" in text
 
 
 def _check_vocabulary(name: str, model: Any, tokenizer: Any) -> None:
     size = model.get_input_embeddings().num_embeddings
     if len(tokenizer) > size:
         raise ModelError(
-            f"model {name!r}: its tokenizer has {len(tokenizer)} tokens, its embeddings only {size}: "
-            "tokenizer and weights do not belong together"
+            f"model {name!r}: its tokenizer has {len(tokenizer)} tokens, its embeddings only "
+            f"{size}: tokenizer and weights do not belong together"
         )
 
 

@@ -46,15 +46,18 @@ class SlotProjection:
 def read_log_probs(logits: Tensor, wanted: Tensor, boundary: Tensor | None = None) -> Tensor:
     """Log-probabilities [N, W] of the wanted tokens, in float32 whatever the model's dtype.
 
-    END_OF_WORD among the wanted tokens reads the joint probability of the `boundary` tokens.
+    END_OF_WORD among the wanted tokens reads the joint probability of the `boundary` tokens. Where
+    a row's logits are one and the same number over the whole vocabulary the answer is plus
+    infinity, which no probability can be: the model said nothing (see `check_values`).
     """
     logits = logits.float()
     total = torch.logsumexp(logits, dim=-1, keepdim=True)
     found = torch.gather(logits, 1, wanted.clamp(min=0)) - total
-    ends = wanted == END_OF_WORD
-    if bool(ends.any()):
-        if boundary is None:
-            raise ValueError("END_OF_WORD was asked of a reader without boundary tokens")
+    if boundary is not None:
         some = torch.logsumexp(logits[:, boundary], dim=-1, keepdim=True) - total
-        found = torch.where(ends, some, found)
-    return found
+        found = torch.where(wanted == END_OF_WORD, some, found)
+    # Asking a GPU for the answer to this question would make the CPU wait for it.
+    elif wanted.device.type == "cpu" and bool((wanted == END_OF_WORD).any()):
+        raise ValueError("END_OF_WORD was asked of a reader without boundary tokens")
+    silent = logits.amax(dim=-1, keepdim=True) == logits.amin(dim=-1, keepdim=True)
+    return found.masked_fill(silent, torch.inf)

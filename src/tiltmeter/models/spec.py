@@ -14,6 +14,9 @@ REFERENCE_MODELS = ("unbiased", "stereotyped", "random")
 EMBEDDED = "smollm2"
 ENTRY_POINTS = "tiltmeter.models"
 
+#: A whole model, or a LoRA adapter that names its base model.
+_CONFIGURATIONS = ("config.json", "adapter_config.json")
+
 
 class Place(Enum):
     """Where a model is found."""
@@ -60,7 +63,7 @@ class ModelSpec:
                 raise ModelNotFound(f"model {name!r}: no such file")
             return cls(name, Place.GGUF, str(path))
         if path.is_dir():
-            if not (path / "config.json").is_file():
+            if not any((path / file).is_file() for file in _CONFIGURATIONS):
                 raise ModelNotFound(
                     f"model {name!r}: expected a folder in the Hugging Face format, found no "
                     "config.json in it"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,8 +43,12 @@ class TransformerScorer(ABC):
         self.device = next(model.parameters()).device
         self.project = SlotProjection(model)
         self.batch_size = BatchSize(batch_tokens or default_batch_tokens(self.device))
-        self._words: dict[tuple[tuple[str, ...], bool], WordList] = {}
+        self._words: dict[tuple[tuple[str, ...], bool, bool], WordList] = {}
         self._boundary: torch.Tensor | None = None
+        self.check_tokenizer()
+
+    def check_tokenizer(self) -> None:  # noqa: B027  (most kinds need nothing)
+        """Refuse a tokenizer that lacks what this kind of model is asked with."""
 
     @staticmethod
     @abstractmethod
@@ -52,21 +57,21 @@ class TransformerScorer(ABC):
 
     @abstractmethod
     def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
-        """Score prompts that agree in `space` and in having text after the slot or none.
+        """Score prompts that agree in `space` and in having text before and after the slot or none.
 
         Columns are those of `words.columns`.
         """
 
     def score(self, prompts: Sequence[Prompt], words: Sequence[str]) -> WordScores:
         """Log-probability of every word at the slot of every prompt."""
-        alike: dict[tuple[bool, bool], list[int]] = {}
+        alike: dict[tuple[bool, bool, bool], list[int]] = {}
         for i, p in enumerate(prompts):
-            alike.setdefault((p.space, bool(p.after)), []).append(i)
+            alike.setdefault((p.space, not p.before, not p.after), []).append(i)
         log_probs = np.full((len(prompts), len(words)), -np.inf)
         log_coverage = np.empty(len(prompts))
         skipped = np.empty(len(prompts))
-        for (space, _), members in alike.items():
-            word_list = self.word_list(words, space=space)
+        for (space, opening, _), members in alike.items():
+            word_list = self.word_list(words, space=space, opening=opening)
             found = self.score_alike([prompts[i] for i in members], word_list)
             log_probs[np.ix_(members, list(word_list.columns))] = found.log_probs
             log_coverage[members] = found.log_coverage
@@ -76,11 +81,16 @@ class TransformerScorer(ABC):
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
         return self.word_list(words, space=space).report
 
-    def word_list(self, words: Sequence[str], *, space: bool) -> WordList:
-        key = (tuple(words), space)
+    def word_list(self, words: Sequence[str], *, space: bool, opening: bool = False) -> WordList:
+        """The words as tokens: after a space, without one, or at the opening of the text."""
+        key = (tuple(words), space, opening)
         if key not in self._words:
             self._words[key] = WordList(
-                self.tokenizer, words, space=space, single_token=self.options.single_token
+                self.tokenizer,
+                words,
+                space=space,
+                opening=opening,
+                single_token=self.options.single_token,
             )
             if not self._words[key].sequences:
                 raise ModelError(f"{self.info.name}: its tokenizer can write none of the words")
@@ -100,9 +110,22 @@ class TransformerScorer(ABC):
         """Tokens of the text after the slot, as they continue a word."""
         return continuation_tokens(self.tokenizer, prompt.after) if prompt.after else ()
 
-    def check_length(self, length: int, prompt: Prompt) -> None:
+    @cached_property
+    def length_limit(self) -> int | None:
+        """The most tokens the model reads; None where positions are relative and unlimited."""
         limit = getattr(self.model.config, "max_position_embeddings", None)
-        if limit is not None and limit > 0 and length > limit:
+        if limit is None or limit <= 0:
+            return None
+        for module in self.model.modules():
+            table = getattr(module, "position_embeddings", None)
+            if isinstance(table, torch.nn.Embedding) and table.padding_idx is not None:
+                # RoBERTa and its kin count positions from after the padding token's number.
+                return int(table.num_embeddings - table.padding_idx - 1)
+        return int(limit)
+
+    def check_length(self, length: int, prompt: Prompt) -> None:
+        limit = self.length_limit
+        if limit is not None and length > limit:
             raise ContextError(
                 f"{self.info.name} reads at most {limit} tokens, found {length} in the prompt "
                 f"{shorten(prompt.before)!r}: shorten the template"
@@ -112,7 +135,13 @@ class TransformerScorer(ABC):
         """Refuse what no language model would answer."""
         bad = ~np.isfinite(values).all(axis=1) if values.size else np.zeros(0, dtype=bool)
         if bad.any():
-            prompt = prompts[int(np.flatnonzero(bad)[0])]
+            row = int(np.flatnonzero(bad)[0])
+            prompt = prompts[row]
+            if np.isposinf(values[row]).any():
+                raise ModelError(
+                    f"{self.info.name} gave every token of its vocabulary the same value at the "
+                    f"prompt {shorten(prompt.before)!r}: check its weights"
+                )
             raise ModelError(
                 f"{self.info.name} answered with a number that is not finite at the prompt "
                 f"{shorten(prompt.before)!r}: try --dtype float32, or check its weights"

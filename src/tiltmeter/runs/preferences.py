@@ -53,7 +53,7 @@ class Preferences:
     @property
     def observed(self) -> NDArray[np.bool_]:
         """[X, C]: False where a cell is missing."""
-        return ~np.isnan(self.values).any(axis=2)
+        return np.asarray(~np.isnan(self.values).any(axis=2))
 
     @property
     def low_coverage(self) -> NDArray[np.bool_]:
@@ -90,7 +90,7 @@ class Preferences:
         )
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row a group, context and category: group, context_id, attribute, p, coverage, flag."""
+        """One row a group, context and category, as in preferences.parquet."""
         import pandas as pd
 
         X, C, K = self.values.shape
@@ -98,13 +98,13 @@ class Preferences:
         return pd.DataFrame(
             {
                 "group": pd.Categorical.from_codes(
-                    np.repeat(np.arange(X), C * K), categories=list(self.groups)
+                    np.repeat(np.arange(X), C * K), categories=pd.Index(self.groups)
                 ),
                 "context_id": pd.Categorical.from_codes(
-                    np.tile(np.repeat(np.arange(C), K), X), categories=list(self.contexts)
+                    np.tile(np.repeat(np.arange(C), K), X), categories=pd.Index(self.contexts)
                 ),
                 "attribute": pd.Categorical.from_codes(
-                    np.tile(np.arange(K), X * C), categories=list(self.categories)
+                    np.tile(np.arange(K), X * C), categories=pd.Index(self.categories)
                 ),
                 "p": self.values.reshape(-1),
                 "coverage": np.repeat(coverage.reshape(-1), K),

@@ -1,4 +1,4 @@
-"""The preferences table of `tiltmeter risk`: any csv or parquet with group, context, attribute, p."""
+"""The table that `tiltmeter risk` reads: csv or parquet with group, context, attribute, p."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def from_frame(frame: pd.DataFrame, *, name: str = "table") -> Preferences:
     missing = [c for c in REQUIRED if c not in frame.columns]
     if missing:
         raise TableError(
-            f"{name}: expected the columns {', '.join(REQUIRED)}; found no {', '.join(missing)} among "
-            f"{', '.join(map(str, frame.columns)) or 'no columns at all'}"
+            f"{name}: expected the columns {', '.join(REQUIRED)}; found no {', '.join(missing)} "
+            f"among {', '.join(map(str, frame.columns)) or 'no columns at all'}"
         )
     if frame.empty:
         raise TableError(f"{name}: expected at least one row, found none")
@@ -45,7 +45,11 @@ def from_frame(frame: pd.DataFrame, *, name: str = "table") -> Preferences:
             row = int(np.flatnonzero(frame[column].isna())[0])
             raise TableError(f"{name}: row {row + 1} has no {column}")
     codes = {c: pd.factorize(frame[c].astype(str), sort=False) for c in REQUIRED[:3]}
-    (x, groups), (c, contexts), (y, categories) = codes["group"], codes["context"], codes["attribute"]
+    (x, groups), (c, contexts), (y, categories) = (
+        codes["group"],
+        codes["context"],
+        codes["attribute"],
+    )
     shape = (len(groups), len(contexts), len(categories))
     flat = np.ravel_multi_index((x, c, y), shape)
     _check_repeats(flat, frame, name=name)
@@ -73,7 +77,7 @@ def _read_frame(path: Path) -> pd.DataFrame:
             return pd.read_parquet(path)
         if path.name.endswith((".csv", ".csv.gz")):
             # Names stay text ("007", "NA"); an empty p is missing.
-            text = {c: str for c in REQUIRED[:3]}
+            text = dict.fromkeys(REQUIRED[:3], str)
             return pd.read_csv(path, dtype=text, keep_default_na=False, na_values={"p": [""]})
     except (ValueError, OSError, UnicodeDecodeError) as error:
         first = (str(error).splitlines() or [""])[0]
@@ -86,9 +90,8 @@ def _numbers(frame: pd.DataFrame, column: str, *, name: str) -> NDArray[np.float
     wrong = np.isnan(numbers) & ~frame[column].isna().to_numpy()
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
-        raise TableError(
-            f"{name}: row {row + 1}: expected a number in {column}, found {frame[column].iloc[row]!r}"
-        )
+        found = frame[column].iloc[row]
+        raise TableError(f"{name}: row {row + 1}: expected a number in {column}, found {found!r}")
     return numbers
 
 
@@ -115,10 +118,10 @@ def _check_whole_cells(
     partial = there.any(axis=2) & ~there.all(axis=2)
     if partial.any():
         x, c = (int(i[0]) for i in np.nonzero(partial))
-        lacking = ", ".join(str(categories[k]) for k in np.flatnonzero(~there[x, c]))
+        lacking = ", ".join(str(categories[int(k)]) for k in np.flatnonzero(~there[x, c]))
         raise TableError(
-            f"{name}: group {groups[x]!r}, context {contexts[c]!r} has no p for {lacking}; give every "
-            "category of a cell, or leave the whole cell out"
+            f"{name}: group {groups[x]!r}, context {contexts[c]!r} has no p for {lacking}; give "
+            "every category of a cell, or leave the whole cell out"
         )
 
 
@@ -134,10 +137,10 @@ def _per_unit(
     out[unit] = numbers
     differs = out[unit] != numbers
     if differs.any():
-        row = frame.iloc[int(np.flatnonzero(differs)[0])]
+        where = frame.iloc[int(np.flatnonzero(differs)[0])]
         raise TableError(
             f"{name}: {column} takes two values for one {what} "
-            f"(group {row['group']!r}, context {row['context']!r})"
+            f"(group {where['group']!r}, context {where['context']!r})"
         )
     return out
 

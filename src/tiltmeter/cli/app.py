@@ -1,0 +1,71 @@
+"""The command `tiltmeter`: its commands, and how errors reach the user."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from tiltmeter import __version__
+from tiltmeter.cli.audit import audit_command
+from tiltmeter.cli.report import report_command
+from tiltmeter.cli.risk import risk_command
+from tiltmeter.cli.show import contexts_command, models_command, topics_command
+from tiltmeter.errors import TiltmeterError
+
+app = typer.Typer(
+    name="tiltmeter",
+    help="How far does a language model lean, and how much does its leaning swing with context?",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("audit")(audit_command)
+app.command("risk")(risk_command)
+app.command("report")(report_command)
+app.command("topics")(topics_command)
+app.command("contexts")(contexts_command)
+app.command("models")(models_command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tiltmeter {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and stop.", callback=_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Options of every command."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave with its exit status.
+
+    0 done, 1 a measured condition failed, 2 wrong input, 3 a model or server failed. An error is
+    one line on stderr; its traceback shows with --debug.
+    """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    # --debug may stand anywhere: people add it to the end of the command that has just failed.
+    debug = "--debug" in arguments
+    rest = [a for a in arguments if a != "--debug"]
+    try:
+        app(rest, standalone_mode=True)
+    except TiltmeterError as error:
+        if debug:
+            raise
+        sys.stderr.write("tiltmeter: " + " ".join(str(error).split()) + "\n")
+        raise SystemExit(error.exit_status) from None
+    except KeyboardInterrupt:
+        sys.stderr.write("tiltmeter: interrupted; the same command continues where it stopped\n")
+        raise SystemExit(130) from None

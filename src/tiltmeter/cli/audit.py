@@ -1,0 +1,273 @@
+"""tiltmeter audit: ask models and measure their risks."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tiltmeter.cli.output import (
+    console,
+    exceeded,
+    parse_limits,
+    print_json,
+    progress_bar,
+    risk_table,
+)
+from tiltmeter.errors import SettingsError, TiltmeterError
+
+OUT = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", help="Run folder; with several models, one folder a model under it."
+    ),
+]
+
+
+def audit_command(
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL...",
+            help="smollm2, pocket:NAME, reference:unbiased|stereotyped|random, a folder, a .gguf "
+            "file, or a Hugging Face id.",
+        ),
+    ],
+    topic: Annotated[str, typer.Option(help="A built-in topic or a .toml file.")] = "gender",
+    contexts: Annotated[
+        str | None,
+        typer.Option(help="A built-in context set or a .csv file.  [default: paper-TOPIC]"),
+    ] = None,
+    out: OUT = None,
+    groups: Annotated[
+        str | None, typer.Option(help="Only these groups of the topic, separated by commas.")
+    ] = None,
+    max_contexts: Annotated[
+        int | None, typer.Option(help="Draw so many contexts by weight instead of asking all.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")] = "auto",
+    dtype: Annotated[
+        str, typer.Option(help="auto, float32, bfloat16 or float16 (auto: float32 on a CPU).")
+    ] = "auto",
+    batch_size: Annotated[
+        str, typer.Option(help="Tokens in a batch; never moves a number beyond rounding.")
+    ] = "auto",
+    kind: Annotated[
+        str | None,
+        typer.Option(help="causal, masked, seq2seq or permutation, if it is not told rightly."),
+    ] = None,
+    revision: Annotated[str | None, typer.Option(help="Revision on the hub.")] = None,
+    tolerance: Annotated[
+        float,
+        typer.Option(help="How far unexpanded words may move a preference; 0 scores every word."),
+    ] = 1e-4,
+    end_of_word: Annotated[
+        bool,
+        typer.Option("--end-of-word", help="Count a word only where it ends (not he in hero)."),
+    ] = False,
+    single_token: Annotated[
+        bool,
+        typer.Option("--single-token", help="The papers' restriction to words of a single token."),
+    ] = False,
+    norm: Annotated[str, typer.Option(help="k of the criterion J_k: 1, 2, … or inf.")] = "inf",
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Risks of the raw equations, not scaled from 0 to 1.")
+    ] = False,
+    coverage_threshold: Annotated[
+        float, typer.Option(help="Flag cells whose words hold less probability than this.")
+    ] = 1e-3,
+    trust_remote_code: Annotated[
+        bool, typer.Option("--trust-remote-code", help="Run code that comes with a model.")
+    ] = False,
+    allow_pickle: Annotated[
+        bool, typer.Option("--allow-pickle", help="Read pickled weights, which can run code.")
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start over instead of continuing the run in --out.")
+    ] = False,
+    fail_above: Annotated[
+        list[str] | None,
+        typer.Option(help="Exit with 1 when a risk is higher: R=0.4, R_bias=…, R_volatility=…."),
+    ] = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object instead of a table.")
+    ] = False,
+) -> None:
+    """Ask models about every group in every context, and measure.
+
+    An interrupted audit continues with the same command; a finished one is not asked again.
+    """
+    from tiltmeter.models import LoadOptions, WordOptions
+    from tiltmeter.runs import AuditSettings
+    from tiltmeter.topics import load_topic
+
+    limits = parse_limits(fail_above or [])
+    settings = AuditSettings(
+        max_contexts=max_contexts,
+        seed=seed,
+        norm=parse_norm(norm),
+        normalize=not raw,
+        coverage_threshold=coverage_threshold,
+        load=LoadOptions(
+            kind=kind,
+            device=device,
+            dtype=dtype,
+            revision=revision,
+            batch_tokens=_batch_tokens(batch_size),
+            trust_remote_code=trust_remote_code,
+            allow_pickle=allow_pickle,
+        ),
+        words=WordOptions(tolerance=tolerance, end_of_word=end_of_word, single_token=single_token),
+    )
+    asked = load_topic(topic)
+    if groups is not None:
+        asked = asked.select([g.strip() for g in groups.split(",") if g.strip()])
+    if len(set(models)) != len(models):
+        raise SettingsError("models: expected each model once, found one twice")
+    runs, failed = _audit_all(
+        models,
+        topic=asked,
+        contexts=contexts,
+        out=out,
+        settings=settings,
+        fresh=fresh,
+        quiet=json_output,
+    )
+    if json_output:
+        print_json(_json(runs, failed))
+    elif runs:
+        reference = len(asked.categories) if asked.reference is None else list(asked.reference)
+        first = runs[0]
+        title = (
+            f"{asked.title or asked.name}: {len(asked)} groups, contexts "
+            f"{first.record['contexts']['name']}"
+        )
+        table = [(run.model, run.report) for run in runs]
+        console().print(risk_table(table, title=title, reference=reference))
+        for run in runs:
+            for line in notes(run):
+                console().print(line, soft_wrap=True)
+    for _, error in failed:
+        sys.stderr.write("tiltmeter: " + " ".join(str(error).split()) + "\n")
+    above = [line for run in runs for line in exceeded(run.model, run.report, limits)]
+    for line in above:
+        sys.stderr.write(f"tiltmeter: {line}\n")
+    if failed:
+        raise typer.Exit(max(error.exit_status for _, error in failed))
+    if above:
+        raise typer.Exit(1)
+
+
+def _audit_all(
+    models: list[str],
+    *,
+    topic: Any,
+    contexts: str | None,
+    out: Path | None,
+    settings: Any,
+    fresh: bool,
+    quiet: bool,
+) -> tuple[list[Any], list[tuple[str, TiltmeterError]]]:
+    """Every model in turn. One that fails does not stop the others; alone, its error is the end."""
+    from tiltmeter.runs import audit
+
+    runs: list[Any] = []
+    failed: list[tuple[str, TiltmeterError]] = []
+    for model in models:
+        folder = out if out is None or len(models) == 1 else out / folder_name(model)
+        try:
+            with progress_bar(model, quiet=quiet) as progress:
+                run = audit(
+                    model,
+                    topic=topic,
+                    contexts=contexts,
+                    out=folder,
+                    settings=settings,
+                    fresh=fresh,
+                    progress=progress,
+                )
+        except TiltmeterError as error:
+            if len(models) == 1:
+                raise
+            failed.append((model, error))
+        else:
+            runs.append(run)
+    return runs, failed
+
+
+def folder_name(model: str) -> str:
+    """A model's name as the name of a folder: pocket:bert -> pocket-bert.
+
+    >>> folder_name("openai-community/gpt2"), folder_name("reference:random")
+    ('openai-community-gpt2', 'reference-random')
+    """
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
+
+
+def notes(run: Any) -> list[str]:
+    """What a reader must know of a run beside its three numbers."""
+    counts = run.record["counts"]
+    lines = []
+    if counts.get("cells_missing"):
+        lines.append(f"{run.model}: {counts['cells_missing']} cells are missing")
+    if counts.get("cells_low_coverage"):
+        lines.append(
+            f"{run.model}: {counts['cells_low_coverage']} of {counts['cells']} cells rest on less "
+            f"than {run.record['settings']['coverage_threshold']:g} of the probability"
+        )
+    words = run.record.get("words")
+    if words and words["unwritable"]:
+        lines.append(f"{run.model}: not in its vocabulary: {', '.join(words['unwritable'])}")
+    if words and words["restricted"]:
+        lines.append(f"{run.model}: {len(words['restricted'])} words of several tokens left out")
+    bound = run.record.get("preference_bound")
+    if bound:
+        lines.append(f"{run.model}: no preference is off by more than {bound:.1e} (--tolerance)")
+    return lines
+
+
+def _json(runs: list[Any], failed: list[tuple[str, TiltmeterError]]) -> dict[str, Any]:
+    results = [_one_json(run) for run in runs]
+    if len(results) == 1 and not failed:
+        return results[0]
+    return {
+        "runs": results,
+        "failed": [{"model": model, "error": str(error)} for model, error in failed],
+    }
+
+
+def _one_json(run: Any) -> dict[str, Any]:
+    return {
+        "model": run.model,
+        "path": None if run.path is None else str(run.path),
+        "summary": run.record["summary"],
+        "n_contexts": run.report.n_contexts,
+        "n_eff": run.report.n_eff,
+        "counts": run.record["counts"],
+        "preference_bound": run.record.get("preference_bound", 0.0),
+        "groups": run.report.groups_table(),
+    }
+
+
+def parse_norm(text: str) -> float:
+    """k of the criterion: a number of at least 1, or inf."""
+    try:
+        norm = float(text)
+    except ValueError:
+        norm = math.nan
+    if not norm >= 1:
+        raise SettingsError(f"--norm: expected a number of at least 1, or inf; found {text!r}")
+    return norm
+
+
+def _batch_tokens(text: str) -> int | None:
+    if text == "auto":
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise SettingsError(f"--batch-size: expected auto or a number of tokens, found {text!r}")
+    return int(text)

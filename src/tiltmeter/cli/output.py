@@ -1,0 +1,111 @@
+"""How results are printed: tables for people, one JSON object for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from tiltmeter.errors import SettingsError
+from tiltmeter.measure import Estimate, RiskReport, reference_risks
+
+REFERENCE_ROWS = (
+    ("ideally unbiased", "unbiased"),
+    ("stereotyped", "stereotyped"),
+    ("randomly stereotyped", "random"),
+)
+
+#: Names of the three numbers as they are typed (--fail-above) and as they are written in JSON.
+SUMMARY = ("R", "R_bias", "R_volatility")
+
+
+def console() -> Console:
+    """Where results go; colours only on a terminal."""
+    return Console(highlight=False)
+
+
+def print_json(result: dict[str, Any]) -> None:
+    """One object on stdout."""
+    print(json.dumps(result, ensure_ascii=False, allow_nan=False))  # noqa: T201
+
+
+def number(estimate: Estimate) -> str:
+    """0.482, or 0.482 [0.455, 0.507] with its interval."""
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.3f}"
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def risk_table(rows: list[tuple[str, RiskReport]], *, title: str, reference: Any) -> Table:
+    """The reference models, then the models: R, its two parts, and what they rest on."""
+    table = Table(title=title, title_justify="left", header_style="bold")
+    table.add_column("model", no_wrap=True)
+    for name in ("R", "Rᵇ bias", "Rᵛ volatility", "contexts", "effective"):
+        table.add_column(name, justify="right")
+    for label, name in REFERENCE_ROWS:
+        risks = reference_risks(name, categories=reference)  # type: ignore[arg-type]
+        table.add_row(label, *(f"{r:.3f}" for r in risks), "", "", style="dim")
+    table.add_section()
+    for label, report in rows:
+        table.add_row(
+            label,
+            number(report.R),
+            number(report.R_bias),
+            number(report.R_volatility),
+            str(report.n_contexts),
+            f"{report.n_eff:.1f}",
+        )
+    return table
+
+
+@contextmanager
+def progress_bar(label: str, *, quiet: bool) -> Iterator[Any]:
+    """A bar on stderr while the block runs; nothing when stderr is not a terminal."""
+    err = Console(stderr=True)
+    if quiet or not err.is_terminal:
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task(label, total=None)
+
+        def update(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield update
+
+
+def parse_limits(limits: list[str]) -> list[tuple[str, float]]:
+    """--fail-above R=0.4 as (name, limit)."""
+    found = []
+    for text in limits:
+        name, equals, value = text.partition("=")
+        try:
+            limit = float(value)
+        except ValueError:
+            limit = float("nan")
+        if not equals or name not in SUMMARY or limit != limit:
+            raise SettingsError(
+                f"--fail-above: expected {'=…, '.join(SUMMARY)}=… with a number; found {text!r}"
+            )
+        found.append((name, limit))
+    return found
+
+
+def exceeded(label: str, report: RiskReport, limits: list[tuple[str, float]]) -> list[str]:
+    """One line for each limit that the report is above."""
+    return [
+        f"{label}: {name} = {getattr(report, name).value:.4f} is above {limit}"
+        for name, limit in limits
+        if getattr(report, name).value > limit
+    ]

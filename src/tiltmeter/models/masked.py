@@ -1,0 +1,133 @@
+"""Masked models: as many mask tokens in the slot as the word has tokens.
+
+A word of k tokens is read from left to right: its first token at the first of k masks, the next one
+with the first in its place and k - 1 masks left, and so on. The number of masks is part of the
+question, so each length of word has a tree of its own, and "her" (one mask) is not a beginning of
+"her|s" (two).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from tiltmeter.errors import ModelError
+from tiltmeter.models.expand import Expanded, Question, expand
+from tiltmeter.models.project import read_log_probs
+from tiltmeter.models.rows import Batch, pad_wants, run, to_device, to_numpy
+from tiltmeter.models.slots import Marker, SlotTexts
+from tiltmeter.models.transformer import TransformerScorer
+from tiltmeter.models.trie import Trie
+from tiltmeter.models.words import WordList
+from tiltmeter.topics import Prompt
+
+
+class MaskedScorer(TransformerScorer):
+    """Fill-in models: BERT, RoBERTa, ALBERT, DeBERTa, ELECTRA's generator, ModernBERT."""
+
+    kind = "masked"
+
+    @staticmethod
+    def auto_class(transformers: Any) -> Any:
+        return transformers.AutoModelForMaskedLM
+
+    def check_tokenizer(self) -> None:
+        if self.tokenizer.mask_token_id is None:
+            raise ModelError(
+                f"model {self.info.name!r} is a {self.kind} model, but its tokenizer has no mask "
+                "token: use the tokenizer it was trained with, or say --kind causal"
+            )
+        self.marker = Marker.of(self.tokenizer, self.tokenizer.mask_token)
+
+    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+        texts = SlotTexts.of(self.tokenizer, prompts, self.marker)
+        lengths = sorted({len(s) for s in words.sequences})
+        self._check_lengths(texts, prompts, longest=lengths[-1])
+        columns = [[i for i, s in enumerate(words.sequences) if len(s) == k] for k in lengths]
+        trees = [Trie.of([words.sequences[i] for i in some]) for some in columns]
+
+        def ask(questions: Sequence[Question]) -> list[NDArray[np.float64]]:
+            found: list[NDArray[np.float64]] = [np.empty((0, 0))] * len(questions)
+            for k, tree in enumerate(trees):
+                numbers = [n for n, q in enumerate(questions) if q.tree == k]
+                asked = [questions[n] for n in numbers]
+                for n, table in zip(numbers, self._follow(texts, tree, asked), strict=True):
+                    self.check_values(table, _Chosen(prompts, questions[n].prompts))
+                    found[n] = table
+            return found
+
+        found = expand(trees, len(prompts), ask, tolerance=self.options.tolerance)
+        order = np.argsort(np.concatenate([np.array(c, dtype=np.intp) for c in columns]))
+        return replace(found, log_probs=found.log_probs[:, order])
+
+    def _check_lengths(self, texts: SlotTexts, prompts: Sequence[Prompt], longest: int) -> None:
+        """Groups are sorted by length, so the last one tells."""
+        of_longest = int(np.flatnonzero(texts.group_of == len(texts.groups) - 1)[0])
+        self.check_length(texts.groups[-1].tokens.shape[1] + longest - 1, prompts[of_longest])
+
+    def _follow(
+        self, texts: SlotTexts, tree: Trie, questions: Sequence[Question]
+    ) -> list[NDArray[np.float64]]:
+        """Answers to questions of one depth about one tree, whole groups of prompts at a time."""
+        if not questions:
+            return []
+        places = max(len(p) for p in tree.prefix)
+        known = np.array([tree.prefix[q.node] for q in questions], dtype=np.int64)
+        wants = pad_wants([tree.child_tokens(q.node) for q in questions])
+        who = np.concatenate([q.prompts for q in questions])
+        which = np.repeat(np.arange(len(questions)), [len(q.prompts) for q in questions])
+        depth = known.shape[1]
+        pending: list[tuple[NDArray[np.intp], Tensor]] = []
+        for g, group in enumerate(texts.groups):
+            rows = np.flatnonzero(texts.group_of[who] == g)
+            if not len(rows):
+                continue
+            members = texts.row_of[who[rows]]
+            batch = Batch(
+                tokens=group.rows(members, places=places, known=known[which[rows]]),
+                positions=group.positions[members] + depth,
+                wants=wants,
+                which=which[rows],
+                unknown=places - depth,
+            )
+            pending.append((rows, run(batch, self._forward, self.batch_size)))
+        values = np.empty((len(who), wants.shape[1]))
+        for rows, found in pending:
+            values[rows] = to_numpy(found)
+        stops = np.cumsum([len(q.prompts) for q in questions])
+        return [
+            values[stop - len(q.prompts) : stop, : len(tree.children[q.node])]
+            for q, stop in zip(questions, stops, strict=True)
+        ]
+
+    def _forward(self, batch: Batch) -> Tensor:
+        with torch.inference_mode():
+            wanted = to_device(batch.wants, self.device)[to_device(batch.which, self.device)]
+            return read_log_probs(self.slot_logits(batch), wanted)
+
+    def slot_logits(self, batch: Batch) -> Tensor:
+        """Logits [n, vocabulary] at the first place of each row that is not yet known."""
+        tokens = to_device(batch.tokens, self.device)
+        rows = torch.arange(len(tokens), device=self.device)
+        positions = to_device(batch.positions, self.device)
+        logits, _ = self.project(rows, positions, input_ids=tokens)
+        return logits
+
+
+class _Chosen(Sequence[Prompt]):
+    """Some of the prompts, looked up only when one must be named."""
+
+    def __init__(self, prompts: Sequence[Prompt], chosen: NDArray[np.intp]) -> None:
+        self._prompts, self._chosen = prompts, chosen
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._prompts[int(self._chosen[index])]

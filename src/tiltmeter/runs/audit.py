@@ -1,0 +1,366 @@
+"""One audit from start to end: ask the model in every cell, store as it comes, measure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.contexts import ContextSet, builtin_contexts, load_contexts
+from tiltmeter.errors import ContextError, ModelError, RunError
+from tiltmeter.measure import membership, preference, random_outcomes, reference_preferences
+from tiltmeter.models import (
+    ModelInfo,
+    ModelSpec,
+    Place,
+    Scorer,
+    WordScores,
+    open_model,
+)
+from tiltmeter.runs.grid import Grid
+from tiltmeter.runs.preferences import Preferences
+from tiltmeter.runs.provenance import git_revision, versions
+from tiltmeter.runs.run import Run
+from tiltmeter.runs.settings import AuditSettings
+from tiltmeter.runs.store import SCHEMA_VERSION, RunFolder
+from tiltmeter.topics import Topic, load_topic
+
+#: Called with (cells done, cells in all) as an audit goes on.
+Progress = Callable[[int, int], None]
+
+#: Seconds of work that a killed run may lose.
+_FLUSH_SECONDS = 10.0
+
+
+def audit(
+    model: str | ModelSpec,
+    *,
+    topic: str | Topic = "gender",
+    contexts: str | ContextSet | None = None,
+    out: str | Path | None = None,
+    settings: AuditSettings | None = None,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> Run:
+    """Ask `model` about every group of `topic` in every context and measure its risks.
+
+    With `out` the run is written there as it goes, and the same call continues a run that was
+    interrupted; a finished one is measured again from its stored scores without loading the model.
+    `fresh` starts over. Without `out` everything stays in memory.
+    """
+    settings = settings or AuditSettings()
+    spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
+    asked = topic if isinstance(topic, Topic) else load_topic(topic)
+    drawn = _contexts_for(asked, contexts)
+    if settings.max_contexts is not None:
+        drawn = drawn.draw(settings.max_contexts, seed=settings.seed)
+    folder = None if out is None else RunFolder(Path(out))
+    with folder.locked() if folder else nullcontext():
+        if folder and fresh:
+            folder.clear()
+        if spec.place is Place.REFERENCE:
+            return _audit_reference(spec, asked, drawn, settings, folder)
+        return _audit_model(spec, asked, drawn, settings, folder, progress)
+
+
+def _contexts_for(topic: Topic, contexts: str | ContextSet | None) -> ContextSet:
+    if isinstance(contexts, ContextSet):
+        return contexts
+    if contexts is None:
+        contexts = f"paper-{topic.name}"
+        if contexts not in builtin_contexts():
+            raise ContextError(
+                f"contexts: topic {topic.name!r} has no default set; say one of "
+                f"{', '.join(builtin_contexts())}, or a csv file"
+            )
+    return load_contexts(contexts)
+
+
+# --- reference models -------------------------------------------------------------------------
+
+
+def _audit_reference(
+    spec: ModelSpec,
+    topic: Topic,
+    contexts: ContextSet,
+    settings: AuditSettings,
+    folder: RunFolder | None,
+) -> Run:
+    """A model whose preferences are known. Of the random one every outcome of its coin is a context
+    of its own, with the coin's probability, so that its risks are exact and not a lucky draw."""
+    shape = (len(topic), len(contexts), len(topic.categories))
+    reference = None if topic.reference is None else np.array(topic.reference)
+    ids, templates, weights = contexts.ids, contexts.templates, contexts.weights
+    if spec.target == "random":
+        outcomes = random_outcomes(shape, reference=reference, context_weights=weights)
+        values, weights = outcomes.p, outcomes.context_weights
+        ids = tuple(f"{i}#{y}" for i in ids for y in topic.categories)
+        templates = tuple(t for t in templates for _ in topic.categories)
+    else:
+        name: Any = spec.target
+        values = reference_preferences(name, shape, reference=reference)
+    preferences = Preferences(
+        values=values,
+        groups=topic.group_names,
+        contexts=ids,
+        categories=topic.categories,
+        context_weights=weights,
+        group_weights=topic.group_weights,
+        reference=reference,
+        templates=tuple(templates),
+    )
+    info = ModelInfo(name=spec.name, kind="reference", revision="closed form")
+    record = _new_record(info, topic, contexts, settings)
+    return Run.measured(record, preferences, settings, folder=folder)
+
+
+# --- models that are asked --------------------------------------------------------------------
+
+
+def _audit_model(
+    spec: ModelSpec,
+    topic: Topic,
+    contexts: ContextSet,
+    settings: AuditSettings,
+    folder: RunFolder | None,
+    progress: Progress | None,
+) -> Run:
+    record = _earlier_record(folder, spec, topic, contexts, settings)
+    scorer: Scorer | None = None
+    if record is None:
+        scorer = open_model(spec, load=settings.load, words=settings.words)
+        record = _new_record(scorer.info, topic, contexts, settings)
+        record["chunk_size"] = _chunk_size(scorer.info.device)
+        record["words"] = _word_record(scorer, topic, contexts)
+    grid = Grid(topic, contexts, record["chunk_size"])
+    table = _PreferenceTable(grid, _membership(topic, record["words"], spec.name))
+    if folder:
+        for cells, scores in folder.read_scores(words=len(topic.words)):
+            table.add(cells, scores)
+    if not table.complete():
+        if scorer is None:
+            scorer = open_model(spec, load=settings.load, words=settings.words)
+            _check_revision(record, scorer.info)
+        if folder:
+            folder.write_record({**record, "status": "running"})
+        _score_missing(scorer, grid, table, folder, progress)
+        record["model"] = scorer.info.to_dict()
+    record |= {"settings": settings.to_dict(), "versions": versions()}
+    record["preference_bound"] = table.largest_bound()
+    return Run.measured(record, table.preferences(settings), settings, folder=folder)
+
+
+class _PreferenceTable:
+    """Preferences of the whole grid, filled as scores come in; the scores themselves go to disk."""
+
+    def __init__(self, grid: Grid, counts: NDArray[np.float64]) -> None:
+        self.grid = grid
+        self.counts = counts
+        self.values = np.full((len(grid), counts.shape[1]), np.nan)
+        self.coverage = np.full(len(grid), np.nan)
+        self.skipped = np.full(len(grid), np.nan)
+
+    def add(self, cells: NDArray[np.int64] | range, scores: WordScores) -> None:
+        """Eq. 8 over log-probabilities as they are stored (float32), so that a replay gives the
+        same bits."""
+        where = slice(cells.start, cells.stop) if isinstance(cells, range) else cells
+        self.values[where] = preference(scores.log_probs.astype(np.float32), self.counts).p
+        self.coverage[where] = np.exp(scores.log_coverage.astype(np.float32).astype(np.float64))
+        self.skipped[where] = scores.skipped.astype(np.float32)
+
+    def has(self, cells: range) -> bool:
+        return not bool(np.isnan(self.skipped[cells.start : cells.stop]).any())
+
+    def complete(self) -> bool:
+        return self.has(range(len(self.grid)))
+
+    def preferences(self, settings: AuditSettings) -> Preferences:
+        topic, contexts = self.grid.topic, self.grid.contexts
+        shape = (len(topic), len(contexts))
+        return Preferences(
+            values=self.values.reshape(*shape, -1),
+            groups=topic.group_names,
+            contexts=contexts.ids,
+            categories=topic.categories,
+            context_weights=contexts.weights,
+            group_weights=topic.group_weights,
+            reference=None if topic.reference is None else np.array(topic.reference),
+            coverage=self.coverage.reshape(shape),
+            coverage_threshold=settings.coverage_threshold,
+            templates=tuple(contexts.templates),
+        )
+
+    def largest_bound(self) -> float:
+        """The most that unexpanded words can have moved any preference."""
+        total = self.coverage + self.skipped
+        share = np.divide(self.skipped, total, out=np.zeros_like(total), where=total > 0)
+        return float(share.max())
+
+
+def _score_missing(
+    scorer: Scorer,
+    grid: Grid,
+    table: _PreferenceTable,
+    folder: RunFolder | None,
+    progress: Progress | None,
+) -> None:
+    words = grid.topic.words
+    waiting: list[tuple[range, WordScores]] = []
+    written = time.monotonic()
+    done = sum(len(c) for c in grid.chunks() if table.has(c))
+    for cells in grid.chunks():
+        if table.has(cells):
+            continue
+        scores = scorer.score(grid.prompts(cells), words)
+        table.add(cells, scores)
+        waiting.append((cells, scores))
+        done += len(cells)
+        if folder and time.monotonic() - written > _FLUSH_SECONDS:
+            _flush(folder, waiting)
+            written = time.monotonic()
+        if progress:
+            progress(done, len(grid))
+    if folder:
+        _flush(folder, waiting)
+
+
+def _flush(folder: RunFolder, waiting: list[tuple[range, WordScores]]) -> None:
+    """Write what is waiting: neighbouring chunks as one part."""
+    while waiting:
+        joined = [waiting.pop(0)]
+        while waiting and waiting[0][0].start == joined[-1][0].stop:
+            joined.append(waiting.pop(0))
+        folder.write_scores(
+            joined[0][0].start,
+            WordScores(
+                log_probs=np.concatenate([s.log_probs for _, s in joined]),
+                log_coverage=np.concatenate([s.log_coverage for _, s in joined]),
+                skipped=np.concatenate([s.skipped for _, s in joined]),
+            ),
+        )
+
+
+def _chunk_size(device: str) -> int:
+    """Cells scored together: a few seconds of work, so that little is lost to an interruption."""
+    return 256 if device == "cpu" else 4096
+
+
+def _membership(topic: Topic, words: dict[str, Any], name: str) -> NDArray[np.float64]:
+    """How much each word counts for each category under this tokenizer.
+
+    Words that write to the same tokens are one event: it counts for every category that any of them
+    stands in, like a word that a topic lists twice.
+    """
+    same = words["same_tokens"]
+    left_out = {*words["unwritable"], *words["restricted"], *same}
+    attributes = {
+        category: [same.get(w, w) for w in members]
+        for category, members in topic.attributes.items()
+    }
+    counts = membership(topic.words, attributes, shared=topic.shared)
+    counts[[i for i, w in enumerate(topic.words) if w in left_out]] = 0.0
+    for category, total in zip(topic.categories, counts.sum(axis=0), strict=True):
+        if total == 0:
+            raise ModelError(
+                f"{name}: no word of category {category!r} can be asked; left out: "
+                f"{', '.join(sorted(left_out & set(topic.attributes[category])))}"
+            )
+    return counts
+
+
+# --- run.json ---------------------------------------------------------------------------------
+
+
+def _new_record(
+    info: ModelInfo, topic: Topic, contexts: ContextSet, settings: AuditSettings
+) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "status": "running",
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "model": info.to_dict(),
+        "topic": {
+            "name": topic.name,
+            "title": topic.title,
+            "language": topic.language,
+            "sha256": topic.sha256,
+            "groups": len(topic),
+            "attributes": {c: list(w) for c, w in topic.attributes.items()},
+            "reference": None if topic.reference is None else list(topic.reference),
+            "shared": topic.shared,
+            "left_out": list(topic.left_out),
+        },
+        "contexts": {
+            "name": contexts.name,
+            "sha256": contexts.sha256,
+            "n": len(contexts),
+            "n_eff": contexts.n_eff,
+            "drawn": contexts.metadata.get("drawn"),
+        },
+        "scoring": settings.scoring(),
+        "settings": settings.to_dict(),
+        "versions": versions(),
+        "git_revision": git_revision(),
+    }
+
+
+def _word_record(scorer: Scorer, topic: Topic, contexts: ContextSet) -> dict[str, Any]:
+    space = topic.render(contexts.templates[0], topic.groups[0]).space
+    report = scorer.word_report(topic.words, space=space)
+    return {
+        "words": list(topic.words),
+        "tokens": {w: list(t) for w, t in report.tokens.items()},
+        "unwritable": list(report.unwritable),
+        "same_tokens": dict(report.same_tokens),
+        "restricted": list(report.restricted),
+        "prefixes": {w: list(p) for w, p in report.prefixes.items()},
+        "shared": {w: list(c) for w, c in topic.shared_words.items()},
+        "counts": {**report.counts(), "words_shared": len(topic.shared_words)},
+    }
+
+
+def _earlier_record(
+    folder: RunFolder | None,
+    spec: ModelSpec,
+    topic: Topic,
+    contexts: ContextSet,
+    settings: AuditSettings,
+) -> dict[str, Any] | None:
+    """The record of the run that stands in the folder, if it is the same run."""
+    if folder is None or not folder.exists():
+        return None
+    record = folder.read_record()
+    earlier = {
+        "model": record["model"]["id"],
+        "topic": record["topic"]["sha256"],
+        "contexts": record["contexts"]["sha256"],
+        **record["scoring"],
+    }
+    now = {
+        "model": spec.name,
+        "topic": topic.sha256,
+        "contexts": contexts.sha256,
+        **settings.scoring(),
+    }
+    changed = [name for name in now if now[name] != earlier.get(name)]
+    if changed:
+        raise RunError(
+            f"{folder.path}: holds a run with another {' and '.join(changed)}; choose another "
+            "--out, or --fresh to start over"
+        )
+    return record
+
+
+def _check_revision(record: dict[str, Any], info: ModelInfo) -> None:
+    begun = record["model"]["revision"]
+    if begun != info.revision:
+        raise RunError(
+            f"the run was begun with revision {begun} of {info.name}, found {info.revision} now: "
+            "--fresh starts over"
+        )

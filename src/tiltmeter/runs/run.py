@@ -1,0 +1,128 @@
+"""A run: what an audit gives back, and what is read from its folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from tiltmeter.measure import RiskReport, context_influence
+from tiltmeter.runs.preferences import Preferences
+from tiltmeter.runs.settings import AuditSettings
+from tiltmeter.runs.store import RunFolder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One audit of one model.
+
+    record       the content of run.json
+    preferences  p_y(x, c) with labels, weights and coverage
+    report       the risks
+    path         its folder, or None for a run kept in memory
+    """
+
+    record: dict[str, Any]
+    preferences: Preferences
+    report: RiskReport
+    path: Path | None = None
+
+    @classmethod
+    def measured(
+        cls,
+        record: dict[str, Any],
+        preferences: Preferences,
+        settings: AuditSettings,
+        *,
+        folder: RunFolder | None,
+    ) -> Run:
+        """Measure preferences and, with a folder, write all that a run leaves behind."""
+        report = preferences.decompose(norm=settings.norm, normalize=settings.normalize)
+        counts = dict(preferences.counts())
+        counts.update(record.get("words", {}).get("counts", {}))
+        plain = report.to_dict()
+        record = {
+            **record,
+            "status": "finished",
+            "summary": plain["summary"],
+            "n_eff": plain["n_eff"],
+            "counts": counts,
+        }
+        run = cls(record, preferences, report)
+        if folder:
+            run.write(folder)
+            return replace(run, path=folder.path)
+        return run
+
+    @property
+    def model(self) -> str:
+        return str(self.record["model"]["id"])
+
+    def write(self, folder: RunFolder) -> None:
+        """Tables first, run.json last: a run that says finished has all its files."""
+        folder.write_table("preferences", _nullable(self.preferences.to_pandas()))
+        folder.write_table("groups", pa.Table.from_pylist(self.report.groups_table()))
+        folder.write_table("contexts", self._contexts_table())
+        folder.write_record(self.record)
+
+    def _contexts_table(self) -> pa.Table:
+        p = self.preferences
+        influence = context_influence(
+            p.values,
+            context_weights=p.context_weights,
+            group_weights=p.group_weights,
+            reference=p.reference,
+            mask=p.observed,
+            norm=self.report.norm,
+            normalize=self.report.normalized,
+        )
+        weights = p.context_weights / p.context_weights.sum()
+        return pa.table(
+            {
+                "context_id": pa.array(p.contexts),
+                "template": pa.array(p.templates),
+                "weight": pa.array(weights),
+                "influence": pa.array(influence, from_pandas=True),
+            }
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> Run:
+        """Read a finished run; its risks are measured again from its preferences."""
+        folder = RunFolder(Path(path))
+        record = folder.read_record()
+        table = folder.read_table("preferences").to_pandas()
+        contexts = folder.read_table("contexts").to_pandas()
+        groups = folder.read_table("groups").to_pandas()
+        categories = tuple(record["topic"]["attributes"])
+        shape = (len(groups), len(contexts), len(categories))
+        reference = record["topic"]["reference"]
+        coverage = table["coverage"].to_numpy(dtype=float).reshape(shape)[:, :, 0]
+        settings = record["settings"]
+        preferences = Preferences(
+            values=table["p"].to_numpy(dtype=float).reshape(shape),
+            groups=tuple(groups["group"]),
+            contexts=tuple(contexts["context_id"]),
+            categories=categories,
+            context_weights=contexts["weight"].to_numpy(dtype=float),
+            group_weights=groups["weight"].to_numpy(dtype=float),
+            reference=None if reference is None else np.array(reference),
+            coverage=None if np.isnan(coverage).all() else coverage,
+            coverage_threshold=settings["coverage_threshold"],
+            templates=tuple(contexts["template"]),
+        )
+        report = preferences.decompose(
+            norm=float(settings["norm"]), normalize=settings["normalize"]
+        )
+        return cls(record, preferences, report, folder.path)
+
+
+def _nullable(frame: pd.DataFrame) -> pa.Table:
+    """Arrow table in which a missing number is null: no file of ours holds NaN."""
+    return pa.Table.from_pandas(frame, preserve_index=False)

@@ -1,0 +1,58 @@
+"""The settings of an audit, and which of them may change between two attempts at one run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tiltmeter.errors import SettingsError
+from tiltmeter.models import LoadOptions, WordOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditSettings:
+    """How an audit is made.
+
+    max_contexts        draw so many contexts by weight; None takes all
+    seed                of that draw
+    norm                k of the criterion J_k
+    normalize           risks from 0 to 1 (False: the raw equations)
+    coverage_threshold  cells whose words hold less probability are flagged, not dropped
+    """
+
+    max_contexts: int | None = None
+    seed: int = 0
+    norm: float = math.inf
+    normalize: bool = True
+    coverage_threshold: float = 1e-3
+    load: LoadOptions = field(default_factory=LoadOptions)
+    words: WordOptions = field(default_factory=WordOptions)
+
+    def __post_init__(self) -> None:
+        if self.max_contexts is not None and self.max_contexts < 1:
+            raise SettingsError(f"max-contexts: expected at least 1, found {self.max_contexts}")
+        if not 0 <= self.coverage_threshold < 1:
+            raise SettingsError(
+                f"coverage threshold: expected 0 up to 1, found {self.coverage_threshold}"
+            )
+        if not self.norm >= 1:
+            raise SettingsError(f"norm: expected 1 or more, or inf; found {self.norm}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All settings, passed and defaulted, as plain values."""
+        plain = asdict(self)
+        plain["norm"] = "inf" if math.isinf(self.norm) else self.norm
+        return plain
+
+    def scoring(self) -> dict[str, Any]:
+        """Those that change a score. A run with other values here is another run; everything else
+        (device, batch size, norm, threshold) may change between attempts."""
+        return {
+            "words.tolerance": self.words.tolerance,
+            "words.end_of_word": self.words.end_of_word,
+            "words.single_token": self.words.single_token,
+            "load.kind": self.load.kind,
+            "load.dtype": self.load.dtype,
+            "load.revision": self.load.revision,
+        }

@@ -1,0 +1,154 @@
+"""Every command: help, JSON, exit status, and errors of one line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from tiltmeter.cli.app import app
+
+COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+M2 = """group,context,attribute,p
+x,c1,a,0.5
+x,c1,b,0.5
+x,c2,a,0.35
+x,c2,b,0.65
+x,c3,a,0.65
+x,c3,b,0.35
+"""
+
+
+@pytest.fixture
+def m2(tmp_path: Path) -> Path:
+    path = tmp_path / "m2.csv"
+    path.write_text(M2, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_and_option_has_help(tiltmeter, command: str) -> None:  # type: ignore[no-untyped-def]
+    result = tiltmeter(command, "--help")
+    assert result.status == 0
+    assert "Usage" in result.out
+    for parameter in typer.main.get_command(app).commands[command].params:  # type: ignore[attr-defined]
+        if parameter.name != "help":
+            assert parameter.help, f"{command} {parameter.name} has no help"
+
+
+def test_version(tiltmeter) -> None:  # type: ignore[no-untyped-def]
+    from tiltmeter import __version__
+
+    assert tiltmeter("--version").out == f"tiltmeter {__version__}\n"
+
+
+def test_risk_of_the_papers_second_example(tiltmeter, m2: Path) -> None:  # type: ignore[no-untyped-def]
+    result = tiltmeter("risk", m2, "--json")
+    assert result.status == 0
+    summary = json.loads(result.out)["summary"]
+    assert summary["R"]["value"] == pytest.approx(0.2)
+    assert summary["R_bias"]["value"] == 0.0
+    assert summary["R_volatility"]["value"] == pytest.approx(0.2)
+    table = tiltmeter("risk", m2)
+    assert "0.200" in table.out
+    assert "randomly stereotyped" in table.out
+
+
+def test_a_limit_that_is_passed_gives_status_1(tiltmeter, m2: Path) -> None:  # type: ignore[no-untyped-def]
+    result = tiltmeter("risk", m2, "--fail-above", "R=0.1")
+    assert result.status == 1
+    assert result.err == "tiltmeter: m2.csv: R = 0.2000 is above 0.1\n"
+    assert tiltmeter("risk", m2, "--fail-above", "R=0.3").status == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("risk", "no-such.csv"),
+        ("risk", "M2", "--norm", "0.5"),
+        ("risk", "M2", "--fail-above", "Q=1"),
+        ("topics", "gendre"),
+        ("contexts", "no-such-set"),
+        ("models", "reference:fair"),
+        ("models", "./no-such-folder"),
+        ("models", "pocket:no-such-model"),
+        ("report", "no-such-run"),
+        ("audit", "reference:fair"),
+        ("audit", "reference:random", "--topic", "religion"),
+        ("audit", "reference:random", "--groups", "astronaut-nurse"),
+        ("audit", "reference:random", "--max-contexts", "0"),
+        ("audit", "reference:random", "--batch-size", "many"),
+        ("audit", "reference:random", "--device", "toaster"),
+        ("audit", "reference:random", "--tolerance", "0.9"),
+        ("audit", "reference:random", "reference:random"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_input_is_one_line_and_status_2(tiltmeter, m2: Path, arguments) -> None:  # type: ignore[no-untyped-def]
+    result = tiltmeter(*(m2 if a == "M2" else a for a in arguments))
+    assert result.status == 2
+    assert result.err.startswith("tiltmeter: ")
+    assert result.err.count("\n") == 1
+    assert result.out == ""
+
+
+def test_debug_shows_the_traceback_wherever_it_stands(tiltmeter) -> None:  # type: ignore[no-untyped-def]
+    from tiltmeter.errors import TableError
+
+    with pytest.raises(TableError):
+        tiltmeter("risk", "no-such.csv", "--debug")
+
+
+@pytest.mark.parametrize("what", ["topics", "contexts", "models"])
+def test_lists(tiltmeter, what: str) -> None:  # type: ignore[no-untyped-def]
+    listed = json.loads(tiltmeter(what, "--json").out)[what]
+    names = {row["name"] for row in listed}
+    expected = {"topics": "gender", "contexts": "paper-gender", "models": "smollm2"}[what]
+    assert expected in names
+    assert expected in tiltmeter(what).out
+
+
+@pytest.mark.parametrize(("what", "name"), [("topics", "gender"), ("contexts", "paper-race")])
+def test_show_one(tiltmeter, what: str, name: str) -> None:  # type: ignore[no-untyped-def]
+    shown = json.loads(tiltmeter(what, name, "--json").out)
+    assert shown["name"] == name
+    assert shown["sha256"] in tiltmeter(what, name).out
+
+
+def test_several_reference_models_under_one_folder(tiltmeter, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    names = [f"reference:{n}" for n in ("unbiased", "stereotyped", "random")]
+    result = tiltmeter("audit", *names, "--out", tmp_path / "runs", "--json")
+    found = {
+        run["model"]: [run["summary"][k]["value"] for k in ("R", "R_bias", "R_volatility")]
+        for run in json.loads(result.out)["runs"]
+    }
+    assert found == {
+        "reference:unbiased": [0, 0, 0],
+        "reference:stereotyped": [1, 1, 0],
+        "reference:random": [1, 0, 1],
+    }
+    assert (tmp_path / "runs" / "reference-random" / "run.json").is_file()
+    page = tmp_path / "pages" / "report.html"
+    assert tiltmeter("report", tmp_path / "runs" / "reference-random", "--out", page).status == 0
+    assert "reference:random" in page.read_text(encoding="utf-8")
+
+
+def test_one_model_that_fails_does_not_stop_the_others(tiltmeter) -> None:  # type: ignore[no-untyped-def]
+    result = tiltmeter("audit", "./no-such-folder", "reference:random", "--json")
+    assert result.status == 2
+    found = json.loads(result.out)
+    assert [run["model"] for run in found["runs"]] == ["reference:random"]
+    assert [f["model"] for f in found["failed"]] == ["./no-such-folder"]
+    assert result.err.count("\n") == 1
+
+
+def test_the_installed_command_runs(m2: Path) -> None:
+    command = Path(sys.executable).with_name("tiltmeter")
+    done = subprocess.run(
+        [command, "risk", m2, "--json"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout)["summary"]["R"]["value"] == pytest.approx(0.2)

@@ -1,0 +1,26 @@
+"""What the tests share: the data folder, and the embedded model converted once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Real third-party data beside the checkout; always there in CI."""
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the shared data folder is not beside this checkout")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def smollm2():  # type: ignore[no-untyped-def]
+    """The embedded model: a real one, opened once a worker."""
+    from tiltmeter.models import open_model
+
+    return open_model("smollm2")

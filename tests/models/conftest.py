@@ -1,0 +1,28 @@
+"""Fixtures of the model tests: small models of every architecture, made once a session."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # for `zoo` and `direct`, which are no tests
+
+
+@pytest.fixture(scope="session")
+def small_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of an architecture's small model."""
+    import transformers
+    import zoo
+
+    transformers.utils.logging.disable_progress_bar()
+    made: dict[str, Path] = {}
+
+    def folder(family: str) -> Path:
+        if family not in made:
+            made[family] = zoo.make(family, tmp_path_factory.mktemp(family))
+        return made[family]
+
+    return folder

@@ -1,0 +1,122 @@
+"""Every architecture: our log-probabilities against plain transformers calls, one word at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import direct
+import numpy as np
+import pytest
+import transformers
+import zoo
+
+from tiltmeter.models import LoadOptions, WordOptions, open_model
+from tiltmeter.topics import Prompt
+
+SUBJECTS = ["nurse", "doctor", "engineer", "old teacher", "pilot in the house", "man"]
+VERBS = ["said that", "told", "stated that the", "saw", "liked", "met"]
+AFTERS = ["", " was late", "", " and the woman", " was there.", ""]
+PROMPTS = [
+    Prompt(f"The {s} {v}", a, space=True)
+    for s, v, a in zip(SUBJECTS, VERBS, AFTERS, strict=True)
+]
+MANY = [Prompt(f"The {s} {v}", a, space=True) for s in SUBJECTS for v in VERBS for a in AFTERS[:2]]
+AUTO = {
+    "masked": transformers.AutoModelForMaskedLM,
+    "causal": transformers.AutoModelForCausalLM,
+    "seq2seq": transformers.AutoModelForSeq2SeqLM,
+    "permutation": transformers.AutoModelForCausalLM,
+}
+Folder = Callable[[str], Path]
+
+
+@pytest.fixture(scope="module")
+def plain(small_model: Folder) -> Callable[[str], tuple[Any, Any]]:
+    """Model and tokenizer as transformers loads them."""
+
+    @cache
+    def load(family: str) -> tuple[Any, Any]:
+        folder, kind = small_model(family), zoo.FAMILIES[family].kind
+        model = AUTO[kind].from_pretrained(folder).eval()
+        return model, transformers.AutoTokenizer.from_pretrained(folder)
+
+    return load
+
+
+def choose_words(tokenizer: Any) -> list[str]:
+    """Two words each of 1, 2 and 4 tokens, none of whose tokens begin another's."""
+    chosen: dict[str, list[int]] = {}
+    for size in (1, 2, 4):
+        found = 0
+        for word in zoo.CANDIDATES:
+            ids = direct.word_ids(tokenizer, word)
+            others = chosen.values()
+            unknown = tokenizer.unk_token_id in ids
+            clash = unknown or any(ids[: len(o)] == o or o[: len(ids)] == ids for o in others)
+            if len(ids) == size and not clash and found < 2:
+                chosen[word] = ids
+                found += 1
+        assert found == 2, f"the zoo's tokenizer writes too few words in {size} tokens"
+    return list(chosen)
+
+
+def scorer(folder: Path, *, tolerance: float = 0.0, batch_tokens: int | None = None) -> Any:
+    return open_model(
+        str(folder),
+        load=LoadOptions(device="cpu", dtype="float32", batch_tokens=batch_tokens),
+        words=WordOptions(tolerance=tolerance),
+    )
+
+
+@pytest.mark.parametrize("family", zoo.FAMILIES)
+def test_equals_one_prompt_and_one_word_at_a_time(
+    family: str, small_model: Folder, plain: Callable[[str], tuple[Any, Any]]
+) -> None:
+    model, tokenizer = plain(family)
+    words, kind = choose_words(tokenizer), zoo.FAMILIES[family].kind
+    expected = np.array(
+        [
+            [direct.log_prob(kind, model, tokenizer, p.before, p.after, w) for w in words]
+            for p in PROMPTS
+        ]
+    )
+    assert np.ptp(expected) > 3.0  # a model near uniform would hide mistakes
+    one_row = scorer(small_model(family), batch_tokens=1)
+    assert one_row.info.kind == kind
+    found = one_row.score(PROMPTS, words)
+    np.testing.assert_allclose(found.log_probs, expected, atol=1e-4)
+    assert not found.skipped.any()
+    # Batches of 64 rows, among many other prompts, in another order of prompts and of words.
+    order = np.random.default_rng(0).permutation(len(MANY) + len(PROMPTS))
+    mixed = [(MANY + PROMPTS)[i] for i in order]
+    back = np.argsort(order)[len(MANY) :]
+    in_batches = scorer(small_model(family), batch_tokens=64 * 12).score(mixed, words[::-1])
+    np.testing.assert_allclose(in_batches.log_probs[back][:, ::-1], expected, atol=1e-4)
+    np.testing.assert_allclose(in_batches.log_coverage[back], found.log_coverage, atol=1e-4)
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 0.02])
+@pytest.mark.parametrize("family", zoo.FAMILIES)
+def test_no_preference_moves_by_more_than_the_reported_bound(
+    family: str,
+    tolerance: float,
+    small_model: Folder,
+    plain: Callable[[str], tuple[Any, Any]],
+) -> None:
+    words = choose_words(plain(family)[1])
+    exact = scorer(small_model(family)).score(MANY, words)
+    quick = scorer(small_model(family), tolerance=tolerance).score(MANY, words)
+
+    def share(log_probs: Any) -> Any:  # the first, third and fifth word against the others
+        p = np.exp(log_probs)
+        return p[:, ::2].sum(axis=1) / p.sum(axis=1)
+
+    bound = quick.skipped / (np.exp(quick.log_coverage) + quick.skipped)
+    assert (bound <= tolerance + 1e-12).all()
+    moved = np.abs(share(quick.log_probs) - share(exact.log_probs))
+    assert (moved <= bound + 1e-6).all()
+    asked = np.isfinite(quick.log_probs)
+    np.testing.assert_allclose(quick.log_probs[asked], exact.log_probs[asked], atol=1e-4)

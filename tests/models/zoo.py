@@ -1,0 +1,494 @@
+"""Small models of every architecture: real classes, random weights, tokenizers trained on the spot.
+
+Weights are drawn wide, so that distributions are far from uniform and an error of position, space
+or mask shows as nats rather than rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+import torch
+import transformers
+from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors, trainers
+from transformers import PreTrainedTokenizerFast
+
+CORPUS = [
+    "The nurse said that he was late and she was happy.",
+    "The doctor told her that his brother saw the woman and the man.",
+    "A man met a woman, and he liked her; she liked him.",
+    "The engineer stated that the father and the mother were there, near the house.",
+    "His sister said that her uncle was a pilot. He was there with the grandson.",
+    "The granddaughter of the teacher said that she saw him and the girl in the house",
+    "the boy and the girl said that they were late (and happy), so the nurse left 1 or 2 notes",
+] * 3
+CHINESE = ["医生说他很好。", "护士说她很好。", "老师看见他们了，她很高兴", "他说医生很好", "女人和男人"] * 3
+CANDIDATES = ["he", "she", "him", "her", "man", "woman", "boy", "girl", "father", "mother", "brother", "sister", "uncle", "grandson", "granddaughter", "aunt", "queen", "king", "wife", "bride", "husband", "actress", "lady", "heiress", "waiter", "duke", "monk", "nun", "emperor"]
+ALPHABET = [chr(c) for c in range(33, 127)]
+SIZE = 190
+
+BEFORE_SPECIALS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+
+
+def byte_bpe(specials: list[str]) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """Byte-level BPE: vocabulary and merges, special tokens first."""
+    trained = tokenizers.Tokenizer(models.BPE())
+    trained.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trained.train_from_iterator(
+        CORPUS,
+        trainers.BpeTrainer(
+            vocab_size=256 + SIZE,
+            special_tokens=specials,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        ),
+    )
+    return trained.get_vocab(), _merges(trained)
+
+
+def mark_bpe(specials: list[str], corpus: list[str] = CORPUS) -> tuple[dict[str, int], list[Any]]:
+    """Llama-like BPE: ▁ for a space, bytes for what is unknown."""
+    trained = tokenizers.Tokenizer(models.BPE(byte_fallback=True, fuse_unk=True, unk_token="<unk>"))
+    trained.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
+    bytes_ = [f"<0x{b:02X}>" for b in range(256)]
+    trained.train_from_iterator(
+        corpus,
+        trainers.BpeTrainer(
+            vocab_size=256 + SIZE, special_tokens=specials + bytes_, show_progress=False
+        ),
+    )
+    return trained.get_vocab(), _merges(trained)
+
+
+def unigram(
+    specials: list[str], unknown: str, corpus: list[str] = CORPUS
+) -> list[tuple[str, float]]:
+    """SentencePiece's Unigram: pieces with their scores, special tokens first."""
+    import json
+
+    trained = tokenizers.Tokenizer(models.Unigram())
+    trained.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    trained.train_from_iterator(
+        corpus,
+        trainers.UnigramTrainer(
+            vocab_size=SIZE,
+            special_tokens=specials,
+            unk_token=unknown,
+            show_progress=False,
+            initial_alphabet=ALPHABET if corpus is CORPUS else [],
+        ),
+    )
+    return [(p, s) for p, s in json.loads(trained.to_str())["model"]["vocab"]]
+
+
+def wordpiece(
+    specials: list[str], *, lower: bool = True, corpus: list[str] = CORPUS
+) -> dict[str, int]:
+    trained = tokenizers.BertWordPieceTokenizer(lowercase=lower)
+    trained.train_from_iterator(
+        corpus, vocab_size=SIZE + 60, min_frequency=1, special_tokens=specials, show_progress=False
+    )
+    return dict(trained.get_vocab())
+
+
+def _merges(trained: tokenizers.Tokenizer) -> list[tuple[str, str]]:
+    import json
+
+    return [tuple(m) for m in json.loads(trained.to_str())["model"]["merges"]]
+
+
+# --- tokenizers by family ---------------------------------------------------------------------
+
+
+def bert_tokenizer() -> Any:
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    return transformers.BertTokenizer(vocab=wordpiece(names))
+
+
+def roberta_tokenizer() -> Any:
+    vocab, merges = byte_bpe(BEFORE_SPECIALS)
+    mask = AddedToken("<mask>", lstrip=True, special=True)
+    return transformers.RobertaTokenizer(vocab=vocab, merges=merges, mask_token=mask)
+
+
+def bart_tokenizer() -> Any:
+    return roberta_tokenizer()
+
+
+def albert_tokenizer() -> Any:
+    names = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
+    mask = AddedToken("[MASK]", lstrip=True, special=True)
+    return transformers.AlbertTokenizer(vocab=unigram(names, "<unk>"), mask_token=mask)
+
+
+def modernbert_tokenizer() -> Any:
+    names = ["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
+    vocab, merges = byte_bpe(names)
+    backend = tokenizers.Tokenizer(models.BPE(vocab=vocab, merges=merges))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    backend.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        special_tokens=[("[CLS]", vocab["[CLS]"]), ("[SEP]", vocab["[SEP]"])],
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        pad_token="[PAD]",
+        mask_token=AddedToken("[MASK]", lstrip=True, special=True),
+    )
+
+
+def deberta_tokenizer() -> Any:
+    vocab, merges = byte_bpe(["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"])
+    return transformers.DebertaTokenizer(vocab=vocab, merges=merges)
+
+
+def deberta_v2_tokenizer() -> Any:
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    return transformers.DebertaV2Tokenizer(vocab=unigram(names, "[UNK]"))
+
+
+def gpt2_tokenizer() -> Any:
+    vocab, merges = byte_bpe(["<|endoftext|>"])
+    return transformers.GPT2Tokenizer(vocab=vocab, merges=merges)
+
+
+def neox_tokenizer() -> Any:
+    vocab, merges = byte_bpe(["<|endoftext|>", "<|padding|>"])
+    return transformers.GPTNeoXTokenizer(vocab=vocab, merges=merges)
+
+
+def opt_tokenizer() -> Any:
+    """OPT: GPT-2's, opened with </s>."""
+    vocab, merges = byte_bpe(["<s>", "<pad>", "</s>", "<unk>"])
+    tokenizer = transformers.GPT2Tokenizer(
+        vocab=vocab,
+        merges=merges,
+        bos_token="</s>",
+        eos_token="</s>",
+        unk_token="</s>",
+        pad_token="<pad>",
+    )
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="</s> $A", special_tokens=[("</s>", vocab["</s>"])]
+    )
+    return tokenizer
+
+
+def llama_tokenizer() -> Any:
+    vocab, merges = mark_bpe(["<unk>", "<s>", "</s>"])
+    tokenizer = transformers.LlamaTokenizer(vocab=vocab, merges=merges)
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A", special_tokens=[("<s>", vocab["<s>"])]
+    )
+    return tokenizer
+
+
+def mistral_tokenizer() -> Any:
+    """Mistral and Phi-3 load their tokenizer.json as it stands."""
+    vocab, merges = mark_bpe(["<unk>", "<s>", "</s>"])
+    backend = tokenizers.Tokenizer(
+        models.BPE(vocab=vocab, merges=merges, byte_fallback=True, fuse_unk=True, unk_token="<unk>")
+    )
+    backend.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=False)
+    backend.decoder = decoders.Metaspace()
+    backend.post_processor = processors.TemplateProcessing(
+        single="<s> $A", special_tokens=[("<s>", vocab["<s>"])]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend, unk_token="<unk>", bos_token="<s>", eos_token="</s>"
+    )
+
+
+def gemma_tokenizer() -> Any:
+    vocab, merges = mark_bpe(["<pad>", "<eos>", "<bos>", "<unk>", "<mask>"])
+    tokenizer = transformers.GemmaTokenizer(vocab=vocab, merges=merges)
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="<bos> $A", special_tokens=[("<bos>", vocab["<bos>"])]
+    )
+    return tokenizer
+
+
+def qwen_tokenizer() -> Any:
+    vocab, merges = byte_bpe(["<|endoftext|>"])
+    return transformers.Qwen2Tokenizer(vocab=vocab, merges=merges)
+
+
+def t5_tokenizer() -> Any:
+    pieces = unigram(["<pad>", "</s>", "<unk>"], "<unk>")
+    pieces += [(f"<extra_id_{i}>", 0.0) for i in range(9, -1, -1)]
+    return transformers.T5Tokenizer(vocab=pieces, extra_ids=10)
+
+
+def xlnet_tokenizer() -> Any:
+    names = ["<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "<mask>", "<eod>", "<eop>"]
+    return transformers.XLNetTokenizer(vocab=unigram(names, "<unk>"))
+
+
+# --- architectures ----------------------------------------------------------------------------
+
+SMALL = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "max_position_embeddings": 64,
+}
+LLAMA = {**SMALL, "num_key_value_heads": 2, "head_dim": 8}
+MARIAN_LIKE = {
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 48,
+    "max_position_embeddings": 64,
+}
+
+
+@dataclass(frozen=True)
+class Family:
+    """One architecture: how its small model is made."""
+
+    kind: str
+    config: str
+    model: str
+    tokenizer: Callable[[], Any]
+    settings: dict[str, Any]
+
+
+def _roberta(specials: dict[str, int]) -> dict[str, Any]:
+    return {**SMALL, **specials}
+
+
+_MASKS = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+
+FAMILIES: dict[str, Family] = {
+    "bert": Family("masked", "BertConfig", "BertForMaskedLM", bert_tokenizer, SMALL),
+    "distilbert": Family(
+        "masked",
+        "DistilBertConfig",
+        "DistilBertForMaskedLM",
+        bert_tokenizer,
+        {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 48, "max_position_embeddings": 64},
+    ),
+    "albert": Family(
+        "masked",
+        "AlbertConfig",
+        "AlbertForMaskedLM",
+        albert_tokenizer,
+        {**SMALL, "embedding_size": 16},
+    ),
+    "roberta": Family(
+        "masked", "RobertaConfig", "RobertaForMaskedLM", roberta_tokenizer, _roberta(_MASKS)
+    ),
+    "modernbert": Family(
+        "masked",
+        "ModernBertConfig",
+        "ModernBertForMaskedLM",
+        modernbert_tokenizer,
+        {
+            **SMALL,
+            "pad_token_id": 3,
+            "cls_token_id": 1,
+            "sep_token_id": 2,
+            "bos_token_id": 1,
+            "eos_token_id": 2,
+            "global_attn_every_n_layers": 2,
+            "local_attention": 8,
+        },
+    ),
+    "deberta": Family(
+        "masked",
+        "DebertaConfig",
+        "DebertaForMaskedLM",
+        deberta_tokenizer,
+        {
+            **SMALL,
+            "relative_attention": True,
+            "pos_att_type": ["c2p", "p2c"],
+            "position_biased_input": False,
+            "type_vocab_size": 0,
+        },
+    ),
+    "deberta-v3": Family(
+        "masked",
+        "DebertaV2Config",
+        "DebertaV2ForMaskedLM",
+        deberta_v2_tokenizer,
+        {
+            **SMALL,
+            "relative_attention": True,
+            "pos_att_type": ["p2c", "c2p"],
+            "position_buckets": 16,
+            "norm_rel_ebd": "layer_norm",
+            "share_att_key": True,
+            "position_biased_input": False,
+            "type_vocab_size": 0,
+        },
+    ),
+    "electra": Family(
+        "masked",
+        "ElectraConfig",
+        "ElectraForMaskedLM",
+        bert_tokenizer,
+        {**SMALL, "embedding_size": 16},
+    ),
+    "gpt2": Family(
+        "causal",
+        "GPT2Config",
+        "GPT2LMHeadModel",
+        gpt2_tokenizer,
+        {
+            "n_embd": 32,
+            "n_layer": 2,
+            "n_head": 4,
+            "n_positions": 64,
+            "bos_token_id": 0,
+            "eos_token_id": 0,
+        },
+    ),
+    "gpt-neo": Family(
+        "causal",
+        "GPTNeoConfig",
+        "GPTNeoForCausalLM",
+        gpt2_tokenizer,
+        {
+            "hidden_size": 32,
+            "num_layers": 2,
+            "num_heads": 4,
+            "attention_types": [[["global", "local"], 1]],
+            "window_size": 4,
+            "max_position_embeddings": 64,
+            "bos_token_id": 0,
+            "eos_token_id": 0,
+        },
+    ),
+    "gpt-neox": Family(
+        "causal",
+        "GPTNeoXConfig",
+        "GPTNeoXForCausalLM",
+        neox_tokenizer,
+        {**SMALL, "bos_token_id": 0, "eos_token_id": 0},
+    ),
+    "opt": Family(
+        "causal",
+        "OPTConfig",
+        "OPTForCausalLM",
+        opt_tokenizer,
+        {
+            "hidden_size": 32,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "ffn_dim": 48,
+            "max_position_embeddings": 64,
+            "word_embed_proj_dim": 32,
+        },
+    ),
+    "llama": Family("causal", "LlamaConfig", "LlamaForCausalLM", llama_tokenizer, LLAMA),
+    "qwen2": Family("causal", "Qwen2Config", "Qwen2ForCausalLM", qwen_tokenizer, LLAMA),
+    "qwen3": Family("causal", "Qwen3Config", "Qwen3ForCausalLM", qwen_tokenizer, LLAMA),
+    "gemma2": Family(
+        "causal",
+        "Gemma2Config",
+        "Gemma2ForCausalLM",
+        gemma_tokenizer,
+        {**LLAMA, "query_pre_attn_scalar": 8, "sliding_window": 4},
+    ),
+    "gemma3": Family(
+        "causal",
+        "Gemma3TextConfig",
+        "Gemma3ForCausalLM",
+        gemma_tokenizer,
+        {**LLAMA, "query_pre_attn_scalar": 8, "sliding_window": 4},
+    ),
+    "mistral": Family(
+        "causal",
+        "MistralConfig",
+        "MistralForCausalLM",
+        mistral_tokenizer,
+        {**LLAMA, "sliding_window": 6},
+    ),
+    "phi": Family(
+        "causal", "PhiConfig", "PhiForCausalLM", gpt2_tokenizer, {**SMALL, "bos_token_id": 0}
+    ),
+    "phi3": Family(
+        "causal",
+        "Phi3Config",
+        "Phi3ForCausalLM",
+        mistral_tokenizer,
+        {**SMALL, "num_key_value_heads": 2, "pad_token_id": 0},
+    ),
+    "t5": Family(
+        "seq2seq",
+        "T5Config",
+        "T5ForConditionalGeneration",
+        t5_tokenizer,
+        {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4},
+    ),
+    "flan-t5": Family(
+        "seq2seq",
+        "T5Config",
+        "T5ForConditionalGeneration",
+        t5_tokenizer,
+        {
+            "d_model": 32,
+            "d_kv": 8,
+            "d_ff": 48,
+            "num_layers": 2,
+            "num_heads": 4,
+            "feed_forward_proj": "gated-gelu",
+            "tie_word_embeddings": False,
+        },
+    ),
+    "bart": Family(
+        "seq2seq", "BartConfig", "BartForConditionalGeneration", bart_tokenizer, MARIAN_LIKE
+    ),
+    "xlnet": Family(
+        "permutation",
+        "XLNetConfig",
+        "XLNetLMHeadModel",
+        xlnet_tokenizer,
+        {"d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 48},
+    ),
+}
+
+
+def make(family: str, folder: Path, *, seed: int = 0, **changes: Any) -> Path:
+    """Save the family's small model and tokenizer in a folder."""
+    made = FAMILIES[family]
+    tokenizer = made.tokenizer()
+    model = build(family, len(tokenizer), seed=seed, **changes)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def build(family: str, vocabulary: int, *, seed: int = 0, **changes: Any) -> Any:
+    """The family's small model with wide random weights."""
+    made = FAMILIES[family]
+    torch.manual_seed(seed)
+    settings: dict[str, Any] = {"vocab_size": vocabulary, **made.settings, **changes}
+    if made.kind == "seq2seq":
+        settings.setdefault("decoder_start_token_id", 0 if "t5" in family else 2)
+    config = getattr(transformers, made.config)(**settings)
+    model = getattr(transformers, made.model)(config)
+    return widen(model)
+
+
+def widen(model: Any) -> Any:
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim > 1:
+                parameter.normal_(0.0, 0.35)
+            else:
+                parameter.add_(torch.randn_like(parameter) * 0.1)
+    return model.eval()

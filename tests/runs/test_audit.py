@@ -1,0 +1,162 @@
+"""An audit from start to end, with a real model where one is asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from tiltmeter.contexts import ContextSet
+from tiltmeter.errors import RunError, TiltmeterError
+from tiltmeter.models import WordOptions
+from tiltmeter.runs import AuditSettings, Run, RunFolder, audit
+from tiltmeter.topics import load_topic
+
+CONTEXTS = ContextSet(
+    "few", ["The [X] said that [Y]", "The [X] felt that [Y]", "The [X] wrote that [Y]"], [5, 3, 1]
+)
+TOPIC = load_topic("gender").select(["nurse", "engineer", "accountant"])
+
+
+@pytest.mark.parametrize("topic", ["gender", "race", "disability"])
+@pytest.mark.parametrize(
+    ("name", "risks"),
+    [("unbiased", (0, 0, 0)), ("stereotyped", (1, 1, 0)), ("random", (1, 0, 1))],
+)
+def test_reference_models_are_exact(topic: str, name: str, risks: tuple[int, ...]) -> None:
+    contexts = "paper-gender" if topic == "gender" else "paper-race"
+    report = audit(f"reference:{name}", topic=topic, contexts=contexts).report
+    assert (report.R.value, report.R_bias.value, report.R_volatility.value) == risks
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return audit(
+        "smollm2", topic=TOPIC, contexts=CONTEXTS, out=tmp_path_factory.mktemp("r") / "run"
+    )
+
+
+def test_the_folder_holds_what_the_contract_says(run: Run) -> None:
+    assert run.path is not None
+    record = json.loads((run.path / "run.json").read_text(encoding="utf-8"))
+    assert record["status"] == "finished"
+    assert record["model"]["kind"] == "causal"
+    assert record["contexts"]["sha256"] == CONTEXTS.sha256
+    assert record["topic"]["sha256"] == TOPIC.sha256
+    assert record["settings"]["words"]["tolerance"] == 1e-4
+    assert record["counts"]["words_shared"] == 1  # canary
+    assert record["preference_bound"] <= 1e-4
+    assert set(record["summary"]["R"]) >= {"value", "low", "high", "level"}
+    columns = {
+        "preferences": ["group", "context_id", "attribute", "p", "coverage", "flag"],
+        "contexts": ["context_id", "template", "weight", "influence"],
+    }
+    for name, expected in columns.items():
+        assert pq.read_table(run.path / f"{name}.parquet").column_names == expected
+    groups = pq.read_table(run.path / "groups.parquet").column_names
+    assert {"group", "weight", "r", "r_bias", "r_volatility", "r_low", "leaning"} <= set(groups)
+    assert list((run.path / "scores").glob("part-*.parquet"))
+
+
+def test_the_numbers_are_those_of_the_preferences(run: Run) -> None:
+    table = pq.read_table(run.path / "preferences.parquet").to_pandas()  # type: ignore[operator]
+    p = table.pivot_table("p", ["group", "context_id"], "attribute", observed=True)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    male = table[table.attribute == "male"].set_index(["group", "context_id"]).p
+    weights = dict(zip(CONTEXTS.ids, CONTEXTS.weights, strict=True))
+    r = sum(w * abs(2 * male["engineer", c] - 1) for c, w in weights.items())
+    assert run.report.r[1] == pytest.approx(r, abs=1e-12)
+    assert run.report.leaning[0] == "female"
+    assert run.report.leaning[1] == "male"
+
+
+def test_loading_gives_the_same_run(run: Run) -> None:
+    assert run.path is not None
+    again = Run.load(run.path)
+    assert again.preferences.equals(run.preferences)
+    assert again.report.to_dict() == run.report.to_dict()
+
+
+def test_a_finished_run_is_not_asked_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("the model was opened again")
+
+    monkeypatch.setattr("tiltmeter.runs.audit.open_model", never)
+    again = audit("smollm2", topic=TOPIC, contexts=CONTEXTS, out=run.path)
+    assert again.preferences.equals(run.preferences)
+    other = audit(
+        "smollm2", topic=TOPIC, contexts=CONTEXTS, out=run.path, settings=AuditSettings(norm=2)
+    )
+    assert other.report.R.value >= run.report.R.value
+
+
+def test_a_lost_or_damaged_part_is_scored_again(tmp_path: Path, run: Run, smollm2) -> None:  # type: ignore[no-untyped-def]
+    import shutil
+
+    folder = tmp_path / "copy"
+    shutil.copytree(run.path, folder)  # type: ignore[arg-type]
+    part = next((folder / "scores").glob("part-*.parquet"))
+    part.write_bytes(b"not a parquet file")
+    again = audit("smollm2", topic=TOPIC, contexts=CONTEXTS, out=folder)
+    assert again.preferences.equals(run.preferences)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"topic": TOPIC.select(["nurse"])}, "topic"),
+        ({"contexts": CONTEXTS.top(2)}, "contexts"),
+        ({"settings": AuditSettings(words=WordOptions(tolerance=0))}, "words.tolerance"),
+    ],
+)
+def test_another_audit_in_the_same_folder_is_refused_by_name(
+    run: Run,
+    change: dict[str, object],
+    named: str,
+) -> None:
+    arguments: dict[str, object] = {"topic": TOPIC, "contexts": CONTEXTS, "out": run.path}
+    with pytest.raises(RunError, match=named):
+        audit("smollm2", **{**arguments, **change})  # type: ignore[arg-type]
+
+
+def test_two_writers_are_refused(tmp_path: Path) -> None:
+    with (
+        RunFolder(tmp_path / "r").locked(),
+        pytest.raises(RunError, match="another process"),
+    ):
+        audit("reference:random", out=tmp_path / "r")
+
+
+def test_a_folder_that_is_no_run_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"no run\.json"):
+        Run.load(tmp_path)
+    (tmp_path / "run.json").write_text("{", encoding="utf-8")
+    with pytest.raises(RunError, match="damaged"):
+        Run.load(tmp_path)
+    (tmp_path / "run.json").write_text('{"schema_version": 99}', encoding="utf-8")
+    with pytest.raises(RunError, match="schema version 1, found 99"):
+        Run.load(tmp_path)
+
+
+def test_out_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with pytest.raises(TiltmeterError):
+        audit("reference:random", out=tmp_path / "file")
+
+
+def test_max_contexts_draws_by_weight_with_a_seed() -> None:
+    one = audit("reference:stereotyped", settings=AuditSettings(max_contexts=4, seed=1))
+    two = audit("reference:stereotyped", settings=AuditSettings(max_contexts=4, seed=1))
+    assert one.record["contexts"]["sha256"] == two.record["contexts"]["sha256"]
+    assert one.record["contexts"]["drawn"]["n"] == 4
+
+
+def test_xarray_and_pandas_agree(run: Run) -> None:
+    array = run.preferences.to_xarray()
+    assert array.dims == ("group", "context", "attribute")
+    frame = run.preferences.to_pandas()
+    first = frame[(frame.group == "nurse") & (frame.attribute == "female")].p.to_numpy()
+    np.testing.assert_array_equal(array.sel(group="nurse", attribute="female"), first)

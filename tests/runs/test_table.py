@@ -1,0 +1,138 @@
+"""The preferences table: what reads, and what is refused by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tiltmeter.errors import TableError
+from tiltmeter.runs import from_frame, read_table
+
+M1 = """group,context,attribute,p
+x,c1,a,0.6
+x,c1,b,0.4
+x,c2,a,0.6
+x,c2,b,0.4
+x,c3,a,0.6
+x,c3,b,0.4
+"""
+
+
+def write(folder: Path, text: str, name: str = "t.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_papers_first_example(tmp_path: Path) -> None:
+    report = read_table(write(tmp_path, M1)).decompose()
+    assert report.R.value == pytest.approx(0.2)
+    assert report.R_bias.value == pytest.approx(0.2)
+    assert report.R_volatility.value == 0.0
+
+
+def test_parquet_and_gzip_give_the_same(tmp_path: Path) -> None:
+    plain = read_table(write(tmp_path, M1))
+    frame = pd.read_csv(tmp_path / "t.csv")
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_csv(tmp_path / "t.csv.gz", index=False)
+    assert plain.equals(read_table(tmp_path / "t.parquet"))
+    assert plain.equals(read_table(tmp_path / "t.csv.gz"))
+
+
+def test_row_order_does_not_matter_for_the_risks(tmp_path: Path) -> None:
+    frame = pd.read_csv(write(tmp_path, M1))
+    mixed = from_frame(frame.sample(frac=1, random_state=3))
+    assert mixed.decompose().R.value == pytest.approx(0.2)
+
+
+def test_names_that_look_like_numbers_or_missing_stay_names(tmp_path: Path) -> None:
+    text = M1.replace("x,", "NA,").replace(",c1,", ",007,")
+    table = read_table(write(tmp_path, text))
+    assert table.groups == ("NA",)
+    assert table.contexts[0] == "007"
+
+
+def test_a_missing_cell_is_a_mask_not_a_number(tmp_path: Path) -> None:
+    text = M1 + "y,c1,a,0.9\ny,c1,b,0.1\n"
+    table = read_table(write(tmp_path, text))
+    assert table.observed.tolist() == [[True] * 3, [True, False, False]]
+    assert table.counts()["cells_missing"] == 2
+    report = table.decompose()
+    assert report.missing_cells == 2
+    assert report.r.tolist() == pytest.approx([0.2, 0.8])
+
+
+def test_weights_and_reference_are_read(tmp_path: Path) -> None:
+    lines = ["group,context,attribute,p,context_weight,group_weight,reference"]
+    for group, weight in (("x", 1), ("y", 3)):
+        for context, count in (("c1", 1), ("c2", 9)):
+            p = 0.9 if context == "c1" else 0.5
+            lines += [
+                f"{group},{context},a,{p},{count},{weight},0.25",
+                f"{group},{context},b,{1 - p},{count},{weight},0.75",
+            ]
+    table = read_table(write(tmp_path, "\n".join(lines)))
+    assert table.context_weights.tolist() == [1, 9]
+    assert table.group_weights.tolist() == [1, 3]
+    assert table.reference is not None
+    assert table.reference.tolist() == [0.25, 0.75]
+    # raw s_a: 0.9/0.25 - 1 = 2.6 and 0.5/0.25 - 1 = 1; scale 3; mean (2.6 + 9)/10 = 1.16
+    assert table.decompose().R.value == pytest.approx(1.16 / 3)
+
+
+def test_context_weights_may_differ_between_groups() -> None:
+    rows = []
+    for group, weights in (("x", (1, 2)), ("y", (2, 1))):
+        for context, weight in zip(("c1", "c2"), weights, strict=True):
+            rows += [(group, context, "a", 0.7, weight), (group, context, "b", 0.3, weight)]
+    frame = pd.DataFrame(rows, columns=["group", "context", "attribute", "p", "context_weight"])
+    np.testing.assert_array_equal(from_frame(frame).context_weights, [[1, 2], [2, 1]])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.replace("attribute", "attr"), "found no attribute"),
+        (lambda t: t.splitlines()[0] + "\n", "found none"),
+        (lambda t: t.replace("0.6", "six", 1), "row 1: expected a number in p, found 'six'"),
+        (lambda t: t + "x,c1,a,0.5\n", "stands there twice"),
+        (lambda t: t.replace("x,c3,b,0.4\n", ""), "has no p for b"),
+        (lambda t: t.replace("x,c3,b,0.4", ",c3,b,0.4"), "group"),
+        (lambda t: t.replace("p\n", "p,colour\n"), "unknown columns"),
+        (lambda t: "", "cannot be read"),
+    ],
+)
+def test_wrong_tables_are_refused_by_name(tmp_path: Path, change, message: str) -> None:  # type: ignore[no-untyped-def]
+    path = write(tmp_path, change(M1))
+    with pytest.raises(TableError) as caught:
+        read_table(path)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_contradicting_weights_are_refused() -> None:
+    rows = [("x", "c", "a", 0.5, 1), ("x", "c", "b", 0.5, 2)]
+    frame = pd.DataFrame(rows, columns=["group", "context", "attribute", "p", "group_weight"])
+    with pytest.raises(TableError, match="two values for one group"):
+        from_frame(frame)
+
+
+@pytest.mark.parametrize("name", ["nothing.csv", "t.txt", "."])
+def test_wrong_paths(tmp_path: Path, name: str) -> None:
+    if name == "t.txt":
+        write(tmp_path, M1, name)
+    with pytest.raises(TableError):
+        read_table(tmp_path / name)
+
+
+def test_binary_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "b.parquet").write_bytes(b"\x00\x01garbage")
+    with pytest.raises(TableError, match="cannot be read"):
+        read_table(tmp_path / "b.parquet")
+    (tmp_path / "b.csv").write_bytes(b"\xff\xfe\x00\x01garbage")
+    with pytest.raises(TableError, match="cannot be read"):
+        read_table(tmp_path / "b.csv")
