@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,16 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # for `zoo` and `direct`, which are no tests
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    """Models this small lose more to threads than they gain, and on ARM far more to oneDNN."""
+    import torch
+
+    torch.set_num_threads(1)
+    if platform.machine() in {"aarch64", "arm64"}:
+        torch.backends.mkldnn.enabled = False
 
 
 @pytest.fixture(scope="session")

@@ -28,12 +28,13 @@ def log_prob(kind: str, model: Any, tokenizer: Any, before: str, after: str, wor
 def masked(model: Any, tokenizer: Any, before: str, after: str, word: list[int]) -> float:
     ids = tokenizer(f"{before} {tokenizer.mask_token}{after}")["input_ids"]
     slot = ids.index(tokenizer.mask_token_id)
+    if tokenizer.convert_ids_to_tokens(ids[slot - 1]) == "Ġ":  # DeBERTa's mask leaves the space
+        del ids[slot - 1]
+        slot -= 1
     ids = ids[:slot] + [tokenizer.mask_token_id] * len(word) + ids[slot + 1 :]
     total = 0.0
     for j, token in enumerate(word):
-        logits = model(
-            input_ids=torch.tensor([ids]), attention_mask=torch.ones(1, len(ids))
-        ).logits
+        logits = model(input_ids=torch.tensor([ids]), attention_mask=torch.ones(1, len(ids))).logits
         total += float(logits[0, slot + j].log_softmax(-1)[token])
         ids[slot + j] = token
     return total
@@ -59,14 +60,17 @@ def seq2seq(model: Any, tokenizer: Any, before: str, after: str, word: list[int]
         source = tokenizer(f"{before} {tokenizer.mask_token}{after}")["input_ids"]
         head = [start, *tokenizer(before)["input_ids"][:-1]]
     target = head + word
-    found = model(
-        input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([target])
-    ).logits[0].log_softmax(-1)
+    found = (
+        model(input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([target]))
+        .logits[0]
+        .log_softmax(-1)
+    )
     return sum(float(found[i - 1, target[i]]) for i in range(len(head), len(target)))
 
 
 def permutation(model: Any, tokenizer: Any, before: str, after: str, word: list[int]) -> float:
-    encoded = tokenizer(f"{before} {tokenizer.mask_token}{after}")
+    text = f"{before} {tokenizer.mask_token}{after}"
+    encoded = tokenizer(text, return_token_type_ids=True)
     ids, types = encoded["input_ids"], encoded["token_type_ids"]
     slot = ids.index(tokenizer.mask_token_id)
     ids = ids[:slot] + word + ids[slot + 1 :]

@@ -1,4 +1,4 @@
-"""Every architecture: our log-probabilities against plain transformers calls, one word at a time."""
+"""Every architecture: our log-probabilities against plain transformers calls, word by word."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ import zoo
 from tiltmeter.models import LoadOptions, WordOptions, open_model
 from tiltmeter.topics import Prompt
 
-SUBJECTS = ["nurse", "doctor", "engineer", "old teacher", "pilot in the house", "man"]
-VERBS = ["said that", "told", "stated that the", "saw", "liked", "met"]
-AFTERS = ["", " was late", "", " and the woman", " was there.", ""]
 PROMPTS = [
-    Prompt(f"The {s} {v}", a, space=True)
-    for s, v, a in zip(SUBJECTS, VERBS, AFTERS, strict=True)
+    Prompt("The nurse said that", "", space=True),
+    Prompt("The doctor in the house told", " was late", space=True),
+    Prompt("The man met", " and the woman.", space=True),
+    Prompt("The teacher liked the", "", space=True),
 ]
-MANY = [Prompt(f"The {s} {v}", a, space=True) for s in SUBJECTS for v in VERBS for a in AFTERS[:2]]
+MORE = [
+    Prompt(f"The {x} stated that", a, space=True)
+    for x in ("engineer", "pilot", "woman")
+    for a in ("", " was late")
+]
 AUTO = {
     "masked": transformers.AutoModelForMaskedLM,
     "causal": transformers.AutoModelForCausalLM,
@@ -47,19 +50,19 @@ def plain(small_model: Folder) -> Callable[[str], tuple[Any, Any]]:
 
 
 def choose_words(tokenizer: Any) -> list[str]:
-    """Two words each of 1, 2 and 4 tokens, none of whose tokens begin another's."""
+    """Words of 1, 2 and 4 tokens, none of whose tokens begin another's."""
     chosen: dict[str, list[int]] = {}
-    for size in (1, 2, 4):
+    for size, count in ((1, 2), (2, 1), (4, 2)):
         found = 0
         for word in zoo.CANDIDATES:
             ids = direct.word_ids(tokenizer, word)
             others = chosen.values()
             unknown = tokenizer.unk_token_id in ids
             clash = unknown or any(ids[: len(o)] == o or o[: len(ids)] == ids for o in others)
-            if len(ids) == size and not clash and found < 2:
+            if len(ids) == size and not clash and found < count:
                 chosen[word] = ids
                 found += 1
-        assert found == 2, f"the zoo's tokenizer writes too few words in {size} tokens"
+        assert found == count, f"the zoo's tokenizer writes too few words in {size} tokens"
     return list(chosen)
 
 
@@ -89,34 +92,32 @@ def test_equals_one_prompt_and_one_word_at_a_time(
     found = one_row.score(PROMPTS, words)
     np.testing.assert_allclose(found.log_probs, expected, atol=1e-4)
     assert not found.skipped.any()
-    # Batches of 64 rows, among many other prompts, in another order of prompts and of words.
-    order = np.random.default_rng(0).permutation(len(MANY) + len(PROMPTS))
-    mixed = [(MANY + PROMPTS)[i] for i in order]
-    back = np.argsort(order)[len(MANY) :]
+    # 64 rows and more, in batches of up to 64, in another order of prompts and of words.
+    many = PROMPTS * 16 + MORE
+    order = np.random.default_rng(0).permutation(len(many))
+    back = np.argsort(order)[: len(PROMPTS)]
+    mixed = [many[i] for i in order]
     in_batches = scorer(small_model(family), batch_tokens=64 * 12).score(mixed, words[::-1])
     np.testing.assert_allclose(in_batches.log_probs[back][:, ::-1], expected, atol=1e-4)
     np.testing.assert_allclose(in_batches.log_coverage[back], found.log_coverage, atol=1e-4)
 
 
-@pytest.mark.parametrize("tolerance", [1e-4, 0.02])
 @pytest.mark.parametrize("family", zoo.FAMILIES)
 def test_no_preference_moves_by_more_than_the_reported_bound(
-    family: str,
-    tolerance: float,
-    small_model: Folder,
-    plain: Callable[[str], tuple[Any, Any]],
+    family: str, small_model: Folder, plain: Callable[[str], tuple[Any, Any]]
 ) -> None:
-    words = choose_words(plain(family)[1])
-    exact = scorer(small_model(family)).score(MANY, words)
-    quick = scorer(small_model(family), tolerance=tolerance).score(MANY, words)
+    words, prompts = choose_words(plain(family)[1]), PROMPTS[::2] + MORE
+    exact = scorer(small_model(family)).score(prompts, words)
 
-    def share(log_probs: Any) -> Any:  # the first, third and fifth word against the others
+    def share(log_probs: Any) -> Any:  # the first, third and fifth word against the rest
         p = np.exp(log_probs)
         return p[:, ::2].sum(axis=1) / p.sum(axis=1)
 
-    bound = quick.skipped / (np.exp(quick.log_coverage) + quick.skipped)
-    assert (bound <= tolerance + 1e-12).all()
-    moved = np.abs(share(quick.log_probs) - share(exact.log_probs))
-    assert (moved <= bound + 1e-6).all()
-    asked = np.isfinite(quick.log_probs)
-    np.testing.assert_allclose(quick.log_probs[asked], exact.log_probs[asked], atol=1e-4)
+    for tolerance in (1e-4, 0.02):
+        quick = scorer(small_model(family), tolerance=tolerance).score(prompts, words)
+        bound = quick.skipped / (np.exp(quick.log_coverage) + quick.skipped)
+        assert (bound <= tolerance + 1e-12).all()
+        moved = np.abs(share(quick.log_probs) - share(exact.log_probs))
+        assert (moved <= bound + 1e-6).all()
+        asked = np.isfinite(quick.log_probs)
+        np.testing.assert_allclose(quick.log_probs[asked], exact.log_probs[asked], atol=1e-4)

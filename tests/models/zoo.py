@@ -6,6 +6,8 @@ or mask shows as nats rather than rounding.
 
 from __future__ import annotations
 
+import json
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +28,52 @@ CORPUS = [
     "The granddaughter of the teacher said that she saw him and the girl in the house",
     "the boy and the girl said that they were late (and happy), so the nurse left 1 or 2 notes",
 ] * 3
-CHINESE = ["医生说他很好。", "护士说她很好。", "老师看见他们了，她很高兴", "他说医生很好", "女人和男人"] * 3
-CANDIDATES = ["he", "she", "him", "her", "man", "woman", "boy", "girl", "father", "mother", "brother", "sister", "uncle", "grandson", "granddaughter", "aunt", "queen", "king", "wife", "bride", "husband", "actress", "lady", "heiress", "waiter", "duke", "monk", "nun", "emperor"]
+CHINESE = [
+    "医生说他很好。",
+    "护士说她很好。",
+    "老师看见他们了，她很高兴",
+    "他说医生很好",
+    "女人和男人",
+] * 3
+CANDIDATES = [
+    "he",
+    "she",
+    "him",
+    "her",
+    "man",
+    "woman",
+    "boy",
+    "girl",
+    "father",
+    "mother",
+    "brother",
+    "sister",
+    "uncle",
+    "grandson",
+    "granddaughter",
+    "aunt",
+    "queen",
+    "king",
+    "wife",
+    "bride",
+    "husband",
+    "actress",
+    "lady",
+    "heiress",
+    "waiter",
+    "duke",
+    "monk",
+    "nun",
+    "emperor",
+    "mans",
+    "boys",
+    "girls",
+    "sisters",
+    "uncles",
+    "hims",
+    "mothers",
+    "fathers",
+]
 ALPHABET = [chr(c) for c in range(33, 127)]
 SIZE = 190
 
@@ -68,8 +114,6 @@ def unigram(
     specials: list[str], unknown: str, corpus: list[str] = CORPUS
 ) -> list[tuple[str, float]]:
     """SentencePiece's Unigram: pieces with their scores, special tokens first."""
-    import json
-
     trained = tokenizers.Tokenizer(models.Unigram())
     trained.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
     trained.train_from_iterator(
@@ -96,8 +140,6 @@ def wordpiece(
 
 
 def _merges(trained: tokenizers.Tokenizer) -> list[tuple[str, str]]:
-    import json
-
     return [tuple(m) for m in json.loads(trained.to_str())["model"]["merges"]]
 
 
@@ -479,8 +521,10 @@ def build(family: str, vocabulary: int, *, seed: int = 0, **changes: Any) -> Any
     settings: dict[str, Any] = {"vocab_size": vocabulary, **made.settings, **changes}
     if made.kind == "seq2seq":
         settings.setdefault("decoder_start_token_id", 0 if "t5" in family else 2)
-    config = getattr(transformers, made.config)(**settings)
-    model = getattr(transformers, made.model)(config)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit in DeBERTa's module
+        config = getattr(transformers, made.config)(**settings)
+        model = getattr(transformers, made.model)(config)
     return widen(model)
 
 

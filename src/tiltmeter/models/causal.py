@@ -192,4 +192,4 @@ class Rows:
 
 def default_pack_nodes(device: torch.device) -> int:
     """Tree nodes in a pack: enough to share beginnings, few enough to keep attention small."""
-    return 512 if device.type == "cuda" else 256
+    return 512 if device.type == "cuda" else 128

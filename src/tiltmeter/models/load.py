@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -136,12 +137,14 @@ def choose_dtype(wanted: str, device: Any) -> str:
 
 @contextlib.contextmanager
 def _quiet(transformers: Any) -> Iterator[None]:
-    """No progress bars of the library while loading; put back as it was."""
+    """No progress bars or notes on the library's own future while loading; put back as it was."""
     logging = transformers.utils.logging
     was_on = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            yield
     finally:
         if was_on:
             logging.enable_progress_bar()

@@ -28,8 +28,7 @@ class PermutationScorer(MaskedScorer):
     def check_tokenizer(self) -> None:
         super().check_tokenizer()
         # XLNet's closing <cls> is a segment of its own, and its attention looks at segments.
-        empty = self.tokenizer("")
-        types = empty.get("token_type_ids", [])
+        types = self.tokenizer("", return_token_type_ids=True)["token_type_ids"]
         closing = len(self.marker.closing)
         self.closing_types = list(types[len(types) - closing :]) if closing else []
 

@@ -8,6 +8,9 @@ a scale) still happens.
 
 from __future__ import annotations
 
+import contextlib
+import platform
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -35,12 +38,32 @@ class SlotProjection:
 
         hook = self.head.register_forward_pre_hook(pick) if self.head is not None else None
         try:
-            output = self.model(**inputs)
+            with light_kernels():
+                output = self.model(**inputs)
         finally:
             if hook is not None:
                 hook.remove()
         logits = output.logits
         return (logits[0] if picked else logits[rows, positions]), output
+
+
+@contextlib.contextmanager
+def light_kernels() -> Iterator[None]:
+    """On ARM processors, multiply matrices without oneDNN.
+
+    There it prepares each product anew, 0.7 ms a time (measured on an aarch64 server): forty times
+    the work of a small layer, and a few per cent of a large one.
+    """
+    settings: Any = torch.backends.mkldnn
+    was_on = settings.enabled
+    if not was_on or platform.machine() not in {"aarch64", "arm64"}:
+        yield
+        return
+    settings.enabled = False
+    try:
+        yield
+    finally:
+        settings.enabled = was_on
 
 
 def read_log_probs(logits: Tensor, wanted: Tensor, boundary: Tensor | None = None) -> Tensor:

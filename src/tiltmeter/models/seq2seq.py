@@ -17,7 +17,7 @@ from torch import Tensor
 
 from tiltmeter.errors import ModelError
 from tiltmeter.models.expand import Expanded, Question, expand
-from tiltmeter.models.project import END_OF_WORD, read_log_probs
+from tiltmeter.models.project import END_OF_WORD, light_kernels, read_log_probs
 from tiltmeter.models.rows import Batch, Forward, Ids, pad_wants, run, to_device, to_numpy
 from tiltmeter.models.slots import Marker, SlotTexts
 from tiltmeter.models.transformer import TransformerScorer
@@ -139,7 +139,7 @@ class Seq2SeqScorer(TransformerScorer):
         encoder = self.model.get_encoder()
 
         def forward(batch: Batch) -> Tensor:
-            with torch.inference_mode():
+            with torch.inference_mode(), light_kernels():
                 states: Tensor = encoder(
                     input_ids=to_device(batch.tokens, self.device)
                 ).last_hidden_state

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from tiltmeter.models.prefix_tree import Ints
 from tiltmeter.models.tree_ask import Asked, Floats
+from tiltmeter.models.tree_run import TreeRun
 from tiltmeter.models.trie import ROOT, Tokens
 
 #: What a model may raise when it meets a mask, positions or a cache that it was not written for.
@@ -47,14 +49,15 @@ class Sample:
     values: list[Floats]
 
 
-def take_sample(parts: Sequence[Asked], answers: Sequence[Floats]) -> Sample:
-    """Answers of the first, the last and some parts between, spread over nodes and heads."""
+def take_sample(parts: Sequence[Asked], answers: Sequence[Floats], place: Ints) -> Sample:
+    """Answers of some parts, spread over the places of the heads from the first to the farthest: a
+    model that counts places errs most where a node is far from its ancestors."""
     sample = Sample([], [], [], [])
     for k in np.unique(np.linspace(0, len(parts) - 1, 3).astype(int)):
         part, answer = parts[k], answers[k]
         trie = part.tree.trie
         nodes, columns = np.nonzero(part.nodes)
-        order = np.lexsort((nodes, part.heads[columns]))
+        order = np.lexsort((nodes, place[part.heads[columns]]))
         for i in np.unique(np.linspace(0, len(order) - 1, _SAMPLES).astype(int)):
             node, column = int(nodes[order[i]]), int(columns[order[i]])
             sample.heads.append(int(part.heads[column]))
@@ -94,13 +97,15 @@ def compare(found: Sequence[Floats], plain: Sequence[Floats], dtype: torch.dtype
 class CheckedAnswers:
     """Answers that are compared with plain rows where the check has not reached yet."""
 
-    def __init__(self, run: Any, packing: Packing, plain: Callable[[Sample], list[Floats]]) -> None:
+    def __init__(
+        self, run: TreeRun, packing: Packing, plain: Callable[[Sample], list[Floats]]
+    ) -> None:
         self.run, self.packing, self.plain = run, packing, plain
 
     def ask(self, parts: Sequence[Asked]) -> list[Floats]:
         below = not parts[0].nodes[ROOT].any()
         try:
-            answers: list[Floats] = self.run.ask(parts)
+            answers = self.run.ask(parts)
         except torch.cuda.OutOfMemoryError:
             raise
         except REFUSALS as error:
@@ -110,10 +115,10 @@ class CheckedAnswers:
             raise PackingError(
                 f"it refuses packs: {type(error).__name__}: {first[:120]}"
             ) from error
-        if self.run.longest > self.packing.checked[below]:
-            sample = take_sample(parts, answers)
+        if self.packing.is_new(self.run.longest, self.run.farthest, below=below):
+            sample = take_sample(parts, answers, self.run.packs.place)
             compare(sample.values, self.plain(sample), self.run.dtype)
-            self.packing.checked[below] = self.run.longest
+            self.packing.passed(self.run.longest, self.run.farthest, below=below)
         return answers
 
 
@@ -122,15 +127,25 @@ class Packing:
 
     mode      "tree" or "rows"
     reason    a sentence for the report where the mode is "rows"
-    checked   the longest rows compared so far, at the heads and below them
+
+    The check has reached a length of row and a distance between a node's place and its position (0
+    in a row without branches, where packing proves nothing), at the heads and below them.
     """
 
     def __init__(self, *, mode: str = "tree", reason: str = "") -> None:
         self.mode, self.reason = mode, reason
-        self.checked = {False: 0, True: 0}
+        self._reached = {False: (0, -1), True: (0, -1)}
 
     def proved(self, *, below: bool) -> bool:
-        return self.checked[below] > 0
+        return self._reached[below][1] > 0
+
+    def is_new(self, length: int, distance: int, *, below: bool) -> bool:
+        """Whether a row is longer, or more branched, than any that was compared."""
+        return length > self._reached[below][0] or distance > self._reached[below][1]
+
+    def passed(self, length: int, distance: int, *, below: bool) -> None:
+        reached = self._reached[below]
+        self._reached[below] = (max(length, reached[0]), max(distance, reached[1]))
 
     def give_up(self, reason: str) -> None:
         self.mode, self.reason = "rows", reason

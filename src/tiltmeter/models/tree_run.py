@@ -39,8 +39,8 @@ class TreeRun:
         self.device, self.dtype = parameter.device, parameter.dtype
         self.project, self.packs = project, packs
         self.limit, self.boundary = limit, boundary
-        #: longest row of keys that a node was compared with
-        self.longest = packs.tokens.shape[1]
+        #: the longest row of keys so far, and the farthest that a node stood from its position
+        self.longest = self.farthest = 0
         # No config: a sliding-window layer must keep every key, since neighbours in a pack are not
         # neighbours in the text. Not kept where nothing will be asked beyond the heads.
         self.cache = DynamicCache() if keep else None
@@ -81,6 +81,7 @@ class TreeRun:
         n_new = tokens.shape[1]
         known = 0 if self.cache is None else self.cache.get_seq_length()
         self.longest = max(self.longest, known + n_new)
+        self.farthest = max(self.farthest, int((known + np.arange(n_new) - positions).max()))
         with torch.inference_mode():
             inputs: dict[str, Any] = {
                 "input_ids": self._to_device(tokens),
