@@ -75,25 +75,24 @@ def _convert(file: Path, folder: Path) -> None:
     if importlib.util.find_spec("gguf") is None:
         raise MissingExtra("reading GGUF files", "gguf", extra="models")
     try:
-        with contextlib.redirect_stderr(
-            io.StringIO()
-        ):  # a progress bar that cannot be switched off
+        # Progress bars that cannot be switched off; what goes wrong is raised, not printed.
+        with contextlib.redirect_stderr(io.StringIO()):
             tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
             model = AutoModelForCausalLM.from_pretrained(
                 file.parent, gguf_file=file.name, dtype=torch.float32
             )
+            config = copy.deepcopy(model.config)
+            if hasattr(config, "quantization_config"):
+                del config.quantization_config
+            with torch.device("meta"):
+                plain = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
+            plain.load_state_dict(model.state_dict(), assign=True)
+            plain.tie_weights()
+            plain.save_pretrained(folder)
+            tokenizer.save_pretrained(folder)
     except Exception as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(f"model {file.name!r}: transformers cannot read it: {first}") from error
-    config = copy.deepcopy(model.config)
-    if hasattr(config, "quantization_config"):
-        del config.quantization_config
-    with torch.device("meta"):
-        plain = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
-    plain.load_state_dict(model.state_dict(), assign=True)
-    plain.tie_weights()
-    plain.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
 
 
 def _sha256(file: Path) -> str:

@@ -1,0 +1,48 @@
+"""Write docs/cli.md from the commands themselves: python docs/build_cli.py
+
+A test fails when the page and the commands differ.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from tiltmeter.cli.app import app
+
+PAGE = Path(__file__).parent / "cli.md"
+
+
+def page() -> str:
+    """The reference of every command and option."""
+    group = typer.main.get_command(app)
+    lines = [
+        "# Command line",
+        "",
+        "Made from the commands by `python docs/build_cli.py`.",
+        "",
+        "Exit status: 0 done, 1 a measured condition failed (`--fail-above`), 2 wrong input, 3 a "
+        "model or server failed. An error is one line on stderr; `--debug` shows its traceback.",
+    ]
+    for name, command in sorted(group.commands.items()):  # type: ignore[attr-defined]
+        lines += ["", f"## tiltmeter {name}", "", (command.help or "").strip(), ""]
+        lines += ["| argument or option | meaning | default |", "|---|---|---|"]
+        lines += [_row(p) for p in command.params if p.name != "help"]
+    return "\n".join(lines) + "\n"
+
+
+def _row(parameter) -> str:  # type: ignore[no-untyped-def]
+    if parameter.param_type_name == "argument":
+        name = parameter.metavar or parameter.name.upper()
+    else:
+        name = ", ".join(parameter.opts)
+    default = parameter.default
+    hidden = default is None or default is False or parameter.required
+    shown = "" if hidden else str(default)
+    meaning = " ".join((parameter.help or "").split()).replace("|", "\\|")
+    return f"| `{name}` | {meaning} | {shown} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

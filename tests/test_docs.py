@@ -1,0 +1,59 @@
+"""The documentation is true: pages exist, commands run, the reference is the commands' own."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+
+
+def commands() -> set[str]:
+    from tiltmeter.cli.app import app
+
+    return set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+
+
+def test_the_reference_page_is_made_from_the_commands() -> None:
+    spec = importlib.util.spec_from_file_location("build_cli", DOCS / "build_cli.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    written = (DOCS / "cli.md").read_text(encoding="utf-8")
+    assert written == module.page(), "run: python docs/build_cli.py"
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda p: p.name)
+def test_links_lead_somewhere_and_commands_exist(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
+        assert (path.parent / target).exists(), f"{path.name}: {target}"
+    for name in re.findall(r"^\s*\$? ?tiltmeter ([a-z]+)", text, flags=re.M):
+        assert name in commands(), f"{path.name}: tiltmeter {name}"
+
+
+def test_readme_commands_have_the_options_they_use() -> None:
+    from tiltmeter.cli.app import app
+
+    known = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^tiltmeter [^#\n]+", text, flags=re.M)
+    assert lines
+    for line in lines:
+        for part in line.split(";"):
+            words = shlex.split(part)
+            options = {o for p in known[words[1]].params for o in p.opts}
+            used = {w for w in words if w.startswith("--")}
+            assert used <= options, part
+
+
+def test_every_package_has_a_page() -> None:
+    pages = {p.stem for p in DOCS.glob("*.md")}
+    assert {"measure", "topics", "contexts", "models", "runs", "cli"} <= pages
