@@ -5,7 +5,7 @@
 >>> round(report.R.value, 6), round(report.R_bias.value, 6), round(report.R_volatility.value, 6)
 (0.2, 0.0, 0.2)
 
-Importing the package loads numpy and scipy only; models, tables and pages load when used.
+Importing the package loads nothing else; each part loads when its name is first used.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter.measure import Estimate, RiskReport, decompose
-
 if TYPE_CHECKING:
     from tiltmeter.contexts import ContextSet, load_contexts
+    from tiltmeter.measure import Estimate, RiskReport, bootstrap, compare, decompose
     from tiltmeter.runs import AuditSettings, Preferences, Run, audit, read_table
     from tiltmeter.topics import Topic, load_topic
 
@@ -25,10 +24,15 @@ __version__ = "0.1.0"
 _LAZY = {
     "AuditSettings": "tiltmeter.runs",
     "ContextSet": "tiltmeter.contexts",
+    "Estimate": "tiltmeter.measure",
     "Preferences": "tiltmeter.runs",
+    "RiskReport": "tiltmeter.measure",
     "Run": "tiltmeter.runs",
     "Topic": "tiltmeter.topics",
     "audit": "tiltmeter.runs",
+    "bootstrap": "tiltmeter.measure",
+    "compare": "tiltmeter.measure",
+    "decompose": "tiltmeter.measure",
     "load_contexts": "tiltmeter.contexts",
     "load_topic": "tiltmeter.topics",
     "read_table": "tiltmeter.runs",
@@ -44,6 +48,8 @@ __all__ = [
     "Topic",
     "__version__",
     "audit",
+    "bootstrap",
+    "compare",
     "decompose",
     "load_contexts",
     "load_topic",

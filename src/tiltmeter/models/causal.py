@@ -10,19 +10,22 @@ model that cannot be packed is asked in plain rows, with the same result.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from tiltmeter.models.base import ModelInfo
-from tiltmeter.models.expand import Expanded
+from tiltmeter.models.expand import Expanded, join
 from tiltmeter.models.options import WordOptions
 from tiltmeter.models.prefix_tree import Heads, Packs
 from tiltmeter.models.project import read_log_probs
-from tiltmeter.models.rows import Batch, Block, answer
+from tiltmeter.models.rows import Batch, Block, answer, to_device
 from tiltmeter.models.transformer import TransformerScorer
 from tiltmeter.models.tree_ask import Asked, Floats
 from tiltmeter.models.tree_check import (
@@ -36,8 +39,11 @@ from tiltmeter.models.tree_check import (
 from tiltmeter.models.tree_job import Job
 from tiltmeter.models.tree_run import TreeRun, row_multiple
 from tiltmeter.models.trie import Tokens
-from tiltmeter.models.words import WordList
+from tiltmeter.models.words import WordList, encode_all
 from tiltmeter.topics import Prompt
+
+#: Prompts whose tables are held at a time.
+_SLAB = 16_384
 
 
 class CausalScorer(TransformerScorer):
@@ -65,6 +71,7 @@ class CausalScorer(TransformerScorer):
         self.packing = Packing(mode=packing, reason=asked_for)
         self.pack_nodes = pack_nodes or default_pack_nodes(self.device)
         self._window = shortest_window(model.config)
+        self._turn, self._tokenizing = threading.Lock(), threading.Lock()
         if counts_places(model.config) and self._window:
             self.pack_nodes = min(self.pack_nodes, self._window // 2)
 
@@ -73,6 +80,19 @@ class CausalScorer(TransformerScorer):
         return transformers.AutoModelForCausalLM
 
     def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+        """Neighbours in the alphabet share beginnings, so they are scored together; with a GPU two
+        slabs at a time, so that one is prepared or read while the other is computed."""
+        order = sorted(range(len(prompts)), key=lambda i: prompts[i].before)
+        slabs = [[prompts[i] for i in order[k : k + _SLAB]] for k in range(0, len(order), _SLAB)]
+        if len(slabs) == 1 or self.device.type != "cuda":
+            parts = [self._score_slab(slab, words) for slab in slabs]
+        else:
+            with ThreadPoolExecutor(max_workers=2) as pool:
+                parts = list(pool.map(lambda slab: self._score_slab(slab, words), slabs))
+        found, back = join(parts), np.argsort(order)
+        return Expanded(found.log_probs[back], found.log_coverage[back], found.skipped[back])
+
+    def _score_slab(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
         job = Job(self, prompts, words)
         if self.packing.mode == "tree" and job.longest <= (self._window or job.longest):
             try:
@@ -90,7 +110,12 @@ class CausalScorer(TransformerScorer):
             bounds = job.heads.cut(start, nodes=nodes, packs=n_packs)
             packs = Packs.of(job.heads, bounds, multiple=row_multiple(self.device))
             run = TreeRun(
-                self.project, packs, limit=nodes, boundary=self.boundary, keep=job.looks_below
+                self.project,
+                packs,
+                limit=nodes,
+                boundary=self.boundary,
+                keep=job.looks_below,
+                turn=self._turn,
             )
             rows = Rows(self, job.heads, start)
             answers = CheckedAnswers(run, self.packing, rows.answer_sample)
@@ -108,15 +133,15 @@ class CausalScorer(TransformerScorer):
         """Tokens before the slot, with the model's own opening token but no closing one."""
         bos = self.tokenizer.bos_token_id
         closing = {self.tokenizer.eos_token_id, self.tokenizer.sep_token_id} - {None, bos}
-        filled = [text for text in texts if text]
-        # One call for all texts: the tokenizer works on them in parallel.
-        found = iter(self.tokenizer(filled)["input_ids"] if filled else ())
+        with self._tokenizing:  # tokenizers of some versions refuse two threads at once
+            found = iter(encode_all(self.tokenizer, [t for t in texts if t], special=True))
+        needs_bos = self._needs_bos
         heads = []
         for text in texts:
-            ids = list(next(found)) if text else []
+            ids = next(found) if text else []
             while ids and ids[-1] in closing:
                 ids.pop()
-            if bos is not None and (not ids or (self._needs_bos and ids[0] != bos)):
+            if bos is not None and (not ids or (needs_bos and ids[0] != bos)):
                 ids.insert(0, bos)
             heads.append(ids)
         return heads
@@ -145,15 +170,14 @@ class CausalScorer(TransformerScorer):
             results.update(zip(members, values, strict=True))
         return [results[i] for i in range(len(paths))]
 
-    def _forward(self, batch: Batch) -> NDArray[np.float64]:
-        tokens = torch.as_tensor(batch.tokens, device=self.device)
+    def _forward(self, batch: Batch) -> Tensor:
+        tokens = to_device(batch.tokens, self.device)
         rows = torch.arange(len(tokens), device=self.device)
         positions = torch.full_like(rows, batch.position)
-        with torch.inference_mode():
+        with torch.inference_mode(), self._turn:
             logits, _ = self.project(rows, positions, input_ids=tokens, use_cache=False)
-            wanted = torch.as_tensor(batch.wanted, device=self.device)
-            found = read_log_probs(logits, wanted, self.boundary)
-        return np.asarray(found.double().cpu().numpy())
+            wanted = to_device(batch.wanted, self.device)
+            return read_log_probs(logits, wanted, self.boundary)
 
 
 class Rows:

@@ -45,6 +45,17 @@ class Expanded:
     skipped: Floats
 
 
+def join(parts: Sequence[Expanded]) -> Expanded:
+    """Parts with other prompts and the same words, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return Expanded(
+        np.concatenate([p.log_probs for p in parts]),
+        np.concatenate([p.log_coverage for p in parts]),
+        np.concatenate([p.skipped for p in parts]),
+    )
+
+
 def expand(trees: Sequence[Trie], n_prompts: int, ask: Ask, *, tolerance: float = 0.0) -> Expanded:
     """Walk the trees of words for P prompts.
 

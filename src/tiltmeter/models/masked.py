@@ -8,7 +8,9 @@ question, so each length of word has a tree of its own, and "her" (one mask) is 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -18,14 +20,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tiltmeter.errors import ModelError
-from tiltmeter.models.expand import Expanded, Question, expand
+from tiltmeter.models.expand import Expanded, Question, expand, join
 from tiltmeter.models.project import read_log_probs
-from tiltmeter.models.rows import Batch, pad_wants, run, to_device, to_numpy
+from tiltmeter.models.rows import Batch, Ids, fetch, pad_wants, run, to_device
+from tiltmeter.models.short_attention import rows_in_tile, use_short_attention
 from tiltmeter.models.slots import Marker, SlotTexts
 from tiltmeter.models.transformer import TransformerScorer
 from tiltmeter.models.trie import Trie
 from tiltmeter.models.words import WordList
 from tiltmeter.topics import Prompt
+
+#: Prompts whose tables are held at a time.
+_CHUNK = 16_384
 
 
 class MaskedScorer(TransformerScorer):
@@ -37,15 +43,28 @@ class MaskedScorer(TransformerScorer):
     def auto_class(transformers: Any) -> Any:
         return transformers.AutoModelForMaskedLM
 
-    def check_tokenizer(self) -> None:
+    def prepare(self) -> None:
         if self.tokenizer.mask_token_id is None:
             raise ModelError(
                 f"model {self.info.name!r} is a {self.kind} model, but its tokenizer has no mask "
                 "token: use the tokenizer it was trained with, or say --kind causal"
             )
         self.marker = Marker.of(self.tokenizer, self.tokenizer.mask_token)
+        self.packs_rows = self.device.type == "cuda" and use_short_attention(self.model)
+        self._turn = threading.Lock()
 
     def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+        """Chunks in turn; with a GPU two at a time, so that one is prepared or read while the
+        other is computed."""
+        chunks = [prompts[i : i + _CHUNK] for i in range(0, len(prompts), _CHUNK)]
+        if len(chunks) == 1 or self.device.type != "cuda":
+            parts = [self._score_chunk(chunk, words) for chunk in chunks]
+        else:
+            with ThreadPoolExecutor(max_workers=2) as pool:
+                parts = list(pool.map(lambda chunk: self._score_chunk(chunk, words), chunks))
+        return join(parts)
+
+    def _score_chunk(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
         texts = SlotTexts.of(self.tokenizer, prompts, self.marker)
         lengths = sorted({len(s) for s in words.sequences})
         self._check_lengths(texts, prompts, longest=lengths[-1])
@@ -83,23 +102,24 @@ class MaskedScorer(TransformerScorer):
         who = np.concatenate([q.prompts for q in questions])
         which = np.repeat(np.arange(len(questions)), [len(q.prompts) for q in questions])
         depth = known.shape[1]
-        pending: list[tuple[NDArray[np.intp], Tensor]] = []
-        for g, group in enumerate(texts.groups):
-            rows = np.flatnonzero(texts.group_of[who] == g)
-            if not len(rows):
-                continue
-            members = texts.row_of[who[rows]]
-            batch = Batch(
-                tokens=group.rows(members, places=places, known=known[which[rows]]),
-                positions=group.positions[members] + depth,
-                wants=wants,
-                which=which[rows],
-                unknown=places - depth,
-            )
-            pending.append((rows, run(batch, self._forward, self.batch_size)))
+        pending = []
+        with self._turn:  # the hook that picks positions serves one thread at a time
+            for g, group in enumerate(texts.groups):
+                rows = np.flatnonzero(texts.group_of[who] == g)
+                if not len(rows):
+                    continue
+                members = texts.row_of[who[rows]]
+                batch = Batch(
+                    tokens=group.rows(members, places=places, known=known[which[rows]]),
+                    positions=group.positions[members] + depth,
+                    wants=wants,
+                    which=which[rows],
+                    unknown=places - depth,
+                )
+                pending.append((rows, fetch(run(batch, self._forward, self.batch_size))))
         values = np.empty((len(who), wants.shape[1]))
         for rows, found in pending:
-            values[rows] = to_numpy(found)
+            values[rows] = found()
         stops = np.cumsum([len(q.prompts) for q in questions])
         return [
             values[stop - len(q.prompts) : stop, : len(tree.children[q.node])]
@@ -113,11 +133,18 @@ class MaskedScorer(TransformerScorer):
 
     def slot_logits(self, batch: Batch) -> Tensor:
         """Logits [n, vocabulary] at the first place of each row that is not yet known."""
-        tokens = to_device(batch.tokens, self.device)
-        rows = torch.arange(len(tokens), device=self.device)
+        rows = torch.arange(len(batch.tokens), device=self.device)
         positions = to_device(batch.positions, self.device)
+        tokens = to_device(self._whole_tiles(batch.tokens), self.device)
         logits, _ = self.project(rows, positions, input_ids=tokens)
         return logits
+
+    def _whole_tiles(self, tokens: Ids) -> Ids:
+        """Repeat the last row until the tiles of attention are full; nobody reads the copies."""
+        if not self.packs_rows:
+            return tokens
+        missing = -len(tokens) % rows_in_tile(tokens.shape[1])
+        return np.concatenate([tokens, np.repeat(tokens[-1:], missing, axis=0)])
 
 
 class _Chosen(Sequence[Prompt]):

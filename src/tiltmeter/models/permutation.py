@@ -25,8 +25,8 @@ class PermutationScorer(MaskedScorer):
     def auto_class(transformers: Any) -> Any:
         return transformers.AutoModelForCausalLM
 
-    def check_tokenizer(self) -> None:
-        super().check_tokenizer()
+    def prepare(self) -> None:
+        super().prepare()
         # XLNet's closing <cls> is a segment of its own, and its attention looks at segments.
         types = self.tokenizer("", return_token_type_ids=True)["token_type_ids"]
         closing = len(self.marker.closing)

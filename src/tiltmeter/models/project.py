@@ -19,6 +19,9 @@ from torch import Tensor
 #: In place of a token: the word ends here (the next token begins something else).
 END_OF_WORD = -1
 
+#: In place of a log-probability, which is never above 0: the model said nothing.
+SILENT = torch.inf
+
 
 class SlotProjection:
     """Calls `model` and returns logits [N, vocabulary] at (row, position) pairs."""
@@ -70,8 +73,8 @@ def read_log_probs(logits: Tensor, wanted: Tensor, boundary: Tensor | None = Non
     """Log-probabilities [N, W] of the wanted tokens, in float32 whatever the model's dtype.
 
     END_OF_WORD among the wanted tokens reads the joint probability of the `boundary` tokens. Where
-    a row's logits are one and the same number over the whole vocabulary the answer is plus
-    infinity, which no probability can be: the model said nothing (see `check_values`).
+    a row's logits are one and the same number over the whole vocabulary the answer is SILENT, which
+    `check_values` refuses.
     """
     logits = logits.float()
     total = torch.logsumexp(logits, dim=-1, keepdim=True)
@@ -83,4 +86,4 @@ def read_log_probs(logits: Tensor, wanted: Tensor, boundary: Tensor | None = Non
     elif wanted.device.type == "cpu" and bool((wanted == END_OF_WORD).any()):
         raise ValueError("END_OF_WORD was asked of a reader without boundary tokens")
     silent = logits.amax(dim=-1, keepdim=True) == logits.amin(dim=-1, keepdim=True)
-    return found.masked_fill(silent, torch.inf)
+    return found.masked_fill(silent, SILENT)

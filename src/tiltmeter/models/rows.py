@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -166,6 +167,26 @@ def to_device(array: Ids, device: torch.device) -> Tensor:
 def to_numpy(values: Tensor) -> NDArray[np.float64]:
     """Answers as float64 in main memory."""
     return np.asarray(values.double().cpu().numpy())
+
+
+def fetch(values: Tensor) -> Callable[[], NDArray[np.float64]]:
+    """Begin to bring answers to main memory; calling the result waits for them, and only for them.
+
+    Work that was given to a GPU afterwards does not delay them.
+    """
+    if values.device.type != "cuda":
+        return lambda: to_numpy(values)
+    host = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)
+    host.copy_(values, non_blocking=True)
+    cuda: Any = torch.cuda  # its classes are not typed
+    arrived = cuda.Event()
+    arrived.record()
+
+    def wait() -> NDArray[np.float64]:
+        arrived.synchronize()
+        return host.numpy().astype(np.float64)
+
+    return wait
 
 
 def _join(blocks: list[Block]) -> Batch:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tiltmeter.errors import ModelError
-from tiltmeter.models.expand import Expanded, Question, expand
+from tiltmeter.models.expand import Expanded, Question, expand, join
 from tiltmeter.models.project import END_OF_WORD, light_kernels, read_log_probs
 from tiltmeter.models.rows import Batch, Forward, Ids, pad_wants, run, to_device, to_numpy
 from tiltmeter.models.slots import Marker, SlotTexts
@@ -40,7 +40,7 @@ class Seq2SeqScorer(TransformerScorer):
     def auto_class(transformers: Any) -> Any:
         return transformers.AutoModelForSeq2SeqLM
 
-    def check_tokenizer(self) -> None:
+    def prepare(self) -> None:
         known = self.tokenizer.get_vocab()
         self.has_sentinel = SENTINEL in known
         mask = self.tokenizer.mask_token
@@ -71,13 +71,8 @@ class Seq2SeqScorer(TransformerScorer):
         ends = (END_OF_WORD,) if self.options.end_of_word else ()
         trie = Trie.of([s + ends for s in words.sequences])
         size = _CHUNK.get(self.device.type, _CHUNK["cpu"])
-        parts = [
-            self._score_chunk(prompts[i : i + size], trie) for i in range(0, len(prompts), size)
-        ]
-        return Expanded(
-            np.concatenate([p.log_probs for p in parts]),
-            np.concatenate([p.log_coverage for p in parts]),
-            np.concatenate([p.skipped for p in parts]),
+        return join(
+            [self._score_chunk(prompts[i : i + size], trie) for i in range(0, len(prompts), size)]
         )
 
     def _score_chunk(self, prompts: Sequence[Prompt], trie: Trie) -> Expanded:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import ContextError
+from tiltmeter.errors import ContextError, ModelError
 from tiltmeter.models.rows import Ids
 from tiltmeter.models.words import continuations, encode_all
 from tiltmeter.topics import Prompt
@@ -33,6 +33,11 @@ class Marker:
     def of(cls, tokenizer: Any, token: str) -> Marker:
         number = int(tokenizer.convert_tokens_to_ids(token))
         alone = encode_all(tokenizer, [token], special=True)[0]
+        if number not in alone:
+            raise ModelError(
+                f"the tokenizer does not recognise its own token {token!r}: use the tokenizer that "
+                "the model was trained with"
+            )
         return cls(token, number, tuple(alone[alone.index(number) + 1 :]))
 
 

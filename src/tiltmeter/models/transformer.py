@@ -45,10 +45,10 @@ class TransformerScorer(ABC):
         self.batch_size = BatchSize(batch_tokens or default_batch_tokens(self.device))
         self._words: dict[tuple[tuple[str, ...], bool, bool], WordList] = {}
         self._boundary: torch.Tensor | None = None
-        self.check_tokenizer()
+        self.prepare()
 
-    def check_tokenizer(self) -> None:  # noqa: B027  (most kinds need nothing)
-        """Refuse a tokenizer that lacks what this kind of model is asked with."""
+    def prepare(self) -> None:  # noqa: B027  (not every kind has something to do)
+        """Refuse a tokenizer that lacks what this kind is asked with; called once, at the end."""
 
     @staticmethod
     @abstractmethod
@@ -133,11 +133,11 @@ class TransformerScorer(ABC):
 
     def check_values(self, values: NDArray[np.float64], prompts: Sequence[Prompt]) -> None:
         """Refuse what no language model would answer."""
-        bad = ~np.isfinite(values).all(axis=1) if values.size else np.zeros(0, dtype=bool)
-        if bad.any():
-            row = int(np.flatnonzero(bad)[0])
+        fine = np.isfinite(values) & (values < 1.0)
+        if not fine.all():
+            row = int(np.flatnonzero(~fine.all(axis=1))[0])
             prompt = prompts[row]
-            if np.isposinf(values[row]).any():
+            if (values[row] >= 1.0).any():
                 raise ModelError(
                     f"{self.info.name} gave every token of its vocabulary the same value at the "
                     f"prompt {shorten(prompt.before)!r}: check its weights"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -83,6 +83,8 @@ class Job:
         self._head = row[of_text]
         #: prompts in the order of their heads
         self._order = np.argsort(self._head, kind="stable")
+        starts = np.searchsorted(self._head[self._order], np.arange(len(self.heads)))
+        self._first_prompt = self._order[starts]
         ends = (END_OF_WORD,) if reader.options.end_of_word else ()
         self.tree = Continuations(Trie.of([s + ends for s in words.sequences]))
         self.reads_on = bool(prompts[0].after)
@@ -133,7 +135,8 @@ class Job:
             (found,) = answers.ask([Asked(self.tree, everyone, nodes)])
             tables = [found[np.ix_(children[q.node], q.prompts)].T for q in questions]
             for q, table in zip(questions, tables, strict=True):
-                self._check(table, start + q.prompts)
+                numbers = self._first_prompt[start + q.prompts]
+                self.reader.check_values(table, _Prompts(self.prompts, numbers))
             return tables
 
         # What follows the slot can favour any word by any factor, so no bound holds there.
@@ -157,9 +160,10 @@ class Job:
                 nodes = np.repeat(rest.asked[:, None], len(here), axis=1)
                 parts.append(Asked(rest.tree, head[here], nodes))
             for (number, here), found in zip(group, answers.ask(parts), strict=True):
-                total[here] = found[self._rests[number].steps].sum(axis=1).T
-        if not np.isfinite(total).all():
-            self.reader.check_values(total, [self.prompts[i] for i in members])
+                values = np.moveaxis(found[self._rests[number].steps], 2, 0)
+                numbers = _Prompts(self.prompts, members[here])
+                self.reader.check_values(values.reshape(len(here), -1), numbers)
+                total[here] = values.sum(axis=2)
         return total
 
     def _by_rest(self, members: Ints) -> Iterator[list[tuple[int, Ints]]]:
@@ -191,10 +195,15 @@ class Job:
             np.concatenate([p.skipped for p in parts])[back],
         )
 
-    def _check(self, values: Floats, heads: Ints) -> None:
-        if not np.isfinite(values).all():
-            prompts = [
-                self.prompts[self._order[np.searchsorted(self._head[self._order], h)]]
-                for h in heads
-            ]
-            self.reader.check_values(values, prompts)
+
+class _Prompts(Sequence[Prompt]):
+    """Prompts looked up only when one must be named."""
+
+    def __init__(self, prompts: Sequence[Prompt], numbers: Ints) -> None:
+        self._prompts, self._numbers = prompts, numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._prompts[int(self._numbers[index])]
