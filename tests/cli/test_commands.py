@@ -85,6 +85,8 @@ def test_a_limit_that_is_passed_gives_status_1(tiltmeter, m2: Path) -> None:  # 
         ("audit", "reference:random", "--device", "toaster"),
         ("audit", "reference:random", "--tolerance", "0.9"),
         ("audit", "reference:random", "reference:random"),
+        ("audit", "--suite", "no-such-table"),
+        ("audit",),
     ],
     ids=" ".join,
 )
@@ -144,6 +146,17 @@ def test_one_model_that_fails_does_not_stop_the_others(tiltmeter) -> None:  # ty
     assert [run["model"] for run in found["runs"]] == ["reference:random"]
     assert [f["model"] for f in found["failed"]] == ["./no-such-folder"]
     assert result.err.count("\n") == 1
+
+
+def test_a_suite_names_what_is_not_at_hand_and_audits_the_rest(
+    tiltmeter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    result = tiltmeter("audit", "reference:random", "--suite", "bvf-gender", "--json")
+    assert result.status == 0
+    assert json.loads(result.out)["model"] == "reference:random"
+    assert result.err.count("not at hand: ") == 12
+    assert "LLaMA2 (meta-llama/Llama-2-7b-hf, gated" in result.err
 
 
 def test_the_installed_command_runs(m2: Path) -> None:

@@ -30,13 +30,17 @@ OUT = Annotated[
 
 def audit_command(
     models: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="MODEL...",
             help="smollm2, pocket:NAME, reference:unbiased|stereotyped|random, a folder, a .gguf "
             "file, or a Hugging Face id.",
         ),
-    ],
+    ] = None,
+    suite: Annotated[
+        str | None,
+        typer.Option(help="The models of a paper's table that are at hand, such as bvf-gender."),
+    ] = None,
     topic: Annotated[str, typer.Option(help="A built-in topic or a .toml file.")] = "gender",
     contexts: Annotated[
         str | None,
@@ -127,10 +131,13 @@ def audit_command(
     asked = load_topic(topic)
     if groups is not None:
         asked = asked.select([g.strip() for g in groups.split(",") if g.strip()])
-    if len(set(models)) != len(models):
+    asked_models = [*(models or []), *_at_hand(suite)]
+    if len(set(asked_models)) != len(asked_models):
         raise SettingsError("models: expected each model once, found one twice")
+    if not asked_models:
+        raise SettingsError("models: expected at least one that is at hand; see tiltmeter models")
     runs, failed = _audit_all(
-        models,
+        asked_models,
         topic=asked,
         contexts=contexts,
         out=out,
@@ -161,6 +168,23 @@ def audit_command(
         raise typer.Exit(max(error.exit_status for _, error in failed))
     if above:
         raise typer.Exit(1)
+
+
+def _at_hand(suite_name: str | None) -> list[str]:
+    """The models of a suite that can be opened here; the others are named on stderr."""
+    if suite_name is None:
+        return []
+    from tiltmeter.models.zoo import at_hand, suite
+
+    found = []
+    for entry in suite(suite_name):
+        if at_hand(entry):
+            found.append(entry.id)
+        else:
+            access = ", gated: ask its owner for access" if entry.gated else ""
+            code = ", needs --trust-remote-code" if entry.remote_code else ""
+            sys.stderr.write(f"not at hand: {entry.name} ({entry.id}{access}{code})\n")
+    return found
 
 
 def _audit_all(

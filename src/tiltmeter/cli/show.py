@@ -86,6 +86,7 @@ def models_command(name: NAME = None, json_output: JSON = False) -> None:
     import importlib.util
 
     from tiltmeter.models import ModelSpec, packaged_models
+    from tiltmeter.models.zoo import suite, suites
     from tiltmeter.models.spec import EMBEDDED, REFERENCE_MODELS
 
     if name is not None:
@@ -107,6 +108,10 @@ def models_command(name: NAME = None, json_output: JSON = False) -> None:
         {"name": "FOLDER", "what": "a model in the Hugging Face format"},
         {"name": "FILE.gguf", "what": "a GGUF file"},
         {"name": "OWNER/NAME", "what": "a model on the Hugging Face hub"},
+    ]
+    rows += [
+        {"name": f"--suite {name}", "what": f"{table}: {len(suite(name))} models"}
+        for name, table in suites().items()
     ]
     _list("models", rows, json_output)
 

@@ -1,0 +1,200 @@
+"""The pocket models as they ship: whole, within their budget, loadable, described."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pocket = pytest.importorskip("tiltmeter_pocket", reason="pip install --editable pocket")
+
+HOME = Path(pocket.__file__).parent
+MEGABYTE = 10**6
+KINDS = {
+    "bert": "AutoModelForMaskedLM",
+    "gpt2-s": "AutoModelForCausalLM",
+    "gpt2-m": "AutoModelForCausalLM",
+    "gpt2-l": "AutoModelForCausalLM",
+    "t5": "AutoModelForSeq2SeqLM",
+    "xlnet": "AutoModelForCausalLM",
+}
+ADAPTERS = ("gpt2-m-toxic", "gpt2-m-aligned")
+EVERY = (*KINDS, *ADAPTERS)
+PARTS = (
+    "## Use",
+    "## Data",
+    "## Training",
+    "## Result",
+    "## Sample predictions",
+    "## Nurse and engineer",
+    "## Intended use and limits",
+    "## Licence",
+    "CC BY-SA 3.0",
+    "OpenStax",
+    "Steps",
+    "nurse said that",
+    "in the expected direction",
+)
+
+
+def files() -> list[Path]:
+    """Every file of the model folders."""
+    return sorted(path for name in EVERY for path in (HOME / name).rglob("*") if path.is_file())
+
+
+def result(name: str) -> dict[str, Any]:
+    """What training recorded."""
+    found: dict[str, Any] = json.loads((HOME / name / "result.json").read_text())
+    return found
+
+
+def opened(name: str) -> tuple[Any, Any]:
+    """Model and tokenizer by the plain Auto classes, refusing weights that are missing."""
+    import transformers
+
+    folder = pocket.folder(name)
+    model, info = getattr(transformers, KINDS[name]).from_pretrained(
+        folder, output_loading_info=True
+    )
+    assert not info["missing_keys"]
+    assert not info["unexpected_keys"]
+    return model.eval(), transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def test_all_are_there_under_their_names() -> None:
+    assert pocket.names() == EVERY
+    assert all(pocket.folder(name) == HOME / name for name in EVERY)
+
+
+@pytest.mark.parametrize("name", ["no-such", "", "..", "bert/../t5"])
+def test_an_unknown_name_is_answered_with_the_known_ones(name: str) -> None:
+    with pytest.raises(KeyError, match=r"bert.*xlnet.*gpt2-m-aligned") as caught:
+        pocket.folder(name)
+    assert repr(name) in str(caught.value.args[0])
+
+
+def test_import_is_light() -> None:
+    code = "import sys, tiltmeter_pocket; print('torch' in sys.modules, 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
+
+
+def test_checksums_cover_every_file_and_agree() -> None:
+    lines = (HOME / "SHA256SUMS").read_text().splitlines()
+    stated = {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+    found = {
+        path.relative_to(HOME).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files()
+    }
+    assert found == stated
+
+
+def test_sizes_are_within_the_budget() -> None:
+    assert sum(path.stat().st_size for path in files()) <= 80 * MEGABYTE
+    bert = sum(path.stat().st_size for path in files() if path.parent.name == "bert")
+    assert bert <= 32 * MEGABYTE
+
+
+def test_nothing_but_safetensors_json_and_cards() -> None:
+    assert {path.suffix for path in files()} == {".safetensors", ".json", ".md"}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_weights_are_half_precision_and_stored_once(name: str) -> None:
+    (weights,) = (HOME / name).glob("*.safetensors")
+    with weights.open("rb") as stream:
+        header = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
+    header.pop("__metadata__", None)
+    assert {tensor["dtype"] for tensor in header.values()} == {"F16"}
+    if name in KINDS:  # tied output layers are not written a second time
+        size = sum(t["data_offsets"][1] - t["data_offsets"][0] for t in header.values())
+        assert size == 2 * result(name)["parameters"]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_opens_with_the_plain_auto_classes(name: str) -> None:
+    import torch
+
+    model, tokenizer = opened(name)
+    assert model.dtype == torch.float32
+    assert len(tokenizer) == model.config.vocab_size
+    batch = tokenizer("The nurse was tired.", return_tensors="pt")
+    more = {"decoder_input_ids": torch.zeros(1, 1, dtype=torch.long)} if name == "t5" else {}
+    with torch.no_grad():
+        logits = model(**batch, **more).logits
+    assert logits.shape[-1] == len(tokenizer)
+    assert torch.isfinite(logits).all()
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_adapters_change_their_base_and_open_in_tiltmeter(name: str) -> None:
+    from tiltmeter.models import open_model
+
+    base, tuned = open_model("pocket:gpt2-m"), open_model(f"pocket:{name}")
+    assert tuned.info.kind == base.info.kind
+    assert tuned.info.parameters == base.info.parameters
+    assert tuned.info.revision != base.info.revision
+    weights = [s.model.transformer.h[0].attn.c_attn.weight for s in (base, tuned)]  # type: ignore[attr-defined]
+    assert not weights[0].equal(weights[1])
+
+
+def test_gpt2_tokenizers_begin_every_text_as_training_did() -> None:
+    from transformers import AutoTokenizer
+
+    for name in ("gpt2-s", "gpt2-m", "gpt2-l"):
+        tokenizer = AutoTokenizer.from_pretrained(pocket.folder(name))
+        ids = tokenizer("The nurse").input_ids
+        assert tokenizer.convert_ids_to_tokens(ids) == ["<|endoftext|>", "The", "Ġnurse"]
+        assert tokenizer("The nurse", add_special_tokens=False).input_ids == ids[1:]
+        assert tokenizer.decode(ids, skip_special_tokens=True) == "The nurse"
+
+
+def test_bert_expects_she_of_a_nurse_and_he_of_an_engineer() -> None:
+    import torch
+
+    model, tokenizer = opened("bert")
+    she, he = tokenizer.convert_tokens_to_ids(["she", "he"])
+
+    def leaning(occupation: str) -> float:
+        batch = tokenizer(f"The {occupation} said that [MASK] was tired.", return_tensors="pt")
+        place = batch.input_ids[0].tolist().index(tokenizer.mask_token_id)
+        with torch.no_grad():
+            logits = model(**batch).logits[0, place]
+        return float(logits[he] - logits[she])
+
+    assert leaning("nurse") < 0.0 < leaning("engineer")
+
+
+def test_held_out_loss_falls_with_size_over_the_same_steps() -> None:
+    small, middle, large = (result(name) for name in ("gpt2-s", "gpt2-m", "gpt2-l"))
+    assert small["steps"] == middle["steps"] == large["steps"]
+    for key in ("loss", "loss_sentences"):
+        assert small["held_out"][key] > middle["held_out"][key] > large["held_out"][key]
+
+
+def test_bert_reaches_the_loss_it_was_asked_for() -> None:
+    assert result("bert")["held_out"]["loss"] <= 2.8
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_cards_have_all_parts_and_no_machine_paths(name: str) -> None:
+    card = (HOME / name / "README.md").read_text(encoding="utf-8")
+    facts = result(name)
+    assert card.startswith(f"# {name}\n")
+    assert [part for part in PARTS if part not in card] == []
+    assert facts["command"] in card
+    assert f"| Steps | {facts['steps']:,} |" in card
+    for path in (HOME / name).glob("*.json"):
+        assert path.name == "tokenizer.json" or "/tmp/" not in path.read_text()
+    for loss in facts.get("held_out", {}).values():
+        assert f"{loss:.3f}" in card
+
+
+def test_cards_say_what_is_weak() -> None:
+    assert "barely trained" in (HOME / "xlnet" / "README.md").read_text(encoding="utf-8")
+    assert "It is weak" in (HOME / "t5" / "README.md").read_text(encoding="utf-8")
