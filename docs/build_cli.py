@@ -25,11 +25,20 @@ def page() -> str:
         "Exit status: 0 done, 1 a measured condition failed (`--fail-above`), 2 wrong input, 3 a "
         "model or server failed. An error is one line on stderr; `--debug` shows its traceback.",
     ]
-    for name, command in sorted(group.commands.items()):  # type: ignore[attr-defined]
+    for name, command in sorted(_commands(group, "")):
         lines += ["", f"## tiltmeter {name}", "", (command.help or "").strip(), ""]
         lines += ["| argument or option | meaning | default |", "|---|---|---|"]
         lines += [_row(p) for p in command.params if p.name != "help"]
     return "\n".join(lines) + "\n"
+
+
+def _commands(group, prefix: str):  # type: ignore[no-untyped-def]
+    """Every command with its whole name: (study factors, command)."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{prefix}{name} ")
+        else:
+            yield prefix + name, command
 
 
 def _row(parameter) -> str:  # type: ignore[no-untyped-def]

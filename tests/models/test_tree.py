@@ -225,6 +225,15 @@ def test_a_text_longer_than_the_window_is_asked_in_rows() -> None:
     assert np.array_equal(packed.score(PROMPTS, WORDS).log_probs, expected.log_probs)
 
 
+def test_slabs_in_two_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, tokenizer = family_model("gpt2")
+    expected = causal(model, tokenizer).score(PROMPTS, WORDS)
+    monkeypatch.setattr("tiltmeter.models.causal._SLAB", 2)
+    packed = causal(model, tokenizer)
+    packed.workers = 2  # as with a GPU
+    assert_same(packed.score(PROMPTS, WORDS), expected)
+
+
 def test_out_of_memory_halves_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     model, tokenizer = family_model("gpt2")
     expected = causal(model, tokenizer).score(PROMPTS, WORDS)

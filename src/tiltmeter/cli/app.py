@@ -9,9 +9,11 @@ import typer
 
 from tiltmeter import __version__
 from tiltmeter.cli.audit import audit_command
+from tiltmeter.cli.compare import compare_command
 from tiltmeter.cli.report import report_command
 from tiltmeter.cli.risk import risk_command
 from tiltmeter.cli.show import contexts_command, models_command, topics_command
+from tiltmeter.cli.study import study_app
 from tiltmeter.errors import TiltmeterError
 
 app = typer.Typer(
@@ -24,10 +26,12 @@ app = typer.Typer(
 )
 app.command("audit")(audit_command)
 app.command("risk")(risk_command)
+app.command("compare")(compare_command)
 app.command("report")(report_command)
 app.command("topics")(topics_command)
 app.command("contexts")(contexts_command)
 app.command("models")(models_command)
+app.add_typer(study_app, name="study")
 
 
 def _version(wanted: bool) -> None:

@@ -85,6 +85,10 @@ def audit_command(
     coverage_threshold: Annotated[
         float, typer.Option(help="Flag cells whose words hold less probability than this.")
     ] = 1e-3,
+    replicates: Annotated[
+        int, typer.Option(help="Bootstrap replicates behind the intervals; 0 computes none.")
+    ] = 2000,
+    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     trust_remote_code: Annotated[
         bool, typer.Option("--trust-remote-code", help="Run code that comes with a model.")
     ] = False,
@@ -117,6 +121,8 @@ def audit_command(
         norm=parse_norm(norm),
         normalize=not raw,
         coverage_threshold=coverage_threshold,
+        replicates=replicates,
+        level=level,
         load=LoadOptions(
             kind=kind,
             device=device,
@@ -236,7 +242,7 @@ def folder_name(model: str) -> str:
 def notes(run: Any) -> list[str]:
     """What a reader must know of a run beside its three numbers."""
     counts = run.record["counts"]
-    lines = []
+    lines = [] if run.record["model"]["kind"] == "reference" else [_verdict(run)]
     if counts.get("cells_missing"):
         lines.append(f"{run.model}: {counts['cells_missing']} cells are missing")
     if counts.get("cells_low_coverage"):
@@ -255,6 +261,14 @@ def notes(run: Any) -> list[str]:
     return lines
 
 
+def _verdict(run: Any) -> str:
+    better = run.record["corrected"]
+    return (
+        f"{run.model}: {run.record['verdict']} Corrected for the number of contexts: "
+        f"Rᵇ {better['R_bias']:.3f}, Rᵛ {better['R_volatility']:.3f}."
+    )
+
+
 def _json(runs: list[Any], failed: list[tuple[str, TiltmeterError]]) -> dict[str, Any]:
     results = [_one_json(run) for run in runs]
     if len(results) == 1 and not failed:
@@ -270,6 +284,8 @@ def _one_json(run: Any) -> dict[str, Any]:
         "model": run.model,
         "path": None if run.path is None else str(run.path),
         "summary": run.record["summary"],
+        "corrected": run.record["corrected"],
+        "verdict": run.record["verdict"],
         "n_contexts": run.report.n_contexts,
         "n_eff": run.report.n_eff,
         "counts": run.record["counts"],

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -35,18 +36,18 @@ def print_json(result: dict[str, Any]) -> None:
 
 
 def number(estimate: Estimate) -> str:
-    """0.482, or 0.482 [0.455, 0.507] with its interval."""
+    """0.482, and under it its interval, 0.455–0.507."""
     if estimate.low is None or estimate.high is None:
         return f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+    return f"{estimate.value:.3f}\n{estimate.low:.3f}–{estimate.high:.3f}"
 
 
 def risk_table(rows: list[tuple[str, RiskReport]], *, title: str, reference: Any) -> Table:
     """The reference models, then the models: R, its two parts, and what they rest on."""
-    table = Table(title=title, title_justify="left", header_style="bold")
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, header_style="bold")
     table.add_column("model", no_wrap=True)
-    for name in ("R", "Rᵇ bias", "Rᵛ volatility", "contexts", "effective"):
-        table.add_column(name, justify="right")
+    for name in ("R", "Rᵇ bias", "Rᵛ volatil.", "n", "n_eff"):
+        table.add_column(name, justify="right", no_wrap=True)
     for label, name in REFERENCE_ROWS:
         risks = reference_risks(name, categories=reference)  # type: ignore[arg-type]
         table.add_row(label, *(f"{r:.3f}" for r in risks), "", "", style="dim")

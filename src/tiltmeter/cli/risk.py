@@ -25,6 +25,11 @@ def risk_command(
     raw: Annotated[
         bool, typer.Option("--raw", help="Risks of the raw equations, not scaled from 0 to 1.")
     ] = False,
+    replicates: Annotated[
+        int, typer.Option(help="Bootstrap replicates behind the intervals; 0 computes none.")
+    ] = 2000,
+    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     fail_above: Annotated[
         list[str] | None,
         typer.Option(help="Exit with 1 when a risk is higher: R=0.4, R_bias=…, R_volatility=…."),
@@ -40,7 +45,13 @@ def risk_command(
 
     limits = parse_limits(fail_above or [])
     preferences = read_table(table)
-    report = preferences.decompose(norm=parse_norm(norm), normalize=not raw)
+    k = parse_norm(norm)
+    if replicates == 0:
+        report = preferences.decompose(norm=k, normalize=not raw)
+    else:
+        report = preferences.estimate(
+            norm=k, normalize=not raw, replicates=replicates, level=level, seed=seed
+        )
     if json_output:
         print_json(report.to_dict())
     else:

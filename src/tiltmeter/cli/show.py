@@ -86,8 +86,8 @@ def models_command(name: NAME = None, json_output: JSON = False) -> None:
     import importlib.util
 
     from tiltmeter.models import ModelSpec, packaged_models
-    from tiltmeter.models.zoo import suite, suites
     from tiltmeter.models.spec import EMBEDDED, REFERENCE_MODELS
+    from tiltmeter.models.zoo import suite, suites
 
     if name is not None:
         spec = ModelSpec.parse(name)

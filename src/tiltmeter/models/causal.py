@@ -71,6 +71,7 @@ class CausalScorer(TransformerScorer):
         self.packing = Packing(mode=packing, reason=asked_for)
         self.pack_nodes = pack_nodes or default_pack_nodes(self.device)
         self._window = shortest_window(model.config)
+        self.workers = 2 if self.device.type == "cuda" else 1
         self._turn, self._tokenizing = threading.Lock(), threading.Lock()
         if counts_places(model.config) and self._window:
             self.pack_nodes = min(self.pack_nodes, self._window // 2)
@@ -84,10 +85,10 @@ class CausalScorer(TransformerScorer):
         slabs at a time, so that one is prepared or read while the other is computed."""
         order = sorted(range(len(prompts)), key=lambda i: prompts[i].before)
         slabs = [[prompts[i] for i in order[k : k + _SLAB]] for k in range(0, len(order), _SLAB)]
-        if len(slabs) == 1 or self.device.type != "cuda":
+        if len(slabs) == 1 or self.workers == 1:
             parts = [self._score_slab(slab, words) for slab in slabs]
         else:
-            with ThreadPoolExecutor(max_workers=2) as pool:
+            with ThreadPoolExecutor(self.workers) as pool:
                 parts = list(pool.map(lambda slab: self._score_slab(slab, words), slabs))
         found, back = join(parts), np.argsort(order)
         return Expanded(found.log_probs[back], found.log_coverage[back], found.skipped[back])

@@ -1,5 +1,6 @@
 """One audit from start to end: the grid, the scores, the run folder."""
 
+from tiltmeter.runs.alignment import compare_runs
 from tiltmeter.runs.audit import audit
 from tiltmeter.runs.preferences import Preferences
 from tiltmeter.runs.run import Run
@@ -13,6 +14,7 @@ __all__ = [
     "Run",
     "RunFolder",
     "audit",
+    "compare_runs",
     "from_frame",
     "read_table",
 ]

@@ -194,6 +194,7 @@ class _PreferenceTable:
             coverage=self.coverage.reshape(shape),
             coverage_threshold=settings.coverage_threshold,
             templates=tuple(contexts.templates),
+            drawn="drawn" in contexts.metadata,
         )
 
     def largest_bound(self) -> float:

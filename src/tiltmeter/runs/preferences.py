@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import SettingsError
-from tiltmeter.measure import RiskReport, decompose
+from tiltmeter.measure import Correction, RiskReport, bootstrap, corrected, decompose
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +30,7 @@ class Preferences:
     group_weights [X]
     reference               p*: None (uniform), [Y], [X, Y] or [X, C, Y]
     coverage [X, C]         probability that the slot holds any of the words; None when unknown
+    drawn                   the contexts were drawn by weight, and the weights count the draws
     """
 
     values: Floats
@@ -42,6 +43,7 @@ class Preferences:
     coverage: Floats | None = None
     coverage_threshold: float = 0.0
     templates: tuple[str, ...] = field(default=())
+    drawn: bool = False
 
     def __post_init__(self) -> None:
         shape = (len(self.groups), len(self.contexts), len(self.categories))
@@ -76,18 +78,49 @@ class Preferences:
         }
 
     def decompose(self, *, norm: float = np.inf, normalize: bool = True) -> RiskReport:
-        """The risks of these preferences."""
+        """The risks of these preferences, as the equations define them."""
         return decompose(
             self.values,
-            context_weights=self.context_weights,
-            group_weights=self.group_weights,
-            reference=self.reference,
-            norm=norm,
-            normalize=normalize,
-            mask=self.observed,
+            **self._arguments(norm, normalize),
             groups=self.groups,
             categories=self.categories,
         )
+
+    def estimate(
+        self,
+        *,
+        norm: float = np.inf,
+        normalize: bool = True,
+        replicates: int = 2000,
+        level: float = 0.95,
+        seed: int = 0,
+    ) -> RiskReport:
+        """The same with an interval for every risk; contexts are resampled."""
+        return bootstrap(
+            self.values,
+            **self._arguments(norm, normalize),
+            groups=self.groups,
+            categories=self.categories,
+            replicates=replicates,
+            level=level,
+            unit="draws" if self.drawn else "contexts",
+            seed=seed,
+            correct=False,
+        )
+
+    def corrected(self, *, norm: float = np.inf, normalize: bool = True) -> Correction:
+        """The risks corrected for the number of contexts, which pushes R^b up and R^v down."""
+        return corrected(self.values, **self._arguments(norm, normalize))
+
+    def _arguments(self, norm: float, normalize: bool) -> dict[str, Any]:
+        return {
+            "context_weights": self.context_weights,
+            "group_weights": self.group_weights,
+            "reference": self.reference,
+            "norm": norm,
+            "normalize": normalize,
+            "mask": self.observed,
+        }
 
     def to_pandas(self) -> pd.DataFrame:
         """One row a group, context and category, as in preferences.parquet."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from tiltmeter.measure import RiskReport, context_influence
+from tiltmeter.measure import RiskReport, context_influence, verdict
 from tiltmeter.runs.preferences import Preferences
 from tiltmeter.runs.settings import AuditSettings
 from tiltmeter.runs.store import RunFolder
@@ -43,7 +43,7 @@ class Run:
         folder: RunFolder | None,
     ) -> Run:
         """Measure preferences and, with a folder, write all that a run leaves behind."""
-        report = preferences.decompose(norm=settings.norm, normalize=settings.normalize)
+        report = _report(preferences, settings, known=record["model"]["kind"] == "reference")
         counts = dict(preferences.counts())
         counts.update(record.get("words", {}).get("counts", {}))
         plain = report.to_dict()
@@ -51,6 +51,8 @@ class Run:
             **record,
             "status": "finished",
             "summary": plain["summary"],
+            "corrected": _corrected(preferences, settings),
+            "verdict": verdict(report),
             "n_eff": plain["n_eff"],
             "counts": counts,
         }
@@ -116,11 +118,38 @@ class Run:
             coverage=None if np.isnan(coverage).all() else coverage,
             coverage_threshold=settings["coverage_threshold"],
             templates=tuple(contexts["template"]),
+            drawn=record["contexts"]["drawn"] is not None,
         )
-        report = preferences.decompose(
-            norm=float(settings["norm"]), normalize=settings["normalize"]
+        report = _report(
+            preferences,
+            AuditSettings(
+                norm=float(settings["norm"]),
+                normalize=settings["normalize"],
+                replicates=settings["replicates"],
+                level=settings["level"],
+                seed=settings["seed"],
+            ),
+            known=record["model"]["kind"] == "reference",
         )
         return cls(record, preferences, report, folder.path)
+
+
+def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -> RiskReport:
+    """The risks with their intervals; a reference model is known, not estimated."""
+    if known or settings.replicates == 0:
+        return preferences.decompose(norm=settings.norm, normalize=settings.normalize)
+    return preferences.estimate(
+        norm=settings.norm,
+        normalize=settings.normalize,
+        replicates=settings.replicates,
+        level=settings.level,
+        seed=settings.seed,
+    )
+
+
+def _corrected(preferences: Preferences, settings: AuditSettings) -> dict[str, float]:
+    found = preferences.corrected(norm=settings.norm, normalize=settings.normalize)
+    return {name: getattr(found, name).value for name in ("R", "R_bias", "R_volatility")}
 
 
 def _nullable(frame: pd.DataFrame) -> pa.Table:

@@ -19,6 +19,8 @@ class AuditSettings:
     norm                k of the criterion J_k
     normalize           risks from 0 to 1 (False: the raw equations)
     coverage_threshold  cells whose words hold less probability are flagged, not dropped
+    replicates          bootstrap replicates behind the intervals; 0 computes none
+    level               the share of intervals that should hold the truth
     """
 
     max_contexts: int | None = None
@@ -26,6 +28,8 @@ class AuditSettings:
     norm: float = math.inf
     normalize: bool = True
     coverage_threshold: float = 1e-3
+    replicates: int = 2000
+    level: float = 0.95
     load: LoadOptions = field(default_factory=LoadOptions)
     words: WordOptions = field(default_factory=WordOptions)
 

@@ -1,0 +1,295 @@
+"""Coverage, bias, stopping rule and speed of the inference: prints one JSON object.
+
+Truth: contexts are independent draws of p; Zipf weights go by rank and know nothing of p. Groups
+are independent unless coupled. `--quick` runs a tenth of the repetitions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.special import betaincinv, betaln, ndtr
+
+from tiltmeter.measure import bootstrap, contexts_needed, corrected, enough, next_size
+
+GROUPS, REPLICATES, REPETITIONS = 20, 300, 400
+SHAPE = (120, 2000, 2)
+RISKS = ("R", "R_bias", "R_volatility")
+Draw = Callable[[np.random.Generator, int, int], np.ndarray]
+
+
+def weights(kind: str, n: int) -> np.ndarray:
+    """Even, or Zipf by rank."""
+    return np.ones(n) if kind == "even" else 1.0 / np.arange(1, n + 1)
+
+
+def beta_truth(a: float, b: float) -> np.ndarray:
+    """R, R^b, R^v of p ~ Beta(a, b) for K = 2."""
+
+    def part(p: float) -> float:
+        density = (a - 1) * np.log(p) + (b - 1) * np.log(1 - p) - betaln(a, b)
+        return float(abs(2 * p - 1) * np.exp(density))
+
+    whole = quad(part, 0, 0.5)[0] + quad(part, 0.5, 1)[0]
+    bias = abs(2 * a / (a + b) - 1)
+    return np.array([whole, bias, whole - bias])
+
+
+def pair(first: np.ndarray) -> np.ndarray:
+    """p and 1 - p."""
+    return np.stack([first, 1 - first], axis=-1)
+
+
+def coverage(draw: Draw, truth: np.ndarray, *, n: int, kind: str, X: int, times: int) -> Any:
+    """Share of intervals that hold the truth, of the three risks, and of the groups' own."""
+    rng = np.random.default_rng([n, X])
+    own_truth = truth[:, None] if truth.ndim == 1 else truth
+    held, own, arms, values = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((times, 3))
+    for i in range(times):
+        p = draw(rng, X, n)
+        report = bootstrap(p, context_weights=weights(kind, n), replicates=REPLICATES, seed=i)
+        bounds = (report.intervals.r, report.intervals.r_bias, report.intervals.r_volatility)
+        for k, name in enumerate(RISKS):
+            estimate = getattr(report, name)
+            true = float(own_truth[k].mean())
+            held[k] += estimate.low - 1e-9 <= true <= estimate.high + 1e-9
+            arms[k] += (estimate.high - estimate.low) / 2
+            values[i, k] = estimate.value
+            inside = (bounds[k][:, 0] - 1e-9 <= own_truth[k]) & (
+                own_truth[k] <= bounds[k][:, 1] + 1e-9
+            )
+            own[k] += inside.mean()
+    return {
+        "coverage": named(held / times),
+        "coverage_of_groups": named(own / times),
+        "mean_half_width": named(arms / times),
+        "sd": named(values.std(axis=0)),
+    }
+
+
+def named(values: np.ndarray) -> dict[str, float]:
+    """Three numbers by the names of the risks."""
+    return {name: round(float(v), 4) for name, v in zip(RISKS, values, strict=True)}
+
+
+def coverages(times: int) -> list[Any]:
+    """The settings of the issue; then spread and coupled groups; then the classical intervals."""
+    rows = []
+    for a, b in ((5, 5), (6, 4)):
+        for kind in ("even", "zipf"):
+            for n in (10, 50, 350):
+                for X in (GROUPS, 1):
+                    row = coverage(
+                        lambda rng, X, n, a=a, b=b: pair(rng.beta(a, b, (X, n))),
+                        beta_truth(a, b),
+                        n=n,
+                        kind=kind,
+                        X=X,
+                        times=times,
+                    )
+                    rows.append({"p": f"Beta({a},{b})", "weights": kind, "n": n, "X": X, **row})
+    centres = 0.5 + 0.08 * np.linspace(-2, 2, GROUPS)
+    spread = np.stack([beta_truth(10 * c, 10 * (1 - c)) for c in centres], axis=1)
+    for n in (10, 50):
+        row = coverage(
+            lambda rng, X, n: pair(
+                rng.beta(10 * centres[:, None], 10 * (1 - centres[:, None]), (X, n))
+            ),
+            spread,
+            n=n,
+            kind="even",
+            X=GROUPS,
+            times=times,
+        )
+        rows.append({"p": "Beta, groups spread", "weights": "even", "n": n, "X": GROUPS, **row})
+        row = coverage(coupled, beta_truth(5, 5), n=n, kind="even", X=GROUPS, times=times)
+        rows.append({"p": "Beta(5,5), coupled", "weights": "even", "n": n, "X": GROUPS, **row})
+    return rows
+
+
+def coupled(rng: np.random.Generator, X: int, n: int) -> np.ndarray:
+    """Beta(5,5) in every cell; half of the variance of the normal scores is the context's."""
+    score = np.sqrt(0.5) * (rng.standard_normal((X, n)) + rng.standard_normal((1, n)))
+    return pair(betaincinv(5, 5, ndtr(score)))
+
+
+def classical(times: int) -> list[Any]:
+    """Percentile and BCa of the plug-in, for comparison."""
+    rows = []
+    for method in ("percentile", "bca"):
+        for n in (10, 50):
+            rng, held, truth = np.random.default_rng(n), np.zeros(3), beta_truth(5, 5)
+            for i in range(times):
+                report = bootstrap(
+                    pair(rng.beta(5, 5, (GROUPS, n))),
+                    replicates=REPLICATES,
+                    seed=i,
+                    method=method,  # type: ignore[arg-type]
+                    correct=False,
+                )
+                for k, name in enumerate(RISKS):
+                    estimate = getattr(report, name)
+                    held[k] += estimate.low <= truth[k] <= estimate.high
+            rows.append(
+                {"method": method, "p": "Beta(5,5)", "n": n, "coverage": named(held / times)}
+            )
+    return rows
+
+
+def bias_row(
+    name: str, draw: Draw, truth: np.ndarray, *, n: int, X: int, times: int, **more: Any
+) -> Any:
+    """Mean error of R^v and R^b, plug-in and corrected, and their spread."""
+    rng = np.random.default_rng([n, X])
+    plain, better = np.zeros((times, 2)), np.zeros((times, 2))
+    for i in range(times):
+        result = corrected(draw(rng, X, n), **more)
+        plain[i] = result.plug_in[1:]
+        better[i] = result.signed_bias, result.R_volatility.value
+    if "samples" in more:  # the plug-in of a user who does not know of samples
+        rng = np.random.default_rng([n, X])
+        for i in range(times):
+            plain[i] = corrected(draw(rng, X, n)).plug_in[1:]
+    off, left = plain.mean(axis=0) - truth[1:], better.mean(axis=0) - truth[1:]
+    return {
+        "p": name,
+        "n": n,
+        "X": X,
+        **{key: int(value) for key, value in more.items()},
+        "true_R_volatility": round(float(truth[2]), 4),
+        "plug_in": round(float(plain[:, 1].mean()), 4),
+        "corrected": round(float(better[:, 1].mean()), 4),
+        "bias_left": round(float(left[1] / off[1]), 3) if abs(off[1]) > 1e-3 else None,
+        "error_in_R_bias": [round(float(off[0]), 4), round(float(left[0]), 4)],
+        "sd": [round(float(plain[:, 1].std()), 4), round(float(better[:, 1].std()), 4)],
+        "standard_error": round(float(better[:, 1].std() / np.sqrt(times)), 4),
+    }
+
+
+def biases(times: int) -> list[Any]:
+    """Plug-in against corrected."""
+    rows = []
+    for a, b in ((5, 5), (6, 4), (2, 8), (0.5, 0.5)):
+        for n in (10, 50, 350):
+            for X in (1, 20, 120):
+                draw: Draw = lambda rng, X, n, a=a, b=b: pair(rng.beta(a, b, (X, n)))  # noqa: E731
+                more = times * 10 if X == 1 else times
+                rows.append(
+                    bias_row(f"Beta({a},{b})", draw, beta_truth(a, b), n=n, X=X, times=more)
+                )
+    many = np.random.default_rng(0).dirichlet(np.full(5, 2.0), 1_000_000)
+    whole = float(((many.max(axis=1) * 5 - 1) / 4).mean())
+    for n in (10, 50):
+        rows.append(
+            bias_row(
+                "Dirichlet(2 x 5)",
+                lambda rng, X, n: rng.dirichlet(np.full(5, 2.0), (X, n)),
+                np.array([whole, 0.0, whole]),
+                n=n,
+                X=20,
+                times=times,
+            )
+        )
+    for m in (5, 10, 25):
+        rows.append(
+            bias_row(
+                "Beta(5,5), sampled",
+                lambda rng, X, n, m=m: pair(rng.binomial(m, rng.beta(5, 5, (X, n))) / m),
+                beta_truth(5, 5),
+                n=350,
+                X=20,
+                times=max(10, times // 4),
+                samples=m,
+            )
+        )
+    return rows
+
+
+def sequential(times: int, *, half_width: float = 0.02) -> Any:
+    """Coverage after stopping, and how many contexts that took."""
+    rng, truth = np.random.default_rng(9), beta_truth(5, 5)
+    held, sizes, looks, planned = np.zeros(3), [], 0, []
+    for i in range(times):
+        p, n = pair(rng.beta(5, 5, (GROUPS, 4000))), 30
+        while True:
+            looks += 1
+            report = bootstrap(p[:, :n], unit="draws", replicates=REPLICATES, seed=i)
+            if n == 30:
+                planned.append(contexts_needed(report, half_width))
+            if enough(report, half_width) or n >= 4000:
+                break
+            n = min(4000, next_size(n, report, half_width))
+        sizes.append(n)
+        for k, name in enumerate(RISKS):
+            estimate = getattr(report, name)
+            held[k] += estimate.low - 1e-9 <= truth[k] <= estimate.high + 1e-9
+    return {
+        "p": "Beta(5,5)",
+        "half_width": half_width,
+        "coverage": named(held / times),
+        "median_size": float(np.median(sizes)),
+        "largest_size": int(max(sizes)),
+        "median_planned_from_30": float(np.median(planned)),
+        "looks": round(looks / times, 2),
+    }
+
+
+def speed() -> Any:
+    """2,000 replicates of 120 × 2,000 × 2, and the peak of the process so far."""
+    p = pair(np.random.default_rng(0).beta(5, 5, SHAPE[:2]))
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        bootstrap(p, context_weights=weights("zipf", SHAPE[1]), replicates=2000)
+        seconds.append(time.perf_counter() - start)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    return {
+        "shape": SHAPE,
+        "replicates": 2000,
+        "seconds": [round(s, 2) for s in seconds],
+        "peak_process_mb": round(peak, 1),
+        "limits": {"seconds": 10, "mb": 2000},
+        "passed": min(seconds) < 10 and peak < 2000,
+    }
+
+
+def main() -> None:
+    """Run everything; --quick for about a minute."""
+    times = REPETITIONS // 10 if "--quick" in sys.argv else REPETITIONS
+    start = time.perf_counter()
+    quick = speed()
+    rows, errors = coverages(times), biases(max(20, times // 4))
+    settings = [row for row in rows if row["p"] in ("Beta(5,5)", "Beta(6,4)")]
+    outside = [
+        {"p": r["p"], "weights": r["weights"], "n": r["n"], "X": r["X"], "risk": k, "coverage": v}
+        for r in settings
+        for k, v in r["coverage"].items()
+        if not 0.93 <= v <= 0.97
+    ]
+    result = {
+        "benchmark": "inference",
+        "repetitions": times,
+        "standard_error_of_coverage": round(float(np.sqrt(0.95 * 0.05 / times)), 4),
+        "speed": quick,
+        "coverage": rows,
+        "outside_93_to_97": outside,
+        "classical_plug_in_intervals": classical(max(20, times // 4)),
+        "bias": errors,
+        "sequential": sequential(max(20, times // 2)),
+        "cpus": os.cpu_count(),
+        "numpy": np.__version__,
+        "seconds": round(time.perf_counter() - start, 1),
+    }
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""The risk-aversion curve against decomposing norm by norm."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tiltmeter.errors import SettingsError
+from tiltmeter.measure import decompose, risk_curve
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_it_is_decompose_for_each_norm(rng, slow, normalize):
+    p = rng.dirichlet(np.ones(4), size=(5, 9))
+    settings = {
+        "context_weights": rng.random(9),
+        "group_weights": rng.random(5),
+        "reference": rng.dirichlet(np.full(4, 5.0)),
+        "mask": rng.random((5, 9)) < 0.8,
+        "normalize": normalize,
+    }
+    norms = [1, 1.5, 2, 7, np.inf]
+    curve = risk_curve(p, norms, **settings)
+    for i, k in enumerate(norms):
+        whole, loop = decompose(p, norm=k, **settings), slow.decompose(p, norm=k, **settings)
+        assert curve.R[i] == whole.R.value
+        assert curve.R_volatility[i] == whole.R_volatility.value
+        assert curve.R_bias[i] == pytest.approx(loop.R_bias, abs=1e-12)
+        np.testing.assert_array_equal(curve.r_bias[i], whole.r_bias)
+
+
+def test_it_does_not_rise_and_is_flat_for_two_categories(rng):
+    curve = risk_curve(rng.dirichlet(np.ones(5), size=(3, 20)))
+    assert (np.diff(curve.R) <= 1e-12).all()
+    assert (np.diff(curve.R_bias) <= 1e-12).all()
+    assert np.ptp(risk_curve(rng.dirichlet(np.ones(2), size=(3, 20))).R) < 1e-12
+
+
+def test_missing_groups_are_none_and_errors_are_clear():
+    p, mask = np.full((2, 3, 2), 0.5), np.ones((2, 3), dtype=bool)
+    mask[1] = False
+    plain = risk_curve(p, [1, np.inf], mask=mask).to_dict()
+    assert plain["curve"][1]["norm"] == "inf"
+    assert plain["curve"][0]["groups"][1]["r"] is None
+    json.dumps(plain, allow_nan=False)
+    with pytest.raises(SettingsError, match="at least one norm"):
+        risk_curve(p, [])
+    with pytest.raises(SettingsError, match="from 1 to inf"):
+        risk_curve(p, [0.5])
