@@ -1,0 +1,1 @@
+"""How the pocket models were made: text, tokenizers, objectives, the training loop, cards."""
