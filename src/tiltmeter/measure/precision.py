@@ -51,7 +51,7 @@ def contexts_needed(pilot: RiskReport, half_width: float) -> int:
     the widest of the pilot's arms h at its n0 effective contexts. Contexts drawn by weight
     are one effective context each; a list taken by frequency brings fewer than its length.
 
-    The arms of R^b and R^v shrink more slowly than this near parity, so plan a tenth more there.
+    The arms of R^b and R^v shrink more slowly than this near parity, so plan a quarter more there.
     A pilot without intervals, and a half_width that is not positive, are errors.
 
     >>> import numpy as np
@@ -85,8 +85,8 @@ def enough(report: RiskReport, half_width: float, *, minimum: float = FIRST_LOOK
 
     This is the stopping rule of `audit --precision`: contexts are drawn by weight in growing,
     nested samples, and the first sample that satisfies it is the last. Looking more than once
-    favours samples whose intervals are short by chance; from 30 effective contexts on this costs
-    less than two points of coverage (benchmarks/inference.py).
+    favours samples whose intervals are short by chance; hence the minimum. Coverage after stopping
+    is in docs/inference.md.
     """
     target = _positive(half_width)
     return report.n_eff >= minimum and max(half_widths(report).values()) <= target

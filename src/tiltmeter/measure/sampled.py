@@ -13,7 +13,7 @@ from tiltmeter.measure.risk import stereotype_block
 from tiltmeter.measure.stereotype import resolve_reference, scale
 
 THINNINGS = 32
-"""Random thinnings of a cell: their noise adds about 4 % to the variance of its answers."""
+"""Random thinnings of a cell: enough that the answers themselves scatter far more."""
 
 WHOLE = 1e-3
 """How far p × samples may be from a whole number."""

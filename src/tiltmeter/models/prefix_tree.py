@@ -70,8 +70,16 @@ class Heads:
 
     def cut(self, start: int, *, nodes: int, packs: int) -> list[int]:
         """Where the next packs begin and end: boundaries of at most `packs` packs from row `start`,
-        each of at most `nodes` tree nodes (or of one head that is longer)."""
+        each of at most `nodes` tree nodes (or of one head that is longer).
+
+        Packs of a batch are as wide as the widest of them, so the last heads are spread evenly.
+        """
         total = np.cumsum(self.lengths - self.shared)
+        left = int(total[-1] - total[start] + self.lengths[start])
+        if left < nodes * packs:
+            # Each pack repeats what its first head shares with the pack before.
+            left += (left // nodes) * int(self.lengths[start:].max())
+            nodes = min(nodes, -(-left // -(-left // nodes)))
         bounds = [start]
         while len(bounds) <= packs and bounds[-1] < len(self):
             at = bounds[-1]
