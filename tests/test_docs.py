@@ -30,7 +30,9 @@ def test_the_reference_page_is_made_from_the_commands() -> None:
     assert written == module.page(), "run: python docs/build_cli.py"
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "path", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda p: p.name
+)
 def test_links_lead_somewhere_and_commands_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):

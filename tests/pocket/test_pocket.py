@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pocket = pytest.importorskip("tiltmeter_pocket", reason="pip install --editable pocket")
+import tiltmeter_pocket as pocket
 
 HOME = Path(pocket.__file__).parent
 MEGABYTE = 10**6
