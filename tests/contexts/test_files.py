@@ -172,7 +172,11 @@ def test_another_kind_of_file(tmp_path: Path) -> None:
         ContextSet("m", [SAID], [1]).save(tmp_path / "mine.parquet")
 
 
-@pytest.mark.parametrize("data", [b"template,count\n", gzip.compress(b"template,count\n" * 9)[:-9]])
+@pytest.mark.parametrize(
+    "data",
+    [b"template,count\n", gzip.compress(b"template,count\n" * 9)[:-9]],
+    ids=["no gzip at all", "cut off"],
+)
 def test_broken_gzip(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(ContextError, match=r"mine\.csv\.gz: not a whole gzip file"):
         load(tmp_path, data, "mine.csv.gz")
