@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -69,8 +70,10 @@ def test_the_numbers_are_those_of_the_preferences(run: Run) -> None:
     weights = dict(zip(CONTEXTS.ids, CONTEXTS.weights, strict=True))
     r = sum(w * abs(2 * male["engineer", c] - 1) for c, w in weights.items())
     assert run.report.r[1] == pytest.approx(r, abs=1e-12)
-    assert run.report.leaning[0] == "female"
-    assert run.report.leaning[1] == "male"
+    for x, group in enumerate(TOPIC.group_names):
+        mean = sum(w * male[group, c] for c, w in weights.items())
+        assert run.report.leaning[x] == ("male" if mean > 0.5 else "female")
+    assert run.report.leaning[0] == "female"  # nurse
 
 
 def test_loading_gives_the_same_run(run: Run) -> None:
@@ -84,7 +87,7 @@ def test_a_finished_run_is_not_asked_again(run: Run, monkeypatch: pytest.MonkeyP
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the model was opened again")
 
-    monkeypatch.setattr("tiltmeter.runs.audit.open_model", never)
+    monkeypatch.setattr(sys.modules["tiltmeter.runs.audit"], "open_model", never)
     again = audit("smollm2", topic=TOPIC, contexts=CONTEXTS, out=run.path)
     assert again.preferences.equals(run.preferences)
     other = audit(
