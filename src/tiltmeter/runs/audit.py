@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.contexts import ContextSet, builtin_contexts, load_contexts
-from tiltmeter.errors import ContextError, ModelError, RunError
-from tiltmeter.measure import membership, preference, random_outcomes, reference_preferences
+from tiltmeter.errors import ContextError, ModelError
+from tiltmeter.measure import membership, random_outcomes, reference_preferences
 from tiltmeter.models import (
     ModelInfo,
     ModelSpec,
@@ -24,11 +23,13 @@ from tiltmeter.models import (
     open_model,
 )
 from tiltmeter.runs.grid import Grid
+from tiltmeter.runs.preference_table import PreferenceTable
 from tiltmeter.runs.preferences import Preferences
-from tiltmeter.runs.provenance import git_revision, versions
+from tiltmeter.runs.provenance import versions
+from tiltmeter.runs.record import check_revision, earlier_record, new_record, word_record
 from tiltmeter.runs.run import Run
 from tiltmeter.runs.settings import AuditSettings
-from tiltmeter.runs.store import SCHEMA_VERSION, RunFolder
+from tiltmeter.runs.store import RunFolder
 from tiltmeter.topics import Topic, load_topic
 
 #: Called with (cells done, cells in all) as an audit goes on.
@@ -116,7 +117,7 @@ def _audit_reference(
         templates=tuple(templates),
     )
     info = ModelInfo(name=spec.name, kind="reference", revision="closed form")
-    record = _new_record(info, topic, contexts, settings)
+    record = new_record(info, topic, contexts, settings)
     return Run.measured(record, preferences, settings, folder=folder)
 
 
@@ -131,22 +132,22 @@ def _audit_model(
     folder: RunFolder | None,
     progress: Progress | None,
 ) -> Run:
-    record = _earlier_record(folder, spec, topic, contexts, settings)
+    record = earlier_record(folder, spec, topic, contexts, settings)
     scorer: Scorer | None = None
     if record is None:
         scorer = open_model(spec, load=settings.load, words=settings.words)
-        record = _new_record(scorer.info, topic, contexts, settings)
+        record = new_record(scorer.info, topic, contexts, settings)
         record["chunk_size"] = _chunk_size(scorer.info.device)
-        record["words"] = _word_record(scorer, topic, contexts)
+        record["words"] = word_record(scorer, topic, contexts)
     grid = Grid(topic, contexts, record["chunk_size"])
-    table = _PreferenceTable(grid, _membership(topic, record["words"], spec.name))
+    table = PreferenceTable(grid, _membership(topic, record["words"], spec.name))
     if folder:
         for cells, scores in folder.read_scores(words=len(topic.words)):
             table.add(cells, scores)
     if not table.complete():
         if scorer is None:
             scorer = open_model(spec, load=settings.load, words=settings.words)
-            _check_revision(record, scorer.info)
+            check_revision(record, scorer.info)
         if folder:
             folder.write_record({**record, "status": "running"})
         _score_missing(scorer, grid, table, folder, progress)
@@ -156,58 +157,10 @@ def _audit_model(
     return Run.measured(record, table.preferences(settings), settings, folder=folder)
 
 
-class _PreferenceTable:
-    """Preferences of the whole grid, filled as scores come in; the scores themselves go to disk."""
-
-    def __init__(self, grid: Grid, counts: NDArray[np.float64]) -> None:
-        self.grid = grid
-        self.counts = counts
-        self.values = np.full((len(grid), counts.shape[1]), np.nan)
-        self.coverage = np.full(len(grid), np.nan)
-        self.skipped = np.full(len(grid), np.nan)
-
-    def add(self, cells: NDArray[np.int64] | range, scores: WordScores) -> None:
-        """Eq. 8 over log-probabilities as they are stored (float32), so that a replay gives the
-        same bits."""
-        where = slice(cells.start, cells.stop) if isinstance(cells, range) else cells
-        self.values[where] = preference(scores.log_probs.astype(np.float32), self.counts).p
-        self.coverage[where] = np.exp(scores.log_coverage.astype(np.float32).astype(np.float64))
-        self.skipped[where] = scores.skipped.astype(np.float32)
-
-    def has(self, cells: range) -> bool:
-        return not bool(np.isnan(self.skipped[cells.start : cells.stop]).any())
-
-    def complete(self) -> bool:
-        return self.has(range(len(self.grid)))
-
-    def preferences(self, settings: AuditSettings) -> Preferences:
-        topic, contexts = self.grid.topic, self.grid.contexts
-        shape = (len(topic), len(contexts))
-        return Preferences(
-            values=self.values.reshape(*shape, -1),
-            groups=topic.group_names,
-            contexts=contexts.ids,
-            categories=topic.categories,
-            context_weights=contexts.weights,
-            group_weights=topic.group_weights,
-            reference=None if topic.reference is None else np.array(topic.reference),
-            coverage=self.coverage.reshape(shape),
-            coverage_threshold=settings.coverage_threshold,
-            templates=tuple(contexts.templates),
-            drawn="drawn" in contexts.metadata,
-        )
-
-    def largest_bound(self) -> float:
-        """The most that unexpanded words can have moved any preference."""
-        total = self.coverage + self.skipped
-        share = np.divide(self.skipped, total, out=np.zeros_like(total), where=total > 0)
-        return float(share.max())
-
-
 def _score_missing(
     scorer: Scorer,
     grid: Grid,
-    table: _PreferenceTable,
+    table: PreferenceTable,
     folder: RunFolder | None,
     progress: Progress | None,
 ) -> None:
@@ -273,95 +226,3 @@ def _membership(topic: Topic, words: dict[str, Any], name: str) -> NDArray[np.fl
                 f"{', '.join(sorted(left_out & set(topic.attributes[category])))}"
             )
     return counts
-
-
-# --- run.json ---------------------------------------------------------------------------------
-
-
-def _new_record(
-    info: ModelInfo, topic: Topic, contexts: ContextSet, settings: AuditSettings
-) -> dict[str, Any]:
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "status": "running",
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "model": info.to_dict(),
-        "topic": {
-            "name": topic.name,
-            "title": topic.title,
-            "language": topic.language,
-            "sha256": topic.sha256,
-            "groups": len(topic),
-            "attributes": {c: list(w) for c, w in topic.attributes.items()},
-            "reference": None if topic.reference is None else list(topic.reference),
-            "shared": topic.shared,
-            "left_out": list(topic.left_out),
-        },
-        "contexts": {
-            "name": contexts.name,
-            "sha256": contexts.sha256,
-            "n": len(contexts),
-            "n_eff": contexts.n_eff,
-            "drawn": contexts.metadata.get("drawn"),
-        },
-        "scoring": settings.scoring(),
-        "settings": settings.to_dict(),
-        "versions": versions(),
-        "git_revision": git_revision(),
-    }
-
-
-def _word_record(scorer: Scorer, topic: Topic, contexts: ContextSet) -> dict[str, Any]:
-    space = topic.render(contexts.templates[0], topic.groups[0]).space
-    report = scorer.word_report(topic.words, space=space)
-    return {
-        "words": list(topic.words),
-        "tokens": {w: list(t) for w, t in report.tokens.items()},
-        "unwritable": list(report.unwritable),
-        "same_tokens": dict(report.same_tokens),
-        "restricted": list(report.restricted),
-        "prefixes": {w: list(p) for w, p in report.prefixes.items()},
-        "shared": {w: list(c) for w, c in topic.shared_words.items()},
-        "counts": {**report.counts(), "words_shared": len(topic.shared_words)},
-    }
-
-
-def _earlier_record(
-    folder: RunFolder | None,
-    spec: ModelSpec,
-    topic: Topic,
-    contexts: ContextSet,
-    settings: AuditSettings,
-) -> dict[str, Any] | None:
-    """The record of the run that stands in the folder, if it is the same run."""
-    if folder is None or not folder.exists():
-        return None
-    record = folder.read_record()
-    earlier = {
-        "model": record["model"]["id"],
-        "topic": record["topic"]["sha256"],
-        "contexts": record["contexts"]["sha256"],
-        **record["scoring"],
-    }
-    now = {
-        "model": spec.name,
-        "topic": topic.sha256,
-        "contexts": contexts.sha256,
-        **settings.scoring(),
-    }
-    changed = [name for name in now if now[name] != earlier.get(name)]
-    if changed:
-        raise RunError(
-            f"{folder.path}: holds a run with another {' and '.join(changed)}; choose another "
-            "--out, or --fresh to start over"
-        )
-    return record
-
-
-def _check_revision(record: dict[str, Any], info: ModelInfo) -> None:
-    begun = record["model"]["revision"]
-    if begun != info.revision:
-        raise RunError(
-            f"the run was begun with revision {begun} of {info.name}, found {info.revision} now: "
-            "--fresh starts over"
-        )

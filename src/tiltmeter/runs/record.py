@@ -1,0 +1,106 @@
+"""run.json: what was asked of whom, and whether a folder holds the same run."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from tiltmeter.contexts import ContextSet
+from tiltmeter.errors import RunError
+from tiltmeter.models import ModelInfo, ModelSpec, Scorer
+from tiltmeter.runs.provenance import git_revision, versions
+from tiltmeter.runs.settings import AuditSettings
+from tiltmeter.runs.store import SCHEMA_VERSION, RunFolder
+from tiltmeter.topics import Topic
+
+
+def new_record(
+    info: ModelInfo, topic: Topic, contexts: ContextSet, settings: AuditSettings
+) -> dict[str, Any]:
+    """All that is known before the first answer."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "status": "running",
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "model": info.to_dict(),
+        "topic": {
+            "name": topic.name,
+            "title": topic.title,
+            "language": topic.language,
+            "sha256": topic.sha256,
+            "groups": len(topic),
+            "attributes": {c: list(w) for c, w in topic.attributes.items()},
+            "reference": None if topic.reference is None else list(topic.reference),
+            "shared": topic.shared,
+            "left_out": list(topic.left_out),
+        },
+        "contexts": {
+            "name": contexts.name,
+            "sha256": contexts.sha256,
+            "n": len(contexts),
+            "n_eff": contexts.n_eff,
+            "drawn": contexts.metadata.get("drawn"),
+        },
+        "scoring": settings.scoring(),
+        "settings": settings.to_dict(),
+        "versions": versions(),
+        "git_revision": git_revision(),
+    }
+
+
+def word_record(scorer: Scorer, topic: Topic, contexts: ContextSet) -> dict[str, Any]:
+    """How the model writes the words, and what became of those it cannot be asked about."""
+    space = topic.render(contexts.templates[0], topic.groups[0]).space
+    report = scorer.word_report(topic.words, space=space)
+    return {
+        "words": list(topic.words),
+        "tokens": {w: list(t) for w, t in report.tokens.items()},
+        "unwritable": list(report.unwritable),
+        "same_tokens": dict(report.same_tokens),
+        "restricted": list(report.restricted),
+        "prefixes": {w: list(p) for w, p in report.prefixes.items()},
+        "shared": {w: list(c) for w, c in topic.shared_words.items()},
+        "counts": {**report.counts(), "words_shared": len(topic.shared_words)},
+    }
+
+
+def earlier_record(
+    folder: RunFolder | None,
+    spec: ModelSpec,
+    topic: Topic,
+    contexts: ContextSet,
+    settings: AuditSettings,
+) -> dict[str, Any] | None:
+    """The record of the run that stands in the folder, if it is the same run."""
+    if folder is None or not folder.exists():
+        return None
+    record = folder.read_record()
+    earlier = {
+        "model": record["model"]["id"],
+        "topic": record["topic"]["sha256"],
+        "contexts": record["contexts"]["sha256"],
+        **record["scoring"],
+    }
+    now = {
+        "model": spec.name,
+        "topic": topic.sha256,
+        "contexts": contexts.sha256,
+        **settings.scoring(),
+    }
+    changed = [name for name in now if now[name] != earlier.get(name)]
+    if changed:
+        raise RunError(
+            f"{folder.path}: holds a run with another {' and '.join(changed)}; choose another "
+            "--out, or --fresh to start over"
+        )
+    return record
+
+
+def check_revision(record: dict[str, Any], info: ModelInfo) -> None:
+    """Refuse to go on with other weights than the run was begun with."""
+    begun = record["model"]["revision"]
+    if begun != info.revision:
+        raise RunError(
+            f"the run was begun with revision {begun} of {info.name}, found {info.revision} now: "
+            "--fresh starts over"
+        )
