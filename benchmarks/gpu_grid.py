@@ -59,8 +59,7 @@ class Stages:
     """Runs stages while there is time, keeps their rows, and writes everything after each."""
 
     def __init__(self, record: dict[str, Any], seconds: float, out: Path | None) -> None:
-        self.record, self.seconds, self.out = record, seconds, out
-        record["rows"] = []
+        self.record, self.seconds, self.out = record | {"rows": []}, seconds, out
 
     def run(self, name: str, needs: float, stage: Callable[[], dict[str, Any]]) -> None:
         left = self.seconds - (time.perf_counter() - BEGAN)
@@ -216,12 +215,11 @@ def measure(
             options=WordOptions(single_token=True),
             **more,
         )
-        part = max(1, len(prompts) // 5)
         chosen = getattr(SDPBackend, backend, None)
         with sdpa_kernel(chosen) if chosen is not None else contextlib.nullcontext():
-            scorer.score(prompts[:part], words)  # warm up, and the check of packs
+            scorer.score(prompts[: len(prompts) // 5 + 1], words)  # warm up, and the check of packs
             seconds = timed(lambda: scorer.score(prompts, words), device)
-        return speed(len(prompts), seconds) | ({"packing": vars(scorer.packing)} if causal else {})
+        return speed(len(prompts), seconds) | ({"packing": scorer.packing.mode} if causal else {})
 
     def loop(n: int, batch: int) -> dict[str, Any]:
         n, mask_id = min(n, len(rows)), None if causal else tokenizer.mask_token_id
@@ -292,8 +290,8 @@ def main() -> None:
     stages = Stages(record, settings.seconds, out)
     for kind in settings.kinds.split(","):
         measure(kind, settings, stages, peak, device)
-    print(json.dumps(record))
-    for row in record["rows"]:
+    print(json.dumps(stages.record))
+    for row in stages.record["rows"]:
         rate, mfu = row.get("prompts_per_s", "-"), row.get("mfu", "-")
         print(f"{row['name']:<60} {rate:>9} {mfu:>7}")
 

@@ -44,12 +44,12 @@ BATCH = 16
 VERBS = """acknowledged added agreed alleged argued asserted assumed boasted complained conceded
 concluded confessed confided confirmed considered contended decided declared demanded denied
 discovered doubted dreamed emphasized estimated expected feared figured forgot found gathered
-guessed heard hinted hoped imagined implied indicated inferred insisted joked judged knew learned maintained
-meant mentioned noted noticed observed pleaded pointed-out predicted presumed proclaimed promised
-proposed proved questioned realized recalled reckoned recognized recommended recorded recounted
-reflected regretted remarked remembered repeated replied reported requested responded ruled sensed
-showed speculated stressed suggested supposed suspected swore taught testified thought told-us
-understood urged vowed warned wished wondered worried""".split()  # noqa: SIM905
+guessed heard hinted hoped imagined implied indicated inferred insisted joked judged knew learned
+maintained meant mentioned noted noticed observed pleaded pointed-out predicted presumed
+proclaimed promised proposed proved questioned realized recalled reckoned recognized recommended
+recorded recounted reflected regretted remarked remembered repeated replied reported requested
+responded ruled sensed showed speculated stressed suggested supposed suspected swore taught
+testified thought told-us understood urged vowed warned wished wondered worried""".split()  # noqa: SIM905
 
 
 def templates(file: Path | None, n: int) -> list[str]:

@@ -100,8 +100,9 @@ def test_new_nodes_see_their_head_and_what_leads_to_them(limit: int) -> None:
         parts.append(Asked(Continuations(trie), some, nodes))
     below = Below(parts, packs)
     seen = []
-    for chunk in below.chunks(limit):
-        both = np.concatenate([packs.tokens, chunk.tokens], axis=1)
+    for chunk in below.chunks(limit=limit, rows=3):
+        assert len(chunk.tokens) <= 3
+        both = np.concatenate([packs.tokens[chunk.packs], chunk.tokens], axis=1)
         for row, place, wanted, read in zip(
             chunk.rows, chunk.places, chunk.wanted, chunk.reads, strict=True
         ):
@@ -159,10 +160,10 @@ def test_shared_beginnings_are_computed_once(monkeypatch: pytest.MonkeyPatch) ->
     model, tokenizer = family_model("gpt2")
     run = 0
 
-    def count(self: TreeRun, tokens: Any, *rest: Any) -> Any:
+    def count(self: TreeRun, tokens: Any, *rest: Any, **more: Any) -> Any:
         nonlocal run
         run += self.packs.nodes
-        return forward(self, tokens, *rest)
+        return forward(self, tokens, *rest, **more)
 
     forward = TreeRun._forward
     monkeypatch.setattr(TreeRun, "_forward", count)
@@ -234,14 +235,24 @@ def test_slabs_in_two_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) ->
     assert_same(packed.score(PROMPTS, WORDS), expected)
 
 
+def test_a_model_that_counts_places_gets_short_rows() -> None:
+    model, tokenizer = family_model("gpt-neo", window_size=64)
+    packed = causal(model, tokenizer, pack_nodes=500)
+    assert packed.pack_nodes == 21
+    packed.pack_nodes = 60  # with what is asked behind them, rows longer than the window
+    expected = causal(model, tokenizer, packing="rows").score(PROMPTS, WORDS)
+    assert_same(packed.score(PROMPTS, WORDS), expected)
+    assert packed.packing.mode == "rows"
+
+
 def test_out_of_memory_halves_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     model, tokenizer = family_model("gpt2")
     expected = causal(model, tokenizer).score(PROMPTS, WORDS)
 
-    def forward(self: TreeRun, tokens: Any, *rest: Any) -> Any:
+    def forward(self: TreeRun, tokens: Any, *rest: Any, **more: Any) -> Any:
         if tokens.size > 40:
             raise torch.cuda.OutOfMemoryError("no room")
-        return plain(self, tokens, *rest)
+        return plain(self, tokens, *rest, **more)
 
     plain = TreeRun._forward
     monkeypatch.setattr(TreeRun, "_forward", forward)

@@ -68,13 +68,14 @@ class CausalScorer(TransformerScorer):
     ) -> None:
         super().__init__(model, tokenizer, info, options=options, batch_tokens=batch_tokens)
         asked_for = "asked for by the caller" if packing == "rows" else ""
-        self.packing = Packing(mode=packing, reason=asked_for)
-        self.pack_nodes = pack_nodes or default_pack_nodes(self.device)
         self._window = shortest_window(model.config)
+        room = self._window if counts_places(model.config) else None
+        self.packing = Packing(mode=packing, reason=asked_for, room=room)
+        self.pack_nodes = pack_nodes or default_pack_nodes(self.device)
+        if room is not None:  # for a pack and for what is asked behind it
+            self.pack_nodes = max(1, min(self.pack_nodes, room // 3))
         self.workers = 2 if self.device.type == "cuda" else 1
         self._turn, self._tokenizing = threading.Lock(), threading.Lock()
-        if counts_places(model.config) and self._window:
-            self.pack_nodes = min(self.pack_nodes, self._window // 2)
 
     @staticmethod
     def auto_class(transformers: Any) -> Any:
@@ -114,6 +115,7 @@ class CausalScorer(TransformerScorer):
                 self.project,
                 packs,
                 limit=nodes,
+                rows=n_packs,
                 boundary=self.boundary,
                 keep=job.looks_below,
                 turn=self._turn,

@@ -2,8 +2,8 @@
 
 A continuation is a beginning of a word, or a word with some of the text after the slot. The nodes
 asked after each head, with the nodes that lead to them, are laid out as rows of new tree nodes,
-one row a pack, in chunks of bounded size. They see the head's tokens in the pack's cache and their
-own ancestors; nothing sees them later, so the cache never grows.
+each row behind one pack, in chunks of bounded size. They see the head's tokens in the pack's cache
+and their own ancestors; nothing sees them later, so the cache never grows.
 """
 
 from __future__ import annotations
@@ -99,15 +99,17 @@ class Answers(Protocol):
 
 @dataclass(frozen=True)
 class Chunk:
-    """New nodes behind B packs, and where to read.
+    """New nodes in R rows, each behind a pack, and where to read.
 
-    tokens, positions [B, Q]
-    visible [B, Q, A]     places that a node sees: below L in the pack, from L on among the new
+    packs [R]             the pack that each row stands behind
+    tokens, positions [R, Q]
+    visible [R, Q, A]     places that a node sees: below L in the pack, from L on among the new
     rows, places [n]      where the model is read
     wanted [n, W]         what is read there
     reads [n]             numbers of these reads in the whole list
     """
 
+    packs: Ints
     tokens: Ints
     positions: Ints
     visible: Ints
@@ -182,35 +184,50 @@ class Below:
         nodes = _Nodes.joined([_Nodes.of(part, k) for k, part in enumerate(parts)])
         self.nodes = nodes.sorted_by(packs.pack[nodes.head])
 
-    def chunks(self, limit: int, *, multiple: int = 1) -> Iterator[Chunk]:
-        """Rows of about `limit` new nodes a pack, the work of each pack spread evenly."""
+    def chunks(self, *, limit: int, rows: int, multiple: int = 1) -> Iterator[Chunk]:
+        """Chunks of at most `rows` rows of about `limit` new nodes.
+
+        A pack with much to ask stands before several rows; rows of like size go together, so that
+        no row waits for a longer one.
+        """
         nodes, packs = self.nodes, self.packs
-        n_packs, width = packs.tokens.shape
+        width = packs.tokens.shape[1]
         pack = packs.pack[nodes.head]
-        per_pack = np.bincount(pack, minlength=n_packs)
-        n_chunks = -(-int(per_pack.max()) // limit)
+        per_pack = np.bincount(pack, minlength=len(packs.tokens))
+        rows_of_pack = -(-per_pack // limit)
         rank = np.arange(len(pack)) - np.cumsum([0, *per_pack])[pack]
-        chunk = rank[self._unit_starts()] * n_chunks // per_pack[pack]
-        group = pack * n_chunks + chunk
-        place = np.arange(len(group)) - np.searchsorted(group, group)
+        share = rank[self._unit_starts()] * rows_of_pack[pack] // per_pack[pack]
+        row = np.cumsum([0, *rows_of_pack])[pack] + share
+        place = np.arange(len(row)) - np.searchsorted(row, row)
         chain = self._chains()
         position = packs.lengths[nodes.head] + (chain[:, 1:] != chain[:, :-1]).sum(axis=1)
         in_pack = packs.ancestors[pack, packs.place[nodes.head]]
         visible = np.concatenate([in_pack, width + place[chain]], axis=1)
-        for number in range(n_chunks):
-            here = np.flatnonzero(chunk == number)
-            if not len(here):  # a unit larger than the limit took its place
-                continue
-            n_new = round_up(int(place[here].max()) + 1, multiple)
-            tokens = np.zeros((n_packs, n_new), dtype=np.int64)
+        sizes = np.bincount(row)
+        by_size = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())]
+        of_row = np.repeat(np.arange(len(packs.tokens)), rows_of_pack)
+        for first in range(0, len(by_size), rows):
+            chosen = by_size[first : first + rows]
+            line = np.full(len(sizes), -1)
+            line[chosen] = np.arange(len(chosen))
+            here = np.flatnonzero(line[row] >= 0)
+            n_new = round_up(int(sizes[chosen[0]]), multiple)
+            tokens = np.zeros((len(chosen), n_new), dtype=np.int64)
             positions = np.zeros_like(tokens)
             own = width + np.arange(n_new)
-            sees = np.broadcast_to(own[:, None], (n_packs, n_new, visible.shape[1])).copy()
-            at = (pack[here], place[here])
+            sees = np.broadcast_to(own[:, None], (len(chosen), n_new, visible.shape[1])).copy()
+            at = (line[row[here]], place[here])
             tokens[at], positions[at], sees[at] = nodes.token[here], position[here], visible[here]
             reads = here[nodes.read[here]]
             yield Chunk(
-                tokens, positions, sees, pack[reads], place[reads], nodes.wanted[reads], reads
+                packs=of_row[chosen],
+                tokens=tokens,
+                positions=positions,
+                visible=sees,
+                rows=line[row[reads]],
+                places=place[reads],
+                wanted=nodes.wanted[reads],
+                reads=reads,
             )
 
     def _unit_starts(self) -> Ints:

@@ -109,12 +109,15 @@ class CheckedAnswers:
         except torch.cuda.OutOfMemoryError:
             raise
         except REFUSALS as error:
-            if self.packing.proved(below=below):
-                raise
+            if not self.packing.is_new(self.run.longest, self.run.farthest, below=below):
+                raise  # such rows have passed before: not packing is to blame
             first = (str(error).splitlines() or [""])[0]
             raise PackingError(
                 f"it refuses packs: {type(error).__name__}: {first[:120]}"
             ) from error
+        room = self.packing.room
+        if room is not None and self.run.longest > room:
+            raise PackingError(f"it needed a row of {self.run.longest} places, it sees {room}")
         if self.packing.is_new(self.run.longest, self.run.farthest, below=below):
             sample = take_sample(parts, answers, self.run.packs.place)
             compare(sample.values, self.plain(sample), self.run.dtype)
@@ -127,17 +130,15 @@ class Packing:
 
     mode      "tree" or "rows"
     reason    a sentence for the report where the mode is "rows"
+    room      the longest row allowed, for a model that counts places
 
     The check has reached a length of row and a distance between a node's place and its position (0
     in a row without branches, where packing proves nothing), at the heads and below them.
     """
 
-    def __init__(self, *, mode: str = "tree", reason: str = "") -> None:
-        self.mode, self.reason = mode, reason
+    def __init__(self, *, mode: str = "tree", reason: str = "", room: int | None = None) -> None:
+        self.mode, self.reason, self.room = mode, reason, room
         self._reached = {False: (0, -1), True: (0, -1)}
-
-    def proved(self, *, below: bool) -> bool:
-        return self._reached[below][1] > 0
 
     def is_new(self, length: int, distance: int, *, below: bool) -> bool:
         """Whether a row is longer, or more branched, than any that was compared."""

@@ -1,12 +1,13 @@
 """Ask a causal model about a batch of prefix-tree packs.
 
 The packs run once, with a tree-shaped attention mask, and leave their keys and values in a cache;
-what follows the heads runs against that cache, which is cut back afterwards.
+what follows the heads runs against copies of that cache, which are dropped afterwards.
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,8 +26,10 @@ from tiltmeter.models.trie import ROOT
 class TreeRun:
     """One batch of packs before a model. The first question is what follows the heads themselves.
 
-    `limit` bounds the new nodes a pack and chunk; `boundary` are the tokens that end a word;
-    `keep` says that something will be asked below the heads; `turn` is held while the model runs.
+    limit, rows   bounds on the new nodes in a row and on the rows of a batch
+    boundary      the tokens that end a word
+    keep          whether anything will be asked below the heads
+    turn          held while the model runs
     """
 
     def __init__(
@@ -35,6 +38,7 @@ class TreeRun:
         packs: Packs,
         *,
         limit: int,
+        rows: int = 1,
         boundary: Tensor | None = None,
         keep: bool = True,
         turn: contextlib.AbstractContextManager[Any] | None = None,
@@ -42,13 +46,13 @@ class TreeRun:
         parameter = next(project.model.parameters())
         self.device, self.dtype = parameter.device, parameter.dtype
         self.project, self.packs = project, packs
-        self.limit, self.boundary = limit, boundary
+        self.limit, self.rows, self.boundary = limit, rows, boundary
         self.turn = turn or contextlib.nullcontext()
         #: the longest row of keys so far, and how far a node that was read stood from its position
         self.longest = self.farthest = 0
         # No config: a sliding-window layer must keep every key, since neighbours in a pack are not
         # neighbours in the text. Not kept where nothing will be asked beyond the heads.
-        self.cache = DynamicCache() if keep else None
+        self.cache: Any = DynamicCache() if keep else None
 
     def ask(self, parts: Sequence[Asked]) -> list[Floats]:
         """Log-probabilities of the children of every asked node, one answer [N, H] a part."""
@@ -56,52 +60,69 @@ class TreeRun:
             return [self._ask_heads(part) for part in parts]
         below = Below(parts, self.packs)
         reads, values = [], []
-        for chunk in below.chunks(self.limit, multiple=row_multiple(self.device)):
+        multiple = row_multiple(self.device)
+        for chunk in below.chunks(limit=self.limit, rows=self.rows, multiple=multiple):
+            places = (chunk.rows, chunk.places)
             found = self._forward(
                 chunk.tokens,
                 chunk.positions,
                 chunk.visible,
-                (chunk.rows, chunk.places),
+                places,
                 chunk.wanted,
+                cache=self._behind(chunk.packs),
             )
-            if self.cache is not None:
-                self.cache.crop(-chunk.tokens.shape[1])
             reads.append(chunk.reads)
             values.append(found)
         return below.answers(np.concatenate(reads), np.concatenate(values))
+
+    def _behind(self, packs: Ints) -> Any:
+        """The cache of some packs, which may grow without the packs' own cache growing with it."""
+        chosen = copy.copy(self.cache)
+        chosen.layers = [copy.copy(layer) for layer in chosen.layers]
+        chosen.batch_select_indices(to_device(packs, self.device))
+        return chosen
 
     def _ask_heads(self, part: Asked) -> Floats:
         packs, heads = self.packs, part.heads
         places = (packs.pack[heads], packs.place[heads])
         wanted = part.tree.wanted(np.array([ROOT]))
-        values = self._forward(packs.tokens, packs.positions, packs.ancestors, places, wanted)
+        values = self._forward(
+            packs.tokens, packs.positions, packs.ancestors, places, wanted, cache=self.cache
+        )
         answer = part.blank()
         answer[list(part.tree.trie.children[ROOT])] = values.T
         return answer
 
     def _forward(
-        self, tokens: Ints, positions: Ints, visible: Ints, places: tuple[Ints, Ints], wanted: Ints
+        self,
+        tokens: Ints,
+        positions: Ints,
+        visible: Ints,
+        places: tuple[Ints, Ints],
+        wanted: Ints,
+        *,
+        cache: Any,
     ) -> Floats:
         """Log-probabilities [n, W] of the wanted tokens [n or 1, W] at n places."""
         n_new = tokens.shape[1]
+        known = 0 if cache is None else cache.get_seq_length()
+        self.longest = max(self.longest, known + n_new)
+        distances = known + places[1] - positions[places]
+        self.farthest = max(self.farthest, int(distances.max(initial=0)))
         # One thread at a time: the hook that picks positions belongs to the model.
         with torch.inference_mode(), self.turn:
-            known = 0 if self.cache is None else self.cache.get_seq_length()
             inputs: dict[str, Any] = {
                 "input_ids": to_device(tokens, self.device),
                 "position_ids": to_device(positions, self.device),
                 "attention_mask": self._mask(visible, known + n_new),
-                "use_cache": self.cache is not None,
+                "use_cache": cache is not None,
             }
-            if self.cache is not None:
-                inputs["past_key_values"] = self.cache
+            if cache is not None:
+                inputs["past_key_values"] = cache
             rows, columns = (to_device(place, self.device) for place in places)
             logits, _ = self.project(rows, columns, **inputs)
             wants = to_device(wanted, self.device).expand(len(rows), -1)
             values = fetch(read_log_probs(logits, wants, self.boundary))
-        self.longest = max(self.longest, known + n_new)
-        distances = known + places[1] - positions[places]
-        self.farthest = max(self.farthest, int(distances.max(initial=0)))
         return values()
 
     def _mask(self, visible: Ints, keys: int) -> Tensor:
