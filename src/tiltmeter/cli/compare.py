@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Annotated
 
 import typer
 from rich import box
 from rich.table import Table
 
-from tiltmeter.cli.output import console, print_json
+from tiltmeter.cli.output import console, p_value, print_json
 from tiltmeter.errors import SettingsError
 
 
@@ -51,26 +52,35 @@ def compare_command(
         f"{len(found.groups)} groups, {found.n_contexts} contexts ({found.n_eff:.1f} effective), "
         f"{found.level:.0%} intervals"
     )
-    console().print(_differences(found.overall, title=title, group=False))
+    letters = dict(zip(found.models, ascii_uppercase, strict=False))
+    for model, letter in letters.items():
+        console().print(f"{letter} = {model}", markup=False)
+    console().print(_differences(found.overall, letters, title=title, group=False))
     console().print(_ranks(found.ranks))
     ordered = sorted((d for d in found.by_group if d.p is not None), key=lambda d: d.p or 0.0)
     if ordered and top > 0:
         shown = ordered[:top]
         title = f"Groups with the smallest p-values ({len(shown)} of {len(ordered)} differences)"
-        console().print(_differences(shown, title=title, group=True))
+        console().print(_differences(shown, letters, title=title, group=True))
 
 
-def _differences(rows, *, title: str, group: bool) -> Table:  # type: ignore[no-untyped-def]
+def _differences(rows, letters: dict[str, str], *, title: str, group: bool) -> Table:  # type: ignore[no-untyped-def]
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, header_style="bold")
-    table.add_column("first − second")
+    table.add_column("pair", no_wrap=True)
     if group:
         table.add_column("group", no_wrap=True)
     table.add_column("risk", no_wrap=True)
     for name in ("difference", "interval", "p", "p (Holm)"):
         table.add_column(name, justify="right", no_wrap=True)
     for d in rows:
-        cells = [f"{d.a} − {d.b}"] + ([d.group] if group else []) + [d.measure]
-        table.add_row(*cells, _signed(d.value), _interval(d.low, d.high), _p(d.p), _p(d.p_holm))
+        cells = (
+            [f"{letters.get(d.a, d.a)} − {letters.get(d.b, d.b)}"]
+            + ([d.group] if group else [])
+            + [d.measure]
+        )
+        table.add_row(
+            *cells, _signed(d.value), _interval(d.low, d.high), p_value(d.p), p_value(d.p_holm)
+        )
     return table
 
 
@@ -96,9 +106,3 @@ def _signed(value: float | None) -> str:
 
 def _interval(low: float | None, high: float | None) -> str:
     return "–" if low is None or high is None else f"{low:+.3f} to {high:+.3f}"
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"

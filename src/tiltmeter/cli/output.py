@@ -42,6 +42,13 @@ def number(estimate: Estimate) -> str:
     return f"{estimate.value:.3f}\n{estimate.low:.3f}–{estimate.high:.3f}"
 
 
+def p_value(value: float | None) -> str:
+    """0.031, < 0.001, or a dash where there is none."""
+    if value is None:
+        return "–"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
 def risk_table(rows: list[tuple[str, RiskReport]], *, title: str, reference: Any) -> Table:
     """The reference models, then the models: R, its two parts, and what they rest on."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, header_style="bold")

@@ -9,7 +9,7 @@ import typer
 from rich import box
 from rich.table import Table
 
-from tiltmeter.cli.output import console, print_json
+from tiltmeter.cli.output import console, p_value, print_json
 
 study_app = typer.Typer(help="The papers' experiments on the models at hand.", no_args_is_help=True)
 
@@ -46,6 +46,7 @@ def factors_command(
         title=f"{measure} on each factor alone{weight}",
         title_justify="left",
         box=box.SIMPLE_HEAD,
+        padding=(0, 0),
         header_style="bold",
     )
     shown.add_column("factor", no_wrap=True)
@@ -54,14 +55,22 @@ def factors_command(
     for name, fit in found.each.items():
         c = fit[name]
         shown.add_row(
-            name, _g(c.value), _g(c.se), _p(c.p), _p(c.p_holm), _g(fit.r_squared), str(fit.n)
+            name,
+            _g(c.value),
+            _g(c.se),
+            p_value(c.p),
+            p_value(c.p_holm),
+            _share(fit.r_squared),
+            str(fit.n),
         )
     console().print(shown)
     if found.together is not None:
         console().print(f"All together ({found.together.n} groups):")
         for name in found.each:
             c = found.together[name]
-            console().print(f"  {name}: {_g(c.value)} (se {_g(c.se)}, p {_p(c.p)})", markup=False)
+            console().print(
+                f"  {name}: {_g(c.value)} (se {_g(c.se)}, p {p_value(c.p)})", markup=False
+            )
     if found.without_figures:
         console().print(
             f"{len(found.without_figures)} groups without any figure: "
@@ -75,5 +84,5 @@ def _g(value: float | None) -> str:
     return "–" if value is None else f"{value:.3g}"
 
 
-def _p(value: float | None) -> str:
-    return "–" if value is None else ("< 0.001" if value < 0.001 else f"{value:.3f}")
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
