@@ -9,7 +9,15 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.audit import parse_norm
-from tiltmeter.cli.output import console, exceeded, parse_limits, print_json, risk_table
+from tiltmeter.cli.output import (
+    CLUSTER,
+    TWO_WAY,
+    console,
+    exceeded,
+    parse_limits,
+    print_json,
+    risk_table,
+)
 
 
 def risk_command(
@@ -30,6 +38,8 @@ def risk_command(
     ] = 2000,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    cluster: CLUSTER = None,
+    two_way: TWO_WAY = False,
     fail_above: Annotated[
         list[str] | None,
         typer.Option(help="Exit with 1 when a risk is higher: R=0.4, R_bias=…, R_volatility=…."),
@@ -44,13 +54,19 @@ def risk_command(
     from tiltmeter.runs import read_table
 
     limits = parse_limits(fail_above or [])
-    preferences = read_table(table)
+    preferences = read_table(table, labels=() if cluster is None else (cluster,))
     k = parse_norm(norm)
     if replicates == 0:
         report = preferences.decompose(norm=k, normalize=not raw)
     else:
         report = preferences.estimate(
-            norm=k, normalize=not raw, replicates=replicates, level=level, seed=seed
+            norm=k,
+            normalize=not raw,
+            replicates=replicates,
+            level=level,
+            seed=seed,
+            clusters=cluster,
+            two_way=two_way,
         )
     if json_output:
         print_json(report.to_dict())
