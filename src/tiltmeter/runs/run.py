@@ -88,7 +88,8 @@ class Run:
             norm=self.report.norm,
             normalize=self.report.normalized,
         )
-        weights = p.context_weights / p.context_weights.sum()
+        # Shares as they are: dividing them once more would move the last bit of a loaded run.
+        weights = p.context_weights / p.context_weights.sum() if p.drawn else p.context_weights
         columns = {
             "context_id": pa.array(p.contexts),
             "template": pa.array(p.templates),
