@@ -22,8 +22,21 @@ from tiltmeter.runs.sequential import Sample, precision_sentence
 from tiltmeter.topics import load_topic
 
 TOPIC = load_topic("gender").select(["nurse", "engineer", "teacher"])
-VERBS = "said stated felt wrote added knew hoped claimed noted argued thought believed".split()
-PLACES = "here there today once then later again".split()
+VERBS = [
+    "said",
+    "stated",
+    "felt",
+    "wrote",
+    "added",
+    "knew",
+    "hoped",
+    "claimed",
+    "noted",
+    "argued",
+    "thought",
+    "believed",
+]
+PLACES = ["here", "there", "today", "once", "then", "later", "again"]
 #: 84 contexts, Zipf weights.
 CONTEXTS = ContextSet(
     "many",
@@ -80,7 +93,8 @@ def test_it_stops_where_the_widths_allow() -> None:
     assert max(sample.looks[-1]["half_widths"].values()) <= 0.05
     unsure = look(Sample.begin(CONTEXTS, settings, {}), settings, 1.0)
     assert not unsure.reached
-    assert unsure.wanted is not None and 37 < unsure.wanted <= 84
+    assert unsure.wanted is not None
+    assert 37 < unsure.wanted <= 84
 
 
 def test_the_ceiling_and_the_whole_set_end_it() -> None:
@@ -88,9 +102,11 @@ def test_the_ceiling_and_the_whole_set_end_it() -> None:
     sample = look(Sample.begin(CONTEXTS, low, {}), low, 1.0).grown(low)
     sample = look(sample, low, 1.0)
     assert sample.looks[-1]["draws"] == 40
-    assert sample.wanted is None and not sample.reached
+    assert sample.wanted is None
+    assert not sample.reached
     said = precision_sentence(sample.to_record(low)["precision"])
-    assert "not reached with 40 draws" in said[0] and "--max-contexts" in said[0]
+    assert "not reached with 40 draws" in said[0]
+    assert "--max-contexts" in said[0]
     free = precise(1e-6)
     sample = Sample.begin(CONTEXTS, free, {})
     while (sample := look(sample, free, 1.0)).wanted is not None:

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiltmeter.contexts import ContextSet, builtin_contexts, load_contexts
-from tiltmeter.errors import ContextError, ModelError
-from tiltmeter.measure import membership, random_outcomes, reference_preferences
+from tiltmeter.errors import ContextError
+from tiltmeter.measure import random_outcomes, reference_preferences
 from tiltmeter.models import (
     ModelInfo,
     ModelSpec,
@@ -31,6 +30,7 @@ from tiltmeter.runs.run import Run
 from tiltmeter.runs.sequential import Sample
 from tiltmeter.runs.settings import AuditSettings
 from tiltmeter.runs.store import RunFolder
+from tiltmeter.runs.word_counts import word_counts
 from tiltmeter.topics import Topic, load_topic
 
 #: Called with (cells done, cells in all) as an audit goes on.
@@ -146,7 +146,7 @@ def _audit_model(
         record = new_record(scorer.info, topic, contexts, settings)
         record["chunk_size"] = _chunk_size(scorer.info.device)
         record["words"] = word_record(scorer, topic, contexts)
-    counts = _membership(topic, record["words"], spec.name)
+    counts = word_counts(record)
     sample = Sample.begin(contexts, settings, record)
     table: PreferenceTable | None = None
     while True:  # once, unless contexts are drawn round by round to a precision
@@ -221,26 +221,3 @@ def _flush(folder: RunFolder, waiting: list[tuple[range, WordScores]]) -> None:
 def _chunk_size(device: str) -> int:
     """Cells scored together: a few seconds of work, so that little is lost to an interruption."""
     return 256 if device == "cpu" else 4096
-
-
-def _membership(topic: Topic, words: dict[str, Any], name: str) -> NDArray[np.float64]:
-    """How much each word counts for each category under this tokenizer.
-
-    Words that write to the same tokens are one event: it counts for every category that any of them
-    stands in, like a word that a topic lists twice.
-    """
-    same = words["same_tokens"]
-    left_out = {*words["unwritable"], *words["restricted"], *same}
-    attributes = {
-        category: [same.get(w, w) for w in members]
-        for category, members in topic.attributes.items()
-    }
-    counts = membership(topic.words, attributes, shared=topic.shared)
-    counts[[i for i, w in enumerate(topic.words) if w in left_out]] = 0.0
-    for category, total in zip(topic.categories, counts.sum(axis=0), strict=True):
-        if total == 0:
-            raise ModelError(
-                f"{name}: no word of category {category!r} can be asked; left out: "
-                f"{', '.join(sorted(left_out & set(topic.attributes[category])))}"
-            )
-    return counts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,17 +42,28 @@ class Grid:
 
     def places(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Group number and context number of each cell."""
-        sizes = np.array(self.rounds or (len(self.contexts),), dtype=np.int64)
-        first_context = np.cumsum(sizes) - sizes
-        first_cell = first_context * len(self.topic)
-        at = np.searchsorted(first_cell, cells, side="right") - 1
-        inside = cells - first_cell[at]
-        context = np.asarray(first_context[at] + inside % sizes[at], dtype=np.int64)
-        return inside // sizes[at], context
+        return places(cells, groups=len(self.topic), rounds=self.rounds or (len(self.contexts),))
 
-    def prompts(self, cells: range) -> list[Prompt]:
-        groups, contexts = self.places(np.arange(cells.start, cells.stop, dtype=np.int64))
+    def prompts(self, cells: range | NDArray[np.int64]) -> list[Prompt]:
+        groups, contexts = self.places(np.asarray(cells, dtype=np.int64))
         return [
             self.topic.render(self.contexts.templates[c], self.topic.groups[x])
             for x, c in zip(groups.tolist(), contexts.tolist(), strict=True)
         ]
+
+
+def places(
+    cells: NDArray[np.int64], *, groups: int, rounds: Sequence[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Group number and context number of cells, for rounds of so many contexts.
+
+    >>> places(np.arange(6), groups=2, rounds=[2, 1])
+    (array([0, 0, 1, 1, 0, 1]), array([0, 1, 0, 1, 2, 2]))
+    """
+    sizes = np.array(rounds, dtype=np.int64)
+    first_context = np.cumsum(sizes) - sizes
+    first_cell = first_context * groups
+    at = np.searchsorted(first_cell, cells, side="right") - 1
+    inside = cells - first_cell[at]
+    context = np.asarray(first_context[at] + inside % sizes[at], dtype=np.int64)
+    return inside // sizes[at], context
