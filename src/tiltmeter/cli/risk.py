@@ -51,6 +51,7 @@ def risk_command(
     """Split the risk in a table of preferences into bias and volatility."""
     from rich.table import Table
 
+    from tiltmeter.measure import verdict
     from tiltmeter.runs import read_table
 
     limits = parse_limits(fail_above or [])
@@ -69,7 +70,7 @@ def risk_command(
             two_way=two_way,
         )
     if json_output:
-        print_json(report.to_dict())
+        print_json({**report.to_dict(), "verdict": verdict(report)})
     else:
         reference = preferences.reference
         shared = reference if reference is not None and reference.ndim == 1 else None
@@ -87,6 +88,7 @@ def risk_command(
             ]
             groups.add_row(row["group"], *cells, row["leaning"] or "–")
         console().print(groups)
+        console().print(verdict(report), soft_wrap=True)
         if report.missing_cells:
             console().print(f"{report.missing_cells} cells are missing")
     above = exceeded(table.name, report, limits)
