@@ -26,7 +26,13 @@ from tiltmeter.runs.grid import Grid
 from tiltmeter.runs.preference_table import PreferenceTable
 from tiltmeter.runs.preferences import Preferences
 from tiltmeter.runs.provenance import versions
-from tiltmeter.runs.record import check_revision, earlier_record, new_record, word_record
+from tiltmeter.runs.record import (
+    add_usage,
+    check_revision,
+    earlier_record,
+    new_record,
+    word_record,
+)
 from tiltmeter.runs.run import Run
 from tiltmeter.runs.settings import AuditSettings
 from tiltmeter.runs.store import RunFolder
@@ -57,6 +63,7 @@ def audit(
     """
     settings = settings or AuditSettings()
     spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
+    spec = spec.asked_with(settings.load)
     asked = topic if isinstance(topic, Topic) else load_topic(topic)
     drawn = _contexts_for(asked, contexts)
     if settings.max_contexts is not None:
@@ -150,7 +157,12 @@ def _audit_model(
             check_revision(record, scorer.info)
         if folder:
             folder.write_record({**record, "status": "running"})
-        _score_missing(scorer, grid, table, folder, progress)
+        try:
+            _score_missing(scorer, grid, table, folder, progress)
+        finally:
+            add_usage(record, scorer)
+            if folder:
+                folder.write_record({**record, "status": "running"})
         record["model"] = scorer.info.to_dict()
     record |= {"settings": settings.to_dict(), "versions": versions()}
     record["preference_bound"] = table.largest_bound()
@@ -168,20 +180,23 @@ def _score_missing(
     waiting: list[tuple[range, WordScores]] = []
     written = time.monotonic()
     done = sum(len(c) for c in grid.chunks() if table.has(c))
-    for cells in grid.chunks():
-        if table.has(cells):
-            continue
-        scores = scorer.score(grid.prompts(cells), words)
-        table.add(cells, scores)
-        waiting.append((cells, scores))
-        done += len(cells)
-        if folder and time.monotonic() - written > _FLUSH_SECONDS:
+    try:
+        for cells in grid.chunks():
+            if table.has(cells):
+                continue
+            scores = scorer.score(grid.prompts(cells), words)
+            table.add(cells, scores)
+            waiting.append((cells, scores))
+            done += len(cells)
+            if folder and time.monotonic() - written > _FLUSH_SECONDS:
+                _flush(folder, waiting)
+                written = time.monotonic()
+            if progress:
+                progress(done, len(grid))
+    finally:
+        # Whatever stopped us (a server that is gone, a budget, Ctrl-C), what was paid for is kept.
+        if folder:
             _flush(folder, waiting)
-            written = time.monotonic()
-        if progress:
-            progress(done, len(grid))
-    if folder:
-        _flush(folder, waiting)
 
 
 def _flush(folder: RunFolder, waiting: list[tuple[range, WordScores]]) -> None:
@@ -190,19 +205,12 @@ def _flush(folder: RunFolder, waiting: list[tuple[range, WordScores]]) -> None:
         joined = [waiting.pop(0)]
         while waiting and waiting[0][0].start == joined[-1][0].stop:
             joined.append(waiting.pop(0))
-        folder.write_scores(
-            joined[0][0].start,
-            WordScores(
-                log_probs=np.concatenate([s.log_probs for _, s in joined]),
-                log_coverage=np.concatenate([s.log_coverage for _, s in joined]),
-                skipped=np.concatenate([s.skipped for _, s in joined]),
-            ),
-        )
+        folder.write_scores(joined[0][0].start, WordScores.joined([s for _, s in joined]))
 
 
 def _chunk_size(device: str) -> int:
     """Cells scored together: a few seconds of work, so that little is lost to an interruption."""
-    return 256 if device == "cpu" else 4096
+    return {"cpu": 256, "server": 16}.get(device, 4096)
 
 
 def _membership(topic: Topic, words: dict[str, Any], name: str) -> NDArray[np.float64]:

@@ -87,7 +87,8 @@ def earlier_record(
         "contexts": contexts.sha256,
         **settings.scoring(),
     }
-    changed = [name for name in now if now[name] != earlier.get(name)]
+    names = dict.fromkeys([*now, *earlier])
+    changed = [name for name in names if now.get(name) != earlier.get(name)]
     if changed:
         raise RunError(
             f"{folder.path}: holds a run with another {' and '.join(changed)}; choose another "
@@ -104,3 +105,12 @@ def check_revision(record: dict[str, Any], info: ModelInfo) -> None:
             f"the run was begun with revision {begun} of {info.name}, found {info.revision} now: "
             "--fresh starts over"
         )
+
+
+def add_usage(record: dict[str, Any], scorer: Scorer) -> None:
+    """Add what a server was asked in this attempt to what the earlier ones needed."""
+    usage = getattr(scorer, "usage", None)
+    if usage is not None:
+        for name, count in usage().items():
+            before = record.setdefault("usage", {}).get(name, 0)
+            record["usage"][name] = before + count
