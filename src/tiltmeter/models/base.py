@@ -16,9 +16,9 @@ from tiltmeter.topics import Prompt
 class ModelInfo:
     """What a run has to remember of the model it asked.
 
-    `kind` is one of reference, causal, masked, seq2seq, permutation, server, sampled; `revision` pins
-    the weights (a hub commit, a digest of a local folder's files, or what a server says of its
-    model); `notes` are sentences for the reader of a report.
+    `kind` is one of reference, causal, masked, seq2seq, permutation, server, sampled; `revision`
+    pins the weights (a hub commit, a digest of a local folder's files, or of what a server says of
+    its model); `notes` are sentences for the reader of a report.
     """
 
     name: str

@@ -11,7 +11,7 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 QUANTIZATIONS = ("8bit",)
 #: How a server can be asked, in the order in which it is tried.
-ROUTES = ("token-ids", "prompt-logprobs", "echo", "boost", "force", "top-k")
+ROUTES = ("token-ids", "prompt-logprobs", "echo", "boost", "boost-plain", "force", "top-k")
 
 
 @dataclass(frozen=True, kw_only=True)
