@@ -15,7 +15,7 @@ _TOGETHER = 256
 
 
 class CausalSampler:
-    """Writes on with a transformers model, whole distribution, every text with a seed of its own."""
+    """Writes on with a transformers model: whole distribution, a seed of its own for every text."""
 
     def __init__(self, scorer: CausalScorer) -> None:
         self.scorer = scorer

@@ -147,7 +147,7 @@ def _audit_model(
         record["chunk_size"] = _chunk_size(scorer.info.device)
         record["words"] = word_record(scorer, topic, contexts)
     grid = Grid(topic, contexts, record["chunk_size"])
-    table = PreferenceTable(grid, _membership(topic, record["words"], spec.name))
+    table = PreferenceTable(grid, _membership(topic, record, spec.name))
     if folder:
         for cells, scores in folder.read_scores(words=len(topic.words)):
             table.add(cells, scores)
@@ -166,6 +166,8 @@ def _audit_model(
         record["model"] = scorer.info.to_dict()
     record |= {"settings": settings.to_dict(), "versions": versions()}
     record["preference_bound"] = table.largest_bound()
+    if table.outcomes:
+        record["draws"] = dict(table.outcomes)
     return Run.measured(record, table.preferences(settings), settings, folder=folder)
 
 
@@ -213,19 +215,22 @@ def _chunk_size(device: str) -> int:
     return {"cpu": 256, "server": 16}.get(device, 4096)
 
 
-def _membership(topic: Topic, words: dict[str, Any], name: str) -> NDArray[np.float64]:
+def _membership(topic: Topic, record: dict[str, Any], name: str) -> NDArray[np.float64]:
     """How much each word counts for each category under this tokenizer.
 
     Words that write to the same tokens are one event: it counts for every category that any of them
-    stands in, like a word that a topic lists twice.
+    stands in, like a word that a topic lists twice. Drawn answers are counted whole, so that a word
+    of several categories counts for none of them.
     """
+    words = record["words"]
     same = words["same_tokens"]
     left_out = {*words["unwritable"], *words["restricted"], *same}
     attributes = {
         category: [same.get(w, w) for w in members]
         for category, members in topic.attributes.items()
     }
-    counts = membership(topic.words, attributes, shared=topic.shared)
+    shared = "drop" if record["model"]["kind"] == "sampled" else topic.shared
+    counts = membership(topic.words, attributes, shared=shared)
     counts[[i for i, w in enumerate(topic.words) if w in left_out]] = 0.0
     for category, total in zip(topic.categories, counts.sum(axis=0), strict=True):
         if total == 0:

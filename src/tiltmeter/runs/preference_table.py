@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.measure import preference
+from tiltmeter.measure import preference, preference_bounds
 from tiltmeter.models import WordScores
+from tiltmeter.models.sampled import outcomes
 from tiltmeter.runs.grid import Grid
 from tiltmeter.runs.preferences import Preferences
 from tiltmeter.runs.settings import AuditSettings
+
+#: Recognised draws that a preference needs at least.
+_FEWEST_ANSWERS = 2
 
 
 class PreferenceTable:
@@ -21,6 +28,12 @@ class PreferenceTable:
         self.values = np.full((len(grid), counts.shape[1]), np.nan)
         self.coverage = np.full(len(grid), np.nan)
         self.skipped = np.full(len(grid), np.nan)
+        #: bounds of the preferences [cells, Y], where a model tells only these
+        self.low: NDArray[np.float64] | None = None
+        self.high: NDArray[np.float64] | None = None
+        #: recognised draws of each cell, and what became of all draws, where a model is sampled
+        self.answers: NDArray[np.float64] | None = None
+        self.outcomes: Counter[str] = Counter()
 
     def add(self, cells: NDArray[np.int64] | range, scores: WordScores) -> None:
         """Eq. 8 over log-probabilities as they are stored (float32), so that a replay gives the
@@ -29,6 +42,34 @@ class PreferenceTable:
         self.values[where] = preference(scores.log_probs.astype(np.float32), self.counts).p
         self.coverage[where] = np.exp(scores.log_coverage.astype(np.float32).astype(np.float64))
         self.skipped[where] = scores.skipped.astype(np.float32)
+        if scores.log_upper is not None:
+            self._add_bounds(where, scores.log_probs, scores.log_upper)
+        if scores.draws is not None:
+            self._add_draws(cells, scores.draws)
+
+    def _add_bounds(
+        self, where: Any, log_lower: NDArray[np.float64], log_upper: NDArray[np.float64]
+    ) -> None:
+        if self.low is None or self.high is None:
+            self.low, self.high = np.zeros_like(self.values), np.ones_like(self.values)
+        lower, upper = log_lower.astype(np.float32), log_upper.astype(np.float32)
+        self.low[where], self.high[where] = preference_bounds(
+            lower, np.maximum(lower, upper), self.counts
+        )
+
+    def _add_draws(
+        self, cells: NDArray[np.int64] | range, draws: tuple[tuple[str, ...], ...]
+    ) -> None:
+        """A share of one answer tells nothing of a preference: such cells are missing."""
+        if self.answers is None:
+            self.answers = np.zeros(len(self.grid))
+        numbers = np.asarray(cells)
+        n = np.array([len(texts) for texts in draws])
+        used = np.round(self.coverage[numbers] * n)
+        self.answers[numbers] = used
+        self.values[numbers[used < _FEWEST_ANSWERS]] = np.nan
+        prompts = [p for cell in numbers.tolist() for p in self.grid.prompts(range(cell, cell + 1))]
+        self.outcomes.update(outcomes(prompts, self.grid.topic.words, draws))
 
     def has(self, cells: range) -> bool:
         return not bool(np.isnan(self.skipped[cells.start : cells.stop]).any())
@@ -51,6 +92,9 @@ class PreferenceTable:
             coverage_threshold=settings.coverage_threshold,
             templates=tuple(contexts.templates),
             drawn="drawn" in contexts.metadata,
+            low=None if self.low is None else self.low.reshape(*shape, -1),
+            high=None if self.high is None else self.high.reshape(*shape, -1),
+            answers=None if self.answers is None else self.answers.reshape(shape),
         )
 
     def largest_bound(self) -> float:

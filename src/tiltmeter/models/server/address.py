@@ -51,8 +51,8 @@ class Address:
         parts = urlsplit(target)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ModelNotFound(
-                f"model 'openai:{_without_secrets(target)}': expected openai:URL#MODEL with an http "
-                "or https address, such as openai:http://127.0.0.1:8080#smollm2"
+                f"model 'openai:{_without_secrets(target)}': expected openai:URL#MODEL with an "
+                "http or https address, such as openai:http://127.0.0.1:8080#smollm2"
             )
         if parts.username or parts.password or parts.query:
             raise ModelNotFound(

@@ -134,9 +134,7 @@ class Client:
             ) from None
         raise AssertionError("unreachable")
 
-    async def _once(
-        self, method: str, url: str, body: Body | None, read: Callable[[Any], T]
-    ) -> T:
+    async def _once(self, method: str, url: str, body: Body | None, read: Callable[[Any], T]) -> T:
         self._spend()
         try:
             response = await self._http.request(method, url, json=body)
@@ -181,10 +179,11 @@ class Client:
         self.requests += 1
 
     def _wait(self, state: Any) -> float:
-        pause = state.outcome.exception().pause
+        pause: float | None = state.outcome.exception().pause
         if pause is not None:
-            return float(pause) * random.uniform(1.0, 1.1)  # noqa: S311  (no secret)
-        backoff = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** (state.attempt_number - 1))
+            return pause * random.uniform(1.0, 1.1)  # noqa: S311  (no secret)
+        attempt: int = state.attempt_number
+        backoff = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(attempt - 1, 20))
         return backoff * random.uniform(0.5, 1.5)  # noqa: S311
 
     def _is_hopeless(self, state: Any) -> bool:

@@ -126,5 +126,3 @@ def _length_limit(served: dict[str, Any]) -> int | None:
 
 def _only(tokens: list[int]) -> int | None:
     return tokens[0] if len(tokens) == 1 else None
-
-

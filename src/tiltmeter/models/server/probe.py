@@ -24,9 +24,7 @@ _AGREEMENT = 0.05
 _WIDTHS = (20, 5, 1)
 
 
-async def choose_route(
-    endpoint: Endpoint, path: Tokens, rare: int, *, wanted: str | None
-) -> Route:
+async def choose_route(endpoint: Endpoint, path: Tokens, rare: int, *, wanted: str | None) -> Route:
     """The route asked for, or the first that works; its numbers are checked in both cases."""
     endpoint, top = await _widest(endpoint, path)
     for name in (wanted,) if wanted else ROUTES:

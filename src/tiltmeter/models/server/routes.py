@@ -7,8 +7,8 @@ tried, with the servers that are known to offer them:
     prompt-logprobs   path and token are sent as the prompt, which comes back with log-probabilities
                       (vLLM's prompt_logprobs)
     echo              the same with the echo of OpenAI's first API (vLLM and others)
-    boost             the wanted tokens and a known one are lifted by the same bias above all others;
-                      the ratio to the known one stays what it was (llama.cpp)
+    boost             the wanted tokens and a known one are lifted above all others by one bias, and
+                      their ratios to the known one stay what they were (llama.cpp)
     boost-plain       the same where log-probabilities are told after the bias anyway (OpenAI's
                       first API)
     force             a bias makes the server write the token, and it tells the log-probability
@@ -137,7 +137,7 @@ class PromptLogProbs(Route):
     name = "prompt-logprobs"
 
     async def answer(self, questions: Sequence[Question]) -> list[Bounds]:
-        wanted = {path + (t,) for path, tokens in questions for t in tokens}
+        wanted = {(*path, t) for path, tokens in questions for t in tokens}
         begun = {s[:n] for s in wanted for n in range(len(s))}
         asked = sorted(wanted - begun)
         replies = await together([self.whole(s) for s in asked])
@@ -145,7 +145,7 @@ class PromptLogProbs(Route):
         for tokens, found in zip(asked, replies, strict=True):
             for n in range(1, len(tokens)):
                 value.setdefault(tokens[: n + 1], _known(found[n]))
-        return [Bounds.exact([value[path + (t,)] for t in ts]) for path, ts in questions]
+        return [Bounds.exact([value[(*path, t)] for t in ts]) for path, ts in questions]
 
     async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
         return (await self.answer([(path, wanted)]))[0]
@@ -264,7 +264,7 @@ def unlisted_bound(listed: Sequence[float]) -> float:
     if not listed:
         raise WrongReply("an empty list")
     rest = max(0.0, 1.0 - sum(math.exp(v) for v in listed)) + _ROUNDING
-    return min(min(listed), math.log(rest))
+    return min(*listed, math.log(rest))
 
 
 def _known(value: float | None) -> float:
