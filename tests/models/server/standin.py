@@ -95,8 +95,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         if self.path == "/tokenize":
-            text = body["prompt"].upper()
-            self.send(200, {"tokens": [VOCABULARY.index(c) for c in text]})
+            text = body["prompt"].upper().replace("}", "!")
+            self.send(200, {"tokens": [VOCABULARY.index(c) for c in text if c in VOCABULARY]})
         elif self.path == "/detokenize":
             self.send(200, {"prompt": "".join(VOCABULARY[t] for t in body["tokens"])})
         elif self.path == "/v1/completions":

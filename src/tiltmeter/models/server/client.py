@@ -288,6 +288,8 @@ class _Background:
         self.thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
+        if threading.current_thread() is self.thread:  # it would wait for itself for ever
+            raise RuntimeError("called from inside the event loop: await instead")
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
             return future.result()

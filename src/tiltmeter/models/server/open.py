@@ -15,6 +15,7 @@ from tiltmeter.models.options import LoadOptions, WordOptions
 from tiltmeter.models.sampled import SampledScorer
 from tiltmeter.models.server.address import Address
 from tiltmeter.models.server.client import Client, Refused
+from tiltmeter.models.server.names import Names
 from tiltmeter.models.server.probe import choose_route
 from tiltmeter.models.server.routes import Endpoint
 from tiltmeter.models.server.sampler import ServerSampler
@@ -22,8 +23,9 @@ from tiltmeter.models.server.scorer import ServerScorer
 from tiltmeter.models.server.tokenizer import server_tokenizer
 from tiltmeter.models.spec import ModelSpec
 
-#: What the probe asks: a beginning with many ends, and a word that is none of them.
-_PROBE, _RARE = "The weather in the town was", " eleventh"
+#: What the probe asks: a beginning with many ends, and words that are probably none of them.
+_PROBE = "The weather in the town was"
+_RARE = (" eleventh", "}", "@", " Zanzibar", "Q", "7")
 
 
 def open_server(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Scorer:
@@ -61,12 +63,11 @@ def _open(spec: ModelSpec, client: Client, *, load: LoadOptions, words: WordOpti
         client=client,
         url=f"{client.address.base}/completions",
         model=model,
-        token_text=lambda token: str(tokenizer.decode([token])),
-        token_id=lambda text: _only(tokenizer.encode(text, add_special_tokens=False)),
+        names=Names(tokenizer),
         top_k=load.server.top_k,
     )
     path = tuple(tokenizer.encode(_PROBE, add_special_tokens=True))
-    rare = tokenizer.encode(_RARE, add_special_tokens=False)[0]
+    rare = [tokenizer.encode(word, add_special_tokens=False)[0] for word in _RARE]
     route = client.run(choose_route(endpoint, path, rare, wanted=load.server.route))
     exact = "exact" if route.exact else f"the {route.endpoint.top_k} most probable tokens only"
     how = f"asked by the route {route.name}: {exact}"
@@ -122,7 +123,3 @@ def _digest(served: dict[str, Any]) -> str:
 def _length_limit(served: dict[str, Any]) -> int | None:
     limit = (served.get("meta") or {}).get("n_ctx") or served.get("max_model_len")
     return int(limit) - 1 if limit else None
-
-
-def _only(tokens: list[int]) -> int | None:
-    return tokens[0] if len(tokens) == 1 else None

@@ -8,11 +8,12 @@ most probable tokens, and about one that is far from being among them.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from tiltmeter.errors import ModelError, ModelNotFound
+from tiltmeter.errors import ModelError
 from tiltmeter.models.server.client import Missing, Refused
 from tiltmeter.models.server.reply import Listed
 from tiltmeter.models.server.routes import ROUTES, Endpoint, Route
@@ -24,9 +25,16 @@ _AGREEMENT = 0.05
 _WIDTHS = (20, 5, 1)
 
 
-async def choose_route(endpoint: Endpoint, path: Tokens, rare: int, *, wanted: str | None) -> Route:
-    """The route asked for, or the first that works; its numbers are checked in both cases."""
+async def choose_route(
+    endpoint: Endpoint, path: Tokens, candidates: Sequence[int], *, wanted: str | None
+) -> Route:
+    """The route asked for, or the first that works; its numbers are checked in both cases.
+
+    `candidates` are tokens that are probably rare after the path: the first that is not listed
+    shows whether a server tells more than its list.
+    """
     endpoint, top = await _widest(endpoint, path)
+    rare = next((t for t in candidates if t not in top.by_id), candidates[0])
     for name in (wanted,) if wanted else ROUTES:
         route = ROUTES[name](endpoint)
         if await _works(route, path, top, rare):
@@ -39,23 +47,27 @@ async def choose_route(endpoint: Endpoint, path: Tokens, rare: int, *, wanted: s
 
 async def _widest(endpoint: Endpoint, path: Tokens) -> tuple[Endpoint, Listed]:
     """The endpoint with as many tokens a list as it gives, at most those asked for."""
-    refusal: ModelError | None = None
+    reason = ""
     for k in sorted({endpoint.top_k, *_WIDTHS}, reverse=True):
         if k > endpoint.top_k:
             continue
+        endpoint.client.probing = True
         try:
             top = await endpoint.top(path, k)
-        except ModelNotFound:
-            raise
+        except Missing as missing:
+            reason = str(missing)
+            continue
         except Refused as error:
             if error.status in (401, 403):
                 raise
-            refusal = error
+            reason = str(error)
             continue
+        finally:
+            endpoint.client.probing = False
         return replace(endpoint, top_k=min(k, len(top.values()))), top
     raise ModelError(
         f"server {endpoint.client.address.base}: gives no log-probabilities for a prompt of token "
-        f"numbers; --sampled N draws answers instead ({refusal})"
+        f"numbers; --sampled N draws answers instead ({reason})"
     )
 
 
@@ -68,7 +80,7 @@ async def _works(route: Route, path: Tokens, top: Listed, rare: int) -> bool:
     for _ in range(2):  # a broken reply may look like a server that lacks something
         client.probing = True
         try:
-            found = await route.one(path, (*tokens, rare))
+            (found,) = await route.answer([(path, (*tokens, rare))])
         except Missing:
             continue
         except Refused:

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.models.server.client import Client, Missing, WrongReply, together
+from tiltmeter.models.server.names import Names
 from tiltmeter.models.server.reply import Listed, echoed, first_place, of_prompt
 from tiltmeter.models.trie import Tokens
 
@@ -57,17 +58,16 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Completions of one model, and how a token is written where the server tells no ids.
+    """Completions of one model.
 
-    token_text   how a token is written, token_id the other way round
-    top_k        how many of the most probable tokens the server is asked for
+    names   how tokens are written, where the server tells no numbers
+    top_k   how many of the most probable tokens the server is asked for
     """
 
     client: Client
     url: str
     model: str
-    token_text: Callable[[int], str]
-    token_id: Callable[[str], int | None]
+    names: Names
     top_k: int
 
     async def ask(self, path: Tokens, read: Callable[[Any], Any], **body: Any) -> Any:
@@ -75,15 +75,17 @@ class Endpoint:
         return await self.client.post(self.url, {**whole, **_PLAIN, **body}, read)
 
     def look_up(self, listed: Listed, token: int) -> float | None:
-        return listed.get(token, self.token_text(token) if listed.by_text else None)
+        return listed.get(token, self.names.text(token) if listed.by_text else None)
 
     async def top(self, path: Tokens, k: int) -> Listed:
         """The k most probable tokens. The token written is the first of them, so that no rare one
         joins the list."""
         found: Listed = await self.ask(path, first_place, logprobs=k, temperature=0.0)
-        ids = {self.token_id(text): value for text, value in found.by_text.items()}
-        named = {t: v for t, v in ids.items() if t is not None}
-        return replace(found, by_id={**found.by_id, **named}) if named else found
+        if not found.by_text:
+            return found
+        self.names.needed = True
+        numbers = await self.names.numbers(list(found.by_text))
+        return replace(found, by_id={n: found.by_text[t] for t, n in numbers.items()})
 
 
 class Route(ABC):
@@ -96,6 +98,7 @@ class Route(ABC):
         self.endpoint = endpoint
 
     async def answer(self, questions: Sequence[Question]) -> list[Bounds]:
+        await self.endpoint.names.load(list({t for _, wanted in questions for t in wanted}))
         return await together([self.one(path, wanted) for path, wanted in questions])
 
     @abstractmethod
@@ -190,6 +193,7 @@ class Boost(Route):
         known = max(top.by_id, key=lambda t: top.by_id[t], default=None)
         if known is None:
             raise Missing("no token whose number is known")
+        await self.endpoint.names.load([known])
         room = max(1, self.endpoint.top_k - 1)
         parts = [rest[i : i + room] for i in range(0, len(rest), room)]
         for part in await together([self.lifted(path, known, p) for p in parts]):

@@ -40,12 +40,12 @@ class ServerTokenizer:
     def encode_all(self, texts: Sequence[str], *, special: bool) -> list[list[int]]:
         new = [t for t in dict.fromkeys(texts) if (t, special) not in self._tokens]
         if new:
-            work = [self._tokenize(text, special=special) for text in new]
+            work = [self.tokens_of(text, special=special) for text in new]
             for text, ids in zip(new, self.client.run(together(work)), strict=True):
                 self._tokens[text, special] = ids
         return [list(self._tokens[t, special]) for t in texts]
 
-    async def _tokenize(self, text: str, *, special: bool) -> list[int]:
+    async def tokens_of(self, text: str, *, special: bool) -> list[int]:
         body = {
             "model": self.model,
             "content": text,  # llama.cpp
@@ -58,10 +58,12 @@ class ServerTokenizer:
     def decode(self, ids: Sequence[int]) -> str:
         key = tuple(ids)
         if key not in self._texts:
-            url = f"{self.client.address.root}/detokenize"
-            body = {"model": self.model, "tokens": list(ids)}
-            self._texts[key] = self.client.run(self.client.post(url, body, _text))
+            self._texts[key] = self.client.run(self.text_of(ids))
         return self._texts[key]
+
+    async def text_of(self, ids: Sequence[int]) -> str:
+        body = {"model": self.model, "tokens": list(ids)}
+        return await self.client.post(f"{self.client.address.root}/detokenize", body, _text)
 
     def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]:
         return [self.decode([i]) for i in ids]
