@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tiltmeter.cli import main
 from tiltmeter.contexts import ContextSet
 from tiltmeter.errors import ModelError, ModelNotFound
 from tiltmeter.measure import membership, preference, preference_bounds
