@@ -139,3 +139,17 @@ def test_every_route_is_documented() -> None:
     assert tuple(routes.ROUTES) == NAMES
     for name, text in itertools.product(NAMES, [routes.__doc__]):
         assert name in (text or "")
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_client_ends_its_thread_whoever_lets_it_go(standin, inside: bool) -> None:  # type: ignore[no-untyped-def]
+    """The collector may run in the client's own thread."""
+    scorer = open_model(f"openai:{standin('echo').url}#toy", words=EXACT)
+    background = scorer.client._loop  # type: ignore[attr-defined]
+    if inside:
+        background.loop.call_soon_threadsafe(scorer.close)  # type: ignore[attr-defined]
+    else:
+        scorer.close()  # type: ignore[attr-defined]
+    background.thread.join(timeout=10)
+    assert not background.thread.is_alive()
+    assert background.loop.is_closed()

@@ -284,8 +284,12 @@ class _Background:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread = threading.Thread(target=self._main, daemon=True)
         self.thread.start()
+
+    def _main(self) -> None:
+        self.loop.run_forever()
+        self.loop.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         if threading.current_thread() is self.thread:  # it would wait for itself for ever
@@ -298,8 +302,15 @@ class _Background:
             raise
 
     def stop(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        if self.loop.is_running():
-            asyncio.run_coroutine_threadsafe(last(), self.loop).result(timeout=5)
-            self.loop.call_soon_threadsafe(self.loop.stop)
+        """End after `last`. The collector may call this from the very thread that it ends, which
+        then must not wait for itself."""
+
+        async def finish() -> None:
+            await last()
+            self.loop.stop()
+
+        if not self.thread.is_alive():
+            return
+        asyncio.run_coroutine_threadsafe(finish(), self.loop)
+        if threading.current_thread() is not self.thread:
             self.thread.join(timeout=5)
-            self.loop.close()
