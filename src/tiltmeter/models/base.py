@@ -98,6 +98,16 @@ class WordScores:
     log_upper: NDArray[np.float64] | None = None
     draws: tuple[tuple[str, ...], ...] | None = None
 
+    def take(self, rows: NDArray[np.int64]) -> WordScores:
+        """The same of these prompts, in this order."""
+        return WordScores(
+            log_probs=self.log_probs[rows],
+            log_coverage=self.log_coverage[rows],
+            skipped=self.skipped[rows],
+            log_upper=None if self.log_upper is None else self.log_upper[rows],
+            draws=None if self.draws is None else tuple(self.draws[i] for i in rows),
+        )
+
     @classmethod
     def joined(cls, parts: Sequence[WordScores]) -> WordScores:
         """Parts with other prompts and the same words, one after the other."""

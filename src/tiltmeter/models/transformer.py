@@ -25,6 +25,8 @@ class TransformerScorer(WordScorer):
     """A transformers model with its tokenizer, ready to be asked."""
 
     kind: ClassVar[str]
+    #: Tokens in a batch that fill a GPU; a CPU works best within its caches.
+    gpu_batch_tokens: ClassVar[int] = 65_536
 
     def __init__(
         self,
@@ -39,7 +41,10 @@ class TransformerScorer(WordScorer):
         self.model = model.eval()
         self.device = next(model.parameters()).device
         self.project = SlotProjection(model)
-        self.batch_size = BatchSize(batch_tokens or default_batch_tokens(self.device))
+        #: Threads that take turns, so that a GPU never waits for what comes before and after it.
+        self.threads = 3 if self.device.type == "cuda" else 1
+        default = self.gpu_batch_tokens if self.device.type == "cuda" else 1_024
+        self.batch_size = BatchSize(batch_tokens or default)
         self._boundary: torch.Tensor | None = None
         self.prepare()
 

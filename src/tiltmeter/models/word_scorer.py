@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiltmeter.errors import ContextError, ModelError
 from tiltmeter.models.base import ModelInfo, WordReport, WordScores
@@ -38,23 +39,34 @@ class WordScorer(ABC):
     def score(self, prompts: Sequence[Prompt], words: Sequence[str]) -> WordScores:
         """Log-probability of every word at the slot of every prompt."""
         alike: dict[tuple[bool, bool, bool], list[int]] = {}
-        for i, p in enumerate(prompts):
-            alike.setdefault((p.space, not p.before, not p.after), []).append(i)
-        shape = (len(prompts), len(words))
-        log_probs, log_upper = np.full(shape, -np.inf), np.full(shape, -np.inf)
-        log_coverage, skipped = np.empty(len(prompts)), np.empty(len(prompts))
-        bounded = False
-        for (space, opening, _), members in alike.items():
-            word_list = self.word_list(words, space=space, opening=opening)
-            found = self.score_alike([prompts[i] for i in members], word_list)
-            columns = np.ix_(members, list(word_list.columns))
-            log_probs[columns] = found.log_probs
-            log_coverage[members] = found.log_coverage
-            skipped[members] = found.skipped
-            if found.log_upper is not None:
-                log_upper[columns] = found.log_upper
-                bounded = True
-        return WordScores(log_probs, log_coverage, skipped, log_upper if bounded else None)
+        for i, key in enumerate([(p.space, not p.before, not p.after) for p in prompts]):
+            alike.setdefault(key, []).append(i)
+        if len(alike) == 1:
+            return self._score_kind(prompts, words, *next(iter(alike)))
+        parts = [
+            self._score_kind([prompts[i] for i in members], words, *key)
+            for key, members in alike.items()
+        ]
+        return WordScores.joined(parts).take(np.argsort(np.concatenate(list(alike.values()))))
+
+    def _score_kind(
+        self,
+        prompts: Sequence[Prompt],
+        words: Sequence[str],
+        space: bool,
+        opening: bool,
+        _ending: bool,
+    ) -> WordScores:
+        """Prompts that are alike, with a column for every word, asked or not."""
+        asked = self.word_list(words, space=space, opening=opening)
+        found = self.score_alike(prompts, asked)
+        log_probs, log_upper = found.log_probs, found.log_upper
+        if len(asked.columns) < len(words):
+            log_probs = _widened(log_probs, asked.columns, len(words))
+            log_upper = (
+                None if log_upper is None else _widened(log_upper, asked.columns, len(words))
+            )
+        return WordScores(log_probs, found.log_coverage, found.skipped, log_upper)
 
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
         return self.word_list(words, space=space).report
@@ -90,6 +102,15 @@ class WordScorer(ABC):
                 f"{self.info.name} reads at most {limit} tokens, found {length} in the prompt "
                 f"{shorten(prompt.before)!r}: shorten the template"
             )
+
+
+def _widened(
+    values: NDArray[np.float64], columns: Sequence[int], width: int
+) -> NDArray[np.float64]:
+    """Columns for words that are not asked, without probability."""
+    whole = np.full((len(values), width), -np.inf)
+    whole[:, list(columns)] = values
+    return whole
 
 
 def shorten(text: str, limit: int = 60) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,10 @@ _FEWEST_ANSWERS = 2
 class PreferenceTable:
     """Preferences of the whole grid, filled as scores come in; the scores themselves go to disk."""
 
-    def __init__(self, grid: Grid, counts: NDArray[np.float64]) -> None:
+    def __init__(
+        self, grid: Grid, counts: NDArray[np.float64], earlier: PreferenceTable | None = None
+    ) -> None:
+        """`earlier` is the table before the last round; its cells are the first of this one."""
         self.grid = grid
         self.counts = counts
         self.values = np.full((len(grid), counts.shape[1]), np.nan)
@@ -34,6 +37,21 @@ class PreferenceTable:
         #: recognised draws of each cell, and what became of all draws, where a model is sampled
         self.answers: NDArray[np.float64] | None = None
         self.outcomes: Counter[str] = Counter()
+        if earlier is not None:
+            self._begin_with(earlier)
+
+    def _begin_with(self, earlier: PreferenceTable) -> None:
+        known = len(earlier.grid)
+        self.values[:known] = earlier.values
+        self.coverage[:known] = earlier.coverage
+        self.skipped[:known] = earlier.skipped
+        if earlier.low is not None and earlier.high is not None:
+            self.low, self.high = np.zeros_like(self.values), np.ones_like(self.values)
+            self.low[:known], self.high[:known] = earlier.low, earlier.high
+        if earlier.answers is not None:
+            self.answers = np.zeros(len(self.grid))
+            self.answers[:known] = earlier.answers
+        self.outcomes = earlier.outcomes.copy()
 
     def add(self, cells: NDArray[np.int64] | range, scores: WordScores) -> None:
         """Eq. 8 over log-probabilities as they are stored (float32), so that a replay gives the
@@ -68,7 +86,7 @@ class PreferenceTable:
         used = np.round(self.coverage[numbers] * n)
         self.answers[numbers] = used
         self.values[numbers[used < _FEWEST_ANSWERS]] = np.nan
-        prompts = [p for cell in numbers.tolist() for p in self.grid.prompts(range(cell, cell + 1))]
+        prompts = self.grid.prompts(numbers)
         self.outcomes.update(outcomes(prompts, self.grid.topic.words, draws))
 
     def has(self, cells: range) -> bool:
@@ -79,23 +97,37 @@ class PreferenceTable:
 
     def preferences(self, settings: AuditSettings) -> Preferences:
         topic, contexts = self.grid.topic, self.grid.contexts
-        shape = (len(topic), len(contexts))
+        drawn = "drawn" in contexts.metadata
         return Preferences(
-            values=self.values.reshape(*shape, -1),
+            values=self._placed(self.values),
             groups=topic.group_names,
             contexts=contexts.ids,
             categories=topic.categories,
-            context_weights=contexts.weights,
+            context_weights=np.array(contexts.counts) if drawn else contexts.weights,
             group_weights=topic.group_weights,
             reference=None if topic.reference is None else np.array(topic.reference),
-            coverage=self.coverage.reshape(shape),
+            coverage=self._placed(self.coverage),
             coverage_threshold=settings.coverage_threshold,
             templates=tuple(contexts.templates),
-            drawn="drawn" in contexts.metadata,
-            low=None if self.low is None else self.low.reshape(*shape, -1),
-            high=None if self.high is None else self.high.reshape(*shape, -1),
-            answers=None if self.answers is None else self.answers.reshape(shape),
+            drawn=drawn,
+            labels=contexts.extra,
+            low=self._placed(self.low),
+            high=self._placed(self.high),
+            answers=self._placed(self.answers),
         )
+
+    @overload
+    def _placed(self, cells: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    @overload
+    def _placed(self, cells: None) -> None: ...
+    def _placed(self, cells: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+        """Values of cells [n, ..] as groups by contexts [X, C, ..]."""
+        if cells is None:
+            return None
+        shape = (len(self.grid.topic), len(self.grid.contexts))
+        placed = np.empty((*shape, *cells.shape[1:]))
+        placed[self.grid.places(np.arange(len(self.grid), dtype=np.int64))] = cells
+        return placed
 
     def largest_bound(self) -> float:
         """The most that unexpanded words can have moved any preference."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -34,17 +35,23 @@ def new_record(
             "shared": topic.shared,
             "left_out": list(topic.left_out),
         },
-        "contexts": {
-            "name": contexts.name,
-            "sha256": contexts.sha256,
-            "n": len(contexts),
-            "n_eff": contexts.n_eff,
-            "drawn": contexts.metadata.get("drawn"),
-        },
+        "contexts": context_record(contexts),
         "scoring": settings.scoring(),
         "settings": settings.to_dict(),
         "versions": versions(),
         "git_revision": git_revision(),
+    }
+
+
+def context_record(contexts: ContextSet) -> dict[str, Any]:
+    """Which contexts are asked; for a draw also what it was drawn from."""
+    return {
+        "name": contexts.name,
+        "sha256": contexts.sha256,
+        "n": len(contexts),
+        "n_eff": contexts.n_eff,
+        "drawn": contexts.metadata.get("drawn"),
+        "labels": list(contexts.extra),
     }
 
 
@@ -75,16 +82,22 @@ def earlier_record(
     if folder is None or not folder.exists():
         return None
     record = folder.read_record()
+    # Drawn to a precision, a run is known by what it draws from: how much it draws may grow.
+    drawn = record.get("precision") or {"from": record["contexts"]["sha256"], "seed": None}
     earlier = {
         "model": record["model"]["id"],
         "topic": record["topic"]["sha256"],
-        "contexts": record["contexts"]["sha256"],
+        "contexts": drawn["from"],
+        "seed of the draws (--precision, --seed)": drawn["seed"],
         **record["scoring"],
     }
     now = {
         "model": spec.name,
         "topic": topic.sha256,
         "contexts": contexts.sha256,
+        "seed of the draws (--precision, --seed)": (
+            None if settings.precision is None else settings.seed
+        ),
         **settings.scoring(),
     }
     names = dict.fromkeys([*now, *earlier])
@@ -107,10 +120,10 @@ def check_revision(record: dict[str, Any], info: ModelInfo) -> None:
         )
 
 
-def add_usage(record: dict[str, Any], scorer: Scorer) -> None:
-    """Add what a server was asked in this attempt to what the earlier ones needed."""
+def with_usage(scorer: Scorer, before: Mapping[str, int]) -> dict[str, Any]:
+    """What a server was asked in this attempt, added to what the earlier ones needed."""
     usage = getattr(scorer, "usage", None)
-    if usage is not None:
-        for name, count in usage().items():
-            before = record.setdefault("usage", {}).get(name, 0)
-            record["usage"][name] = before + count
+    if usage is None:
+        return {}
+    now = usage()
+    return {"usage": {k: before.get(k, 0) + now.get(k, 0) for k in {**before, **now}}}
