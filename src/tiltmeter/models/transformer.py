@@ -94,8 +94,3 @@ class TransformerScorer(WordScorer):
                 f"{self.info.name} answered with a number that is not finite at the prompt "
                 f"{shorten(prompt.before)!r}: try --dtype float32, or check its weights"
             )
-
-
-def default_batch_tokens(device: torch.device) -> int:
-    """Tokens in a batch: small enough for the caches of a CPU, large enough to fill a GPU."""
-    return 16_384 if device.type == "cuda" else 1_024
