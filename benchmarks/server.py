@@ -41,7 +41,8 @@ def main() -> None:
     parser.add_argument("--tolerance", type=float, default=1e-3)
     parser.add_argument("--packed", action="store_true", help="the weights as they are")
     parser.add_argument("--top-k", type=int, default=100)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, help="keep the runs here, and continue them")
+    parser.add_argument("--port", type=int, default=18_431, help="part of the runs' names")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         out = arguments.out or Path(folder)
@@ -74,7 +75,7 @@ def measured(arguments: argparse.Namespace, out: Path, scratch: Path) -> dict[st
         return done.preferences
 
     local = run("local", "smollm2").values
-    with serving(model) as url:
+    with serving(model, port=arguments.port) as url:
         exact = run("exact", f"openai:{url}#smol").values
         bounded = run("top-k", f"openai:{url}#smol", "top-k")
     apart = np.abs(exact - local).max(axis=2)

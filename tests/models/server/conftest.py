@@ -47,13 +47,13 @@ def unpacked(source: Path, target: Path) -> Path:
 
 
 @contextlib.contextmanager
-def serving(model: Path, *more: str) -> Iterator[str]:
+def serving(model: Path, *, port: int = 0) -> Iterator[str]:
     with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
+        free.bind(("127.0.0.1", port))
         port = free.getsockname()[1]
     script = Path(__file__).with_name("llama.py")
     process = subprocess.Popen(
-        [sys.executable, script, model, str(port), *more],
+        [sys.executable, script, model, str(port)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""llama.cpp's own server in a process of its own: `python llama.py MODEL.gguf [PORT] [API KEY]`.
+"""llama.cpp's own server in a process of its own: `python llama.py MODEL.gguf PORT`.
 
 Prints its address when it listens; ends with its standard input.
 """
@@ -14,8 +14,6 @@ def main() -> None:
     params = xllamacpp.CommonParams()
     params.model.path = sys.argv[1]
     params.port = int(sys.argv[2])
-    if len(sys.argv) > 3:
-        params.api_keys = [sys.argv[3]]
     params.n_ctx, params.n_parallel = 8192, 8
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.warmup = False
