@@ -49,6 +49,7 @@ def unpacked(source: Path, target: Path) -> Path:
 @contextlib.contextmanager
 def serving(model: Path, *, port: int = 0) -> Iterator[str]:
     with socket.socket() as free:
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         free.bind(("127.0.0.1", port))
         port = free.getsockname()[1]
     script = Path(__file__).with_name("llama.py")
