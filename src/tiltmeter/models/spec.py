@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from importlib.metadata import entry_points
 from pathlib import Path
 
 from tiltmeter.errors import ModelNotFound
+from tiltmeter.models.options import LoadOptions
 
 REFERENCE_MODELS = ("unbiased", "stereotyped", "random")
 EMBEDDED = "smollm2"
@@ -26,6 +27,8 @@ class Place(Enum):
     GGUF = "gguf"
     FOLDER = "folder"
     HUB = "hub"
+    SERVER = "server"
+    VLLM = "vllm"
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,10 @@ class ModelSpec:
                 known = ", ".join(f"reference:{r}" for r in REFERENCE_MODELS)
                 raise ModelNotFound(f"model {name!r}: expected one of {known}")
             return cls(name, Place.REFERENCE, rest)
+        if prefix == "openai" and colon:
+            return cls(name, Place.SERVER, rest)
+        if prefix == "vllm" and rest:
+            return cls(name, Place.VLLM, rest)
         if name == EMBEDDED:
             return cls(name, Place.EMBEDDED, name)
         if colon and prefix in _packages():
@@ -74,9 +81,21 @@ class ModelSpec:
         if colon or not name or name.count("/") > 1 or any(c.isspace() for c in name):
             raise ModelNotFound(
                 f"model {name!r}: expected {EMBEDDED}, reference:NAME, pocket:NAME, a folder, a "
-                ".gguf file or a Hugging Face id; 'tiltmeter models' lists what is at hand"
+                ".gguf file, a Hugging Face id, openai:URL#MODEL or vllm:MODEL; 'tiltmeter models' "
+                "lists what is at hand"
             )
         return cls(name, Place.HUB, name)
+
+    def asked_with(self, load: LoadOptions) -> ModelSpec:
+        """The same model under the name of how it is asked: a chat template or draws make its
+        answers those of another model, and the two stand side by side."""
+        how = [
+            *(["chat"] if load.chat else []),
+            *([f"{load.sampled.draws} draws"] if load.sampled else []),
+        ]
+        if not how or self.place is Place.REFERENCE:
+            return self
+        return replace(self, name=f"{self.name} ({', '.join(how)})")
 
 
 def _packages() -> dict[str, object]:

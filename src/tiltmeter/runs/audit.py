@@ -25,7 +25,13 @@ from tiltmeter.runs.grid import Grid
 from tiltmeter.runs.preference_table import PreferenceTable
 from tiltmeter.runs.preferences import Preferences
 from tiltmeter.runs.provenance import versions
-from tiltmeter.runs.record import check_revision, earlier_record, new_record, word_record
+from tiltmeter.runs.record import (
+    check_revision,
+    earlier_record,
+    new_record,
+    with_usage,
+    word_record,
+)
 from tiltmeter.runs.run import Run
 from tiltmeter.runs.sequential import Sample
 from tiltmeter.runs.settings import AuditSettings
@@ -58,6 +64,7 @@ def audit(
     """
     settings = settings or AuditSettings()
     spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
+    spec = spec.asked_with(settings.load)
     asked = topic if isinstance(topic, Topic) else load_topic(topic)
     drawn = _contexts_for(asked, contexts)
     if settings.max_contexts is not None and settings.precision is None:
@@ -149,6 +156,7 @@ def _audit_model(
     counts = word_counts(record)
     sample = Sample.begin(contexts, settings, record)
     table: PreferenceTable | None = None
+    used = record.get("usage", {})
     while True:  # once, unless contexts are drawn round by round to a precision
         record |= sample.to_record(settings)
         grid = Grid(topic, sample.contexts, record["chunk_size"], sample.rounds)
@@ -162,7 +170,12 @@ def _audit_model(
                 check_revision(record, scorer.info)
             if folder:
                 folder.write_record({**record, "status": "running"})
-            _score_missing(scorer, grid, table, folder, progress)
+            try:
+                _score_missing(scorer, grid, table, folder, progress)
+            finally:
+                record |= with_usage(scorer, used)
+                if folder:
+                    folder.write_record({**record, "status": "running"})
             record["model"] = scorer.info.to_dict()
         preferences = table.preferences(settings)
         sample = sample.looked(preferences, settings)
@@ -172,6 +185,8 @@ def _audit_model(
     record |= sample.to_record(settings)
     record |= {"settings": settings.to_dict(), "versions": versions()}
     record["preference_bound"] = table.largest_bound()
+    if table.outcomes:
+        record["draws"] = dict(table.outcomes)
     return Run.measured(record, preferences, settings, folder=folder)
 
 
@@ -186,20 +201,23 @@ def _score_missing(
     waiting: list[tuple[range, WordScores]] = []
     written = time.monotonic()
     done = sum(len(c) for c in grid.chunks() if table.has(c))
-    for cells in grid.chunks():
-        if table.has(cells):
-            continue
-        scores = scorer.score(grid.prompts(cells), words)
-        table.add(cells, scores)
-        waiting.append((cells, scores))
-        done += len(cells)
-        if folder and time.monotonic() - written > _FLUSH_SECONDS:
+    try:
+        for cells in grid.chunks():
+            if table.has(cells):
+                continue
+            scores = scorer.score(grid.prompts(cells), words)
+            table.add(cells, scores)
+            waiting.append((cells, scores))
+            done += len(cells)
+            if folder and time.monotonic() - written > _FLUSH_SECONDS:
+                _flush(folder, waiting)
+                written = time.monotonic()
+            if progress:
+                progress(done, len(grid))
+    finally:
+        # Whatever stopped us (a server that is gone, a budget, Ctrl-C), what was paid for is kept.
+        if folder:
             _flush(folder, waiting)
-            written = time.monotonic()
-        if progress:
-            progress(done, len(grid))
-    if folder:
-        _flush(folder, waiting)
 
 
 def _flush(folder: RunFolder, waiting: list[tuple[range, WordScores]]) -> None:
@@ -208,16 +226,9 @@ def _flush(folder: RunFolder, waiting: list[tuple[range, WordScores]]) -> None:
         joined = [waiting.pop(0)]
         while waiting and waiting[0][0].start == joined[-1][0].stop:
             joined.append(waiting.pop(0))
-        folder.write_scores(
-            joined[0][0].start,
-            WordScores(
-                log_probs=np.concatenate([s.log_probs for _, s in joined]),
-                log_coverage=np.concatenate([s.log_coverage for _, s in joined]),
-                skipped=np.concatenate([s.skipped for _, s in joined]),
-            ),
-        )
+        folder.write_scores(joined[0][0].start, WordScores.joined([s for _, s in joined]))
 
 
 def _chunk_size(device: str) -> int:
     """Cells scored together: a few seconds of work, so that little is lost to an interruption."""
-    return 256 if device == "cpu" else 4096
+    return {"cpu": 256, "server": 16}.get(device, 4096)

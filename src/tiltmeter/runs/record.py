@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -99,7 +100,8 @@ def earlier_record(
         ),
         **settings.scoring(),
     }
-    changed = [name for name in now if now[name] != earlier.get(name)]
+    names = dict.fromkeys([*now, *earlier])
+    changed = [name for name in names if now.get(name) != earlier.get(name)]
     if changed:
         raise RunError(
             f"{folder.path}: holds a run with another {' and '.join(changed)}; choose another "
@@ -116,3 +118,12 @@ def check_revision(record: dict[str, Any], info: ModelInfo) -> None:
             f"the run was begun with revision {begun} of {info.name}, found {info.revision} now: "
             "--fresh starts over"
         )
+
+
+def with_usage(scorer: Scorer, before: Mapping[str, int]) -> dict[str, Any]:
+    """What a server was asked in this attempt, added to what the earlier ones needed."""
+    usage = getattr(scorer, "usage", None)
+    if usage is None:
+        return {}
+    now = usage()
+    return {"usage": {k: before.get(k, 0) + now.get(k, 0) for k in {**before, **now}}}

@@ -50,6 +50,7 @@ class Run:
         report = _report(preferences, settings, known=record["model"]["kind"] == "reference")
         counts = dict(preferences.counts())
         counts.update(record.get("words", {}).get("counts", {}))
+        counts.update(record.get("draws", {}))
         plain = report.to_dict()
         record = {
             **record,
@@ -57,6 +58,7 @@ class Run:
             "summary": plain["summary"],
             "corrected": _corrected(preferences, settings),
             "verdict": " ".join([verdict(report), *precision_sentence(record.get("precision"))]),
+            **_bounds(preferences, settings),
             "n_eff": plain["n_eff"],
             "counts": counts,
         }
@@ -132,6 +134,9 @@ class Run:
                 for name in contexts.columns
                 if name.startswith(LABEL)
             },
+            low=_cells(table, "p_low", shape),
+            high=_cells(table, "p_high", shape),
+            answers=None if (n := _cells(table, "answers", shape)) is None else n[:, :, 0],
         )
         report = _report(preferences, settings, known=known)
         return cls(record, preferences, report, folder.path)
@@ -147,6 +152,25 @@ def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -
 def _corrected(preferences: Preferences, settings: AuditSettings) -> dict[str, float]:
     found = preferences.corrected(norm=settings.norm, normalize=settings.normalize)
     return {name: getattr(found, name).value for name in ("R", "R_bias", "R_volatility")}
+
+
+def _bounds(preferences: Preferences, settings: AuditSettings) -> dict[str, Any]:
+    """What run.json says of preferences that are only bounded."""
+    found = preferences.bounds(norm=settings.norm, normalize=settings.normalize)
+    if found is None or preferences.low is None or preferences.high is None:
+        return {}
+    width = (preferences.high - preferences.low).max(axis=2)
+    risks = {name: list(ends) for name, ends in found._asdict().items()}
+    return {
+        "bounds": {**risks, "widest_cell": float(width.max()), "mean_cell": float(width.mean())}
+    }
+
+
+def _cells(table: pd.DataFrame, name: str, shape: tuple[int, ...]) -> Any:
+    """A column of preferences.parquet as an array, or None where the run has none."""
+    if name not in table.columns:
+        return None
+    return table[name].to_numpy(dtype=float).reshape(shape)
 
 
 def _nullable(frame: pd.DataFrame) -> pa.Table:

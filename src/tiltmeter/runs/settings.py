@@ -96,7 +96,5 @@ class AuditSettings:
             "words.tolerance": self.words.tolerance,
             "words.end_of_word": self.words.end_of_word,
             "words.single_token": self.words.single_token,
-            "load.kind": self.load.kind,
-            "load.dtype": self.load.dtype,
-            "load.revision": self.load.revision,
+            **self.load.scoring(),
         }

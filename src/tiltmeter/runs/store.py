@@ -130,6 +130,13 @@ class RunFolder:
                 "skipped": pa.array(scores.skipped.astype(np.float32)),
             }
         )
+        if scores.log_upper is not None:
+            flat = pa.array(scores.log_upper.astype(np.float32).reshape(-1))
+            upper = pa.FixedSizeListArray.from_arrays(flat, width)
+            table = table.append_column("log_upper", upper)
+        if scores.draws is not None:
+            draws = pa.array([list(row) for row in scores.draws], pa.list_(pa.string()))
+            table = table.append_column("draws", draws)
         with replacing(folder / f"part-{first:09d}.parquet", error=RunError) as beside:
             pq.write_table(table, beside, compression="zstd")
 
@@ -140,13 +147,23 @@ class RunFolder:
             try:
                 table = pq.read_table(file)
                 cells = table["cell"].to_numpy()
-                flat = table["log_probs"].combine_chunks().flatten().to_numpy()
                 scores = WordScores(
-                    log_probs=flat.reshape(len(cells), words).astype(np.float64),
+                    log_probs=_matrix(table["log_probs"], words),
                     log_coverage=table["log_coverage"].to_numpy().astype(np.float64),
                     skipped=table["skipped"].to_numpy().astype(np.float64),
+                    log_upper=_matrix(table["log_upper"], words)
+                    if "log_upper" in table.column_names
+                    else None,
+                    draws=tuple(map(tuple, table["draws"].to_pylist()))
+                    if "draws" in table.column_names
+                    else None,
                 )
             except (pa.ArrowException, OSError, KeyError, ValueError):
                 file.unlink(missing_ok=True)
                 continue
             yield cells, scores
+
+
+def _matrix(column: pa.ChunkedArray, width: int) -> NDArray[np.float64]:
+    flat = column.combine_chunks().flatten().to_numpy()
+    return np.asarray(flat.reshape(len(column), width).astype(np.float64))
