@@ -17,6 +17,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "tiltmeter"
 LAYERS = {
     "errors": 0,
     "atomic": 1,
+    "cluster": 1,
     "measure": 1,
     "topics": 2,
     "contexts": 2,
