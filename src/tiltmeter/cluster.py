@@ -22,14 +22,15 @@ everything does in Ray: a cluster is one trusted network.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from tiltmeter import errors
 from tiltmeter.errors import ClusterError, MissingExtra, SettingsError, TiltmeterError
 
 B = TypeVar("B")
@@ -98,11 +99,15 @@ class Pool(Generic[B, R]):
             self._ray.shutdown()
 
     def map(self, blocks: Iterable[B]) -> Iterator[tuple[B, R]]:
-        """Each block with its result, as they come."""
-        waiting = deque(_Task(block) for block in blocks)
+        """Each block with its result, as they come. Blocks are drawn as workers get free, so that
+        there may be any number of them."""
+        more = (_Task(block) for block in blocks)
+        waiting = deque(islice(more, 1))
         missed = time.monotonic()
         while waiting or self._busy:
-            self._start_workers(len(waiting))
+            room = self._room()
+            waiting.extend(islice(more, max(0, room - len(waiting))))
+            self._start_workers(room, len(waiting))
             while waiting and self._idle:
                 worker, task = self._idle.pop(), waiting.popleft()
                 self._busy[worker.run.remote(task.block)] = (worker, task)
@@ -126,8 +131,8 @@ class Pool(Generic[B, R]):
     def _workers(self) -> list[Any]:
         return [*self._opening.values(), *self._idle, *(w for w, _ in self._busy.values())]
 
-    def _start_workers(self, blocks: int) -> None:
-        """As many workers as there is room and work for; nodes that came or went are seen here."""
+    def _room(self) -> int:
+        """How many workers there may be; nodes that came or went are seen here."""
         cpus, gpus = self._size()
         room = sum(_fit(node, cpus, gpus) for node in self._nodes())
         if room == 0 and not self._workers() and self.lost == 0:
@@ -135,9 +140,13 @@ class Pool(Generic[B, R]):
                 f"ray: a worker needs {cpus:g} CPUs and {gpus:g} GPUs, no node of the cluster has "
                 "that many"
             )
-        most = min(room, self.need.workers or room)
+        return min(room, self.need.workers or room)
+
+    def _start_workers(self, room: int, blocks: int) -> None:
+        """As many workers as there is room and work for."""
+        cpus, gpus = self._size()
         spare = blocks - len(self._idle) - len(self._opening)
-        for _ in range(min(most - len(self._workers()), spare)):
+        for _ in range(min(room - len(self._workers()), spare)):
             actor = self._ray.remote(_Actor)
             worker = actor.options(num_cpus=cpus, num_gpus=gpus, max_restarts=0).remote(self.make)
             self._opening[worker.open.remote()] = worker
@@ -245,9 +254,14 @@ class _Actor:
 def _raise_refusal(answer: Any) -> Any:
     if not isinstance(answer, _Refusal):
         return answer
-    kind = getattr(errors, answer.name, ClusterError)
-    error: TiltmeterError = kind.__new__(kind, answer.text)
-    raise error
+    kind = next((k for k in _kinds(TiltmeterError) if k.__name__ == answer.name), ClusterError)
+    raise kind.__new__(kind, answer.text)
+
+
+def _kinds(of: type[TiltmeterError]) -> Iterator[type[TiltmeterError]]:
+    yield of
+    for kind in of.__subclasses__():
+        yield from _kinds(kind)
 
 
 def _connect() -> tuple[Any, bool]:
@@ -261,10 +275,10 @@ def _connect() -> tuple[Any, bool]:
         return ray, False
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
     try:
-        ray.init(log_to_driver=False, logging_level="ERROR", include_dashboard=False)
+        ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
     except ValueError:
         # Connecting to a running cluster takes no options of a cluster.
-        ray.init(log_to_driver=False, logging_level="ERROR")
+        ray.init(log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError) as error:
         address = os.environ.get("RAY_ADDRESS", "this machine")
         raise ClusterError(
@@ -282,4 +296,7 @@ def _fit(node: dict[str, float], cpus: float, gpus: float) -> int:
 
 
 def _first_line(error: BaseException) -> str:
+    cause = getattr(error, "cause", None)
+    if isinstance(cause, BaseException):  # what the function in the worker raised
+        return f"{type(cause).__name__}: {_first_line(cause)}"
     return next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason")
