@@ -163,7 +163,7 @@ class Cache:
                     "scopes.id=rows.scope ORDER BY scopes.used, rows.id LIMIT ?)",
                     (max(1, int(rows * share)),),
                 )
-            database.execute("PRAGMA incremental_vacuum").fetchall()
+            database.executescript("PRAGMA incremental_vacuum")
 
     @staticmethod
     def _used(database: sqlite3.Connection) -> int:
@@ -228,7 +228,7 @@ class Cache:
             with database:
                 for table in ("rows", "scopes", "notes"):
                     database.execute(f"DELETE FROM {table}")  # noqa: S608
-            database.execute("PRAGMA incremental_vacuum").fetchall()
+            database.executescript("PRAGMA incremental_vacuum")
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     # --- the file -------------------------------------------------------------------------------
