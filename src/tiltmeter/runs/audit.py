@@ -68,8 +68,10 @@ def audit(
     spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
     with ExitStack() as stack:
         stack.enter_context(folder.locked() if folder else nullcontext())
-        if folder and (fresh or not folder.exists()):
+        if folder and fresh and folder.exists():
             folder.clear()
+        elif folder and not folder.exists():
+            folder.parts.clear()  # parts without a record are nobody's
         if spec.place is Place.REFERENCE:
             return _audit_reference(spec, asked, drawn, settings, folder)
         record = earlier_record(folder, spec.name, asked, drawn, settings)
