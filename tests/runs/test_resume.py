@@ -87,9 +87,12 @@ def test_replay_needs_no_model_and_no_torch(small: Run, tmp_path: Path) -> None:
         "audit(MODEL, out=sys.argv[1], replay=True, **SMALL)\n"
         "print(*({'torch', 'transformers', 'ray'} & set(sys.modules)))"
     )
-    where = {**os.environ, "PYTHONPATH": f"{Path(__file__).parent}:{os.environ['PYTHONPATH']}"}
     done = subprocess.run(
-        [sys.executable, "-c", code, out], capture_output=True, text=True, env=where, check=False
+        [sys.executable, "-c", code, out],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parent,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == ""
