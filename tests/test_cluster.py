@@ -10,7 +10,9 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -119,10 +121,17 @@ def test_a_cluster_that_is_gone_is_said_at_once(monkeypatch: pytest.MonkeyPatch)
         pass
 
 
-def test_without_a_cluster_one_is_started_here(tmp_path: Path) -> None:
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """Ray's sockets want a short path, which pytest's are not."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def test_without_a_cluster_one_is_started_here(short_path: Path) -> None:
     """Also where an earlier one, now gone, has left its address behind."""
-    (tmp_path / "ray").mkdir()
-    (tmp_path / "ray" / "ray_current_cluster").write_text("127.0.0.1:9", encoding="utf-8")
+    (short_path / "ray").mkdir()
+    (short_path / "ray" / "ray_current_cluster").write_text("127.0.0.1:9", encoding="utf-8")
     code = (
         "from tiltmeter.cluster import Need, Pool\n"
         "with Pool(lambda: abs, need=Need(cpus=1, workers=1)) as pool:\n"
@@ -135,7 +144,7 @@ def test_without_a_cluster_one_is_started_here(tmp_path: Path) -> None:
         timeout=120,
         check=False,
         env={k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"}
-        | {"RAY_TMPDIR": str(tmp_path)},
+        | {"RAY_TMPDIR": str(short_path)},
     )
     assert done.stdout == "[(-2, 2), (-1, 1)]\n", done.stderr[-2000:]
     assert done.stderr == ""

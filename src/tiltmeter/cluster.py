@@ -284,8 +284,9 @@ def _connect() -> tuple[Any, bool]:
         quiet["include_dashboard"] = False
     try:
         ray.init(address=address, **quiet)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise ClusterError(f"ray: no cluster at {address}: {_first_line(error)}") from error
+    except (OSError, RuntimeError, ValueError) as error:
+        where = "here" if address == "local" else f"at {address}"
+        raise ClusterError(f"ray: no cluster {where}: {_first_line(error)}") from error
     return ray, True
 
 
