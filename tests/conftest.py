@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +10,9 @@ from typing import NamedTuple
 import pytest
 
 from tiltmeter.cli import main
+
+# No test may pass because an earlier one was remembered; tests of the cache switch it on.
+os.environ["TILTMETER_CACHE_LIMIT"] = "0"
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from tiltmeter.errors import SettingsError
 
@@ -105,6 +107,18 @@ class LoadOptions:
     server: ServerOptions = field(default_factory=ServerOptions)
     trust_remote_code: bool = False
     allow_pickle: bool = False
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> LoadOptions:
+        """The options as `dataclasses.asdict` gives them."""
+        sampled = plain.get("sampled")
+        return cls(
+            **{
+                **plain,
+                "sampled": None if sampled is None else SampleOptions(**sampled),
+                "server": ServerOptions(**plain.get("server", {})),
+            }
+        )
 
     def __post_init__(self) -> None:
         _one_of("quantize", self.quantize, (None, *QUANTIZATIONS))

@@ -33,11 +33,13 @@ class Place(Enum):
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model by name: `name` as the user wrote it, the place, and what to look for there."""
+    """A model by name: `name` as reports show it, the place, what to look for there, and the name
+    as the user `wrote` it (without how the model is asked)."""
 
     name: str
     place: Place
     target: str
+    wrote: str = ""
 
     @classmethod
     def parse(cls, name: str) -> ModelSpec:
@@ -89,13 +91,23 @@ class ModelSpec:
     def asked_with(self, load: LoadOptions) -> ModelSpec:
         """The same model under the name of how it is asked: a chat template or draws make its
         answers those of another model, and the two stand side by side."""
-        how = [
-            *(["chat"] if load.chat else []),
-            *([f"{load.sampled.draws} draws"] if load.sampled else []),
-        ]
-        if not how or self.place is Place.REFERENCE:
+        if self.place is Place.REFERENCE:
             return self
-        return replace(self, name=f"{self.name} ({', '.join(how)})")
+        wrote = self.wrote or self.name
+        return replace(self, name=asked_name(wrote, load), wrote=wrote)
+
+
+def asked_name(wrote: str, load: LoadOptions) -> str:
+    """The name of a model together with how it is asked.
+
+    >>> asked_name("smollm2", LoadOptions(chat=True))
+    'smollm2 (chat)'
+    """
+    how = [
+        *(["chat"] if load.chat else []),
+        *([f"{load.sampled.draws} draws"] if load.sampled else []),
+    ]
+    return f"{wrote} ({', '.join(how)})" if how else wrote
 
 
 def _packages() -> dict[str, object]:

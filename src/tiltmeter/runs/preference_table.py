@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,47 +53,51 @@ class PreferenceTable:
             self.answers[:known] = earlier.answers
         self.outcomes = earlier.outcomes.copy()
 
-    def add(self, cells: NDArray[np.int64] | range, scores: WordScores) -> None:
+    def add(self, cells: NDArray[np.int64], scores: WordScores) -> None:
         """Eq. 8 over log-probabilities as they are stored (float32), so that a replay gives the
         same bits."""
-        where = slice(cells.start, cells.stop) if isinstance(cells, range) else cells
-        self.values[where] = preference(scores.log_probs.astype(np.float32), self.counts).p
-        self.coverage[where] = np.exp(scores.log_coverage.astype(np.float32).astype(np.float64))
-        self.skipped[where] = scores.skipped.astype(np.float32)
+        self.values[cells] = preference(scores.log_probs.astype(np.float32), self.counts).p
+        self.coverage[cells] = np.exp(scores.log_coverage.astype(np.float32).astype(np.float64))
+        self.skipped[cells] = scores.skipped.astype(np.float32)
         if scores.log_upper is not None:
-            self._add_bounds(where, scores.log_probs, scores.log_upper)
+            self._add_bounds(cells, scores.log_probs, scores.log_upper)
         if scores.draws is not None:
             self._add_draws(cells, scores.draws)
 
     def _add_bounds(
-        self, where: Any, log_lower: NDArray[np.float64], log_upper: NDArray[np.float64]
+        self,
+        cells: NDArray[np.int64],
+        log_lower: NDArray[np.float64],
+        log_upper: NDArray[np.float64],
     ) -> None:
         if self.low is None or self.high is None:
             self.low, self.high = np.zeros_like(self.values), np.ones_like(self.values)
         lower, upper = log_lower.astype(np.float32), log_upper.astype(np.float32)
-        self.low[where], self.high[where] = preference_bounds(
+        self.low[cells], self.high[cells] = preference_bounds(
             lower, np.maximum(lower, upper), self.counts
         )
 
-    def _add_draws(
-        self, cells: NDArray[np.int64] | range, draws: tuple[tuple[str, ...], ...]
-    ) -> None:
+    def _add_draws(self, cells: NDArray[np.int64], draws: tuple[tuple[str, ...], ...]) -> None:
         """A share of one answer tells nothing of a preference: such cells are missing."""
         if self.answers is None:
             self.answers = np.zeros(len(self.grid))
-        numbers = np.asarray(cells)
         n = np.array([len(texts) for texts in draws])
-        used = np.round(self.coverage[numbers] * n)
-        self.answers[numbers] = used
-        self.values[numbers[used < _FEWEST_ANSWERS]] = np.nan
-        prompts = self.grid.prompts(numbers)
+        used = np.round(self.coverage[cells] * n)
+        self.answers[cells] = used
+        self.values[cells[used < _FEWEST_ANSWERS]] = np.nan
+        prompts = self.grid.prompts(cells)
         self.outcomes.update(outcomes(prompts, self.grid.topic.words, draws))
 
-    def has(self, cells: range) -> bool:
-        return not bool(np.isnan(self.skipped[cells.start : cells.stop]).any())
+    def missing(self, cells: range) -> NDArray[np.int64]:
+        """Those of the cells that have no scores yet."""
+        return cells.start + np.flatnonzero(np.isnan(self.skipped[cells.start : cells.stop]))
+
+    def done(self) -> int:
+        """How many cells have scores."""
+        return int(np.count_nonzero(~np.isnan(self.skipped)))
 
     def complete(self) -> bool:
-        return self.has(range(len(self.grid)))
+        return self.done() == len(self.grid)
 
     def preferences(self, settings: AuditSettings) -> Preferences:
         topic, contexts = self.grid.topic, self.grid.contexts

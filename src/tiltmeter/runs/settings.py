@@ -79,7 +79,7 @@ class AuditSettings:
             **{
                 **plain,
                 "norm": float(plain["norm"]),
-                "load": LoadOptions(**plain["load"]),
+                "load": LoadOptions.from_dict(plain["load"]),
                 "words": WordOptions(**plain["words"]),
             }
         )

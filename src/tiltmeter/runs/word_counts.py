@@ -70,7 +70,8 @@ def stored_scores(
     sizes = [C] if precision is None else [look["contexts"] for look in precision["rounds"]]
     rounds = np.diff(sizes, prepend=0).tolist()
     seen = 0
-    for cells, scores in RunFolder(run.path).read_scores(words=len(run.record["words"]["words"])):
+    width = len(run.record["words"]["words"])
+    for cells, scores in RunFolder(run.path).read_scores(words=width, repair=False):
         seen += len(cells)
         x, c = places(cells, groups=X, rounds=rounds)
         yield x, c, scores.log_probs.astype(np.float32)
