@@ -62,10 +62,14 @@ def test_a_node_that_dies_costs_no_block() -> None:
                 if len(results) == 8:
                     cluster.remove_node(second, allow_graceful=False)
             again = dict(pool.map([5]))
+        # One worker at a time, none at all, and a generator.
+        with Pool(make, need=Need(cpus=1, workers=1)) as pool_of_one:
+            one = sorted(block for block, _ in pool_of_one.map(iter(range(7))))
+            none = list(pool_of_one.map([]))
         print(json.dumps([results == {i: i * i for i in range(30)}, len(set(nodes)), pool.lost,
-                          again[5][0]]))
+                          again[5][0], one, none]))
         """)
-    assert found == [True, 2, 1, 25]
+    assert found == [True, 2, 1, 25, list(range(7)), []]
 
 
 def test_errors_come_home_and_hopeless_blocks_are_given_up() -> None:

@@ -106,11 +106,13 @@ class Pool(Generic[B, R]):
         """Each block with its result, as they come. Blocks are drawn as workers get free, so that
         there may be any number of them."""
         more = (_Task(block) for block in blocks)
-        waiting = deque(islice(more, 1))
+        waiting: deque[_Task] = deque()
         missed = time.monotonic()
-        while waiting or self._busy:
+        while True:
             room = self._room()
-            waiting.extend(islice(more, max(0, room - len(waiting))))
+            waiting.extend(islice(more, max(0, max(room, 1) - len(waiting))))
+            if not waiting and not self._busy:
+                return
             self._start_workers(room, len(waiting))
             while waiting and self._idle:
                 worker, task = self._idle.pop(), waiting.popleft()

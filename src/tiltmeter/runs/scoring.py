@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.errors import ModelError
 from tiltmeter.models import WordScores
 from tiltmeter.runs.executors import Block, Executor
 from tiltmeter.runs.preference_table import PreferenceTable
@@ -60,6 +61,8 @@ class Scoring:
         self._report(table)
         if not table.complete():
             self._fill_from_model(table, record)
+        if not table.complete():  # never measure what was not asked
+            raise ModelError(f"{table.done()} of {len(table.grid)} cells were answered")
 
     def _fill_from_cache(
         self, table: PreferenceTable, record: dict[str, Any], *, first: int
