@@ -350,8 +350,8 @@ def differences_figure(comparison: Comparison) -> Figure:
         title="Differences between models, context by context",
         caption=(
             f"Right of zero: the first model has the higher risk. {comparison.level:.0%} "
-            f"intervals; one that holds zero leaves the order open. n = {len(comparison.groups)} groups × "
-            f"{comparison.n_contexts:,} contexts, n_eff = {comparison.n_eff:,.1f}."
+            f"intervals; one that holds zero leaves the order open. n = {len(comparison.groups)} "
+            f"groups × {comparison.n_contexts:,} contexts, n_eff = {comparison.n_eff:,.1f}."
         ),
         alt=f"Paired differences. {said}.",
         draw=lambda width: charts.differences(table, width=width),

@@ -12,8 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from tiltmeter.errors import TiltmeterError
 from tiltmeter.measure import criterion, effective_size, stereotype_distribution
 from tiltmeter.runs import Run
+from tiltmeter.runs.partial import cell_prompt
 
 Floats = NDArray[np.float64]
 
@@ -101,7 +103,7 @@ class Reading:
         p = self.run.preferences
         mean = self.context_mean
         if len(p.categories) == 2:
-            ways = [(f"towards {c}", mean[:, y]) for y, c in enumerate(p.categories)]
+            ways = [(f"that pull most to {c}", mean[:, y]) for y, c in enumerate(p.categories)]
         else:
             j = np.nanmean(np.where(np.isnan(self.strength), 0.0, self.strength), axis=0)
             ways = [("furthest from the reference", j), ("nearest to the reference", -j)]
@@ -118,14 +120,16 @@ class Reading:
                     "group": [p.groups[self._extreme(c, name)] for c in order],
                 }
             )
-            out.append((name, frame[np.isfinite(score[order])]))
+            # With few contexts the tenth may pull the other way: it tells nothing of this one.
+            this_way = np.isfinite(score[order]) & ((score[order] > 0) | (len(p.categories) > 2))
+            out.append((name, frame[this_way]))
         return out
 
     def _extreme(self, context: int, way: str) -> int:
         """The group that goes furthest this way in a context."""
         p = self.run.preferences
         for y, category in enumerate(p.categories):
-            if way == f"towards {category}":
+            if way == f"that pull most to {category}":
                 return int(np.nan_to_num(self.s[:, context, y], nan=-np.inf).argmax())
         j = np.nan_to_num(self.strength[:, context], nan=-np.inf)
         return int(j.argmin() if way.startswith("nearest") else j.argmax())
@@ -142,6 +146,10 @@ class Reading:
                 "group": [p.groups[i] for i in x],
                 "context_id": [p.contexts[i] for i in c],
                 "template": [_template(self.run, int(i)) for i in c],
+                "sentence": [
+                    _sentence(self.run, p.groups[i], _template(self.run, int(k)))
+                    for i, k in zip(x, c, strict=True)
+                ],
                 "share": part[x, c] / total if total > 0 else np.zeros(len(x)),
             }
         )
@@ -209,6 +217,15 @@ def _context_weights(run: Run) -> Floats:
 
 def context_n_eff(run: Run) -> float:
     return float(effective_size(_context_weights(run)))
+
+
+def _sentence(run: Run, group: str, template: str) -> str:
+    """What was asked, with a line where the word goes."""
+    try:
+        prompt, _ = cell_prompt(run, group, template)
+    except TiltmeterError:  # a table of preferences has contexts that are no templates
+        return template
+    return prompt.fill("___")
 
 
 def _template(run: Run, c: int) -> str:

@@ -140,7 +140,7 @@ def _audit_model(
         record["chunk_size"] = _chunk_size(scorer.info.device)
         record["words"] = word_record(scorer, topic, contexts)
     grid = Grid(topic, contexts, record["chunk_size"])
-    table = PreferenceTable(grid, _membership(topic, record["words"], spec.name))
+    table = PreferenceTable(grid, word_membership(topic, record["words"], spec.name))
     if folder:
         for cells, scores in folder.read_scores(words=len(topic.words)):
             table.add(cells, scores)
@@ -205,7 +205,7 @@ def _chunk_size(device: str) -> int:
     return 256 if device == "cpu" else 4096
 
 
-def _membership(topic: Topic, words: dict[str, Any], name: str) -> NDArray[np.float64]:
+def word_membership(topic: Topic, words: dict[str, Any], name: str) -> NDArray[np.float64]:
     """How much each word counts for each category under this tokenizer.
 
     Words that write to the same tokens are one event: it counts for every category that any of them

@@ -57,7 +57,6 @@ def stacked(
     long["part"] = long["part"].map(dict(zip(("R_bias", "R_volatility"), PARTS, strict=True)))
     top = limit if limit is not None else 1.08 * float(frame["end"].max() or 1.0)
     step = _NARROW_ROW if narrow else _ROW
-    room = 34
     y = (
         alt.Y("label:N", sort=list(frame["label"]), title=None)
         .axis(None if narrow else alt.Axis(labelLimit=240))
@@ -95,7 +94,7 @@ def stacked(
                 x=alt.datum(0), y=y, text="label:N"
             )
         )
-    return fitted(alt.layer(*layers), width, step * len(frame), right=room)
+    return fitted(alt.layer(*layers), width, step * len(frame))
 
 
 def intervals(table: pd.DataFrame, *, width: int = WIDE) -> Any:

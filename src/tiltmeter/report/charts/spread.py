@@ -170,7 +170,6 @@ def convergence(table: pd.DataFrame, *, width: int = WIDE) -> Any:
         ),
         width,
         170,
-        right=104,
     )
 
 

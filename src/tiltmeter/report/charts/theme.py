@@ -163,20 +163,10 @@ def finish(chart: Any) -> Any:
     )
 
 
-def fitted(chart: Any, width: int, height: int, *, right: int = 0) -> Any:
-    """A single view whose labels, axes and plot together are `width` wide.
-
-    `right`: room for marks that reach beyond the plot, such as a label after the longest bar.
-    """
-    alt = altair()
-    return finish(
-        chart.properties(
-            width=width,
-            height=height,
-            autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
-            padding={"left": 2, "right": 8 + right, "top": 6, "bottom": 2},
-        )
-    )
+def fitted(chart: Any, width: int, height: int) -> Any:
+    """A single view that is `width` wide with its axes and whatever reaches beyond the plot."""
+    size = altair().AutoSizeParams(type="fit-x", contains="padding")
+    return finish(chart.properties(width=width, height=height, autosize=size))
 
 
 def signed_axis(count: int = 5) -> dict[str, Any]:
