@@ -268,7 +268,7 @@ def shapes_figure(run: Run) -> Figure | None:
         tail = f", tail index {shape.hill:.1f}" if shape.hill else ""
         said.append(
             f"{name}: mean {shape.mean:.3f}, skewness {shape.skewness:+.1f}{tail}, "
-            f"normal: p = {shape.shapiro.p:.2g}"
+            f"normal: p {_p(shape.shapiro.p)}"
         )
     return Figure(
         key="shapes",
@@ -375,6 +375,10 @@ def plane_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
         draw=lambda width: charts.plane(table, width=width),
         table=table,
     )
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"= {value:.3f}"
 
 
 def _bases(runs: Sequence[Run], names: Sequence[str]) -> str:

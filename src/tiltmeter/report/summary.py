@@ -40,11 +40,25 @@ def headline(names: Sequence[str], runs: Sequence[Run]) -> str:
         return f"{name} {_lean(run)}; {_share(run)}."
     order = sorted(range(len(runs)), key=lambda i: runs[i].report.R.value)
     low, high = order[0], order[-1]
+    if not _apart(runs[low], runs[high]):
+        return (
+            f"{len(runs)} models are about equally far from the reference: R "
+            f"{runs[low].report.R.value:.2f} to {runs[high].report.R.value:.2f}, with intervals "
+            "that overlap."
+        )
     return (
         f"Of {len(runs)} models, {brief(names[high])} is furthest from the reference "
         f"(R {runs[high].report.R.value:.2f}) and {brief(names[low])} nearest "
         f"(R {runs[low].report.R.value:.2f})."
     )
+
+
+def _apart(low: Run, high: Run) -> bool:
+    """Whether two risks differ by more than their intervals; without intervals, by 0.01."""
+    a, b = low.report.R, high.report.R
+    if a.high is None or b.low is None:
+        return b.value - a.value >= 0.01
+    return a.high < b.low
 
 
 def sentences(name: str, run: Run) -> list[str]:

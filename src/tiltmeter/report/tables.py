@@ -57,6 +57,7 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "p": ("p", "p"),
     "p_holm": ("p (Holm)", "p"),
     "rank": ("rank", "count"),
+    "at": ("value", "risk"),
     "flag": ("what", "text"),
     "count": ("count", "count"),
     "setting": ("setting", "text"),
@@ -85,6 +86,17 @@ class Cell(NamedTuple):
     interval: str
     value: Any
     column: Column
+
+
+#: How the risks are written for people.
+MEASURES = {
+    "R": "R",
+    "R_bias": "Rᵇ bias",
+    "R_volatility": "Rᵛ volatility",
+    "r": "r",
+    "r_bias": "rᵇ bias",
+    "r_volatility": "rᵛ volatility",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +158,7 @@ def show(value: Any, kind: str) -> str:
     if kind == "count":
         return f"{int(value):,}"
     if kind == "share":
-        return f"{100 * value:.2f} %"
+        return f"{100 * value:.1f} %" if value >= 0.01 else f"{100 * value:.2g} %"
     if kind == "signed":
         return f"{value:+.3f}".replace("-", "−")
     if kind == "p":
@@ -186,7 +198,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
         [
             {
                 "pair": f"{d.a} − {d.b}",
-                "measure": d.measure,
+                "measure": MEASURES.get(d.measure, d.measure),
                 "value": d.value,
                 "low": d.low,
                 "high": d.high,
@@ -200,8 +212,8 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
         [
             {
                 "name": r.model,
-                "measure": r.measure,
-                "R": r.value,
+                "measure": MEASURES.get(r.measure, r.measure),
+                "at": r.value,
                 "rank": r.rank,
                 **{f"p(rank {i + 1})": p for i, p in enumerate(r.probability)},
             }
@@ -213,7 +225,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
             {
                 "pair": f"{d.a} − {d.b}",
                 "group": d.group,
-                "measure": d.measure,
+                "measure": MEASURES.get(d.measure, d.measure),
                 "value": d.value,
                 "low": d.low,
                 "high": d.high,
@@ -227,7 +239,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     rank_note = "Rank 1 is the lowest risk; p(rank k) is the probability of that rank."
     return [
         Table("differences", "Paired differences", pairs),
-        Table("ranks", "Ranks", ranks.rename(columns={"R": "value"}), rank_note),
+        Table("ranks", "Ranks", ranks, rank_note),
         Table("group-differences", "Differences by group", groups),
     ]
 

@@ -73,7 +73,7 @@ def shapes(table: pd.DataFrame, *, width: int = WIDE) -> Any:
         layers.append(
             alt.Chart(rows(label[["left", "text"]]))
             .mark_text(align="right", dx=-2, dy=-10, color=SOFT, fontSize=11)
-            .encode(x="left:Q", y=alt.datum(float(bars["count"].iloc[-1])), text="text:N")
+            .encode(x="left:Q", y=alt.datum(float(bars["count"].tail(6).max())), text="text:N")
         )
         panels.append(alt.layer(*layers).properties(width=plot, height=150))
     return finish(alt.vconcat(*panels, spacing=26) if narrow else alt.hconcat(*panels, spacing=30))
@@ -103,7 +103,7 @@ def coverage(table: pd.DataFrame, *, threshold: float, width: int = WIDE) -> Any
     x = x.scale(type="log", domain=[float(frame["left"].min()), 1.0], nice=False).axis(
         values=[10.0**k for k in range(-12, 1)], format="~g"
     )
-    y = alt.Y("count:Q", title="cells").axis(**above(tickCount=4, format="~s"))
+    y = alt.Y("count:Q", title="cells").axis(**above(tickCount=4, format=",.0f"))
     layers = [
         alt.Chart(rows(frame))
         .mark_bar(stroke=PAGE, strokeWidth=1)
