@@ -42,8 +42,6 @@ def test_from_run_to_word(client: httpx.Client) -> None:
     assert "/group?id=real&amp;group=nurse" in run
     group = client.get("/group", params={"id": "real", "group": "nurse"}).text
     assert "The nurse said that" in group
-    index = RunsIndex(Path())  # any root: only to know the context's name
-    assert index.root.is_dir()
     context = group.split("context=")[1].split('"')[0]
     cell = client.get("/cell", params={"id": "real", "group": "nurse", "context": context}).text
     assert ">she<" in cell
@@ -185,14 +183,14 @@ def test_headers_keep_others_out(client: httpx.Client) -> None:
 
 
 def test_others_need_a_token(root: Path) -> None:
-    assert [is_loopback(h) for h in ("127.0.0.1", "::1", "0.0.0.0", "10.0.0.1")] == [
+    assert [is_loopback(h) for h in ("127.0.0.1", "::1", "10.0.0.1", "example.org")] == [
         True,
         True,
         False,
         False,
     ]
     with pytest.raises(SettingsError, match="token"):
-        viewer(root, host="0.0.0.0")
+        viewer(root, host="10.0.0.1")
     with served(root, token="secret") as address, httpx.Client(base_url=address) as client:
         assert client.get("/").status_code == 403
         assert client.get("/", params={"token": "wrong"}).status_code == 403

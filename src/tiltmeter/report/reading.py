@@ -62,9 +62,8 @@ class Reading:
         w = there * self.run.report.group_weights[:, None]
         total = w.sum(axis=0)
         summed = (w[..., None] * np.nan_to_num(self.s)).sum(axis=0)
-        return np.divide(
-            summed, total[:, None], out=np.full(summed.shape, np.nan), where=total[:, None] > 0
-        )
+        empty = np.full(summed.shape, np.nan)
+        return np.asarray(np.divide(summed, total[:, None], out=empty, where=total[:, None] > 0))
 
     @cached_property
     def _distribution(self) -> StereotypeDistribution:
