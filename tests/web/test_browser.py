@@ -39,7 +39,7 @@ def test_from_the_list_to_the_word_in_clicks(chromium: Any, address: str) -> Non
     page.get_by_role("link", name="smollm2").click()
     page.get_by_role("link", name="nurse").click()
     page.get_by_role("link", name="The nurse said that").click()
-    assert "What smollm2 would say next" in page.locator("h1").inner_text()
+    assert "What smollm2 puts here" in page.locator("h1").inner_text()
     word = page.locator("tr", has_text="she").first
     assert re.search(r"0\.\d+", word.inner_text())
     again = watched(chromium).page  # a deep link leads to the same place

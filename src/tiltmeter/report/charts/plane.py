@@ -56,12 +56,13 @@ def plane(table: pd.DataFrame, *, width: int = WIDE) -> Any:
     single = len(names) == len(frame)
     palette = [INK] if single else category_colours(len(names))
     colour = alt.Color(
-        "series:N", legend=None if single else alt.Legend(columns=2 if narrow else 4)
+        "series:N",
+        legend=None if single else alt.Legend(orient="bottom", columns=2 if narrow else 4),
     )
     colour = colour.scale(domain=names, range=palette)
     base = alt.Chart(rows(frame))
     labels = frame.assign(
-        align=["right" if b > 0.6 * right else "left" for b in frame["R_bias"]],
+        align=["right" if b > 0.78 * right else "left" for b in frame["R_bias"]],
         at=_label_heights(frame["R_bias"], frame["R_volatility"], right, top),
     )
     layers = [
@@ -92,7 +93,7 @@ def plane(table: pd.DataFrame, *, width: int = WIDE) -> Any:
 
 
 def _end(frame: pd.DataFrame) -> float:
-    return max(0.02, 1.15 * float(frame.max().max()))
+    return max(0.02, 1.2 * float(frame.max().max()))
 
 
 def _label_heights(x: pd.Series, y: pd.Series, right: float, top: float) -> list[float]:

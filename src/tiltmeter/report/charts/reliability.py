@@ -12,7 +12,6 @@ from tiltmeter.report.charts.theme import (
     LINE,
     MARK,
     NARROW,
-    SOFT,
     WIDE,
     above,
     altair,
@@ -49,7 +48,7 @@ def reliability(table: pd.DataFrame, *, score: str, width: int = WIDE) -> Any:
     x = (
         alt.X("value:Q", title=wrap_axis_title(score, width))
         .scale(domain=[0, 1])
-        .axis(format=".2~f")
+        .axis(format=".2~f", tickCount=5)
     )
     layers = [
         alt.Chart(rows(frame))
@@ -67,10 +66,10 @@ def reliability(table: pd.DataFrame, *, score: str, width: int = WIDE) -> Any:
     if narrow:
         layers.append(
             alt.Chart(rows(middle))
-            .mark_text(align="left", dy=-32, color=SOFT, limit=width)
+            .mark_text(align="left", dy=-40, color=INK, limit=width)
             .encode(x=alt.value(0), y=y, text="row:N")
         )
-    step = 84 if narrow else 56
+    step = 100 if narrow else 56
     return fitted(alt.layer(*layers), width, step * len(labels))
 
 
@@ -86,11 +85,15 @@ def agreement(table: pd.DataFrame, *, x_title: str, y_title: str, width: int = W
         f"{brief(n, 80)} {a:.3f}, {b:.3f}".strip()
         for n, a, b in zip(names, frame["x"], frame["y"], strict=True)
     ]
-    x = alt.X("x:Q", title=wrap_axis_title(x_title, width)).scale(domain=[0, 1]).axis(format=".2~f")
+    x = (
+        alt.X("x:Q", title=wrap_axis_title(x_title, width))
+        .scale(domain=[0, 1])
+        .axis(format=".2~f", tickCount=5)
+    )
     y = (
         alt.Y("y:Q", title=y_title)
         .scale(domain=[0, 1])
-        .axis(**above(grid=True, gridColor=LINE, format=".2~f"))
+        .axis(**above(grid=True, gridColor=LINE, format=".2~f", tickCount=5))
     )
     ends = pd.DataFrame({"x": [0, 1], "y": [0, 1]})
     side = min(width - 50, 380)
