@@ -246,12 +246,11 @@ def measure(
 
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "masked": [{"batch_tokens": 32_768}, {"batch_tokens": 131_072}],
+    "masked": [{"batch_tokens": 16_384}, {"batch_tokens": 131_072}],
     "causal": [
-        {"pack_nodes": 256, "batch_tokens": 32_768},
-        {"pack_nodes": 1024, "batch_tokens": 16_384},
+        {"pack_nodes": 2048, "batch_tokens": 16_384},
+        {"pack_nodes": 1024, "batch_tokens": 32_768},
         {"backend": "EFFICIENT_ATTENTION"},
-        {"backend": "CUDNN_ATTENTION"},
     ],
 }
 

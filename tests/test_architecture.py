@@ -29,8 +29,9 @@ LAYERS = {
     "web": 5,
     "cli": 5,
 }
-#: models know what a Prompt is, and nothing else of topics; results show themselves in a notebook.
-MEET = {("models", "topics"), ("measure", "notebook")}
+#: models know what a Prompt is, and nothing else of topics; results show themselves in a notebook;
+#: the commands start the pages.
+MEET = {("models", "topics"), ("measure", "notebook"), ("cli", "web")}
 
 
 def modules() -> list[Path]:

@@ -11,6 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from tiltmeter.cli.output import (
+    CLUSTER,
+    TWO_WAY,
     console,
     exceeded,
     parse_limits,
@@ -53,7 +55,14 @@ def audit_command(
     max_contexts: Annotated[
         int | None, typer.Option(help="Draw so many contexts by weight instead of asking all.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    precision: Annotated[
+        float | None,
+        typer.Option(
+            help="Draw contexts by weight until R, Rᵇ and Rᵛ are known to ± this (at most "
+            "--max-contexts draws)."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the draw and of the intervals.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")] = "auto",
     dtype: Annotated[
         str, typer.Option(help="auto, float32, bfloat16 or float16 (auto: float32 on a CPU).")
@@ -89,6 +98,8 @@ def audit_command(
         int, typer.Option(help="Bootstrap replicates behind the intervals; 0 computes none.")
     ] = 2000,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    cluster: CLUSTER = None,
+    two_way: TWO_WAY = False,
     trust_remote_code: Annotated[
         bool, typer.Option("--trust-remote-code", help="Run code that comes with a model.")
     ] = False,
@@ -117,12 +128,15 @@ def audit_command(
     limits = parse_limits(fail_above or [])
     settings = AuditSettings(
         max_contexts=max_contexts,
+        precision=precision,
         seed=seed,
         norm=parse_norm(norm),
         normalize=not raw,
         coverage_threshold=coverage_threshold,
         replicates=replicates,
         level=level,
+        clusters=cluster,
+        two_way=two_way,
         load=LoadOptions(
             kind=kind,
             device=device,
@@ -286,6 +300,7 @@ def _one_json(run: Any) -> dict[str, Any]:
         "summary": run.record["summary"],
         "corrected": run.record["corrected"],
         "verdict": run.record["verdict"],
+        "precision": run.record.get("precision"),
         "n_contexts": run.report.n_contexts,
         "n_eff": run.report.n_eff,
         "counts": run.record["counts"],

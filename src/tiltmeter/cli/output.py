@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -23,6 +24,18 @@ REFERENCE_ROWS = (
 
 #: Names of the three numbers as they are typed (--fail-above) and as they are written in JSON.
 SUMMARY = ("R", "R_bias", "R_volatility")
+
+#: Options of the intervals that several commands have.
+CLUSTER = Annotated[
+    str | None,
+    typer.Option(
+        help="Resample whole clusters of contexts: a column of the context set (or table), such as "
+        "predicate or source."
+    ),
+]
+TWO_WAY = Annotated[
+    bool, typer.Option("--two-way", help="Resample the groups too: they are a sample of others.")
+]
 
 
 def console() -> Console:

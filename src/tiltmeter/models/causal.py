@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ from torch import Tensor
 from tiltmeter.models.base import ModelInfo
 from tiltmeter.models.expand import Expanded, join
 from tiltmeter.models.options import WordOptions
+from tiltmeter.models.overlap import overlapped
 from tiltmeter.models.prefix_tree import Heads, Packs
 from tiltmeter.models.project import read_log_probs
 from tiltmeter.models.rows import Batch, Block, answer, to_device
@@ -54,6 +55,7 @@ class CausalScorer(TransformerScorer):
     """
 
     kind = "causal"
+    gpu_batch_tokens = 16_384
 
     def __init__(
         self,
@@ -74,7 +76,6 @@ class CausalScorer(TransformerScorer):
         self.pack_nodes = pack_nodes or default_pack_nodes(self.device)
         if room is not None:  # for a pack and for what is asked behind it
             self.pack_nodes = max(1, min(self.pack_nodes, room // 3))
-        self.workers = 2 if self.device.type == "cuda" else 1
         self._turn, self._tokenizing = threading.Lock(), threading.Lock()
 
     @staticmethod
@@ -82,16 +83,11 @@ class CausalScorer(TransformerScorer):
         return transformers.AutoModelForCausalLM
 
     def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
-        """Neighbours in the alphabet share beginnings, so they are scored together; with a GPU two
-        slabs at a time, so that one is prepared or read while the other is computed."""
+        """Neighbours in the alphabet share beginnings, so they are scored together."""
         order = sorted(range(len(prompts)), key=lambda i: prompts[i].before)
         slabs = [[prompts[i] for i in order[k : k + _SLAB]] for k in range(0, len(order), _SLAB)]
-        if len(slabs) == 1 or self.workers == 1:
-            parts = [self._score_slab(slab, words) for slab in slabs]
-        else:
-            with ThreadPoolExecutor(self.workers) as pool:
-                parts = list(pool.map(lambda slab: self._score_slab(slab, words), slabs))
-        found, back = join(parts), np.argsort(order)
+        score = partial(self._score_slab, words=words)
+        found, back = join(overlapped(score, slabs, threads=self.threads)), np.argsort(order)
         return Expanded(found.log_probs[back], found.log_coverage[back], found.skipped[back])
 
     def _score_slab(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
@@ -219,4 +215,4 @@ class Rows:
 
 def default_pack_nodes(device: torch.device) -> int:
     """Tree nodes in a pack: enough to share beginnings, few enough to keep attention small."""
-    return 512 if device.type == "cuda" else 128
+    return 1024 if device.type == "cuda" else 128

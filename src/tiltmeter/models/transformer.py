@@ -26,6 +26,8 @@ class TransformerScorer(ABC):
     """A transformers model with its tokenizer, ready to be asked."""
 
     kind: ClassVar[str]
+    #: Tokens in a batch that fill a GPU; a CPU works best within its caches.
+    gpu_batch_tokens: ClassVar[int] = 65_536
 
     def __init__(
         self,
@@ -42,7 +44,10 @@ class TransformerScorer(ABC):
         self.options = options or WordOptions()
         self.device = next(model.parameters()).device
         self.project = SlotProjection(model)
-        self.batch_size = BatchSize(batch_tokens or default_batch_tokens(self.device))
+        #: Threads that take turns, so that a GPU never waits for what comes before and after it.
+        self.threads = 3 if self.device.type == "cuda" else 1
+        default = self.gpu_batch_tokens if self.device.type == "cuda" else 1_024
+        self.batch_size = BatchSize(batch_tokens or default)
         self._words: dict[tuple[tuple[str, ...], bool, bool], WordList] = {}
         self._boundary: torch.Tensor | None = None
         self.prepare()
@@ -65,18 +70,38 @@ class TransformerScorer(ABC):
     def score(self, prompts: Sequence[Prompt], words: Sequence[str]) -> WordScores:
         """Log-probability of every word at the slot of every prompt."""
         alike: dict[tuple[bool, bool, bool], list[int]] = {}
-        for i, p in enumerate(prompts):
-            alike.setdefault((p.space, not p.before, not p.after), []).append(i)
-        log_probs = np.full((len(prompts), len(words)), -np.inf)
-        log_coverage = np.empty(len(prompts))
-        skipped = np.empty(len(prompts))
-        for (space, opening, _), members in alike.items():
-            word_list = self.word_list(words, space=space, opening=opening)
-            found = self.score_alike([prompts[i] for i in members], word_list)
-            log_probs[np.ix_(members, list(word_list.columns))] = found.log_probs
-            log_coverage[members] = found.log_coverage
-            skipped[members] = found.skipped
-        return WordScores(log_probs, log_coverage, skipped)
+        for i, key in enumerate([(p.space, not p.before, not p.after) for p in prompts]):
+            alike.setdefault(key, []).append(i)
+        if len(alike) == 1:
+            return self._score_kind(prompts, words, *next(iter(alike)))
+        scores = WordScores(
+            log_probs=np.empty((len(prompts), len(words))),
+            log_coverage=np.empty(len(prompts)),
+            skipped=np.empty(len(prompts)),
+        )
+        for key, members in alike.items():
+            found = self._score_kind([prompts[i] for i in members], words, *key)
+            scores.log_probs[members] = found.log_probs
+            scores.log_coverage[members] = found.log_coverage
+            scores.skipped[members] = found.skipped
+        return scores
+
+    def _score_kind(
+        self,
+        prompts: Sequence[Prompt],
+        words: Sequence[str],
+        space: bool,
+        opening: bool,
+        _ending: bool,
+    ) -> WordScores:
+        """Prompts that are alike, with a column for every word, asked or not."""
+        asked = self.word_list(words, space=space, opening=opening)
+        found = self.score_alike(prompts, asked)
+        log_probs = found.log_probs
+        if len(asked.columns) < len(words):
+            log_probs = np.full((len(prompts), len(words)), -np.inf)
+            log_probs[:, list(asked.columns)] = found.log_probs
+        return WordScores(log_probs, found.log_coverage, found.skipped)
 
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
         return self.word_list(words, space=space).report
@@ -146,11 +171,6 @@ class TransformerScorer(ABC):
                 f"{self.info.name} answered with a number that is not finite at the prompt "
                 f"{shorten(prompt.before)!r}: try --dtype float32, or check its weights"
             )
-
-
-def default_batch_tokens(device: torch.device) -> int:
-    """Tokens in a batch: small enough for the caches of a CPU, large enough to fill a GPU."""
-    return 16_384 if device.type == "cuda" else 1_024
 
 
 def shorten(text: str, limit: int = 60) -> str:

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiltmeter.contexts import ContextSet, builtin_contexts, load_contexts
-from tiltmeter.errors import ContextError, ModelError
-from tiltmeter.measure import membership, random_outcomes, reference_preferences
+from tiltmeter.errors import ContextError
+from tiltmeter.measure import random_outcomes, reference_preferences
 from tiltmeter.models import (
     ModelInfo,
     ModelSpec,
@@ -28,8 +27,10 @@ from tiltmeter.runs.preferences import Preferences
 from tiltmeter.runs.provenance import versions
 from tiltmeter.runs.record import check_revision, earlier_record, new_record, word_record
 from tiltmeter.runs.run import Run
+from tiltmeter.runs.sequential import Sample
 from tiltmeter.runs.settings import AuditSettings
 from tiltmeter.runs.store import RunFolder
+from tiltmeter.runs.word_counts import word_counts
 from tiltmeter.topics import Topic, load_topic
 
 #: Called with (cells done, cells in all) as an audit goes on.
@@ -59,7 +60,7 @@ def audit(
     spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
     asked = topic if isinstance(topic, Topic) else load_topic(topic)
     drawn = _contexts_for(asked, contexts)
-    if settings.max_contexts is not None:
+    if settings.max_contexts is not None and settings.precision is None:
         drawn = drawn.draw(settings.max_contexts, seed=settings.seed)
     folder = None if out is None else RunFolder(Path(out))
     with folder.locked() if folder else nullcontext():
@@ -98,11 +99,16 @@ def _audit_reference(
     shape = (len(topic), len(contexts), len(topic.categories))
     reference = None if topic.reference is None else np.array(topic.reference)
     ids, templates, weights = contexts.ids, contexts.templates, contexts.weights
+    labels = dict(contexts.extra)
     if spec.target == "random":
         outcomes = random_outcomes(shape, reference=reference, context_weights=weights)
         values, weights = outcomes.p, outcomes.context_weights
         ids = tuple(f"{i}#{y}" for i in ids for y in topic.categories)
         templates = tuple(t for t in templates for _ in topic.categories)
+        labels = {
+            name: tuple(v for v in values for _ in topic.categories)
+            for name, values in labels.items()
+        }
     else:
         name: Any = spec.target
         values = reference_preferences(name, shape, reference=reference)
@@ -115,6 +121,7 @@ def _audit_reference(
         group_weights=topic.group_weights,
         reference=reference,
         templates=tuple(templates),
+        labels=labels,
     )
     info = ModelInfo(name=spec.name, kind="reference", revision="closed form")
     record = new_record(info, topic, contexts, settings)
@@ -139,22 +146,33 @@ def _audit_model(
         record = new_record(scorer.info, topic, contexts, settings)
         record["chunk_size"] = _chunk_size(scorer.info.device)
         record["words"] = word_record(scorer, topic, contexts)
-    grid = Grid(topic, contexts, record["chunk_size"])
-    table = PreferenceTable(grid, word_membership(topic, record["words"], spec.name))
-    if folder:
-        for cells, scores in folder.read_scores(words=len(topic.words)):
+    counts = word_counts(record)
+    sample = Sample.begin(contexts, settings, record)
+    table: PreferenceTable | None = None
+    while True:  # once, unless contexts are drawn round by round to a precision
+        record |= sample.to_record(settings)
+        grid = Grid(topic, sample.contexts, record["chunk_size"], sample.rounds)
+        stored = folder.read_scores(words=len(topic.words)) if folder and table is None else ()
+        table = PreferenceTable(grid, counts, table)
+        for cells, scores in stored:
             table.add(cells, scores)
-    if not table.complete():
-        if scorer is None:
-            scorer = open_model(spec, load=settings.load, words=settings.words)
-            check_revision(record, scorer.info)
-        if folder:
-            folder.write_record({**record, "status": "running"})
-        _score_missing(scorer, grid, table, folder, progress)
-        record["model"] = scorer.info.to_dict()
+        if not table.complete():
+            if scorer is None:
+                scorer = open_model(spec, load=settings.load, words=settings.words)
+                check_revision(record, scorer.info)
+            if folder:
+                folder.write_record({**record, "status": "running"})
+            _score_missing(scorer, grid, table, folder, progress)
+            record["model"] = scorer.info.to_dict()
+        preferences = table.preferences(settings)
+        sample = sample.looked(preferences, settings)
+        if sample.wanted is None:
+            break
+        sample = sample.grown(settings)
+    record |= sample.to_record(settings)
     record |= {"settings": settings.to_dict(), "versions": versions()}
     record["preference_bound"] = table.largest_bound()
-    return Run.measured(record, table.preferences(settings), settings, folder=folder)
+    return Run.measured(record, preferences, settings, folder=folder)
 
 
 def _score_missing(
@@ -203,26 +221,3 @@ def _flush(folder: RunFolder, waiting: list[tuple[range, WordScores]]) -> None:
 def _chunk_size(device: str) -> int:
     """Cells scored together: a few seconds of work, so that little is lost to an interruption."""
     return 256 if device == "cpu" else 4096
-
-
-def word_membership(topic: Topic, words: dict[str, Any], name: str) -> NDArray[np.float64]:
-    """How much each word counts for each category under this tokenizer.
-
-    Words that write to the same tokens are one event: it counts for every category that any of them
-    stands in, like a word that a topic lists twice.
-    """
-    same = words["same_tokens"]
-    left_out = {*words["unwritable"], *words["restricted"], *same}
-    attributes = {
-        category: [same.get(w, w) for w in members]
-        for category, members in topic.attributes.items()
-    }
-    counts = membership(topic.words, attributes, shared=topic.shared)
-    counts[[i for i, w in enumerate(topic.words) if w in left_out]] = 0.0
-    for category, total in zip(topic.categories, counts.sum(axis=0), strict=True):
-        if total == 0:
-            raise ModelError(
-                f"{name}: no word of category {category!r} can be asked; left out: "
-                f"{', '.join(sorted(left_out & set(topic.attributes[category])))}"
-            )
-    return counts

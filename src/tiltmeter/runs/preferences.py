@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ class Preferences:
     reference               p*: None (uniform), [Y], [X, Y] or [X, C, Y]
     coverage [X, C]         probability that the slot holds any of the words; None when unknown
     drawn                   the contexts were drawn by weight, and the weights count the draws
+    labels                  of the contexts, by kind (predicate, source): what clusters are made of
     """
 
     values: Floats
@@ -44,6 +46,7 @@ class Preferences:
     coverage_threshold: float = 0.0
     templates: tuple[str, ...] = field(default=())
     drawn: bool = False
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         shape = (len(self.groups), len(self.contexts), len(self.categories))
@@ -77,6 +80,15 @@ class Preferences:
             "cells_low_coverage": int(self.low_coverage.sum()),
         }
 
+    def label(self, name: str) -> Sequence[str]:
+        """[C]: the label of this name of each context."""
+        if name not in self.labels:
+            known = ", ".join(self.labels) or "none: give the context set such a column"
+            raise SettingsError(
+                f"clusters: expected a label of the contexts ({known}), found {name!r}"
+            )
+        return self.labels[name]
+
     def decompose(self, *, norm: float = np.inf, normalize: bool = True) -> RiskReport:
         """The risks of these preferences, as the equations define them."""
         return decompose(
@@ -94,8 +106,17 @@ class Preferences:
         replicates: int = 2000,
         level: float = 0.95,
         seed: int = 0,
+        clusters: str | None = None,
+        two_way: bool = False,
     ) -> RiskReport:
-        """The same with an interval for every risk; contexts are resampled."""
+        """The same with an interval for every risk; contexts are resampled.
+
+        `clusters` names the label by which whole clusters of contexts are resampled instead: then
+        the interval speaks of other predicates, other sources. With `two_way` the groups are a
+        sample as well.
+        """
+        unit = "draws" if self.drawn and clusters is None else "contexts"
+        units: Any = f"{unit}+groups" if two_way else unit
         return bootstrap(
             self.values,
             **self._arguments(norm, normalize),
@@ -103,7 +124,8 @@ class Preferences:
             categories=self.categories,
             replicates=replicates,
             level=level,
-            unit="draws" if self.drawn else "contexts",
+            unit=units,
+            clusters=None if clusters is None else self.label(clusters),
             seed=seed,
             correct=False,
         )

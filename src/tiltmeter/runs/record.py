@@ -34,17 +34,23 @@ def new_record(
             "shared": topic.shared,
             "left_out": list(topic.left_out),
         },
-        "contexts": {
-            "name": contexts.name,
-            "sha256": contexts.sha256,
-            "n": len(contexts),
-            "n_eff": contexts.n_eff,
-            "drawn": contexts.metadata.get("drawn"),
-        },
+        "contexts": context_record(contexts),
         "scoring": settings.scoring(),
         "settings": settings.to_dict(),
         "versions": versions(),
         "git_revision": git_revision(),
+    }
+
+
+def context_record(contexts: ContextSet) -> dict[str, Any]:
+    """Which contexts are asked; for a draw also what it was drawn from."""
+    return {
+        "name": contexts.name,
+        "sha256": contexts.sha256,
+        "n": len(contexts),
+        "n_eff": contexts.n_eff,
+        "drawn": contexts.metadata.get("drawn"),
+        "labels": list(contexts.extra),
     }
 
 
@@ -75,16 +81,22 @@ def earlier_record(
     if folder is None or not folder.exists():
         return None
     record = folder.read_record()
+    # Drawn to a precision, a run is known by what it draws from: how much it draws may grow.
+    drawn = record.get("precision") or {"from": record["contexts"]["sha256"], "seed": None}
     earlier = {
         "model": record["model"]["id"],
         "topic": record["topic"]["sha256"],
-        "contexts": record["contexts"]["sha256"],
+        "contexts": drawn["from"],
+        "seed of the draws (--precision, --seed)": drawn["seed"],
         **record["scoring"],
     }
     now = {
         "model": spec.name,
         "topic": topic.sha256,
         "contexts": contexts.sha256,
+        "seed of the draws (--precision, --seed)": (
+            None if settings.precision is None else settings.seed
+        ),
         **settings.scoring(),
     }
     changed = [name for name in now if now[name] != earlier.get(name)]

@@ -11,12 +11,16 @@ import pyarrow as pa
 
 from tiltmeter.measure import RiskReport, context_influence, verdict
 from tiltmeter.runs.preferences import Preferences
+from tiltmeter.runs.sequential import precision_sentence
 from tiltmeter.runs.settings import AuditSettings
 from tiltmeter.runs.store import RunFolder
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+#: Columns of contexts.parquet that hold labels of the context set begin with this.
+LABEL = "label_"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +57,7 @@ class Run:
             "status": "finished",
             "summary": plain["summary"],
             "corrected": _corrected(preferences, settings),
-            "verdict": verdict(report),
+            "verdict": " ".join([verdict(report), *precision_sentence(record.get("precision"))]),
             "n_eff": plain["n_eff"],
             "counts": counts,
         }
@@ -107,15 +111,16 @@ class Run:
             norm=self.report.norm,
             normalize=self.report.normalized,
         )
-        weights = p.context_weights / p.context_weights.sum()
-        return pa.table(
-            {
-                "context_id": pa.array(p.contexts),
-                "template": pa.array(p.templates),
-                "weight": pa.array(weights),
-                "influence": pa.array(influence, from_pandas=True),
-            }
-        )
+        # Shares as they are: dividing them once more would move the last bit of a loaded run.
+        weights = p.context_weights / p.context_weights.sum() if p.drawn else p.context_weights
+        columns = {
+            "context_id": pa.array(p.contexts),
+            "template": pa.array(p.templates),
+            "weight": pa.array(weights),
+            "influence": pa.array(influence, from_pandas=True),
+        }
+        labels = {f"{LABEL}{name}": pa.array(values) for name, values in p.labels.items()}
+        return pa.table({**columns, **labels})
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
@@ -129,31 +134,29 @@ class Run:
         shape = (len(groups), len(contexts), len(categories))
         reference = record["topic"]["reference"]
         coverage = table["coverage"].to_numpy(dtype=float).reshape(shape)[:, :, 0]
-        settings = record["settings"]
+        settings = AuditSettings.from_dict(record["settings"])
+        weights = contexts["weight"].to_numpy(dtype=float)
+        known = record["model"]["kind"] == "reference"
+        drawn = None if known else record["contexts"]["drawn"]
         preferences = Preferences(
             values=table["p"].to_numpy(dtype=float).reshape(shape),
             groups=tuple(groups["group"]),
             contexts=tuple(contexts["context_id"]),
             categories=categories,
-            context_weights=contexts["weight"].to_numpy(dtype=float),
+            context_weights=weights if drawn is None else np.rint(weights * drawn["n"]),
             group_weights=groups["weight"].to_numpy(dtype=float),
             reference=None if reference is None else np.array(reference),
             coverage=None if np.isnan(coverage).all() else coverage,
-            coverage_threshold=settings["coverage_threshold"],
+            coverage_threshold=settings.coverage_threshold,
             templates=tuple(contexts["template"]),
-            drawn=record["contexts"]["drawn"] is not None,
+            drawn=drawn is not None,
+            labels={
+                name.removeprefix(LABEL): tuple(contexts[name])
+                for name in contexts.columns
+                if name.startswith(LABEL)
+            },
         )
-        report = _report(
-            preferences,
-            AuditSettings(
-                norm=float(settings["norm"]),
-                normalize=settings["normalize"],
-                replicates=settings["replicates"],
-                level=settings["level"],
-                seed=settings["seed"],
-            ),
-            known=record["model"]["kind"] == "reference",
-        )
+        report = _report(preferences, settings, known=known)
         return cls(record, preferences, report, folder.path)
 
 
@@ -161,13 +164,7 @@ def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -
     """The risks with their intervals; a reference model is known, not estimated."""
     if known or settings.replicates == 0:
         return preferences.decompose(norm=settings.norm, normalize=settings.normalize)
-    return preferences.estimate(
-        norm=settings.norm,
-        normalize=settings.normalize,
-        replicates=settings.replicates,
-        level=settings.level,
-        seed=settings.seed,
-    )
+    return preferences.estimate(**settings.inference())
 
 
 def _corrected(preferences: Preferences, settings: AuditSettings) -> dict[str, float]:
