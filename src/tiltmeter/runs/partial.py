@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from tiltmeter.runs.word_counts import word_counts
 from tiltmeter.topics import Topic, load_topic
 from tiltmeter.topics.articles import Articles
 from tiltmeter.topics.prompt import Prompt, render
+
+_ENGLISH = Articles()
 
 _UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
 
@@ -91,11 +94,17 @@ def load_partial(path: str | Path) -> Run:
 
 def find_topic(record: dict[str, Any]) -> Topic | None:
     """The built-in topic that a run was asked with, if it is still the same."""
+    return _builtin_topic(str(record["topic"]["name"]), str(record["topic"]["sha256"]))
+
+
+@lru_cache(maxsize=16)
+def _builtin_topic(name: str, sha256: str) -> Topic | None:
+    """Kept: a page asks for it once a sentence."""
     try:
-        topic = load_topic(str(record["topic"]["name"]))
+        topic = load_topic(name)
     except TiltmeterError:
         return None
-    return topic if topic.sha256 == record["topic"]["sha256"] else None
+    return topic if topic.sha256 == sha256 else None
 
 
 def find_sample(record: dict[str, Any]) -> Sample | None:
@@ -123,7 +132,7 @@ def cell_prompt(run: Run, group: str, template: str) -> tuple[Prompt, bool]:
     if topic is not None and group in topic.group_names:
         return topic.render(template, group), True
     english = str(run.record["topic"].get("language", "")).lower().startswith("en")
-    return render(template, group, article=Articles().choose(group) if english else None), False
+    return render(template, group, article=_ENGLISH.choose(group) if english else None), False
 
 
 def cell_words(run: Run, group: int, context: int) -> list[CellWord]:
