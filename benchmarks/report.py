@@ -36,7 +36,7 @@ def main() -> None:
         subprocess.run([*command, "--out", str(report)], check=True, stdout=subprocess.DEVNULL)
         built = time.perf_counter() - start
         many = folder / "many"
-        made_run(many / "run0", groups=20, contexts=20, replicates=50)
+        made_run(many / "run0", groups=20, contexts=20, replicates=100)
         for i in range(1, RUNS):
             shutil.copytree(many / "run0", many / f"run{i}")
         cold, warm = first_page(many)
