@@ -5,7 +5,6 @@ Pages are made on the server; every state is in the address, so a link leads bac
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -56,13 +55,8 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
     pages.add_errors(app, "error.html")
     add_static(app, "tiltmeter.web", {"viewer.js": "text/javascript", "viewer.css": "text/css"})
     drawn = _Drawings(index, pages)
-
-    def prepare() -> None:
-        """What the first page needs, read while the address is being printed and clicked."""
-        pages.compile()
-        index.entries()
-
-    threading.Thread(target=prepare, daemon=True).start()
+    pages.compile()
+    index.entries()  # read once before anybody waits for it
 
     @app.get("/")
     def runs(q: str = "", topic: str = "", state: str = "", sort: str = "") -> HTMLResponse:
