@@ -1,8 +1,8 @@
 """How long a report of a big run and the viewer's first page take: python benchmarks/report.py
 
 Prints one JSON object. The report is of 120 groups × 2,000 contexts, from the folder to the file
-on disk in a fresh process; the first page is asked of a viewer over 200 runs, the first time (nothing read
-by a request yet) and again.
+on disk in a fresh process; the first page is asked of a viewer over 200 runs, the first time
+(nothing read by a request yet) and again.
 """
 
 from __future__ import annotations
