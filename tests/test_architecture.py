@@ -21,6 +21,7 @@ LAYERS = {
     "cache_place": 1,
     "cluster": 1,
     "parts": 1,
+    "notebook": 1,
     "measure": 1,
     "topics": 2,
     "contexts": 2,
@@ -34,7 +35,15 @@ LAYERS = {
 }
 #: models know what a Prompt is, and nothing else of topics; parts are written atomically,
 #: and the cache has its place.
-MEET = {("models", "topics"), ("parts", "atomic"), ("cache", "cache_place")}
+#: models know what a Prompt is, and nothing else of topics; results show themselves in a notebook;
+#: the commands start the pages.
+MEET = {
+    ("models", "topics"),
+    ("parts", "atomic"),
+    ("cache", "cache_place"),
+    ("measure", "notebook"),
+    ("cli", "web"),
+}
 
 
 def modules() -> list[Path]:
