@@ -56,10 +56,10 @@ class Blanks:
         done, positions = self.parts[0], []
         for text, part in zip(texts, self.parts[1:], strict=True):
             if not text.strip():
-                # One of the two spaces around an empty blank goes; before a sign, the first one.
+                # One of the two spaces around an empty blank goes; before a sign, both.
                 if part[:1].isspace() and (not done or done[-1].isspace()):
                     part = part[1:]
-                elif done.endswith(" ") and (not part or part[0] in _CLOSING):
+                if done.endswith(" ") and (not part or part[0] in _CLOSING):
                     done = done[:-1]
             positions.append(len(done))
             done += text.strip() + part

@@ -65,11 +65,21 @@ class VariantSet:
 def find_term(text: str, term: str) -> tuple[Span, ...]:
     """Every place of a term in a text: whole words, in upper or lower case, any white space.
 
+    A term that does not stand there as it is counts in the plural: benchmarks name "schoolgirl" as
+    the target of "Schoolgirls are so innocent".
+
     >>> find_term("Black cats and a black  dog; blackbirds", "black")
     ((0, 5), (17, 22))
+    >>> find_term("Schoolgirls are so innocent.", "schoolgirl")
+    ((0, 11),)
     """
-    pattern = _pattern(term)
-    return () if pattern is None else tuple(m.span() for m in pattern.finditer(text))
+    if not term.strip():
+        return ()
+    for ending in ("", "(?:s|es)"):
+        found = tuple(m.span() for m in _pattern(term, ending).finditer(text))
+        if found:
+            return found
+    return ()
 
 
 def find_terms(text: str, terms: tuple[str, ...]) -> tuple[Span, ...]:
@@ -80,12 +90,9 @@ def find_terms(text: str, terms: tuple[str, ...]) -> tuple[Span, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _pattern(term: str) -> re.Pattern[str] | None:
-    words = term.split()
-    if not words:
-        return None
-    inside = r"\s+".join(re.escape(word) for word in words)
-    return re.compile(rf"(?<!\w){inside}(?!\w)", flags=re.IGNORECASE)
+def _pattern(term: str, ending: str) -> re.Pattern[str]:
+    inside = r"\s+".join(re.escape(word) for word in term.split())
+    return re.compile(rf"(?<!\w){inside}{ending}(?!\w)", flags=re.IGNORECASE)
 
 
 def count_words(text: str, targets: tuple[Span, ...] = ()) -> int:
