@@ -1,8 +1,8 @@
 """Do three ways give the same pseudo-log-likelihood? Prints one JSON object.
 
 Real statements (a csv with a column `sentence`), pocket:bert, the corrected and the original
-variant: Tiltmeter, a loop of one masked sequence at a time, and minicons, which loads the model from
-its folder by itself. Slow: the loop reads every copy alone.
+variant: Tiltmeter, a loop of one masked sequence at a time, and minicons, which loads the model
+from its folder by itself. Slow: the loop reads every copy alone.
 
     PYTHONPATH=src python3 benchmarks/pll_agreement.py STATEMENTS.csv --statements 200
 """
@@ -26,7 +26,7 @@ from tiltmeter.models.text_scores import MASKING, MarkedText, TextOptions
 
 
 def loop(model: Any, tokenizer: Any, text: str, *, whole_word: bool) -> float:
-    """One masked sequence at a time, logits of the whole sequence, in double precision from there."""
+    """One masked sequence at a time, logits of the whole sequence."""
     encoded = tokenizer(text)
     ids, words = encoded["input_ids"], encoded.word_ids()
     total = 0.0

@@ -123,7 +123,7 @@ def merge(*sentences: str) -> Merged:
     >>> str(merge("Men are bad at it.", "Women are good at it."))
     '(Men | Women) are (bad | good) at it.'
     >>> str(merge("He was late.", "She was late.", "They were late."))
-    '(He | She | They) (was | was | were) late.'
+    '(He was | She was | They were) late.'
     """
     first, *others = [sentence.split() for sentence in sentences]
     matches = [
@@ -168,6 +168,8 @@ def _differing(matches: Sequence[Opcodes]) -> list[tuple[int, int]]:
 def _counterpart(codes: Opcodes, start: int, stop: int) -> tuple[int, int]:
     """The stretch of another sentence that stands against words start to stop of the first, with
     what it inserts at either end."""
+    if not codes:  # both are empty
+        return 0, 0
     begin = next(
         k + (start - i if op == "equal" else 0) for op, i, j, k, _ in codes if i <= start <= j
     )
