@@ -18,6 +18,7 @@ from tiltmeter.cli.reliability.common import (
     plain_rows,
     read_statements,
     shown,
+    verbatim,
     write_frame,
 )
 from tiltmeter.errors import SettingsError
@@ -135,7 +136,7 @@ def _print(run: Any, frame: Any, top: int) -> None:
     if len(worst):
         rows = shown("Least stable", [("id", ""), ("stability", "right"), ("statement", "")])
         for row in worst.itertuples():
-            rows.add_row(str(row.id), f"{row.stability:.3f}", row.text)
+            rows.add_row(verbatim(row.id), f"{row.stability:.3f}", verbatim(row.text))
         console().print(rows)
     for line in notes(run.record):
         console().print(line, markup=False, soft_wrap=True)
