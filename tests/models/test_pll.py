@@ -147,6 +147,23 @@ def test_equal_copies_are_computed_once(bert: Any) -> None:
     assert rebuilt.tolist() == encoded.ids[scored].tolist()
 
 
+@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "deberta-v3", "modernbert"])
+@pytest.mark.parametrize("name", ["equation", "figure", "original"])
+def test_every_masked_family(small_model: Any, family: str, name: str) -> None:
+    """Tokenizers differ in spaces, special tokens and what a word is."""
+    scorer: Any = open_model(str(small_model(family)))
+    options = OPTIONS[name]
+    texts = [
+        MarkedText("the nurse said that he was late", ((4, 9),)),
+        MarkedText("she", ()),
+        MarkedText("he said hers was his", ((8, 12), (17, 20))),
+    ]
+    found = score_texts(scorer, texts, options)
+    for i, text in enumerate(texts):
+        value, n = slow(scorer.model, scorer.tokenizer, text.text, options, text.targets)
+        assert (found.tokens[i], found.log_prob[i]) == (n, pytest.approx(value, abs=1e-4))
+
+
 def test_texts_that_cannot_be_scored(bert: Any) -> None:
     long = " ".join(["nurse"] * 2000)
     texts = [

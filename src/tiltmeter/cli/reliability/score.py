@@ -44,6 +44,10 @@ def score_command(
     normalise: Annotated[
         str | None, typer.Option(help="Per word or token, instead of the variant's.")
     ] = None,
+    special_tokens: Annotated[
+        bool | None,
+        typer.Option(help="With special tokens or without, instead of the variant's."),
+    ] = None,
     duplicates: Annotated[
         str, typer.Option(help="A version that occurs twice counts many times, or once.")
     ] = "many",
@@ -86,6 +90,7 @@ def score_command(
         variant=variant,
         masking=masking,
         normalise=normalise,
+        special_tokens=special_tokens,
         duplicates=duplicates,
         versions=versions,
         keep_changed=keep_changed,
