@@ -18,6 +18,7 @@ LAYERS = {
     "errors": 0,
     "atomic": 1,
     "cache": 1,
+    "cache_place": 1,
     "cluster": 1,
     "parts": 1,
     "measure": 1,
@@ -31,8 +32,9 @@ LAYERS = {
     "web": 5,
     "cli": 5,
 }
-#: models know what a Prompt is, and nothing else of topics; parts are written atomically.
-MEET = {("models", "topics"), ("parts", "atomic")}
+#: models know what a Prompt is, and nothing else of topics; parts are written atomically,
+#: and the cache has its place.
+MEET = {("models", "topics"), ("parts", "atomic"), ("cache", "cache_place")}
 
 
 def modules() -> list[Path]:

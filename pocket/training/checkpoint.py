@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from .optimizers import stepped
 from .tokenizer import save as save_tokenizer
 
 MOMENTS = ("exp_avg", "exp_avg_sq", "step", "momentum_buffer")
@@ -31,7 +32,7 @@ def save(
     for optimizer in optimizers:
         for name, parameter in parameters.items():
             # A parameter that no input reaches (XLNet's segments) has no moments.
-            for moment, value in optimizer.state.get(parameter, {}).items():
+            for moment, value in optimizer.state.get(stepped(optimizer, parameter), {}).items():
                 tensors[f"{moment}.{name}"] = value
     save_file({name: t.contiguous() for name, t in tensors.items()}, new / "state.safetensors")
     (new / "state.json").write_text(json.dumps(state, indent=2))
@@ -50,8 +51,10 @@ def restore(
     owner = {p: o for o in optimizers for group in o.param_groups for p in group["params"]}
     for name, parameter in model.named_parameters():
         moments = {m: tensors[f"{m}.{name}"] for m in MOMENTS if f"{m}.{name}" in tensors}
-        if moments:
-            owner[parameter].state[parameter] = moments
+        for optimizer in optimizers if moments else []:
+            known = stepped(optimizer, parameter)
+            if known in owner and owner[known] is optimizer:
+                optimizer.state[known] = moments
     state: dict[str, Any] = json.loads((folder / "state.json").read_text())
     return state
 

@@ -146,11 +146,18 @@ def _xlnet() -> PreTrainedModel:
             pad_token_id=5,
         )
     )
-    # Segments are not trained; at zero, token types that someone passes change nothing.
     with torch.no_grad():
         for layer in model.transformer.layer:
-            layer.rel_attn.seg_embed.zero_()
-            layer.rel_attn.r_s_bias.zero_()
+            attention, ff = layer.rel_attn, layer.ff
+            # At XLNet's 0.02, made for a width of 1,024, attention here begins uniform and stays
+            # so: the model learned word frequencies and nothing else.
+            for name in "qkvor":
+                getattr(attention, name).normal_(std=0.08)
+            ff.layer_1.weight.normal_(std=0.08)
+            ff.layer_2.weight.normal_(std=0.08)
+            # Segments are not trained; at zero, token types that someone passes change nothing.
+            for name in ("seg_embed", "r_s_bias", "r_w_bias", "r_r_bias"):
+                getattr(attention, name).zero_()
     return model
 
 
@@ -217,7 +224,8 @@ RECIPES: dict[str, Recipe] = {
         separator="</s>",
         long=Shape(192, 95),
         short=Shape(256, 47),
-        learning_rate=2e-3,
+        learning_rate=3e-3,
+        muon=True,
     ),
     "xlnet": Recipe(
         family="xlnet",
@@ -226,6 +234,7 @@ RECIPES: dict[str, Recipe] = {
         separator="<eod>",
         long=Shape(160, 94),
         short=Shape(256, 46),
-        learning_rate=8e-4,
+        learning_rate=1e-3,
+        muon=True,
     ),
 }

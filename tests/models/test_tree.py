@@ -231,7 +231,7 @@ def test_slabs_in_two_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) ->
     expected = causal(model, tokenizer).score(PROMPTS, WORDS)
     monkeypatch.setattr("tiltmeter.models.causal._SLAB", 2)
     packed = causal(model, tokenizer)
-    packed.workers = 2  # as with a GPU
+    packed.threads = 2  # as with a GPU
     assert_same(packed.score(PROMPTS, WORDS), expected)
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from torch import Tensor
 
 from tiltmeter.errors import ModelError
 from tiltmeter.models.expand import Expanded, Question, expand, join
+from tiltmeter.models.overlap import overlapped
 from tiltmeter.models.project import read_log_probs
 from tiltmeter.models.rows import Batch, Ids, fetch, pad_wants, run, to_device
 from tiltmeter.models.short_attention import rows_in_tile, use_short_attention
@@ -31,7 +32,7 @@ from tiltmeter.models.words import WordList
 from tiltmeter.topics import Prompt
 
 #: Prompts whose tables are held at a time.
-_CHUNK = 16_384
+_CHUNK = 8_192
 
 
 class MaskedScorer(TransformerScorer):
@@ -54,15 +55,9 @@ class MaskedScorer(TransformerScorer):
         self._turn = threading.Lock()
 
     def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
-        """Chunks in turn; with a GPU two at a time, so that one is prepared or read while the
-        other is computed."""
         chunks = [prompts[i : i + _CHUNK] for i in range(0, len(prompts), _CHUNK)]
-        if len(chunks) == 1 or self.device.type != "cuda":
-            parts = [self._score_chunk(chunk, words) for chunk in chunks]
-        else:
-            with ThreadPoolExecutor(max_workers=2) as pool:
-                parts = list(pool.map(lambda chunk: self._score_chunk(chunk, words), chunks))
-        return join(parts)
+        score = partial(self._score_chunk, words=words)
+        return join(overlapped(score, chunks, threads=self.threads))
 
     def _score_chunk(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
         texts = SlotTexts.of(self.tokenizer, prompts, self.marker)

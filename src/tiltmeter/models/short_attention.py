@@ -17,14 +17,14 @@ from torch import Tensor
 
 NAME = "tiltmeter_short_rows"
 #: Places in a tile.
-TILE = 64
+TILE = 128
 
 
 def rows_in_tile(length: int) -> int:
     """How many rows of this length share a tile; 1 where only one fits.
 
     >>> rows_in_tile(10), rows_in_tile(32), rows_in_tile(40)
-    (6, 2, 1)
+    (12, 4, 3)
     """
     return max(1, TILE // length)
 

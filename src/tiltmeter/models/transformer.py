@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,21 +11,22 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tiltmeter.errors import ContextError, ModelError
-from tiltmeter.models.base import ModelInfo, WordReport, WordScores
-from tiltmeter.models.expand import Expanded
+from tiltmeter.errors import ModelError
+from tiltmeter.models.base import ModelInfo
 from tiltmeter.models.options import WordOptions
 from tiltmeter.models.project import SlotProjection
 from tiltmeter.models.rows import BatchSize
-from tiltmeter.models.trie import Tokens
-from tiltmeter.models.words import WordList, continuation_tokens, tokens_that_end_a_word
+from tiltmeter.models.word_scorer import WordScorer, shorten
+from tiltmeter.models.words import tokens_that_end_a_word
 from tiltmeter.topics import Prompt
 
 
-class TransformerScorer(ABC):
+class TransformerScorer(WordScorer):
     """A transformers model with its tokenizer, ready to be asked."""
 
     kind: ClassVar[str]
+    #: Tokens in a batch that fill a GPU; a CPU works best within its caches.
+    gpu_batch_tokens: ClassVar[int] = 65_536
 
     def __init__(
         self,
@@ -36,65 +37,24 @@ class TransformerScorer(ABC):
         options: WordOptions | None = None,
         batch_tokens: int | None = None,
     ) -> None:
+        super().__init__(tokenizer, info, options=options)
         self.model = model.eval()
-        self.tokenizer = tokenizer
-        self.info = info
-        self.options = options or WordOptions()
         self.device = next(model.parameters()).device
         self.project = SlotProjection(model)
-        self.batch_size = BatchSize(batch_tokens or default_batch_tokens(self.device))
-        self._words: dict[tuple[tuple[str, ...], bool, bool], WordList] = {}
+        #: Threads that take turns, so that a GPU never waits for what comes before and after it.
+        self.threads = 3 if self.device.type == "cuda" else 1
+        default = self.gpu_batch_tokens if self.device.type == "cuda" else 1_024
+        self.batch_size = BatchSize(batch_tokens or default)
         self._boundary: torch.Tensor | None = None
         self.prepare()
 
-    def prepare(self) -> None:  # noqa: B027  (not every kind has something to do)
+    def prepare(self) -> None:
         """Refuse a tokenizer that lacks what this kind is asked with; called once, at the end."""
 
     @staticmethod
     @abstractmethod
     def auto_class(transformers: Any) -> Any:
         """The library's class that loads this kind."""
-
-    @abstractmethod
-    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
-        """Score prompts that agree in `space` and in having text before and after the slot or none.
-
-        Columns are those of `words.columns`.
-        """
-
-    def score(self, prompts: Sequence[Prompt], words: Sequence[str]) -> WordScores:
-        """Log-probability of every word at the slot of every prompt."""
-        alike: dict[tuple[bool, bool, bool], list[int]] = {}
-        for i, p in enumerate(prompts):
-            alike.setdefault((p.space, not p.before, not p.after), []).append(i)
-        log_probs = np.full((len(prompts), len(words)), -np.inf)
-        log_coverage = np.empty(len(prompts))
-        skipped = np.empty(len(prompts))
-        for (space, opening, _), members in alike.items():
-            word_list = self.word_list(words, space=space, opening=opening)
-            found = self.score_alike([prompts[i] for i in members], word_list)
-            log_probs[np.ix_(members, list(word_list.columns))] = found.log_probs
-            log_coverage[members] = found.log_coverage
-            skipped[members] = found.skipped
-        return WordScores(log_probs, log_coverage, skipped)
-
-    def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
-        return self.word_list(words, space=space).report
-
-    def word_list(self, words: Sequence[str], *, space: bool, opening: bool = False) -> WordList:
-        """The words as tokens: after a space, without one, or at the opening of the text."""
-        key = (tuple(words), space, opening)
-        if key not in self._words:
-            self._words[key] = WordList(
-                self.tokenizer,
-                words,
-                space=space,
-                opening=opening,
-                single_token=self.options.single_token,
-            )
-            if not self._words[key].sequences:
-                raise ModelError(f"{self.info.name}: its tokenizer can write none of the words")
-        return self._words[key]
 
     @property
     def boundary(self) -> torch.Tensor | None:
@@ -105,10 +65,6 @@ class TransformerScorer(ABC):
             ids = tokens_that_end_a_word(self.tokenizer)
             self._boundary = torch.tensor(ids, device=self.device)
         return self._boundary
-
-    def after_tokens(self, prompt: Prompt) -> Tokens:
-        """Tokens of the text after the slot, as they continue a word."""
-        return continuation_tokens(self.tokenizer, prompt.after) if prompt.after else ()
 
     @cached_property
     def length_limit(self) -> int | None:
@@ -122,14 +78,6 @@ class TransformerScorer(ABC):
                 # RoBERTa and its kin count positions from after the padding token's number.
                 return int(table.num_embeddings - table.padding_idx - 1)
         return int(limit)
-
-    def check_length(self, length: int, prompt: Prompt) -> None:
-        limit = self.length_limit
-        if limit is not None and length > limit:
-            raise ContextError(
-                f"{self.info.name} reads at most {limit} tokens, found {length} in the prompt "
-                f"{shorten(prompt.before)!r}: shorten the template"
-            )
 
     def check_values(self, values: NDArray[np.float64], prompts: Sequence[Prompt]) -> None:
         """Refuse what no language model would answer."""
@@ -146,13 +94,3 @@ class TransformerScorer(ABC):
                 f"{self.info.name} answered with a number that is not finite at the prompt "
                 f"{shorten(prompt.before)!r}: try --dtype float32, or check its weights"
             )
-
-
-def default_batch_tokens(device: torch.device) -> int:
-    """Tokens in a batch: small enough for the caches of a CPU, large enough to fill a GPU."""
-    return 16_384 if device.type == "cuda" else 1_024
-
-
-def shorten(text: str, limit: int = 60) -> str:
-    """One line that names a prompt without printing a page of it."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
