@@ -11,6 +11,7 @@ from tiltmeter import __version__
 from tiltmeter.cli.audit import audit_command
 from tiltmeter.cli.cache import cache_command
 from tiltmeter.cli.compare import compare_command
+from tiltmeter.cli.reliability import reliability_app
 from tiltmeter.cli.report import report_command
 from tiltmeter.cli.risk import risk_command
 from tiltmeter.cli.show import contexts_command, models_command, topics_command
@@ -36,6 +37,7 @@ app.command("contexts")(contexts_command)
 app.command("models")(models_command)
 app.command("cache")(cache_command)
 app.add_typer(study_app, name="study")
+app.add_typer(reliability_app, name="reliability")
 
 
 def _version(wanted: bool) -> None:
