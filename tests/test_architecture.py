@@ -28,8 +28,8 @@ LAYERS = {
     "web": 5,
     "cli": 5,
 }
-#: models know what a Prompt is, and nothing else of topics.
-MEET = {("models", "topics")}
+#: models know what a Prompt is, the miner what a Topic is; neither knows more of topics.
+MEET = {("models", "topics"), ("contexts", "topics")}
 
 
 def modules() -> list[Path]:

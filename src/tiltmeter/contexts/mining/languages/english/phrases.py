@@ -1,0 +1,119 @@
+"""Noun phrases of a skeleton: article and head, no names, no adjectives, no gender."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tiltmeter.contexts.mining.decision import Refused
+from tiltmeter.contexts.mining.languages.english.words import (
+    GENDERED_PRONOUNS,
+    INALIENABLE,
+    INSTITUTIONS,
+    NEEDS_OF,
+    gives_gender_away,
+)
+
+if TYPE_CHECKING:
+    from spacy.tokens import Token
+
+_ARTICLES = frozenset(
+    "a an the this that these those some any no each every another all both either neither".split()
+)
+_PRONOUNS = frozenset(
+    "me us them it you something nothing anything everything someone everyone anyone nobody "
+    "others itself themselves each".split()
+)
+_TIMES = frozenset(
+    "second minute hour day night morning afternoon evening week weekend month year decade century "
+    "season time moment date period january february march april may june july august september "
+    "october november december monday tuesday wednesday thursday friday saturday sunday spring "
+    "summer autumn winter age career end beginning start".split()
+)
+
+
+def noun_phrase(noun: Token) -> list[str]:
+    """The words of a noun phrase as a skeleton keeps them.
+
+    A possessive becomes "the"; adjectives go where an article or a plural stands without them.
+    """
+    word = noun.lower_
+    if noun.pos_ == "PRON" or noun.tag_ in ("PRP", "WP", "EX"):
+        return _pronoun(word)
+    if is_name(noun):
+        return _institution(noun)
+    if not word.replace("-", "").isalpha():
+        raise Refused("number or sign in the skeleton")
+    if gives_gender_away(word):
+        raise Refused("gender cue in the skeleton")
+    if _hyphenated(noun):
+        raise Refused("number or sign in the skeleton")
+    before: list[str] = []
+    kept: list[str] = []
+    adjectives: list[str] = []
+    for child in noun.lefts:
+        if child.dep_ == "poss" or child.tag_ == "PRP$":
+            if word in INALIENABLE:
+                raise Refused("a possessive that the skeleton needs")
+            before = ["the"]
+        elif child.dep_ in ("det", "predet") and child.lower_ in _ARTICLES:
+            before = [*before, child.lower_] if child.lower_ == "the" else [child.lower_]
+        elif child.dep_ == "det":
+            raise Refused("question word in the skeleton")
+        elif child.dep_ == "nummod" and child.is_alpha and child.is_lower and not before:
+            kept.append(child.lower_)
+        elif child.dep_ == "compound" and child.tag_ == "NN" and child.is_lower and child.is_alpha:
+            kept.append(child.lower_)
+        elif child.dep_ == "amod" and child.is_lower and child.is_alpha:
+            adjectives.append(child.lower_)
+    if any(gives_gender_away(w) for w in kept):
+        raise Refused("gender cue in the skeleton")
+    bare = not before and not kept and noun.tag_ == "NN"
+    words = [*before, *(adjectives if bare else []), *kept, word]
+    if noun.i + 1 < len(noun.doc) and word in NEEDS_OF:
+        words += _of(noun)
+    return words
+
+
+def _institution(noun: Token) -> list[str]:
+    """ "Vassar College" is a college; "Paris" is a name and nothing else."""
+    word = noun.lower_
+    if word not in INSTITUTIONS or noun.tag_ == "NNPS":
+        raise Refused("name in the skeleton")
+    determined = any(c.dep_ in ("det", "poss") for c in noun.lefts)
+    return ["the" if determined else "a", word]
+
+
+def is_time(noun: Token) -> bool:
+    """Whether a noun names a time: such a phrase says when, not what."""
+    return noun.lower_.rstrip("s") in _TIMES or noun.lower_ in _TIMES or noun.like_num
+
+
+def is_name(noun: Token) -> bool:
+    """Whether a noun, or its head's first conjunct, is a proper name."""
+    return noun.pos_ == "PROPN" or noun.tag_ in ("NNP", "NNPS")
+
+
+def _hyphenated(noun: Token) -> bool:
+    """Whether the tokenizer cut the word at a hyphen: call-up."""
+    doc = noun.doc
+    around = [doc[i].text for i in (noun.i - 1, noun.i + 1) if 0 <= i < len(doc)]
+    return "-" in around or "–" in around or "/" in around
+
+
+def _pronoun(word: str) -> list[str]:
+    if word in GENDERED_PRONOUNS:
+        raise Refused("gender cue in the skeleton")
+    if word not in _PRONOUNS:
+        raise Refused("pronoun in the skeleton")
+    return [word]
+
+
+def _of(noun: Token) -> list[str]:
+    for child in noun.rights:
+        if child.dep_ == "prep" and child.lower_ == "of":
+            for inner in child.rights:
+                if inner.dep_ == "pobj":
+                    return ["of", *noun_phrase(inner)]
+    if noun.lower_ in ("one", "part", "some", "many", "most", "number", "lot", "half", "kind"):
+        raise Refused("incomplete predicate")
+    return []
