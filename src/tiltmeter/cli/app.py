@@ -10,6 +10,7 @@ import typer
 from tiltmeter import __version__
 from tiltmeter.cli.audit import audit_command
 from tiltmeter.cli.compare import compare_command
+from tiltmeter.cli.mine import mine_command
 from tiltmeter.cli.report import report_command
 from tiltmeter.cli.risk import risk_command
 from tiltmeter.cli.show import contexts_command, models_command, topics_command
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.command("audit")(audit_command)
 app.command("risk")(risk_command)
 app.command("compare")(compare_command)
+app.command("mine")(mine_command)
 app.command("report")(report_command)
 app.command("topics")(topics_command)
 app.command("contexts")(contexts_command)

@@ -35,6 +35,7 @@ class Words:
         for end, word in self._automaton.iter(lower):
             begin = end - len(word) + 1
             if not self._whole or not (
-                (begin and lower[begin - 1].isalnum()) or (end + 1 < size and lower[end + 1].isalnum())
+                (begin and lower[begin - 1].isalnum())
+                or (end + 1 < size and lower[end + 1].isalnum())
             ):
                 yield begin, word

@@ -95,10 +95,7 @@ def blocks(found: Iterable[str]) -> Iterator[str]:
     for line in found:
         gathered.append(line)
         size += len(line)
-        if size >= BLOCK and not line.strip():
-            yield "\n".join(gathered)
-            gathered, size = [], 0
-        elif size >= 8 * BLOCK:
+        if (size >= BLOCK and not line.strip()) or size >= 8 * BLOCK:
             yield "\n".join(gathered)
             gathered, size = [], 0
     if size:

@@ -17,7 +17,7 @@ LONGEST = 14  # words of a template, slots included
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*\Z")
 _SLOTS = frozenset(["The", "[X]", "[Y]"])
 _ARTICLES = Articles()
-_QUOTES = frozenset("\"“”«»„")
+_QUOTES = frozenset('"“”«»„')
 
 
 def check_sentence(doc: Doc, token: Token) -> None:

@@ -230,7 +230,11 @@ def _relative(opening: list[Token], clause: Token) -> list[str]:
             return [word]
         if token.dep_ == "pobj":
             prep = token.head
-            if prep.dep_ != "prep" or prep.i + 1 != token.i or prep.head.pos_ not in ("VERB", "AUX"):
+            if (
+                prep.dep_ != "prep"
+                or prep.i + 1 != token.i
+                or prep.head.pos_ not in ("VERB", "AUX")
+            ):
                 raise Refused("question word in the skeleton")
             return [prep.lower_, "whom" if word in ("who", "whom") else "which"]
         if token.dep_ in ("nsubj", "nsubjpass"):

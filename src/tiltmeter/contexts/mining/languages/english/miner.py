@@ -94,9 +94,7 @@ def _evidence(link: Link) -> str:
     return f"[X]={link.subject.text}@{link.subject.i} [Y]={link.y.text}@{link.y.i} path {path}"
 
 
-def predicate_templates(
-    parsed: Parsed, *, persons: Set[str], cues: Set[str]
-) -> Iterator[Decision]:
+def predicate_templates(parsed: Parsed, *, persons: Set[str], cues: Set[str]) -> Iterator[Decision]:
     """ "The [X], who played a role, is [Y]": one decision for every predicate of a person."""
     sentence = parsed.doc.text
     for verb in parsed.doc:

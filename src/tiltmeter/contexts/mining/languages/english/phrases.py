@@ -59,9 +59,7 @@ def noun_phrase(noun: Token) -> list[str]:
             before = [*before, child.lower_] if child.lower_ == "the" else [child.lower_]
         elif child.dep_ == "det":
             raise Refused("question word in the skeleton")
-        elif child.dep_ == "nummod" and child.is_alpha and child.is_lower and not before:
-            kept.append(child.lower_)
-        elif child.dep_ == "compound" and child.tag_ == "NN" and child.is_lower and child.is_alpha:
+        elif (child.dep_ == "nummod" and child.is_alpha and child.is_lower and not before) or (child.dep_ == "compound" and child.tag_ == "NN" and child.is_lower and child.is_alpha):
             kept.append(child.lower_)
         elif child.dep_ == "amod" and child.is_lower and child.is_alpha:
             adjectives.append(child.lower_)

@@ -24,9 +24,7 @@ def open_resolver(name: str) -> Resolver:
     if name == "rules":
         return by_rules
     if name != "fastcoref":
-        raise SettingsError(
-            f"resolver: expected one of {', '.join(RESOLVERS)}, found {name!r}"
-        )
+        raise SettingsError(f"resolver: expected one of {', '.join(RESOLVERS)}, found {name!r}")
     if importlib.util.find_spec("fastcoref") is None:
         raise MissingExtra("the resolver fastcoref", "fastcoref", extra="coref")
     from fastcoref import FCoref

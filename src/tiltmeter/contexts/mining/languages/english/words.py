@@ -209,4 +209,12 @@ def gives_gender_away(word: str) -> bool:
     if gender_of(word) or word in GENDER_CUES:
         return True
     ending = word.endswith(("man", "men", "woman", "women", "boy", "girl"))
-    return ending and word not in ("human", "german", "roman", "ottoman", "specimen", "acumen", "omen")
+    return ending and word not in (
+        "human",
+        "german",
+        "roman",
+        "ottoman",
+        "specimen",
+        "acumen",
+        "omen",
+    )
