@@ -148,7 +148,7 @@ def measure_gap(parser: Parser, folder: Path, errors: list[str]) -> dict[str, ob
     right = wrong = found = wanted = 0
     for path in sorted(folder.glob("*.tsv")):
         with path.open(encoding="utf-8", newline="") as file:
-            rows = [r for r in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
+            rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
         rows = [r for r in rows if r["Pronoun"].lower() in SUBJECT_PRONOUNS]
         cut = [around(r["Text"], int(r["Pronoun-offset"])) for r in rows]
         for row, (_, begin), one in zip(

@@ -48,6 +48,8 @@ def by_rules(link: Link, parsed: Parsed, persons: Set[str]) -> str:
     theirs = _gender_of_subject(subject)
     if theirs and gender and theirs != gender:
         raise Refused("subject and [Y] differ in gender")
+    if any(t.i < subject.i and GENDERED_PRONOUNS.get(t.lower_) == gender for t in subject.subtree):
+        raise Refused("another person in the subject")  # "His father died when he …"
     embedded = link.path[0].dep_ == "ccomp" and link.path[-1].dep_ == "conj"
     if embedded and kind != "pronoun":
         raise Refused("two subjects before [Y]")

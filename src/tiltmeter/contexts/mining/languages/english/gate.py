@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tiltmeter.contexts.mining.decision import Refused
@@ -44,7 +45,7 @@ def finish(words: list[str], *, cues: Set[str]) -> str:
             raise Refused("gender cue in the skeleton")
     if len(words) > LONGEST:
         raise Refused("too long")
-    for one, two in zip(words, words[1:], strict=False):
+    for one, two in pairwise(words):
         if one == two and one not in ("that", "had"):
             raise Refused("broken grammar")
     return " ".join(words)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tiltmeter.contexts.mining.decision import Refused
 from tiltmeter.contexts.mining.languages.english.words import (
     COORDINATORS,
+    PERSONS,
     QUESTION_WORDS,
     SUBORDINATORS,
 )
@@ -227,6 +228,8 @@ def _relative(opening: list[Token], clause: Token) -> list[str]:
         if token.tag_ not in ("WRB", "WP", "WDT") and not (word == "that" and token.i < clause.i):
             continue
         if word in ("where", "when", "why"):
+            if word == "where" and clause.head.lower_ in PERSONS:
+                raise Refused("nothing joins the clauses")  # "moved as a child, where …"
             return [word]
         if token.dep_ == "pobj":
             prep = token.head

@@ -109,7 +109,7 @@ def predicate_templates(parsed: Parsed, *, persons: Set[str], cues: Set[str]) ->
             subject = subject_of(verb)
             if subject is None or (subject.lower_ in ("he", "she")):
                 raise Refused("subject is no person")
-            if own[-1].lower_ != "who":
+            if own[-1].text != "who":
                 if person_kind(subject, parsed, persons) != "person noun":
                     raise Refused("subject is no occupation or person noun")
                 if verb.dep_ == "relcl":

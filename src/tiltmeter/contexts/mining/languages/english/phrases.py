@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _ARTICLES = frozenset(
     "a an the this that these those some any no each every another all both either neither".split()
 )
+_SINGULAR = frozenset(["a", "an", "another", "this", "that", "each", "every", "either"])
 _PRONOUNS = frozenset(
     "me us them it you something nothing anything everything someone everyone anyone nobody "
     "others itself themselves each".split()
@@ -59,17 +60,21 @@ def noun_phrase(noun: Token) -> list[str]:
             before = [*before, child.lower_] if child.lower_ == "the" else [child.lower_]
         elif child.dep_ == "det":
             raise Refused("question word in the skeleton")
-        elif (child.dep_ == "nummod" and child.is_alpha and child.is_lower and not before) or (child.dep_ == "compound" and child.tag_ == "NN" and child.is_lower and child.is_alpha):
+        elif not (child.is_alpha and child.is_lower):
+            continue  # names, numbers
+        elif (child.dep_ == "nummod" and not before) or (
+            child.dep_ == "compound" and child.tag_ == "NN" and not _hyphenated(child)
+        ):
             kept.append(child.lower_)
-        elif child.dep_ == "amod" and child.is_lower and child.is_alpha:
+        elif child.dep_ == "amod":
             adjectives.append(child.lower_)
+    if noun.tag_ == "NNS" and before and before[-1] in _SINGULAR:
+        before = []  # "another two goals", "a few goals": the number is gone, and so is the article
     if any(gives_gender_away(w) for w in kept):
         raise Refused("gender cue in the skeleton")
     bare = not before and not kept and noun.tag_ == "NN"
     words = [*before, *(adjectives if bare else []), *kept, word]
-    if noun.i + 1 < len(noun.doc) and word in NEEDS_OF:
-        words += _of(noun)
-    return words
+    return [*words, *_of(noun)] if word in NEEDS_OF else words
 
 
 def _institution(noun: Token) -> list[str]:
@@ -87,8 +92,10 @@ def is_time(noun: Token) -> bool:
 
 
 def is_name(noun: Token) -> bool:
-    """Whether a noun, or its head's first conjunct, is a proper name."""
-    return noun.pos_ == "PROPN" or noun.tag_ in ("NNP", "NNPS")
+    """Whether a noun is a proper name: by its tag, or by its capital."""
+    if noun.pos_ == "PROPN" or noun.tag_ in ("NNP", "NNPS"):
+        return True
+    return noun.i > 0 and noun.pos_ == "NOUN" and not noun.is_lower and noun.is_alpha
 
 
 def _hyphenated(noun: Token) -> bool:
@@ -112,6 +119,6 @@ def _of(noun: Token) -> list[str]:
             for inner in child.rights:
                 if inner.dep_ == "pobj":
                     return ["of", *noun_phrase(inner)]
-    if noun.lower_ in ("one", "part", "some", "many", "most", "number", "lot", "half", "kind"):
+    if noun.lower_ in ("one", "some", "many", "most", "number", "lot", "half", "kind"):
         raise Refused("incomplete predicate")
     return []

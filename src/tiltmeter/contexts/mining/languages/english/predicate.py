@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from tiltmeter.contexts.mining.decision import Refused
 from tiltmeter.contexts.mining.languages.english.phrases import is_name, is_time, noun_phrase
-from tiltmeter.contexts.mining.languages.english.tense import verb_group
+from tiltmeter.contexts.mining.languages.english.tense import base_and_past, verb_group
 from tiltmeter.contexts.mining.languages.english.words import (
     BE,
+    DO,
     KEPT_ADVERBS,
     NEEDS_PHRASE,
     gives_gender_away,
@@ -39,24 +40,23 @@ def whole_predicate(verb: Token) -> list[str]:
 def _finite(path: tuple[Token, ...]) -> list[str]:
     verb = path[0]
     group = verb_group(verb)
-    if verb.tag_ in ("VBG", "VB") and not (group.modal or group.progressive):
-        if verb.tag_ == "VBG" or group.negation is None:
-            _check_shared(verb)
-    if verb.tag_ == "VBN" and not (group.passive or group.perfect or group.modal):
+    helped = group.modal or group.progressive or group.passive or group.perfect
+    if verb.tag_ in ("VBG", "VB", "VBN") and not helped:
         _check_shared(verb)
     rest = _after(path, base=group.base, copula=_is_copula(verb))
     return [*group.past(), *rest]
 
 
 def _check_shared(verb: Token) -> None:
-    """A verb without a finite auxiliary must share that of the verb it is coordinated with."""
-    if any(c.dep_ == "aux" and c.lower_ in ("do", "does", "did") for c in verb.lefts):
-        return
-    if verb.tag_ == "VBN" and any(c.dep_ in ("nsubj", "nsubjpass") for c in verb.lefts):
-        return  # "Smith thrown out": the tagger took a past tense for a participle
-    if verb.dep_ == "conj" and verb.tag_ in ("VBN", "VB"):
-        return
-    if verb.tag_ == "VB" and any(c.dep_ == "nsubj" for c in verb.lefts):
+    """A form that is not finite needs an auxiliary, its own or a shared one."""
+    has_subject = any(c.dep_ in ("nsubj", "nsubjpass") for c in verb.lefts)
+    if verb.tag_ == "VB":
+        does = any(c.dep_ == "aux" and c.lower_ in DO for c in verb.lefts)
+        if does or has_subject or verb.dep_ == "conj":
+            return
+    # The tagger took a past tense for a participle: fine where the two forms are the same.
+    same = verb.tag_ == "VBN" and base_and_past(verb.lower_, "VBN")[1] == verb.lower_
+    if same and (has_subject or verb.dep_ == "conj"):
         return
     raise Refused("no finite verb")
 
@@ -149,6 +149,8 @@ def _adjective(token: Token) -> list[str]:
         raise Refused("gender cue in the skeleton")
     if token.tag_ in ("JJR", "RBR"):
         raise Refused("comparison")
+    if any(c.dep_ == "npadvmod" for c in token.lefts):
+        raise Refused("number or sign in the skeleton")  # "17 years old"
     before = [c.lower_ for c in token.lefts if c.dep_ == "neg"]
     return [*before, token.lower_]
 
@@ -163,7 +165,9 @@ def _open_clause(path: tuple[Token, ...]) -> list[str]:
     group = verb_group(verb)
     rest = _after(path, base=group.base, copula=_is_copula(verb))
     if any(c.dep_ == "aux" and c.lower_ == "to" for c in verb.lefts):
-        return ["to", *group.infinitive(), *rest]
+        words = group.infinitive()
+        negation = words[:1] if group.negation else []
+        return [*negation, "to", *words[len(negation) :], *rest]
     if verb.tag_ == "VBG":
         return [*group.gerund(), *rest]
     if verb.tag_ == "VB":

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from tiltmeter.contexts.mining.decision import Refused
 from tiltmeter.contexts.mining.languages.english.words import (
     BE,
     BE_OR_HAVE,
@@ -144,6 +145,8 @@ def base_and_past(word: str, tag: str) -> tuple[str, str]:
     known = _BASES.get(word)
     lemmas = (known,) if known else getLemma(word, upos="VERB")
     base = word if tag in ("VB", "VBP") and not known else (lemmas[0] if lemmas else word)
+    if tag != "VBD" and not _is_known(base):
+        raise Refused("unknown verb")
     past_form = word if tag == "VBD" else inflect(base, "VBD")
     return base, SPELLINGS.get(past_form, past_form)
 
@@ -187,6 +190,14 @@ _IRREGULAR = {
     ("strike", "VBN"): "struck",
     ("show", "VBN"): "shown",
 }
+
+
+@lru_cache(maxsize=16_384)
+def _is_known(base: str) -> bool:
+    """Whether the dictionary has the verb; what it guesses of others ("complianted") is no word."""
+    from lemminflect import getAllInflections
+
+    return bool(getAllInflections(base, upos="VERB"))
 
 
 @lru_cache(maxsize=16_384)
