@@ -50,6 +50,9 @@ def mine_command(
     name: Annotated[
         str | None, typer.Option(help="Name of the context set.  [default: that of the file]")
     ] = None,
+    source: Annotated[
+        str, typer.Option(help="Where the corpus comes from, in words; kept in the sidecar.")
+    ] = "",
     explain: Annotated[
         Path | None,
         typer.Option(
@@ -88,6 +91,7 @@ def mine_command(
         resolver=resolver,
         field=field,
         min_count=min_count,
+        source=source,
     )
     if processes < 1:
         raise SettingsError(f"processes: expected at least 1, found {processes}")

@@ -142,6 +142,7 @@ def _mine(
     dropped: dict[str, int] = dict(sorted(total.rules.items(), key=lambda r: (-r[1], r[0])))
     metadata: dict[str, Any] = {
         "corpus": ", ".join(source.name for source in sources),
+        "source": settings.source or "not said",
         "topic": settings.topic.name,
         "language": settings.topic.language,
         "command": command(sources, settings),

@@ -24,6 +24,7 @@ class MineSettings:
               "auto": the first where the topic's words hold the language's pronouns
     links     what [Y] may be: subject of a clause, reflexive object, possessor of an object
     field     the field or column that holds the text
+    source    where the corpus comes from, in words, for the sidecar
     """
 
     topic: Topic
@@ -35,6 +36,7 @@ class MineSettings:
     resolver: str = "rules"
     field: str = "text"
     min_count: int = 1
+    source: str = ""
 
     def __post_init__(self) -> None:
         if self.sample is not None and self.sample < 1:
@@ -65,4 +67,5 @@ class MineSettings:
             "resolver": self.resolver,
             "field": self.field,
             "min_count": self.min_count,
+            "source": self.source,
         }

@@ -95,7 +95,7 @@ class Chinese:
                 yield Decision(sentence, template, "", evidence)
 
     def _template(self, words: list[tuple[str, str]], y: int) -> str:
-        if sum(w in "“”「」『』\"" for w, _ in words[:y]) % 2:
+        if sum(w in '“”「」『』"' for w, _ in words[:y]) % 2:
             raise Refused("inside a quotation")
         pronoun = words[y][0]
         begin = max((k + 1 for k in range(y) if words[k][0] in "，,：:、（）()《》"), default=0)
