@@ -4,12 +4,13 @@ No Chinese dependency parser installs from PyPI without a download of its own, s
 Words and their classes come from jieba; three patterns of neighbouring clauses are read:
 
     他说他…                 [X]说[Y]             a verb of saying or thinking between two pronouns
-    医生很累，但他…          [X]很累，但[Y]        two clauses joined by a conjunction
-    他毕业后，他…            [X]毕业后，[Y]        a clause of time before that of [Y]
+    医生很累，但他…          [X]很累，但[Y]        two clauses, joined by a conjunction or, as in
+                                                 Chinese they may be, by a comma alone
+    当他毕业时，他…          当[X]毕业时，[Y]      a clause of time, cause or concession first
 
-What it cannot do: long-distance links, subjects with modifiers (的), dropped subjects (most of them,
-in Chinese), and telling whom a pronoun means where another person stands between. A name before a
-verb of thinking is not taken: 普鲁塔克认为他… speaks of somebody else.
+What it cannot do: long-distance links, subjects with modifiers (的), dropped subjects (in Chinese
+most of them), and telling whom a pronoun means where another person stands between. A name before
+a verb of thinking is not taken: 普鲁塔克认为他… speaks of somebody else.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from functools import cache
 
 from tiltmeter.contexts.mining.automaton import Words
 from tiltmeter.contexts.mining.decision import Decision, Refused
@@ -31,19 +32,24 @@ SAYING = frozenset(
 )
 JOINING = frozenset("因为 但 但是 所以 因此 而且 并且 不过 然而 于是 直到 可是 而".split())
 TIMES = ("时", "后", "前", "之后", "以后", "之前", "以前", "期间")
+OPENING = ("当", "在", "虽然", "尽管", "由于", "因为", "如果", "自从")
+_SAID = re.compile(
+    r"(?P<subject>[他她])(?:[一曾也又还却则便就常再]|公开|后来|一直|曾经|多次|自己){0,2}"
+    r"(?P<verb>" + "|".join(sorted(SAYING, key=len, reverse=True)) + ")"
+)
 LONGEST = 8  # words of a predicate
 _SENTENCE = re.compile(r"[^。！？；\n]+")
-_PLURAL = ("们", "們")
+_Y = re.compile(r"[他她](?![们們])")
+_CLAUSES = re.compile(r"[，,：:、（）()《》]")
 #: jieba's classes of names, numbers and foreign words: never left in a skeleton.
 _NAMES = ("nr", "ns", "nt", "nz", "eng", "m", "x", "nrt", "nrfg", "t")
-_ADVERBS = ("d", "ad", "p", "c", "f")
 _TO_SIMPLIFIED = str.maketrans(
     "說認為稱發現覺決報寫見後離開對學會來時個這們還過讓與從當進業間無國長實種動體點電門問題"
     "師員職書記務處運應請給結婚親愛樂視聽讀語講話談論證預誓堅強調釋猜測憶擔識終於雖隻並卻獲選"
-    "擊敗勝戰爭軍隊領導議聯盟會黨總統歲歷馬車東傳條線級組織",
+    "聲極討厭醫廣內變難願擊敗勝戰爭軍隊領導議聯盟會黨總統歲歷馬車東傳條線級組織",
     "说认为称发现觉决报写见后离开对学会来时个这们还过让与从当进业间无国长实种动体点电门问题"
     "师员职书记务处运应请给结婚亲爱乐视听读语讲话谈论证预誓坚强调释猜测忆担识终于虽只并却获选"
-    "击败胜战争军队领导议联盟会党总统岁历马车东传条线级组织",
+    "声极讨厌医广内变难愿击败胜战争军队领导议联盟会党总统岁历马车东传条线级组织",
 )
 
 
@@ -75,60 +81,52 @@ class Chinese:
         return found
 
     def decide(self, sentences: Sequence[str]) -> Iterator[list[Decision]]:
-        posseg = _segmenter()
         for sentence in sentences:
-            words = [(pair.word, pair.flag) for pair in posseg.cut(sentence)]
-            yield list(self._decide(sentence, words))
+            yield list(self._decide(sentence))
 
-    def _decide(self, sentence: str, words: list[tuple[str, str]]) -> Iterator[Decision]:
-        for i, (word, _) in enumerate(words):
-            following = words[i + 1][0] if i + 1 < len(words) else ""
-            if i == 0 or word not in PRONOUNS or following[:1] in _PLURAL:
+    def _decide(self, sentence: str) -> Iterator[Decision]:
+        for match in _Y.finditer(sentence):
+            y = match.start()
+            if y == 0:
                 continue
-            before = [w for w, _ in words[:i]]
-            evidence = f"[Y]={word}@{i} after {'/'.join(before[-LONGEST:])}"
+            evidence = f"[Y]={match[0]}@{y} after {sentence[max(0, y - 16) : y]}"
             try:
-                template = self._template(words, i)
+                template = self._template(sentence, y)
             except Refused as no:
                 yield Decision(sentence, None, no.rule, evidence)
             else:
                 yield Decision(sentence, template, "", evidence)
 
-    def _template(self, words: list[tuple[str, str]], y: int) -> str:
-        if sum(w in '“”「」『』"' for w, _ in words[:y]) % 2:
+    def _template(self, sentence: str, y: int) -> str:
+        before = sentence[:y]
+        if sum(before.count(mark) for mark in '“”「」『』"') % 2:
             raise Refused("inside a quotation")
-        pronoun = words[y][0]
-        begin = max((k + 1 for k in range(y) if words[k][0] in "，,：:、（）()《》"), default=0)
-        clause = words[begin:y]
-        if len(clause) >= 2 and clause[-1][0] in SAYING:
-            subject, said = clause[0], _skip_adverbs(clause[1:-1])
-            if subject[0] != pronoun or said:
-                raise Refused("subject is no person")
-            return f"[X]{clause[-1][0]}[Y]"
-        joint = "".join(w for w, _ in clause)
-        if joint and joint not in JOINING:
+        *earlier, clause = _CLAUSES.split(before)
+        if saying := _SAID.fullmatch(clause):
+            if saying["subject"] != sentence[y]:
+                raise Refused("subject and [Y] differ in gender")
+            return f"[X]{saying['verb']}[Y]"
+        if clause and clause not in JOINING:
             raise Refused("nothing joins the clauses")
-        if begin < 2 or words[begin - 1][0] not in "，,":
+        if not earlier or before[len(before) - len(clause) - 1] not in "，,":
             raise Refused("no predicate before [Y]")
-        end = begin - 1
-        first = max((k + 1 for k in range(end) if words[k][0] in "，,：:、（）()《》"), default=0)
-        earlier = words[first:end]
-        if earlier and earlier[0][0] in ("当", "在", "虽然", "由于"):
-            raise Refused("clause opens with a preposition")
-        if not joint and not (earlier and earlier[-1][0].endswith(TIMES)):
-            raise Refused("nothing joins the clauses")
-        predicate = self._predicate(earlier, pronoun)
-        return f"[X]{predicate}，{joint}[Y]"
+        opening, rest = _opening(earlier[-1])
+        return f"{opening}[X]{self._predicate(rest, sentence[y])}，{clause}[Y]"
 
-    def _predicate(self, clause: list[tuple[str, str]], pronoun: str) -> str:
-        if len(clause) < 2:
+    def _predicate(self, clause: str, pronoun: str) -> str:
+        if len(clause) > 3 * LONGEST:
+            raise Refused("too long")
+        words = [(pair.word, pair.flag) for pair in _segmenter().cut(clause)]
+        if len(words) < 2:
             raise Refused("incomplete predicate")
-        (subject, kind), rest = clause[0], clause[1:]
+        (subject, kind), rest = words[0], words[1:]
         if subject in PRONOUNS:
             if subject != pronoun:
                 raise Refused("subject and [Y] differ in gender")
         elif subject not in self._persons and kind not in ("nr", "nrfg"):
             raise Refused("subject is no person")
+        if rest[0][0][:1] in ("们", "的", "和", "与", "等", "本"):
+            raise Refused("subject is not one person")
         if len(rest) > LONGEST:
             raise Refused("too long")
         if not any(flag.startswith(("v", "a")) for _, flag in rest):
@@ -138,10 +136,6 @@ class Chinese:
                 raise Refused("gender cue in the skeleton")
             if flag in _NAMES or not all("一" <= c <= "鿿" for c in word):
                 raise Refused("name in the skeleton")
-        if rest[0][0][:1] in ("们", "的", "和", "与"):
-            raise Refused("subject is not one person")
-        if any(one[0] == two[0] for one, two in pairwise(rest)):
-            raise Refused("broken grammar")
         return "".join(word for word, _ in rest)
 
     def merge_key(self, template: str) -> str:
@@ -159,10 +153,18 @@ class Chinese:
         }
 
 
-def _skip_adverbs(words: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [(w, f) for w, f in words if f not in _ADVERBS]
+def _opening(clause: str) -> tuple[str, str]:
+    """当, 虽然, … at the beginning of a clause, and the rest of it."""
+    for word in OPENING:
+        if clause.startswith(word):
+            closed = clause.endswith(TIMES)
+            if word in ("当", "在") and not closed:
+                raise Refused("clause opens with a preposition")
+            return word, clause[len(word) :]
+    return "", clause
 
 
+@cache
 def _segmenter():  # type: ignore[no-untyped-def]
     import logging
     import warnings
