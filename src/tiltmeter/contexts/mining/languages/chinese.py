@@ -41,8 +41,8 @@ LONGEST = 8  # words of a predicate
 _SENTENCE = re.compile(r"[^。！？；\n]+")
 _Y = re.compile(r"[他她](?![们們])")
 _CLAUSES = re.compile(r"[，,：:、（）()《》]")
-#: jieba's classes of names, numbers and foreign words: never left in a skeleton.
-_NAMES = ("nr", "ns", "nt", "nz", "eng", "m", "x", "nrt", "nrfg", "t")
+#: jieba's classes of names, dates and foreign words: never left in a skeleton.
+_NAMES = ("nr", "ns", "nt", "nz", "eng", "x", "nrt", "nrfg", "t")
 _TO_SIMPLIFIED = str.maketrans(
     "說認為稱發現覺決報寫見後離開對學會來時個這們還過讓與從當進業間無國長實種動體點電門問題"
     "師員職書記務處運應請給結婚親愛樂視聽讀語講話談論證預誓堅強調釋猜測憶擔識終於雖隻並卻獲選"
@@ -129,7 +129,8 @@ class Chinese:
             raise Refused("subject is not one person")
         if len(rest) > LONGEST:
             raise Refused("too long")
-        if not any(flag.startswith(("v", "a")) for _, flag in rest):
+        timed = rest[-1][0].endswith(TIMES)  # the segmenter takes 毕业 for a noun
+        if not timed and not any(flag.startswith(("v", "a")) for _, flag in rest):
             raise Refused("incomplete predicate")
         for word, flag in rest:
             if word in PRONOUNS or word in self._cues or "男" in word or "女" in word:
