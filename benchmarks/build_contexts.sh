@@ -7,19 +7,18 @@ corpora=$1
 out=$2
 shift 2
 topics=${*:-gender race religion disability}
-run=${RUN:-}
 
 mine() { # SOURCE TOPIC CORPUS WORDS
     [ -e "$out/$1-$2.json" ] && return
-    $run tiltmeter mine "$corpora/$3" --topic "$2" --out "$out/$1-$2.csv" --source "$4" --json
+    tiltmeter mine "$corpora/$3" --topic "$2" --out "$out/$1-$2.csv" --source "$4" --json
 }
 
 for topic in $topics; do
-    mine web "$topic" web_en.jsonl.zst "C4 documents, 1,480 (ODC-BY)"
-    mine conversation "$topic" conversation_en_switchboard.zip:switchboard/transcript \
-        "Switchboard sample, 36 telephone calls (Open Content License)" || true
     mine wikipedia "$topic" wikipedia_en_recent.jsonl.zst \
         "English Wikipedia, 10,000 recent articles (CC BY-SA 3.0)"
+    mine web "$topic" web_en.jsonl.zst "C4 documents, 1,480 (ODC-BY)"
+    mine conversation "$topic" conversation_en_switchboard.zip:switchboard/transcript \
+        "Switchboard sample, 36 telephone calls (Open Content License)"
     mine textbook "$topic" textbook_en.jsonl.zst \
         "OpenStax textbooks, 473 sections of history, sociology, psychology, government (CC BY-NC-SA 4.0)"
     mine book "$topic" books_en.jsonl.zst "14 novels in the public domain"

@@ -105,7 +105,7 @@ def mine_command(
     with progress_bar("mining", quiet=json_output) as update:
 
         def progress(stage: str, done: int, total: int | None) -> None:
-            if update is not None and total is not None:
+            if update is not None:
                 update(done, total)
 
         contexts = mine(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import importlib.machinery
 import json
+import sys
+import types
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -129,3 +132,29 @@ def test_a_missing_column_and_a_missing_file(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(ContextError, match="no corpus file in it"):
         texts(tmp_path / "empty")
+
+
+def test_a_dataset_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamed with `datasets`; here a stand-in, as tests reach no hub."""
+    asked = []
+
+    def load_dataset(*names: object, **options: object) -> list[dict[str, object]]:
+        asked.append((names, options))
+        return [{"text": "One."}, {"text": None}, {"text": "Two."}]
+
+    stand_in = types.ModuleType("datasets")
+    stand_in.load_dataset = load_dataset  # type: ignore[attr-defined]
+    stand_in.__spec__ = importlib.machinery.ModuleSpec("datasets", None)
+    monkeypatch.setitem(sys.modules, "datasets", stand_in)
+    found, damage = texts("hf:wikimedia/wikipedia:20231101.en")
+    assert found == ["One.", "Two."]
+    assert damage == {formats.NO_TEXT: 1}
+    assert asked == [
+        (("wikimedia/wikipedia", "20231101.en"), {"split": "train", "streaming": True})
+    ]
+
+
+def test_a_dataset_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ContextError, match="pip install datasets"):
+        texts("hf:wikimedia/wikipedia")

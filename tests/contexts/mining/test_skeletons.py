@@ -56,3 +56,26 @@ def test_skeleton(english: English, sentence: str, wanted: str) -> None:
 def test_predicate(race: English, sentence: str, wanted: str) -> None:
     found = said(race, sentence)
     assert wanted in found
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wanted"),
+    [
+        ("She devoted herself to music.", "The [X] devoted [Y]"),
+        ("The lawyer asked himself a question.", "The [X] asked [Y]"),
+        ("The pilot lost his job.", "The [X] lost [Y]"),
+        ("The writer was known for her novels.", "The [X] was known for [Y]"),
+        ("The report lost his name.", "(subject is no person)"),
+    ],
+)
+def test_other_links(sentence: str, wanted: str) -> None:
+    settings = MineSettings(topic=load_topic("gender"), links=("reflexive", "possessive"))
+    language = open_language(settings)
+    assert isinstance(language, English)
+    assert said(language, sentence) == [wanted]
+
+
+def test_the_candidates_are_few_and_miss_no_context(english: English) -> None:
+    text = "He was born in 1900. It rained. The nurse said that she would stay. Was he ill?"
+    assert english.find(text) == ["The nurse said that she would stay."]
+    assert english.find("Nothing of the kind.") == []
