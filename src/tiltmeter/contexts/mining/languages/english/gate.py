@@ -8,7 +8,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tiltmeter.contexts.mining.decision import Refused
-from tiltmeter.contexts.mining.languages.english.words import SUBORDINATORS, gives_gender_away
+from tiltmeter.contexts.mining.languages.english.words import (
+    COORDINATORS,
+    SUBORDINATORS,
+    gives_gender_away,
+)
 from tiltmeter.topics.articles import Articles
 
 if TYPE_CHECKING:
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
 LONGEST = 14  # words of a template, slots included
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*\Z")
 _SLOTS = frozenset(["The", "[X]", "[Y]"])
+_PREPOSITIONS = frozenset(["at", "by", "for", "from", "in", "of", "on", "with"])
 _ARTICLES = Articles()
 _QUOTES = frozenset('"“”«»„')
 
@@ -46,7 +51,9 @@ def finish(words: list[str], *, cues: Set[str]) -> str:
     if len(words) > LONGEST:
         raise Refused("too long")
     for one, two in pairwise(words):
-        if one == two and one not in ("that", "had"):
+        if one == two or (one in _PREPOSITIONS and two in _PREPOSITIONS):
+            raise Refused("broken grammar")
+        if one == "to" and two in COORDINATORS | SUBORDINATORS | {"[Y]"}:
             raise Refused("broken grammar")
     return " ".join(words)
 

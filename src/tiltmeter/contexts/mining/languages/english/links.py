@@ -157,7 +157,7 @@ def connector(link: Link) -> list[str]:
             raise Refused("comparison")
         if marks[:1] == ["than"]:
             raise Refused("comparison")
-        found = _marked(marks, allowed=tuple(SUBORDINATORS))
+        found = _marked(marks, allowed=tuple(SUBORDINATORS - {"where", "whether"}))
         return found or _no()
     if dep == "pcomp":
         if asked:

@@ -42,6 +42,8 @@ def noun_phrase(noun: Token) -> list[str]:
         return _pronoun(word)
     if is_name(noun):
         return _institution(noun)
+    if noun.pos_ not in ("NOUN", "NUM") or (noun.dep_ == "attr" and noun.tag_ == "NNS"):
+        raise Refused("broken grammar")
     if not word.replace("-", "").isalpha():
         raise Refused("number or sign in the skeleton")
     if gives_gender_away(word):
@@ -51,6 +53,7 @@ def noun_phrase(noun: Token) -> list[str]:
     before: list[str] = []
     kept: list[str] = []
     adjectives: list[str] = []
+    unnamed = False
     for child in noun.lefts:
         if child.dep_ == "poss" or child.tag_ == "PRP$":
             if word in INALIENABLE:
@@ -61,7 +64,7 @@ def noun_phrase(noun: Token) -> list[str]:
         elif child.dep_ == "det":
             raise Refused("question word in the skeleton")
         elif not (child.is_alpha and child.is_lower):
-            continue  # names, numbers
+            unnamed = unnamed or child.dep_ == "compound"  # names and numbers go
         elif (child.dep_ == "nummod" and not before) or (
             child.dep_ == "compound" and child.tag_ == "NN" and not _hyphenated(child)
         ):
@@ -72,6 +75,8 @@ def noun_phrase(noun: Token) -> list[str]:
         before = []  # "another two goals", "a few goals": the number is gone, and so is the article
     if any(gives_gender_away(w) for w in kept):
         raise Refused("gender cue in the skeleton")
+    if unnamed and not before and noun.tag_ == "NN":
+        before = ["a"]  # "Hermitage castle"
     bare = not before and not kept and noun.tag_ == "NN"
     words = [*before, *(adjectives if bare else []), *kept, word]
     return [*words, *_of(noun)] if word in NEEDS_OF else words

@@ -15,6 +15,7 @@ from tiltmeter.contexts.mining.languages.english.words import (
     BE,
     DO,
     KEPT_ADVERBS,
+    NEEDS_OBJECT,
     NEEDS_PHRASE,
     gives_gender_away,
 )
@@ -67,7 +68,10 @@ def _after(path: tuple[Token, ...], *, base: str, copula: bool) -> list[str]:
     step = path[1] if len(path) > 1 else None
     words: list[str] = []
     objects = phrases = lost = 0
+    particle = False
     reports = step is not None and step.dep_ == "ccomp"
+    if reports and copula:
+        raise Refused("incomplete predicate")  # "was that he …"
     for child in verb.rights:
         if child is step or (step is not None and child.i == step.i):
             if child.dep_ in _OBJECTS or child.dep_ in ("prep", "xcomp", "ccomp"):
@@ -77,6 +81,7 @@ def _after(path: tuple[Token, ...], *, base: str, copula: bool) -> list[str]:
         dep = child.dep_
         if dep == "prt":
             words.append(child.lower_)
+            particle = True
         elif dep in _OBJECTS:
             words += _complement(child)
             objects += 1
@@ -97,6 +102,10 @@ def _after(path: tuple[Token, ...], *, base: str, copula: bool) -> list[str]:
         if step is not None:
             raise Refused("word order")
     if copula and not objects and not phrases:
+        raise Refused("incomplete predicate")
+    passive = any(c.dep_ == "auxpass" for c in verb.lefts)
+    whole = objects or phrases or particle or passive or verb.tag_ == "VBN"
+    if base in NEEDS_OBJECT and not whole:
         raise Refused("incomplete predicate")
     if base in NEEDS_PHRASE and lost and not phrases and not reports:
         raise Refused("incomplete predicate")
@@ -119,6 +128,8 @@ def _enter(path: tuple[Token, ...]) -> list[str]:
     if token.pos_ in ("NOUN", "PRON", "PROPN", "NUM"):
         if step.dep_ not in ("relcl", "acl", "prep"):
             raise Refused("word order")
+        if token.dep_ == "pobj" and is_time(token):
+            raise Refused("a time before [Y]")  # "until the minutes that …"
         return [*noun_phrase(token), *_enter(path[1:])]
     raise Refused("word order")
 
@@ -147,7 +158,8 @@ def _adjective(token: Token) -> list[str]:
         raise Refused("name in the skeleton")
     if gives_gender_away(token.lower_):
         raise Refused("gender cue in the skeleton")
-    if token.tag_ in ("JJR", "RBR"):
+    degrees = ("as", "so", "too", "more", "less", "such")
+    if token.tag_ in ("JJR", "RBR") or any(c.lower_ in degrees for c in token.lefts):
         raise Refused("comparison")
     if any(c.dep_ == "npadvmod" for c in token.lefts):
         raise Refused("number or sign in the skeleton")  # "17 years old"

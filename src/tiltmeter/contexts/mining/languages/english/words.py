@@ -93,6 +93,16 @@ NEEDS_PHRASE = frozenset(
     """.split()
 )
 
+#: Verbs that say nothing without an object.
+NEEDS_OBJECT = frozenset(
+    """
+    accompany achieve appoint award bring call cause consider contain create defeat describe earn
+    elect enjoy entitle find gain get give have hold include injure introduce keep let make mention
+    need obtain offer produce put raise receive represent require say secure send set state take
+    thank use want
+    """.split()
+)
+
 #: Adverbs without which the verb before them says something else.
 KEPT_ADVERBS = frozenset(
     "abroad ahead alone apart aside away back backwards behind down forth forward forwards home "
