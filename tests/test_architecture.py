@@ -37,12 +37,14 @@ LAYERS = {
 #: and the cache has its place.
 #: models know what a Prompt is, and nothing else of topics; results show themselves in a notebook;
 #: the commands start the pages.
+#: models know what a Prompt is, the miner what a Topic is; parts are written atomically.
 MEET = {
     ("models", "topics"),
     ("parts", "atomic"),
     ("cache", "cache_place"),
     ("measure", "notebook"),
     ("cli", "web"),
+    ("contexts", "topics"),
 }
 
 

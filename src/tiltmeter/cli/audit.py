@@ -47,7 +47,10 @@ def audit_command(
     topic: Annotated[str, typer.Option(help="A built-in topic or a .toml file.")] = "gender",
     contexts: Annotated[
         str | None,
-        typer.Option(help="A built-in context set or a .csv file.  [default: paper-TOPIC]"),
+        typer.Option(
+            help="A source (wikipedia, book, conversation, textbook, web), a built-in context set "
+            "or a .csv file.  [default: paper-TOPIC]"
+        ),
     ] = None,
     out: OUT = None,
     groups: Annotated[

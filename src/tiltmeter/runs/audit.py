@@ -96,7 +96,7 @@ def _contexts_for(topic: Topic, contexts: str | ContextSet | None) -> ContextSet
                 f"contexts: topic {topic.name!r} has no default set; say one of "
                 f"{', '.join(builtin_contexts())}, or a csv file"
             )
-    return load_contexts(contexts)
+    return load_contexts(contexts, topic=topic)
 
 
 # --- reference models -------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from tiltmeter.contexts import load_contexts
 from tiltmeter.errors import RunError, TiltmeterError
@@ -22,6 +23,7 @@ from tiltmeter.models import WordScores
 from tiltmeter.runs.grid import Grid
 from tiltmeter.runs.preference_table import PreferenceTable
 from tiltmeter.runs.run import Run
+from tiltmeter.runs.score_table import from_table
 from tiltmeter.runs.sequential import Sample
 from tiltmeter.runs.settings import AuditSettings
 from tiltmeter.runs.store import RunFolder
@@ -78,8 +80,9 @@ def load_partial(path: str | Path) -> Run:
     grid = Grid(topic, sample.contexts, record.get("chunk_size", 1), sample.rounds)
     table = PreferenceTable(grid, word_counts(record))
     for cells, scores in _scores(folder, words=len(topic.words)):
-        known = cells < len(grid)  # a round that has just begun may not be in run.json yet
-        table.add(cells[known], _only(scores, known))
+        # a round that has just begun may not be in run.json yet
+        known = np.flatnonzero(cells < len(grid))
+        table.add(cells[known], scores.take(known))
     if np.isnan(table.skipped).all():
         raise RunError(f"{folder.path}: no cell has been scored yet")
     settings = AuditSettings.from_dict(record["settings"])
@@ -168,10 +171,6 @@ def _cell_number(run: Run, group: int, context: int) -> int:
     return -1
 
 
-def _only(scores: WordScores, rows: Any) -> WordScores:
-    return WordScores(scores.log_probs[rows], scores.log_coverage[rows], scores.skipped[rows])
-
-
 def _find_cell(folder: RunFolder, cell: int) -> list[float] | None:
     for file in _parts(folder):
         try:
@@ -188,20 +187,12 @@ def _find_cell(folder: RunFolder, cell: int) -> list[float] | None:
     return None
 
 
-def _scores(folder: RunFolder, *, words: int) -> Iterator[tuple[Any, WordScores]]:
-    for file in _parts(folder):
-        try:
-            table = pq.read_table(file)
-            cells = table["cell"].to_numpy()
-            flat = table["log_probs"].combine_chunks().flatten().to_numpy()
-            scores = WordScores(
-                log_probs=flat.reshape(len(cells), words).astype(np.float64),
-                log_coverage=table["log_coverage"].to_numpy().astype(np.float64),
-                skipped=table["skipped"].to_numpy().astype(np.float64),
-            )
-        except _UNREADABLE:
-            continue
-        yield cells, scores
+def _scores(folder: RunFolder, *, words: int) -> Iterator[tuple[NDArray[np.int64], WordScores]]:
+    """What can be read; damage is for the writer to repair."""
+    for _, table in folder.parts.read():
+        found = None if table is None else from_table(table, words=words)
+        if found is not None:
+            yield found
 
 
 def _parts(folder: RunFolder) -> list[Path]:
