@@ -41,14 +41,18 @@ LONGEST = 8  # words of a predicate
 _SENTENCE = re.compile(r"[^。！？；\n]+")
 _Y = re.compile(r"[他她](?![们們])")
 _CLAUSES = re.compile(r"[，,：:、（）()《》]")
+#: Classes of words that can follow a subject: verbs, adverbs, adjectives, prepositions.
+_BEGIN = ("v", "d", "a", "p", "zg")
 #: jieba's classes of names, dates and foreign words: never left in a skeleton.
 _NAMES = ("nr", "ns", "nt", "nz", "eng", "x", "nrt", "nrfg", "t")
 _TO_SIMPLIFIED = str.maketrans(
     "說認為稱發現覺決報寫見後離開對學會來時個這們還過讓與從當進業間無國長實種動體點電門問題"
     "師員職書記務處運應請給結婚親愛樂視聽讀語講話談論證預誓堅強調釋猜測憶擔識終於雖隻並卻獲選"
+    "則帶沒將擁經課幾訪採單獎勵歸犧彈舉兩説連獨續產際麼樣類響興龍區層據"
     "聲極討厭醫廣內變難願擊敗勝戰爭軍隊領導議聯盟會黨總統歲歷馬車東傳條線級組織",
     "说认为称发现觉决报写见后离开对学会来时个这们还过让与从当进业间无国长实种动体点电门问题"
     "师员职书记务处运应请给结婚亲爱乐视听读语讲话谈论证预誓坚强调释猜测忆担识终于虽只并却获选"
+    "则带没将拥经课几访采单奖励归牺弹举两说连独续产际么样类响兴龙区层据"
     "声极讨厌医广内变难愿击败胜战争军队领导议联盟会党总统岁历马车东传条线级组织",
 )
 
@@ -127,6 +131,8 @@ class Chinese:
             raise Refused("subject is no person")
         if rest[0][0][:1] in ("们", "的", "和", "与", "等", "本"):
             raise Refused("subject is not one person")
+        if subject not in PRONOUNS and not rest[0][1].startswith(_BEGIN):
+            raise Refused("name cut in two")  # 贝|克 本人, 路易|十二
         if len(rest) > LONGEST:
             raise Refused("too long")
         timed = rest[-1][0].endswith(TIMES)  # the segmenter takes 毕业 for a noun
