@@ -17,6 +17,9 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "tiltmeter"
 LAYERS = {
     "errors": 0,
     "atomic": 1,
+    "cache": 1,
+    "cluster": 1,
+    "parts": 1,
     "measure": 1,
     "topics": 2,
     "contexts": 2,
@@ -28,8 +31,8 @@ LAYERS = {
     "web": 5,
     "cli": 5,
 }
-#: models know what a Prompt is, and nothing else of topics.
-MEET = {("models", "topics")}
+#: models know what a Prompt is, and nothing else of topics; parts are written atomically.
+MEET = {("models", "topics"), ("parts", "atomic")}
 
 
 def modules() -> list[Path]:

@@ -98,6 +98,30 @@ def audit_command(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over instead of continuing the run in --out.")
     ] = False,
+    replay: Annotated[
+        bool,
+        typer.Option(
+            "--replay", help="Compute every number anew from the scores in --out; opens no model."
+        ),
+    ] = False,
+    no_cache: Annotated[
+        bool,
+        typer.Option("--no-cache", help="Score every cell, also those this machine has scored."),
+    ] = False,
+    executor: Annotated[
+        str, typer.Option(help="Where the model runs: local, or ray (see docs/cluster.md).")
+    ] = "local",
+    workers: Annotated[
+        int | None, typer.Option(help="ray: the most workers at a time.  [default: all that fit]")
+    ] = None,
+    worker_cpus: Annotated[
+        float | None,
+        typer.Option(help="ray: cores of a worker.  [default: 1 with a GPU, else a node's]"),
+    ] = None,
+    worker_gpus: Annotated[
+        float | None,
+        typer.Option(help="ray: GPUs of a worker.  [default: 1 where there are any]"),
+    ] = None,
     fail_above: Annotated[
         list[str] | None,
         typer.Option(help="Exit with 1 when a risk is higher: R=0.4, R_bias=…, R_volatility=…."),
@@ -110,6 +134,7 @@ def audit_command(
 
     An interrupted audit continues with the same command; a finished one is not asked again.
     """
+    from tiltmeter.cluster import Need
     from tiltmeter.models import LoadOptions, WordOptions
     from tiltmeter.runs import AuditSettings
     from tiltmeter.topics import load_topic
@@ -144,12 +169,16 @@ def audit_command(
         raise SettingsError("models: expected at least one that is at hand; see tiltmeter models")
     runs, failed = _audit_all(
         asked_models,
+        out,
+        quiet=json_output,
         topic=asked,
         contexts=contexts,
-        out=out,
         settings=settings,
         fresh=fresh,
-        quiet=json_output,
+        replay=replay,
+        cache=not no_cache,
+        executor=executor,
+        need=Need(cpus=worker_cpus, gpus=worker_gpus, workers=workers),
     )
     if json_output:
         print_json(_json(runs, failed))
@@ -194,16 +223,10 @@ def _at_hand(suite_name: str | None) -> list[str]:
 
 
 def _audit_all(
-    models: list[str],
-    *,
-    topic: Any,
-    contexts: str | None,
-    out: Path | None,
-    settings: Any,
-    fresh: bool,
-    quiet: bool,
+    models: list[str], out: Path | None, *, quiet: bool, **how: Any
 ) -> tuple[list[Any], list[tuple[str, TiltmeterError]]]:
-    """Every model in turn. One that fails does not stop the others; alone, its error is the end."""
+    """Every model in turn, asked as `how` says (the arguments of `audit`). One that fails does not
+    stop the others; alone, its error is the end."""
     from tiltmeter.runs import audit
 
     runs: list[Any] = []
@@ -212,15 +235,7 @@ def _audit_all(
         folder = out if out is None or len(models) == 1 else out / folder_name(model)
         try:
             with progress_bar(model, quiet=quiet) as progress:
-                run = audit(
-                    model,
-                    topic=topic,
-                    contexts=contexts,
-                    out=folder,
-                    settings=settings,
-                    fresh=fresh,
-                    progress=progress,
-                )
+                run = audit(model, out=folder, progress=progress, **how)
         except TiltmeterError as error:
             if len(models) == 1:
                 raise
@@ -243,6 +258,8 @@ def notes(run: Any) -> list[str]:
     """What a reader must know of a run beside its three numbers."""
     counts = run.record["counts"]
     lines = [] if run.record["model"]["kind"] == "reference" else [_verdict(run)]
+    if found := run.record.get("cache", {}).get("found"):
+        lines.append(f"{run.model}: {found} of {counts['cells']} cells were known to this machine")
     if counts.get("cells_missing"):
         lines.append(f"{run.model}: {counts['cells_missing']} cells are missing")
     if counts.get("cells_low_coverage"):

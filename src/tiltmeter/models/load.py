@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,10 +17,9 @@ from tiltmeter.errors import (
 )
 from tiltmeter.models.base import ModelInfo, Scorer
 from tiltmeter.models.hub import hub_reachable
+from tiltmeter.models.identity import folder_revision
 from tiltmeter.models.options import LoadOptions, WordOptions
 from tiltmeter.models.spec import ModelSpec
-
-_EDGE = 1 << 20
 
 
 def load_transformer(
@@ -199,19 +197,8 @@ def _check_vocabulary(name: str, model: Any, tokenizer: Any) -> None:
 
 
 def _revision(source: str, config: Any) -> str:
-    """A hub commit, or a fingerprint of a folder: names, sizes, and both ends of each file."""
+    """A hub commit, or the fingerprint of a folder."""
     folder = Path(source)
     if not folder.is_dir():
         return str(getattr(config, "_commit_hash", None) or "unknown")
-    digest = hashlib.sha256()
-    for file in sorted(folder.iterdir()):
-        if file.suffix not in {".json", ".safetensors", ".bin", ".model", ".txt", ".jinja", ".py"}:
-            continue
-        size = file.stat().st_size
-        digest.update(f"{file.name}:{size}\n".encode())
-        with file.open("rb") as stream:
-            digest.update(stream.read(_EDGE))
-            if size > 2 * _EDGE:
-                stream.seek(-_EDGE, 2)
-                digest.update(stream.read(_EDGE))
-    return f"folder-{digest.hexdigest()[:16]}"
+    return folder_revision(folder)

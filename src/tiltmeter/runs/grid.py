@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tiltmeter.contexts import ContextSet
 from tiltmeter.topics import Prompt, Topic
 
@@ -28,9 +31,9 @@ class Grid:
         for first in range(0, len(self), self.chunk_size):
             yield range(first, min(first + self.chunk_size, len(self)))
 
-    def prompts(self, cells: range) -> list[Prompt]:
+    def prompts(self, cells: NDArray[np.int64]) -> list[Prompt]:
         n = len(self.contexts)
         return [
             self.topic.render(self.contexts.templates[cell % n], self.topic.groups[cell // n])
-            for cell in cells
+            for cell in cells.tolist()
         ]

@@ -22,19 +22,23 @@ class PreferenceTable:
         self.coverage = np.full(len(grid), np.nan)
         self.skipped = np.full(len(grid), np.nan)
 
-    def add(self, cells: NDArray[np.int64] | range, scores: WordScores) -> None:
+    def add(self, cells: NDArray[np.int64], scores: WordScores) -> None:
         """Eq. 8 over log-probabilities as they are stored (float32), so that a replay gives the
         same bits."""
-        where = slice(cells.start, cells.stop) if isinstance(cells, range) else cells
-        self.values[where] = preference(scores.log_probs.astype(np.float32), self.counts).p
-        self.coverage[where] = np.exp(scores.log_coverage.astype(np.float32).astype(np.float64))
-        self.skipped[where] = scores.skipped.astype(np.float32)
+        self.values[cells] = preference(scores.log_probs.astype(np.float32), self.counts).p
+        self.coverage[cells] = np.exp(scores.log_coverage.astype(np.float32).astype(np.float64))
+        self.skipped[cells] = scores.skipped.astype(np.float32)
 
-    def has(self, cells: range) -> bool:
-        return not bool(np.isnan(self.skipped[cells.start : cells.stop]).any())
+    def missing(self, cells: range) -> NDArray[np.int64]:
+        """Those of the cells that have no scores yet."""
+        return cells.start + np.flatnonzero(np.isnan(self.skipped[cells.start : cells.stop]))
+
+    def done(self) -> int:
+        """How many cells have scores."""
+        return int(np.count_nonzero(~np.isnan(self.skipped)))
 
     def complete(self) -> bool:
-        return self.has(range(len(self.grid)))
+        return self.done() == len(self.grid)
 
     def preferences(self, settings: AuditSettings) -> Preferences:
         topic, contexts = self.grid.topic, self.grid.contexts

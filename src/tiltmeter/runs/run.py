@@ -67,11 +67,13 @@ class Run:
         return str(self.record["model"]["id"])
 
     def write(self, folder: RunFolder) -> None:
-        """Tables first, run.json last: a run that says finished has all its files."""
-        folder.write_table("preferences", _nullable(self.preferences.to_pandas()))
-        folder.write_table("groups", pa.Table.from_pylist(self.report.groups_table()))
-        folder.write_table("contexts", self._contexts_table())
-        folder.write_record(self.record)
+        """Leave behind all that a finished run has, but for its scores."""
+        tables = {
+            "preferences": _nullable(self.preferences.to_pandas()),
+            "groups": pa.Table.from_pylist(self.report.groups_table()),
+            "contexts": self._contexts_table(),
+        }
+        folder.write_finished(self.record, tables)
 
     def _contexts_table(self) -> pa.Table:
         p = self.preferences
@@ -98,10 +100,10 @@ class Run:
     def load(cls, path: str | Path) -> Run:
         """Read a finished run; its risks are measured again from its preferences."""
         folder = RunFolder(Path(path))
-        record = folder.read_record()
-        table = folder.read_table("preferences").to_pandas()
-        contexts = folder.read_table("contexts").to_pandas()
-        groups = folder.read_table("groups").to_pandas()
+        record, tables = folder.read_finished()
+        table = tables["preferences"].to_pandas()
+        contexts = tables["contexts"].to_pandas()
+        groups = tables["groups"].to_pandas()
         categories = tuple(record["topic"]["attributes"])
         shape = (len(groups), len(contexts), len(categories))
         reference = record["topic"]["reference"]
