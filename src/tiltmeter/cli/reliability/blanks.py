@@ -18,6 +18,7 @@ from tiltmeter.cli.reliability.common import (
     plain_rows,
     read_statements,
     shown,
+    verbatim,
     write_frame,
 )
 
@@ -76,8 +77,9 @@ def blanks_command(
         [("id", ""), ("blank", "right"), ("cv", "right"), ("share", "right"), ("after", "")],
     )
     for row in found.table.head(top).itertuples():
-        share = "–" if row.share is None else f"{row.share:.0%}"
-        rows.add_row(str(row.id), str(row.blank), f"{row.cv:.2f}", share, f"{row.before} ___")
+        share = "–" if row.share is None or row.share != row.share else f"{row.share:.0%}"
+        before = verbatim(f"{row.before} ___")
+        rows.add_row(verbatim(row.id), str(row.blank), f"{row.cv:.2f}", share, before)
     console().print(rows)
     for name, n in found.counts.items():
         console().print(f"{name.replace('_', ' ')}: {n}", markup=False)
