@@ -34,7 +34,7 @@ def every_phrase(doc):  # type: ignore[no-untyped-def]
 def phrases_and_end(doc):  # type: ignore[no-untyped-def]
     named = [c.root.idx for c in doc.noun_chunks if c.root.i and c.root.pos_ != "PRON"]
     words = [t for t in doc if t.is_alpha]
-    return named + [words[-1].idx + len(words[-1])] if words else named
+    return [*named, words[-1].idx + len(words[-1])] if words else named
 
 
 PROPOSERS = {
