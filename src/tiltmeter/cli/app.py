@@ -9,6 +9,7 @@ import typer
 
 from tiltmeter import __version__
 from tiltmeter.cli.audit import audit_command
+from tiltmeter.cli.check import check_command
 from tiltmeter.cli.compare import compare_command
 from tiltmeter.cli.reliability import reliability_app
 from tiltmeter.cli.report import report_command
@@ -32,6 +33,7 @@ app.command("report")(report_command)
 app.command("topics")(topics_command)
 app.command("contexts")(contexts_command)
 app.command("models")(models_command)
+app.command("check")(check_command)
 app.add_typer(study_app, name="study")
 app.add_typer(reliability_app, name="reliability")
 

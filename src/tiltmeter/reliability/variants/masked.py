@@ -1,7 +1,7 @@
 """Blanks filled by a masked model: masks in their place, one drawn after the other.
 
-Only whole words are drawn, and of them the most probable that hold nine tenths of the probability:
-the far tail of a small model is noise.
+Only whole words are drawn, and of them the most probable that hold three quarters of the
+probability: the far tail of a small model is noise.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from tiltmeter.reliability.blanks import Blanks
 from tiltmeter.reliability.variants.filling import FUNCTION_WORDS, Fills, draw_length, neighbours
 
-_NUCLEUS = 0.9
+_NUCLEUS = 0.75
 #: How tokenizers mark a token that begins a word.
 _SPACES = ("Ġ", "▁")
 
