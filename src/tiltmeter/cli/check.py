@@ -30,7 +30,7 @@ def check_command(
         list[str] | None,
         typer.Option(help="A scoring model; repeat for several. Default: pocket:bert."),
     ] = None,
-    n: Annotated[int, typer.Option("-n", "--versions", help="Versions with context.")] = 20,
+    n: Annotated[int, typer.Option("-n", "--versions", help="Versions with context.")] = 12,
     temperature: Annotated[float, typer.Option(help="Of the versions.")] = 1.1,
     seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",

@@ -15,9 +15,9 @@ from tiltmeter.reliability.blanks import Blanks
 from tiltmeter.reliability.contribution import blank_contributions, fills_of
 from tiltmeter.reliability.points.propose import PointSettings, propose_points
 from tiltmeter.reliability.questions import questions
-from tiltmeter.reliability.run import score_reliability
+from tiltmeter.reliability.score import cobias, stability
 from tiltmeter.reliability.settings import ReliabilitySettings
-from tiltmeter.reliability.statement import Statement
+from tiltmeter.reliability.statement import Statement, VariantSet
 from tiltmeter.reliability.variants.make import Makers, VariantSettings, make_variants
 
 SCHEMA_VERSION = 1
@@ -55,7 +55,6 @@ class Check:
     proposer: str
     versions: tuple[str, ...]
     origins: tuple[str, ...]
-    tau: float | None
     cv: float | None
     cobias: float | None
     stability: float | None
@@ -90,7 +89,7 @@ class Check:
                 {"text": text, "origin": origin}
                 for text, origin in zip(self.versions, self.origins, strict=True)
             ],
-            "score": {name: getattr(self, name) for name in ("tau", "cv", "cobias", "stability")},
+            "score": {name: getattr(self, name) for name in ("cv", "cobias", "stability")},
             "blanks": [asdict(b) | {"fills": list(b.fills)} for b in self.blanks],
             "matters_most": self.matters_most,
             "questions": self.questions,
@@ -106,7 +105,7 @@ def check(
     model: str | None = None,
     filler: str | None = None,
     models: Sequence[str] = ("pocket:bert",),
-    n: int = 20,
+    n: int = 12,
     temperature: float = 1.1,
     seed: int = 0,
     load: LoadOptions | None = None,
@@ -141,8 +140,7 @@ def check(
     made = make_variants([statement], settings=how, makers=makers)
     versions = made.variants
     settings = ReliabilitySettings(versions=None, replicates=0, seed=seed, load=load)
-    scored = score_reliability([statement], versions, models=models, settings=settings)
-    found = scored.statements.iloc[0]
+    cv, found = _scored(statement, blanks, versions, models, settings)
     return Check(
         sentence=text,
         target_terms=statement.targets,
@@ -150,8 +148,10 @@ def check(
         proposer=proposer,
         versions=versions.of(statement),
         origins=tuple(made.rows[0]["origins"]),
-        **{name: _number(found[name]) for name in ("tau", "cv", "cobias", "stability")},
-        blanks=_blanks(statement, blanks, versions, models, settings),
+        cv=cv,
+        cobias=None if cv is None else float(cobias(cv)),
+        stability=None if cv is None else float(stability(cv)),
+        blanks=found,
         models={
             "points": model if proposer == "model" else None,
             "versions": model,
@@ -161,15 +161,16 @@ def check(
     )
 
 
-def _blanks(
+def _scored(
     statement: Statement,
     blanks: Blanks,
-    versions: Any,
+    versions: VariantSet,
     models: Sequence[str],
     settings: ReliabilitySettings,
-) -> tuple[CheckedBlank, ...]:
+) -> tuple[float | None, tuple[CheckedBlank, ...]]:
+    """The sentence's context variance and its blanks; both from one round of scoring."""
     if not versions.of(statement):
-        return ()
+        return None, ()
     asked = questions(blanks)
     table = blank_contributions([statement], versions, models=models, settings=settings).table
     fills = [f for f in (fills_of(blanks, v) for v in versions.of(statement)) if f is not None]
@@ -188,7 +189,7 @@ def _blanks(
                 share=_number(row["share"]),
             )
         )
-    return tuple(found)
+    return _number(table["cv_all"].iloc[0]), tuple(found)
 
 
 def _number(value: Any) -> float | None:
