@@ -16,6 +16,7 @@ from tiltmeter.cli.report import report_command
 from tiltmeter.cli.risk import risk_command
 from tiltmeter.cli.show import contexts_command, models_command, topics_command
 from tiltmeter.cli.study import study_app
+from tiltmeter.cli.study_context import temperature_command, versions_command
 from tiltmeter.errors import TiltmeterError
 
 app = typer.Typer(
@@ -34,6 +35,8 @@ app.command("topics")(topics_command)
 app.command("contexts")(contexts_command)
 app.command("models")(models_command)
 app.command("check")(check_command)
+study_app.command("versions")(versions_command)
+study_app.command("temperature")(temperature_command)
 app.add_typer(study_app, name="study")
 app.add_typer(reliability_app, name="reliability")
 

@@ -18,7 +18,7 @@ from tiltmeter.reliability.questions import questions
 from tiltmeter.reliability.score import cobias, stability
 from tiltmeter.reliability.settings import ReliabilitySettings
 from tiltmeter.reliability.statement import Statement, VariantSet
-from tiltmeter.reliability.variants.make import Makers, VariantSettings, make_variants
+from tiltmeter.reliability.variants.make import FILLER, Makers, VariantSettings, make_variants
 
 SCHEMA_VERSION = 1
 
@@ -155,7 +155,7 @@ def check(
         models={
             "points": model if proposer == "model" else None,
             "versions": model,
-            "filler": makers.filler.info.name,
+            "filler": makers.filler.info.name if FILLER in made.rows[0]["origins"] else None,
             "score": list(models),
         },
     )
