@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tiltmeter.models.base import ModelInfo
 from tiltmeter.models.options import LoadOptions
 from tiltmeter.models.server.address import Address
 from tiltmeter.models.server.client import Client, Refused, together
 from tiltmeter.models.server.reply import texts
-
-if TYPE_CHECKING:
-    from tiltmeter.models.writer import Turn
+from tiltmeter.models.writer import Turn, first_line
 
 
 class ServerWriter:
@@ -49,7 +47,7 @@ class ServerWriter:
         url = f"{self.client.address.base}/chat/completions"
 
         def read(reply: Any) -> str:
-            return texts(reply, 1)[0]
+            return first_line(texts(reply, 1)[0])
 
         if self._seeded:
             try:

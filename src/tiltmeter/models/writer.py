@@ -5,6 +5,7 @@ Scorers say how probable given words are; a writer is asked for words of its own
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -39,7 +40,10 @@ class Writer(Protocol):
         seed: int = 0,
         length: int = 128,
     ) -> list[str]:
-        """n answers of at most `length` tokens; temperature 0 is the most probable one."""
+        """n answers of one line and at most `length` tokens; temperature 0 is the most probable.
+
+        What a model writes below the first line with a word in it is left out.
+        """
 
 
 def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
@@ -74,6 +78,7 @@ class CausalWriter:
 
     def __init__(self, scorer: CausalScorer) -> None:
         self.scorer, self.info = scorer, scorer.info
+        self._read = _Read(scorer)
 
     def write(
         self,
@@ -91,9 +96,16 @@ class CausalWriter:
                 f"{self.info.name}: the request has {len(head)} tokens and leaves no room for an "
                 f"answer of {length} (the model reads {limit})"
             )
-        return continue_tokens(
-            self.scorer, head, n=n, temperature=temperature, seed=seed, length=length
+        answers = continue_tokens(
+            self.scorer,
+            head,
+            n=n,
+            temperature=temperature,
+            seed=seed,
+            length=length,
+            read=self._read,
         )
+        return [first_line(answer) for answer in answers]
 
     def _head(self, turns: Sequence[Turn]) -> list[int]:
         tokenizer = self.scorer.tokenizer
@@ -106,6 +118,15 @@ class CausalWriter:
             )
             return list(tokenizer.encode(text, add_special_tokens=False))
         return list(self.scorer.head_tokens([transcript(turns)])[0])
+
+
+def first_line(answer: str) -> str:
+    """Models explain themselves below what was asked for; only the first line is an answer.
+
+    >>> first_line("\\n\\n The nurse.\\nNote: …")
+    'The nurse.'
+    """
+    return next((line.strip() for line in answer.splitlines() if line.strip()), "")
 
 
 def transcript(turns: Sequence[Turn]) -> str:
@@ -127,8 +148,10 @@ def continue_tokens(
     temperature: float,
     seed: int,
     length: int,
+    read: _Read | None = None,
 ) -> list[str]:
-    """n continuations, drawn token after token from the softmax itself: no cut, no penalty."""
+    """n continuations to the end of a line, drawn token after token from the softmax itself: no
+    cut, no penalty."""
     import torch
 
     tokenizer, device = scorer.tokenizer, scorer.device
@@ -137,22 +160,53 @@ def continue_tokens(
     rows: list[list[int]] = [[] for _ in range(n)]
     over = [False] * n
     with torch.inference_mode():
-        step = scorer.model(input_ids=torch.tensor([list(head)], device=device), use_cache=True)
-        cache = step.past_key_values
+        logits, cache = (read or _Read(scorer)).after(list(head))
         if n > 1:
             cache.batch_repeat_interleave(n)
-        logits = step.logits[:, -1].expand(n, -1)
+        logits = logits.expand(n, -1)
         for place in range(length):
             token = _drawn(logits.float().cpu(), temperature, chance)
             for row, drawn in enumerate(token[:, 0].tolist()):
-                over[row] = over[row] or drawn in ends
-                if not over[row]:
-                    rows[row].append(drawn)
+                if over[row] or drawn in ends:
+                    over[row] = True
+                    continue
+                rows[row].append(drawn)
+                text = tokenizer.decode(rows[row]).lstrip()
+                over[row] = "\n" in text
             if all(over) or place + 1 == length:
                 break
             step = scorer.model(input_ids=token.to(device), past_key_values=cache, use_cache=True)
             cache, logits = step.past_key_values, step.logits[:, -1]
     return [str(tokenizer.decode(row)) for row in rows]
+
+
+class _Read:
+    """What a model has read: requests begin alike, and only what differs is read again."""
+
+    def __init__(self, scorer: CausalScorer) -> None:
+        self.scorer = scorer
+        self.tokens: list[int] = []
+        self.cache: Any = None
+
+    def after(self, tokens: list[int]) -> tuple[Tensor, Any]:
+        """Logits of the next token [1, V], and a cache that the caller may change."""
+        import torch
+
+        same = next(
+            (i for i, (a, b) in enumerate(zip(self.tokens, tokens, strict=False)) if a != b),
+            min(len(self.tokens), len(tokens)),
+        )
+        same = min(same, len(tokens) - 1)  # the last one has to be read for its logits
+        cache = None
+        if same > 0 and self.cache is not None and hasattr(self.cache, "crop"):
+            cache = self.cache
+            cache.crop(same)
+        else:
+            same = 0
+        ids = torch.tensor([tokens[same:]], device=self.scorer.device)
+        step = self.scorer.model(input_ids=ids, past_key_values=cache, use_cache=True)
+        self.tokens, self.cache = tokens, step.past_key_values
+        return step.logits[:, -1], copy.deepcopy(self.cache)
 
 
 def _drawn(logits: Tensor, temperature: float, chance: Any) -> Tensor:

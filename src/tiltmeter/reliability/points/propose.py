@@ -112,7 +112,7 @@ def _row(
                 length=length,
             )[0]
             try:
-                points = accept(first_line(answer), statement.text, statement.target_spans())
+                points = accept(answer, statement.text, statement.target_spans())
             except NotAccepted as error:
                 answers.append(error.reason)
             else:
@@ -127,11 +127,6 @@ def _row(
         "proposer": proposer,
         "answers": answers,
     }
-
-
-def first_line(answer: str) -> str:
-    """Models explain themselves below what was asked for; only its first line is an answer."""
-    return next((line for line in answer.strip().splitlines() if line.strip()), "")
 
 
 def _counts(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

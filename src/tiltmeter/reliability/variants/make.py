@@ -14,7 +14,6 @@ from tiltmeter.models.writer import CausalWriter, Writer, open_writer, seed_for
 from tiltmeter.reliability.blanks import Blanks
 from tiltmeter.reliability.dissimilarity import Embed, version_dissimilarity
 from tiltmeter.reliability.lines import Lines
-from tiltmeter.reliability.points.propose import first_line
 from tiltmeter.reliability.statement import Statement, VariantSet
 from tiltmeter.reliability.variants.accepted import (
     CHANGED,
@@ -205,7 +204,7 @@ class _Row:
                 turns, n=n, temperature=self.settings.temperature, seed=seed, length=length
             )
             for answer in answers:
-                self._take(blanks, first_line(answer), MODEL)
+                self._take(blanks, answer, MODEL)
             asked += n
 
     def _fill(self, blanks: Blanks) -> None:
