@@ -89,7 +89,7 @@ class CausalWriter:
         seed: int = 0,
         length: int = 128,
     ) -> list[str]:
-        head = self._head(turns)
+        head = self.head(turns)
         limit = self.scorer.length_limit
         if limit is not None and len(head) + length > limit:
             raise ModelError(
@@ -107,7 +107,8 @@ class CausalWriter:
         )
         return [first_line(answer) for answer in answers]
 
-    def _head(self, turns: Sequence[Turn]) -> list[int]:
+    def head(self, turns: Sequence[Turn]) -> list[int]:
+        """Tokens of a conversation up to the answer."""
         tokenizer = self.scorer.tokenizer
         if getattr(tokenizer, "chat_template", None):
             text = tokenizer.apply_chat_template(
@@ -200,7 +201,8 @@ class _Read:
         cache = None
         if same > 0 and self.cache is not None and hasattr(self.cache, "crop"):
             cache = self.cache
-            cache.crop(same)
+            if same < len(self.tokens):
+                cache.crop(same - len(self.tokens))  # negative: so many less
         else:
             same = 0
         ids = torch.tensor([tokens[same:]], device=self.scorer.device)

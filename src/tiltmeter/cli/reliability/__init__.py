@@ -9,6 +9,7 @@ from tiltmeter.cli.reliability.pairs import pairs_command
 from tiltmeter.cli.reliability.points import points_command
 from tiltmeter.cli.reliability.score import score_command
 from tiltmeter.cli.reliability.statements import statements_command
+from tiltmeter.cli.reliability.tune import tune_command
 from tiltmeter.cli.reliability.variants import variants_command
 from tiltmeter.cli.reliability.view import view_command
 
@@ -17,6 +18,7 @@ reliability_app = typer.Typer(
 )
 reliability_app.command("statements")(statements_command)
 reliability_app.command("points")(points_command)
+reliability_app.command("tune")(tune_command)
 reliability_app.command("variants")(variants_command)
 reliability_app.command("score")(score_command)
 reliability_app.command("blanks")(blanks_command)
