@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -76,8 +76,9 @@ def blanks_command(
         "Blanks that matter most",
         [("id", ""), ("blank", "right"), ("cv", "right"), ("share", "right"), ("after", "")],
     )
+    row: Any
     for row in found.table.head(top).itertuples():
-        share = "–" if row.share is None or row.share != row.share else f"{row.share:.0%}"
+        share = f"{row.share:.0%}" if row.share == row.share and row.share is not None else "–"
         before = verbatim(f"{row.before} ___")
         rows.add_row(verbatim(row.id), str(row.blank), f"{row.cv:.2f}", share, before)
     console().print(rows)
