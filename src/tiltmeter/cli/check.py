@@ -30,7 +30,12 @@ def check_command(
         list[str] | None,
         typer.Option(help="A scoring model; repeat for several. Default: pocket:bert."),
     ] = None,
-    n: Annotated[int, typer.Option("-n", "--versions", help="Versions with context.")] = 12,
+    n: Annotated[
+        int | None,
+        typer.Option(
+            "-n", "--versions", help="Versions. Default: 12, down to 4 for long sentences."
+        ),
+    ] = None,
     temperature: Annotated[float, typer.Option(help="Of the versions.")] = 1.1,
     seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",

@@ -22,6 +22,10 @@ from tiltmeter.reliability.variants.make import FILLER, Makers, VariantSettings,
 
 SCHEMA_VERSION = 1
 
+#: Versions when none are asked for: (blanks + 1) · words² of them is what scoring costs, and this
+#: budget keeps it below 20 seconds on two cores.
+_MOST, _LEAST, _BUDGET = 12, 4, 12_000
+
 
 @dataclass(frozen=True)
 class CheckedBlank:
@@ -105,12 +109,15 @@ def check(
     model: str | None = None,
     filler: str | None = None,
     models: Sequence[str] = ("pocket:bert",),
-    n: int = 12,
+    n: int | None = None,
     temperature: float = 1.1,
     seed: int = 0,
     load: LoadOptions | None = None,
 ) -> Check:
     """Does a sentence need more context, and where?
+
+    `n` versions are made; None takes 12, or down to 4 for a long sentence with many blanks, whose
+    scoring grows with the square of its length: an answer is for somebody who waits.
 
     `model` proposes blanks and writes versions (any that writes; None: rules and the filler alone,
     offline); `filler` fills what is left open; `models` score. `points` is the sentence with blanks
@@ -125,7 +132,7 @@ def check(
     if lacking:
         raise SettingsError(f"target {lacking[0]!r}: expected a term of the sentence")
     how = VariantSettings(
-        n=n, model=model, filler=filler, temperature=temperature, seed=seed, load=load
+        n=n or _MOST, model=model, filler=filler, temperature=temperature, seed=seed, load=load
     )
     makers = Makers(how)
     proposer = "given"
@@ -137,6 +144,7 @@ def check(
     if " ".join(blanks.plain.split()) != text or not len(blanks):
         raise SettingsError(f"points: expected the sentence with blanks (___), found {points!r}")
     statement = replace(statement, points=points)
+    how = replace(how, n=n or affordable(blanks))
     made = make_variants([statement], settings=how, makers=makers)
     versions = made.variants
     settings = ReliabilitySettings(versions=None, replicates=0, seed=seed, load=load)
@@ -159,6 +167,18 @@ def check(
             "score": list(models),
         },
     )
+
+
+def affordable(blanks: Blanks) -> int:
+    """Versions that can be scored while somebody waits.
+
+    >>> affordable(Blanks.parse("The ___ women at the ___ office are arrogant ___."))
+    12
+    >>> affordable(Blanks.parse("One ___ " + "more " * 30 + "___."))
+    4
+    """
+    words = len(blanks.plain.split())
+    return max(_LEAST, min(_MOST, _BUDGET // ((len(blanks) + 1) * words**2)))
 
 
 def _scored(
