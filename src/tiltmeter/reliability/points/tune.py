@@ -132,6 +132,11 @@ def _linear_names(model: Any) -> list[str]:
         for name, part in model.named_modules()
         if isinstance(part, torch.nn.Linear) and part is not output
     }
+    if not names:
+        raise SettingsError(
+            f"model {type(model).__name__}: expected linear maps to adapt, found none (GPT-2's own "
+            "are of another kind): train another model"
+        )
     return sorted(names)
 
 
