@@ -10,6 +10,7 @@ import typer
 from tiltmeter import __version__
 from tiltmeter.cli.audit import audit_command
 from tiltmeter.cli.cache import cache_command
+from tiltmeter.cli.check import check_command
 from tiltmeter.cli.compare import compare_command
 from tiltmeter.cli.mine import mine_command
 from tiltmeter.cli.reliability import reliability_app
@@ -17,6 +18,7 @@ from tiltmeter.cli.report import report_command
 from tiltmeter.cli.risk import risk_command
 from tiltmeter.cli.show import contexts_command, models_command, topics_command
 from tiltmeter.cli.study import study_app
+from tiltmeter.cli.study_context import temperature_command, versions_command
 from tiltmeter.cli.view import view_command
 from tiltmeter.errors import TiltmeterError
 
@@ -37,6 +39,9 @@ app.command("view")(view_command)
 app.command("topics")(topics_command)
 app.command("contexts")(contexts_command)
 app.command("models")(models_command)
+app.command("check")(check_command)
+study_app.command("versions")(versions_command)
+study_app.command("temperature")(temperature_command)
 app.command("cache")(cache_command)
 app.add_typer(study_app, name="study")
 app.add_typer(reliability_app, name="reliability")
