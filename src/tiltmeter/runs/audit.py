@@ -175,7 +175,7 @@ def _audit_model(
 ) -> Run:
     """Measure what the folder holds, after `scoring` has filled what is missing."""
     grid = Grid(topic, contexts, record["chunk_size"])
-    table = PreferenceTable(grid, _membership(topic, record["words"], record["model"]["id"]))
+    table = PreferenceTable(grid, word_membership(topic, record["words"], record["model"]["id"]))
     if folder:
         stored = folder.read_scores(words=len(topic.words), repair=scoring is not None)
         for cells, scores in stored:
@@ -220,7 +220,7 @@ def _chunk_size(device: str) -> int:
     return 256 if device == "cpu" else 4096
 
 
-def _membership(topic: Topic, words: dict[str, Any], name: str) -> NDArray[np.float64]:
+def word_membership(topic: Topic, words: dict[str, Any], name: str) -> NDArray[np.float64]:
     """How much each word counts for each category under this tokenizer.
 
     Words that write to the same tokens are one event: it counts for every category that any of them
