@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 import os
+=======
+from collections.abc import Iterator
+>>>>>>> w8
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,3 +33,16 @@ def smollm2():  # type: ignore[no-untyped-def]
     from tiltmeter.models import open_model
 
     return open_model("smollm2")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Debian's browser, started once a worker."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
+        )
+        yield browser
+        browser.close()

@@ -20,6 +20,7 @@ LAYERS = {
     "cache": 1,
     "cluster": 1,
     "parts": 1,
+    "notebook": 1,
     "measure": 1,
     "topics": 2,
     "contexts": 2,
@@ -31,8 +32,9 @@ LAYERS = {
     "web": 5,
     "cli": 5,
 }
-#: models know what a Prompt is, and nothing else of topics; parts are written atomically.
-MEET = {("models", "topics"), ("parts", "atomic")}
+#: models know what a Prompt is, and nothing else of topics; parts are written atomically; results
+#: show themselves in a notebook.
+MEET = {("models", "topics"), ("parts", "atomic"), ("measure", "notebook")}
 
 
 def modules() -> list[Path]:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tiltmeter.report.charts.theme import NARROW, WIDE, wrap_axis_title
 from tiltmeter.report.svg import inline, to_png, to_svg
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+Size = Literal["wide", "narrow"]
+
+_SIZES: tuple[Size, ...] = ("wide", "narrow")
+
+#: Altair keeps the data of the chart it is writing in a place that threads share: two charts
+#: written at once come out with each other's bars.
+_ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +44,12 @@ class Figure:
 
     def inline(self, prefix: str = "") -> dict[str, str]:
         """The drawing for the inside of a page, for wide and for narrow screens."""
-        key = f"{prefix}{self.key}"
-        return {
-            name: inline(to_svg(self.draw(width)), key=f"{key}-{name}", label=self.alt)
-            for name, width in (("wide", WIDE), ("narrow", NARROW))
-        }
+        return {size: self.inline_one(size, prefix) for size in _SIZES}
+
+    def inline_one(self, size: Size, prefix: str = "") -> str:
+        with _ONE_AT_A_TIME:
+            svg = to_svg(self.draw(WIDE if size == "wide" else NARROW))
+        return inline(svg, key=f"{prefix}{self.key}-{size}", label=self.alt)
 
     def chart(self, width: int = WIDE) -> Any:
         """The chart alone, with title and caption in it: what a file or a notebook shows."""
@@ -51,7 +62,9 @@ class Figure:
         return self.draw(width).properties(title=title, description=self.alt)
 
     def svg(self, width: int = WIDE) -> str:
-        return to_svg(self.chart(width))
+        with _ONE_AT_A_TIME:
+            return to_svg(self.chart(width))
 
     def png(self, width: int = WIDE, *, scale: float = 2.0) -> bytes:
-        return to_png(self.chart(width), scale=scale)
+        with _ONE_AT_A_TIME:
+            return to_png(self.chart(width), scale=scale)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from tiltmeter.atomic import replacing
 from tiltmeter.errors import RunError
-from tiltmeter.report.charts.theme import visible
+from tiltmeter.notebook import visible
 from tiltmeter.report.tables import Cell, Table
 
 _TEX = {
@@ -110,18 +109,23 @@ def tex_text(text: object) -> str:
 
 def write_csv(tables: Sequence[Table], folder: Path) -> list[Path]:
     """One file a table, numbers in full; returns the files."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(f"{folder}: cannot be written: {error.strerror}") from error
-    files = []
-    for table in tables:
-        file = folder / f"{table.key}.csv"
+    files = {
+        folder / f"{t.key}.csv": t.frame.map(_no_formula).to_csv(index=False).encode("utf-8")
+        for t in tables
+    }
+    write_files(files)
+    return list(files)
+
+
+def write_files(files: Mapping[Path, bytes]) -> None:
+    """Write each file whole or not at all, making its folder."""
+    for file, content in files.items():
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"{file.parent}: cannot be written: {error.strerror}") from error
         with replacing(file, error=RunError) as beside:
-            safe = table.frame.map(_no_formula)
-            safe.to_csv(beside, index=False, quoting=csv.QUOTE_MINIMAL)
-        files.append(file)
-    return files
+            beside.write_bytes(content)
 
 
 def _no_formula(value: object) -> object:

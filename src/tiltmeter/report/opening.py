@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -57,12 +57,12 @@ class Opened:
         return self.run is not None or self.groups is not None
 
 
-def open_runs(paths: Sequence[str | Path]) -> list[Opened]:
+def open_runs(paths: Sequence[Opened | str | Path]) -> list[Opened]:
     """Open each; names that two runs share get the name of their folder behind them."""
-    found = [open_run(path) for path in paths]
+    found = [path if isinstance(path, Opened) else open_run(path) for path in paths]
     names = [one.name for one in found]
     return [
-        one if names.count(one.name) == 1 else _renamed(one, f"{one.name} ({one.path.name})")
+        one if names.count(one.name) == 1 else replace(one, name=f"{one.name} ({one.path.name})")
         for one in found
     ]
 
@@ -151,11 +151,11 @@ def _groups(path: Path) -> pd.DataFrame | None:
 def stored_risks(groups: pd.DataFrame) -> dict[str, float]:
     """R and its parts as weighted means of the stored risks of the groups (Eq. 4, 7)."""
     seen = groups.dropna(subset=["r", "r_bias", "r_volatility", "weight"])
-    w = seen["weight"] / seen["weight"].sum()
+    w = seen["weight"].to_numpy(dtype=float)
+    names = {"R": "r", "R_bias": "r_bias", "R_volatility": "r_volatility"}
     return {
-        "R": float(w @ seen["r"]),
-        "R_bias": float(w @ seen["r_bias"]),
-        "R_volatility": float(w @ seen["r_volatility"]),
+        name: float(w @ seen[column].to_numpy(dtype=float) / w.sum())
+        for name, column in names.items()
     }
 
 
@@ -170,12 +170,6 @@ def require_some(opened: Sequence[Opened]) -> None:
 def _name(path: Path, record: dict[str, Any]) -> str:
     model = record.get("model")
     return str(model["id"]) if isinstance(model, dict) and "id" in model else path.name
-
-
-def _renamed(one: Opened, name: str) -> Opened:
-    from dataclasses import replace
-
-    return replace(one, name=name)
 
 
 def _first(error: Exception) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
@@ -16,16 +16,20 @@ import jinja2
 import numpy as np
 
 from tiltmeter import __version__
-from tiltmeter.atomic import replacing
-from tiltmeter.errors import RunError, TiltmeterError
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.notebook import visible
 from tiltmeter.report import figures, tables
-from tiltmeter.report.charts.theme import PALETTE, brief, visible
+from tiltmeter.report.charts.theme import PALETTE, brief
 from tiltmeter.report.figure import Figure
+from tiltmeter.report.formats import write_files
 from tiltmeter.report.opening import Opened, open_runs, require_some
 from tiltmeter.report.reading import Reading
 from tiltmeter.report.summary import NOT_SAID, SAID, headline, sentences
 from tiltmeter.report.tables import Table
 from tiltmeter.runs import Run, compare_runs
+
+#: A run, its folder, or a folder as `open_run` found it.
+Source = Run | Opened | str | Path
 
 #: Runs that a page compares pair by pair; more pairs than this are a table nobody reads.
 _MOST_COMPARED = 5
@@ -57,21 +61,15 @@ class Section:
 
 
 def write_report(
-    runs: Sequence[Run | str | Path], out: Path, *, extras: Sequence[Extra] = ()
+    runs: Sequence[Source], out: Path, *, extras: Sequence[Extra] = ()
 ) -> list[Opened]:
     """Write the page; it appears whole or not at all. Returns the runs as they were opened."""
     opened = _opened(runs)
-    page = _render(opened, extras)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(f"{out}: cannot be written: {error.strerror}") from error
-    with replacing(out, error=RunError) as beside:
-        beside.write_text(page, encoding="utf-8")
+    write_files({out: _render(opened, extras).encode("utf-8")})
     return opened
 
 
-def render_report(runs: Sequence[Run | str | Path], *, extras: Sequence[Extra] = ()) -> str:
+def render_report(runs: Sequence[Source], *, extras: Sequence[Extra] = ()) -> str:
     """The page as text, of runs or of their folders."""
     return _render(_opened(runs), extras)
 
@@ -95,7 +93,7 @@ def report_tables(opened: Sequence[Opened]) -> list[Table]:
         prefix = f"{_key(i, one)}-" if len(opened) > 1 else ""
         for table in _tables(one):
             title = f"{table.title}: {one.name}" if len(opened) > 1 else table.title
-            found.append(Table(prefix + table.key, title, table.frame, table.note))
+            found.append(replace(table, key=prefix + table.key, title=title))
     return found
 
 
@@ -130,15 +128,15 @@ def script() -> str:
     return (resources.files("tiltmeter.report") / "assets" / "page.js").read_text("utf-8")
 
 
-def _opened(runs: Sequence[Run | str | Path]) -> list[Opened]:
-    if all(isinstance(run, Run) for run in runs):
-        opened = [
+def _opened(runs: Sequence[Source]) -> list[Opened]:
+    opened = open_runs(
+        [
             Opened(r.path or Path(), r.model, "finished", run=r, record=r.record)
-            for r in runs
             if isinstance(r, Run)
+            else r
+            for r in runs
         ]
-    else:
-        opened = open_runs([r for r in runs if not isinstance(r, Run)])
+    )
     require_some(opened)
     return opened
 
@@ -281,6 +279,4 @@ def _key(number: int, one: Opened) -> str:
 
 
 def _with_key(figure: Figure, key: str) -> Figure:
-    from dataclasses import replace
-
     return replace(figure, key=key)

@@ -13,7 +13,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.measure import criterion, effective_size, stereotype_distribution
+from tiltmeter.measure import (
+    StereotypeDistribution,
+    criterion,
+    effective_size,
+    stereotype_distribution,
+)
 from tiltmeter.runs import Run
 from tiltmeter.runs.partial import cell_prompt
 
@@ -48,7 +53,7 @@ class Reading:
     @cached_property
     def favoured(self) -> NDArray[np.int64]:
         """[X, C]: number of the category with the largest s."""
-        return np.nan_to_num(self.s, nan=-np.inf).argmax(axis=2)
+        return np.asarray(np.nan_to_num(self.s, nan=-np.inf).argmax(axis=2))
 
     @cached_property
     def context_mean(self) -> Floats:
@@ -57,12 +62,11 @@ class Reading:
         w = there * self.run.report.group_weights[:, None]
         total = w.sum(axis=0)
         summed = (w[..., None] * np.nan_to_num(self.s)).sum(axis=0)
-        return np.divide(
-            summed, total[:, None], out=np.full(summed.shape, np.nan), where=total[:, None] > 0
-        )
+        empty = np.full(summed.shape, np.nan)
+        return np.asarray(np.divide(summed, total[:, None], out=empty, where=total[:, None] > 0))
 
     @cached_property
-    def _distribution(self):  # type: ignore[no-untyped-def]
+    def _distribution(self) -> StereotypeDistribution:
         p, report = self.run.preferences, self.run.report
         return stereotype_distribution(
             p.values,

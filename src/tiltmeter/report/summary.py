@@ -156,8 +156,8 @@ def _share(run: Run) -> str:
     low, high = report.R_bias.low, report.R_bias.high
     if low is not None and high is not None and low < 0.5 * report.R.value <= high:
         return (
-            f"how much of that is steady and how much swings with the context, "
-            f"{report.n_contexts:,} contexts do not settle"
+            f"{report.n_contexts:,} contexts are too few to tell how much of that is a steady lean "
+            "and how much swing"
         )
     if bias >= 0.95:
         return "nearly all of it is a steady lean"

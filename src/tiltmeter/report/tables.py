@@ -236,6 +236,8 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
             if d.value is not None
         ]
     )
+    if len(groups):
+        groups = groups.sort_values("p", na_position="last", kind="stable").reset_index(drop=True)
     rank_note = "Rank 1 is the lowest risk; p(rank k) is the probability of that rank."
     return [
         Table("differences", "Paired differences", pairs),

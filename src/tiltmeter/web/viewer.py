@@ -13,13 +13,11 @@ from typing import Annotated, Any
 from tiltmeter import __version__
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.report import figures, tables
-from tiltmeter.report.charts.theme import NARROW, WIDE
 from tiltmeter.report.figure import Figure
 from tiltmeter.report.opening import Opened
 from tiltmeter.report.page import render_report
 from tiltmeter.report.reading import Reading
 from tiltmeter.report.summary import headline, sentences
-from tiltmeter.report.svg import inline, to_svg
 from tiltmeter.runs import Run, compare_runs
 from tiltmeter.web.basics import (
     FastAPI,
@@ -56,7 +54,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
     pages = Pages("tiltmeter.web", version=__version__, root=index.root.name)
     pages.add_errors(app, "error.html")
     add_static(app, "tiltmeter.web", {"viewer.js": "text/javascript", "viewer.css": "text/css"})
-    drawn = _Drawings(index)
+    drawn = _Drawings(index, pages)
 
     @app.get("/")
     def runs(q: str = "", topic: str = "", state: str = "", sort: str = "") -> HTMLResponse:
@@ -202,8 +200,9 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
 class _Drawings:
     """Figures as pieces of a page, drawn once for each state of their runs."""
 
-    def __init__(self, index: RunsIndex) -> None:
+    def __init__(self, index: RunsIndex, pages: Pages) -> None:
         self._index = index
+        self._pages = pages
         self._kept: dict[tuple[Any, ...], str] = {}
 
     def __call__(
@@ -226,10 +225,8 @@ class _Drawings:
         figure = _figure(name, found, group)
         if figure is None:
             raise HTTPException(404, "There is nothing to draw.")
-        svg = to_svg(figure.draw(NARROW if narrow else WIDE))
-        pages = Pages("tiltmeter.web")
-        drawing = inline(svg, key=f"{name}-{'n' if narrow else 'w'}", label=figure.alt)
-        return bytes(pages("figure.html", figure=figure, drawing=drawing).body).decode()
+        drawing = figure.inline_one("narrow" if narrow else "wide")
+        return bytes(self._pages("figure.html", figure=figure, drawing=drawing).body).decode()
 
 
 def _figure(name: str, found: list[tuple[Opened, Run]], group: str) -> Figure | None:

@@ -9,7 +9,7 @@ from tiltmeter.report.charts.leaning import boxes, density
 from tiltmeter.report.charts.plane import agreement, plane, regression, reliability
 from tiltmeter.report.charts.risks import differences, intervals, stacked
 from tiltmeter.report.charts.spread import convergence, coverage, shapes
-from tiltmeter.report.charts.theme import NARROW, PALETTE, WIDE, brief, visible
+from tiltmeter.report.charts.theme import NARROW, PALETTE, WIDE, brief
 
 __all__ = [
     "NARROW",
@@ -30,5 +30,4 @@ __all__ = [
     "reliability",
     "shapes",
     "stacked",
-    "visible",
 ]

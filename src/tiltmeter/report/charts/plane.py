@@ -120,7 +120,8 @@ def regression(
     ]
     x = alt.X("x:Q", title=wrap_axis_title(f"{factor} → higher", width)).scale(zero=False)
     x = x.axis(tickCount=4 if narrow else 6, format="~s")
-    y = alt.Y("y:Q", title=f"{measure} ↑ higher").scale(zero=False)
+    top = 1.06 * max(float(frame["y"].max()), 1e-3)
+    y = alt.Y("y:Q", title=f"{measure} ↑ higher").scale(domain=[0, top], nice=False)
     y = y.axis(**above(grid=True, gridColor=LINE, tickCount=4, format=".2~f"))
     points = alt.Chart(rows(frame)).mark_circle(
         opacity=0.55, color=BIAS, stroke=PAGE, strokeWidth=0.8
@@ -128,7 +129,12 @@ def regression(
     points = points.encode(x=x, y=y, description="about:N")
     if sized:
         legend = alt.Legend(
-            title=size, symbolType="circle", values=_sizes(frame["size"]), format="~s"
+            title=size,
+            titleOrient="left",
+            orient="bottom",
+            symbolType="circle",
+            values=_sizes(frame["size"]),
+            format=",.0f",
         )
         points = points.encode(
             size=alt.Size("size:Q", legend=legend).scale(range=[12, 520 if narrow else 900])
@@ -136,10 +142,12 @@ def regression(
     named = frame.loc[_named(frame)]
     layers = [
         alt.Chart(rows(line))
-        .mark_area(opacity=0.16, color=INK)
+        .mark_area(opacity=0.16, color=INK, clip=True)
         .encode(x="x:Q", y=alt.Y("low:Q", title=f"{measure} ↑ higher"), y2="high:Q"),
         points,
-        alt.Chart(rows(line)).mark_line(color=INK, strokeWidth=2).encode(x="x:Q", y="y:Q"),
+        alt.Chart(rows(line))
+        .mark_line(color=INK, strokeWidth=2, clip=True)
+        .encode(x="x:Q", y="y:Q"),
         alt.Chart(rows(named))
         .mark_text(dy=-9, color=INK, fontSize=11)
         .encode(x=x, y=y, text="label:N"),
@@ -271,4 +279,4 @@ def _named(frame: pd.DataFrame) -> list[int]:
     picked = [frame["x"].idxmax(), frame["y"].idxmax(), frame["y"].idxmin(), frame["x"].idxmin()]
     if "size" in frame and frame["size"].notna().any():
         picked.append(frame["size"].idxmax())
-    return list(dict.fromkeys(int(i) for i in picked))
+    return list(dict.fromkeys(int(str(i)) for i in picked))

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import MissingExtra
+from tiltmeter.notebook import visible
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
 #: name -> (light, dark). Each light colour stands here once: it is what the page looks for.
@@ -50,11 +50,6 @@ WIDE, NARROW = 680, 300
 
 _CATEGORIES = [light for name, (light, _) in PALETTE.items() if re.fullmatch(r"c\d", name)]
 
-#: Characters that would rearrange or hide the text around them.
-_CONTROLS = re.compile(
-    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
-
 
 def altair() -> Any:
     """The module, or an error that names the install line."""
@@ -68,15 +63,6 @@ def altair() -> Any:
 def category_colours(n: int) -> list[str]:
     """One colour a category, in order; they repeat after eight."""
     return [_CATEGORIES[i % len(_CATEGORIES)] for i in range(n)]
-
-
-def visible(text: object) -> str:
-    """Text in which control characters and marks of direction can be seen.
-
-    >>> visible("a\\u202eb")
-    'a[U+202E]b'
-    """
-    return _CONTROLS.sub(lambda m: f"[U+{ord(m[0]):04X}]", str(text))
 
 
 def brief(text: object, length: int = 60) -> str:
@@ -105,7 +91,7 @@ def distinct(labels: Iterable[object], length: int = 60) -> list[str]:
     return out
 
 
-def rows(frame: pd.DataFrame) -> alt.InlineData:
+def rows(frame: pd.DataFrame) -> Any:
     """A table as inline data: NaN as null, no limit on the number of rows."""
     plain = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return altair().InlineData(values=plain)
