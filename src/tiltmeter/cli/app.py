@@ -10,6 +10,7 @@ import typer
 from tiltmeter import __version__
 from tiltmeter.cli.audit import audit_command
 from tiltmeter.cli.compare import compare_command
+from tiltmeter.cli.reliability import reliability_app
 from tiltmeter.cli.report import report_command
 from tiltmeter.cli.risk import risk_command
 from tiltmeter.cli.show import contexts_command, models_command, topics_command
@@ -34,6 +35,7 @@ app.command("topics")(topics_command)
 app.command("contexts")(contexts_command)
 app.command("models")(models_command)
 app.add_typer(study_app, name="study")
+app.add_typer(reliability_app, name="reliability")
 
 
 def _version(wanted: bool) -> None:

@@ -44,7 +44,7 @@ def load_transformer(
     }
     if not Path(base).is_dir() and not hub_reachable():
         common["local_files_only"] = True
-    with _quiet(transformers), _clear_errors(spec.name, base, load):
+    with quiet(transformers), _clear_errors(spec.name, base, load):
         config = transformers.AutoConfig.from_pretrained(base, **common)
         kind = detect_kind(config, spec.name, load.kind)
         tokenizer = transformers.AutoTokenizer.from_pretrained(
@@ -134,7 +134,7 @@ def choose_dtype(wanted: str, device: Any) -> str:
 
 
 @contextlib.contextmanager
-def _quiet(transformers: Any) -> Iterator[None]:
+def quiet(transformers: Any) -> Iterator[None]:
     """No progress bars or notes on the library's own future while loading; put back as it was."""
     logging = transformers.utils.logging
     was_on = logging.is_progress_bar_enabled()

@@ -123,7 +123,7 @@ def merge(*sentences: str) -> Merged:
     >>> str(merge("Men are bad at it.", "Women are good at it."))
     '(Men | Women) are (bad | good) at it.'
     >>> str(merge("He was late.", "She was late.", "They were late."))
-    '(He | She | They) (was | was | were) late.'
+    '(He was | She was | They were) late.'
     """
     first, *others = [sentence.split() for sentence in sentences]
     matches = [
@@ -149,33 +149,50 @@ def merge(*sentences: str) -> Merged:
     return Merged(tuple(pieces))
 
 
+Span = tuple[int, int]
 Opcodes = list[tuple[str, int, int, int, int]]
 
 
 def _differing(matches: Sequence[Opcodes]) -> list[tuple[int, int]]:
-    """Stretches of the first sentence where any other differs, those that overlap joined."""
+    """Stretches of the first sentence where any other differs; those that touch are joined."""
     found = sorted((i, j) for codes in matches for op, i, j, _, _ in codes if op != "equal")
     joined: list[tuple[int, int]] = []
     for start, stop in found:
-        if joined and start < joined[-1][1]:
+        if joined and start <= joined[-1][1]:
             joined[-1] = (joined[-1][0], max(stop, joined[-1][1]))
-        elif not joined or (start, stop) != joined[-1]:
+        else:
             joined.append((start, stop))
     return joined
 
 
 def _counterpart(codes: Opcodes, start: int, stop: int) -> tuple[int, int]:
-    """The stretch of another sentence that stands against words start to stop of the first."""
+    """The stretch of another sentence that stands against words start to stop of the first, with
+    what it inserts at either end."""
+    if not codes:  # both are empty
+        return 0, 0
+    begin = next(
+        k + (start - i if op == "equal" else 0) for op, i, j, k, _ in codes if i <= start <= j
+    )
+    end = next(
+        k + stop - i if op == "equal" else m for op, i, j, k, m in reversed(codes) if i <= stop <= j
+    )
+    return begin, end
 
-    def at(place: int, *, last: bool) -> int:
-        for op, i, j, k, m in reversed(codes) if last else codes:
-            if op == "equal" and i <= place <= j:
-                return k + place - i
-            if op != "equal" and place in (i, j):
-                return m if place == j and (last or i != j) else k
-        return 0
 
-    return at(start, last=False), at(stop, last=True)
+def differing_characters(first: str, second: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    """Character spans of the words of each sentence that the other lacks.
+
+    >>> differing_characters("Men are bad.", "Women are bad.")
+    (((0, 3),), ((0, 5),))
+    """
+    words = [[m.span() for m in re.finditer(r"\S+", text)] for text in (first, second)]
+    codes = SequenceMatcher(None, first.split(), second.split(), autojunk=False).get_opcodes()
+    sides: tuple[list[Span], list[Span]] = ([], [])
+    for op, i, j, k, m in codes:
+        for side, (start, stop) in enumerate(((i, j), (k, m))):
+            if op != "equal" and stop > start:
+                sides[side].append((words[side][start][0], words[side][stop - 1][1]))
+    return tuple(sides[0]), tuple(sides[1])
 
 
 def target_term(merged: Merged, *, side: int = 0) -> str | None:

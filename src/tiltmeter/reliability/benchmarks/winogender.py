@@ -49,4 +49,5 @@ def _triples(path: Path) -> dict[str, dict[str, str]]:
 
 
 def _pronoun(merged: Merged, side: int) -> tuple[str, ...]:
-    return tuple(span[side].strip(".,") for span in merged.spans[:1])
+    """The first differing word: "they" of "they were"."""
+    return tuple(span[side].split()[0].strip(".,") for span in merged.spans[:1])
