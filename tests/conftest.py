@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
 import os
-=======
 from collections.abc import Iterator
->>>>>>> w8
 from pathlib import Path
 from typing import Any
 
