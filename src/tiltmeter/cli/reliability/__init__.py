@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import typer
 
+from tiltmeter.cli.reliability.agreement import agreement_command
 from tiltmeter.cli.reliability.blanks import blanks_command
 from tiltmeter.cli.reliability.pairs import pairs_command
 from tiltmeter.cli.reliability.score import score_command
 from tiltmeter.cli.reliability.statements import statements_command
+from tiltmeter.cli.reliability.validate import validate_command
 from tiltmeter.cli.reliability.view import view_command
 
 reliability_app = typer.Typer(
@@ -18,5 +20,7 @@ reliability_app.command("score")(score_command)
 reliability_app.command("blanks")(blanks_command)
 reliability_app.command("view")(view_command)
 reliability_app.command("pairs")(pairs_command)
+reliability_app.command("agreement")(agreement_command)
+reliability_app.command("validate")(validate_command)
 
 __all__ = ["reliability_app"]
