@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tiltmeter import __version__
+from tiltmeter.cli.annotate import annotate_command
 from tiltmeter.cli.audit import audit_command
 from tiltmeter.cli.compare import compare_command
 from tiltmeter.cli.reliability import reliability_app
@@ -31,6 +32,7 @@ app.command("risk")(risk_command)
 app.command("compare")(compare_command)
 app.command("report")(report_command)
 app.command("view")(view_command)
+app.command("annotate")(annotate_command)
 app.command("topics")(topics_command)
 app.command("contexts")(contexts_command)
 app.command("models")(models_command)
