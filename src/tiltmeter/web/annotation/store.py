@@ -110,6 +110,9 @@ class Store:
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
                 _meta.create_all(connection)
                 self._id = self._enter(connection)
+        except RunError:
+            self.close()
+            raise
         except sa.exc.SQLAlchemyError as error:
             self.close()
             reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]

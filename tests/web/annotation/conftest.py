@@ -1,0 +1,136 @@
+"""Databases of both kinds, and the real command serving on a real port."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import httpx
+import pytest
+
+HOSTILE = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Callable[[], str]]:
+    """A private PostgreSQL in a temporary folder; each call gives a new database's URL."""
+    import psycopg
+
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))[-1]
+    folder = Path(tempfile.mkdtemp(prefix="tiltmeter-pg-"))  # a socket's path must be short
+    root = os.geteuid() == 0
+    if root:  # PostgreSQL refuses to run as root
+        shutil.chown(folder, "postgres", "postgres")
+
+    def run(*command: object) -> None:
+        words = [str(programs / str(command[0])), *map(str, command[1:])]
+        who = {"user": "postgres", "group": "postgres", "extra_groups": []} if root else {}
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL, cwd=folder, **who)  # type: ignore[call-overload]
+
+    data = folder / "data"
+    run("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+    options = f"-c listen_addresses= -c unix_socket_directories={folder} -c max_connections=120"
+    run("pg_ctl", "-D", data, "-w", "-l", folder / "log", "-o", options, "start")
+    numbers = count()
+
+    def fresh() -> str:
+        name = f"task{next(numbers)}"
+        with psycopg.connect(f"host={folder} user=postgres", autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return f"postgresql://postgres@/{name}?host={folder}"
+
+    try:
+        yield fresh
+    finally:
+        run("pg_ctl", "-D", data, "-m", "immediate", "stop")
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place for judgements, of either kind."""
+    if request.param == "sqlite":
+        return str(tmp_path / "judgements.sqlite")
+    return str(request.getfixturevalue("postgres")())
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    """Twenty statements; the first is hostile."""
+    path = tmp_path / "statements.csv"
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["id", "sentence", "sentence_merged", "context_points"])
+        writer.writerow(["h", "A", f"(a | b) {HOSTILE}", f"The ___ {HOSTILE} \u202e___."])
+        for i in range(1, 20):
+            pair = f"(Women | Men) number {i} are late."
+            points = f"(Women | Men) number {i} ___ are late ___."
+            writer.writerow([f"s{i}", f"Women number {i} are late.", pair, points])
+    return path
+
+
+class Served:
+    """`tiltmeter annotate` in a process of its own, that can be killed and started again."""
+
+    def __init__(self, dataset: Path, *options: object, port: int = 0) -> None:
+        self.command = [
+            sys.executable,
+            "-c",
+            "from tiltmeter.cli import main; main()",
+            "annotate",
+            str(dataset),
+            *map(str, options),
+        ]
+        self.port = port
+        self.links: list[str] = []
+        self.start()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [*self.command, "--port", str(self.port)], stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout is not None
+        self.links = []
+        for line in self.process.stdout:
+            self.links += re.findall(r"http\S+", line)
+            if line.startswith("Ctrl+C"):
+                break
+        assert self.links, "the command did not start"
+        self.base = self.links[0].split("/?")[0]
+        self.port = int(self.base.rsplit(":", 1)[1])
+        for _ in range(200):
+            try:
+                httpx.get(self.base + "/static/annotate.css")
+                return
+            except httpx.TransportError:
+                time.sleep(0.05)
+        raise AssertionError("the server does not listen")
+
+    def kill(self) -> None:
+        """SIGKILL: nothing is flushed, nothing is said goodbye to."""
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+    def run(self, *more: object) -> str:
+        """The same command with other options, to its end."""
+        done = subprocess.run(
+            [*self.command, *map(str, more)], capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    def __enter__(self) -> Served:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
