@@ -3,56 +3,25 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from itertools import count
 from pathlib import Path
 
 import httpx
 import pytest
+from tests.private_postgres import private_postgres
 
 HOSTILE = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Callable[[], str]]:
-    """A private PostgreSQL in a temporary folder; each call gives a new database's URL."""
-    import psycopg
-
-    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))[-1]
-    folder = Path(tempfile.mkdtemp(prefix="tiltmeter-pg-"))  # a socket's path must be short
-    root = os.geteuid() == 0
-    if root:  # PostgreSQL refuses to run as root
-        shutil.chown(folder, "postgres", "postgres")
-
-    def run(*command: object) -> None:
-        words = [str(programs / str(command[0])), *map(str, command[1:])]
-        who = {"user": "postgres", "group": "postgres", "extra_groups": []} if root else {}
-        subprocess.run(words, check=True, stdout=subprocess.DEVNULL, cwd=folder, **who)  # type: ignore[call-overload]
-
-    data = folder / "data"
-    run("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
-    options = f"-c listen_addresses= -c unix_socket_directories={folder} -c max_connections=120"
-    run("pg_ctl", "-D", data, "-w", "-l", folder / "log", "-o", options, "start")
-    numbers = count()
-
-    def fresh() -> str:
-        name = f"task{next(numbers)}"
-        with psycopg.connect(f"host={folder} user=postgres", autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        return f"postgresql://postgres@/{name}?host={folder}"
-
-    try:
+    """A private PostgreSQL; each call gives the URL of a new database."""
+    with private_postgres() as fresh:
         yield fresh
-    finally:
-        run("pg_ctl", "-D", data, "-m", "immediate", "stop")
-        shutil.rmtree(folder)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

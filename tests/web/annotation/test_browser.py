@@ -90,7 +90,7 @@ def test_two_people_judge_and_nothing_is_lost(
         assert people[1].errors == []
         served.kill()  # once more, right after the last answer
         text = served.run("--export", tmp_path / "wide.csv", "--json")
-    assert len(said[0]), len(said[1]) == (20, 15)
+    assert (len(said[0]), len(said[1])) == (20, 15)
     assert json.loads(text)["summary"]["judgements"] == 35
     with (tmp_path / "wide.csv").open(encoding="utf-8", newline="") as stream:
         rows = {row["id"]: row for row in csv.DictReader(stream)}

@@ -8,8 +8,9 @@ names: an annotator is a number and a token.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -103,6 +104,7 @@ class Store:
     def __init__(self, database: str, task: Task) -> None:
         self.task = task
         self._engine = _engine(database)
+        self._turn = threading.Lock()
         self._shown = self._engine.url.render_as_string(hide_password=True)
         try:
             with self._writing() as connection:
@@ -257,7 +259,13 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[sa.Connection]:
-        with self._engine.connect().execution_options(write=True) as connection, connection.begin():
+        # SQLite's writers wait for each other by sleeping; of our own, the next wakes at once.
+        alone = self._turn if self._engine.dialect.name == "sqlite" else nullcontext()
+        with (
+            alone,
+            self._engine.connect().execution_options(write=True) as connection,
+            connection.begin(),
+        ):
             yield connection
 
     @contextmanager
