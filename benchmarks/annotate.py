@@ -148,9 +148,8 @@ def simulate(
     finally:
         server.kill()
     out = folder / "long.csv"
-    subprocess.run(
-        [*COMMAND, *options, "--export", str(out), "--long"], check=True, stdout=sys.stderr
-    )
+    export = [*COMMAND, *options, "--export", str(out), "--long"]
+    subprocess.run(export, check=True, stdout=subprocess.DEVNULL)
     with out.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     stored = {(r["annotator"], int(r["id"])): (r["value"], r["comment"]) for r in rows}

@@ -1,0 +1,5 @@
+"""The command line as a user calls it."""
+
+from tests.cli.conftest import tiltmeter
+
+__all__ = ["tiltmeter"]
