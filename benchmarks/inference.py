@@ -13,13 +13,24 @@ import sys
 import time
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.integrate import quad
 from scipy.special import betaincinv, betaln, ndtr
 
-from tiltmeter.measure import bootstrap, contexts_needed, corrected, enough, next_size
+from tiltmeter.contexts import ContextSet
+from tiltmeter.measure import (
+    bootstrap,
+    contexts_needed,
+    corrected,
+    decompose,
+    enough,
+    next_size,
+)
+from tiltmeter.runs import AuditSettings, Preferences
+from tiltmeter.runs.sequential import Sample
 
 GROUPS, REPLICATES, REPETITIONS = 20, 300, 400
 SHAPE = (120, 2000, 2)
@@ -254,6 +265,60 @@ def sequential(times: int, *, half_width: float = 0.02) -> Any:
     }
 
 
+def precision_rule(times: int, *, half_width: float = 0.02) -> list[Any]:
+    """`audit --precision` as it runs: its own code draws by weight from a set of 3,000 contexts.
+
+    The truth is the risk of that set, drawn anew in each repetition. Values shown are plug-in ones.
+    """
+    rows, N = [], 3000
+    templates = [f"The [X] {i} [Y]" for i in range(N)]
+    settings = AuditSettings(precision=half_width, replicates=REPLICATES)
+    for a, b in ((5, 5), (6, 4)):
+        for kind in ("even", "zipf"):
+            rng, held, ends = stream("rule", a, b, kind), np.zeros(3), []
+            for i in range(times):
+                p = pair(rng.beta(a, b, (GROUPS, N)))
+                order = rng.permutation(N)
+                source = ContextSet("set", templates, weights(kind, N)[order].tolist())
+                truth = decompose(p, context_weights=source.weights)
+                asked = replace(settings, seed=i)
+                sample = Sample.begin(source, asked, {})
+                while (sample := sample.looked(rule_answers(p, sample), asked)).wanted is not None:
+                    sample = sample.grown(asked)
+                report = rule_answers(p, sample).estimate(**asked.inference())
+                ends.append((sample.looks[-1]["draws"], len(sample.contexts), sample.whole))
+                for k, name in enumerate(RISKS):
+                    estimate, true = getattr(report, name), getattr(truth, name).value
+                    held[k] += estimate.low - 1e-9 <= true <= estimate.high + 1e-9
+            draws, contexts, whole = np.array(ends, dtype=float).T
+            rows.append(
+                {
+                    "p": f"Beta({a},{b})",
+                    "weights": kind,
+                    "half_width": half_width,
+                    "coverage": named(held / times),
+                    "median_draws": float(np.median(draws)),
+                    "median_contexts": float(np.median(contexts)),
+                    "whole_set": round(float(whole.mean()), 3),
+                }
+            )
+    return rows
+
+
+def rule_answers(p: np.ndarray, sample: Sample) -> Preferences:
+    """The cells of a known set that a sample asks."""
+    rows = [int(template.split()[2]) for template in sample.contexts.templates]
+    return Preferences(
+        values=p[:, rows],
+        groups=tuple(str(x) for x in range(len(p))),
+        contexts=sample.contexts.ids,
+        categories=("a", "b"),
+        context_weights=np.array(sample.contexts.counts),
+        group_weights=np.ones(len(p)),
+        drawn=not sample.whole,
+    )
+
+
 def speed() -> Any:
     """2,000 replicates of 120 × 2,000 × 2, and the peak of the process so far."""
     p = pair(np.random.default_rng(0).beta(5, 5, SHAPE[:2]))
@@ -296,6 +361,7 @@ def main() -> None:
         "classical_plug_in_intervals": classical(max(20, times // 4)),
         "bias": errors,
         "sequential": sequential(max(20, times // 2)),
+        "precision_rule": precision_rule(max(20, times // 2)),
         "cpus": os.cpu_count(),
         "numpy": np.__version__,
         "seconds": round(time.perf_counter() - start, 1),

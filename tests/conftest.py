@@ -1,13 +1,15 @@
-"""What the tests share: the data folder, and the embedded model converted once."""
+"""What the tests share: the data folder, the embedded model converted once, the command line."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+
+from tiltmeter.cli import main
 
 # No test may pass because an earlier one was remembered; tests of the cache switch it on.
 os.environ["TILTMETER_CACHE_LIMIT"] = "0"
@@ -43,3 +45,25 @@ def chromium() -> Iterator[Any]:
         )
         yield browser
         browser.close()
+
+
+class Result(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def tiltmeter(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+    """Call it like the command: tiltmeter("risk", "table.csv")."""
+
+    def run(*arguments: object) -> Result:
+        status: int | str | None = 0
+        try:
+            main([str(a) for a in arguments])
+        except SystemExit as stop:
+            status = stop.code
+        captured = capsys.readouterr()
+        return Result(int(status or 0), captured.out, captured.err)
+
+    return run

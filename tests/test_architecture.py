@@ -18,6 +18,7 @@ LAYERS = {
     "errors": 0,
     "atomic": 1,
     "cache": 1,
+    "cache_place": 1,
     "cluster": 1,
     "parts": 1,
     "notebook": 1,
@@ -32,9 +33,19 @@ LAYERS = {
     "web": 5,
     "cli": 5,
 }
-#: models know what a Prompt is, and nothing else of topics; parts are written atomically; results
-#: show themselves in a notebook.
-MEET = {("models", "topics"), ("parts", "atomic"), ("measure", "notebook")}
+#: models know what a Prompt is, and nothing else of topics; parts are written atomically,
+#: and the cache has its place.
+#: models know what a Prompt is, and nothing else of topics; results show themselves in a notebook;
+#: the commands start the pages.
+#: models know what a Prompt is, the miner what a Topic is; parts are written atomically.
+MEET = {
+    ("models", "topics"),
+    ("parts", "atomic"),
+    ("cache", "cache_place"),
+    ("measure", "notebook"),
+    ("cli", "web"),
+    ("contexts", "topics"),
+}
 
 
 def modules() -> list[Path]:

@@ -6,15 +6,20 @@ Ray runs in a process of its own, as it leaves threads and sockets behind.
 from __future__ import annotations
 
 import json
+import os
+import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tiltmeter.cluster import Need
-from tiltmeter.errors import SettingsError
+from tiltmeter.cluster import Need, Pool
+from tiltmeter.errors import ClusterError, SettingsError
 
 
 def on_cluster(code: str) -> Any:
@@ -57,10 +62,14 @@ def test_a_node_that_dies_costs_no_block() -> None:
                 if len(results) == 8:
                     cluster.remove_node(second, allow_graceful=False)
             again = dict(pool.map([5]))
+        # One worker at a time, none at all, and a generator.
+        with Pool(make, need=Need(cpus=1, workers=1)) as pool_of_one:
+            one = sorted(block for block, _ in pool_of_one.map(iter(range(7))))
+            none = list(pool_of_one.map([]))
         print(json.dumps([results == {i: i * i for i in range(30)}, len(set(nodes)), pool.lost,
-                          again[5][0]]))
+                          again[5][0], one, none]))
         """)
-    assert found == [True, 2, 1, 25]
+    assert found == [True, 2, 1, 25, list(range(7)), []]
 
 
 def test_errors_come_home_and_hopeless_blocks_are_given_up() -> None:
@@ -106,3 +115,40 @@ def test_errors_come_home_and_hopeless_blocks_are_given_up() -> None:
 def test_a_need_that_makes_no_sense_is_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(SettingsError, match=next(iter(wrong))):
         Need(**wrong)
+
+
+def test_a_cluster_that_is_gone_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        gone = f"127.0.0.1:{server.getsockname()[1]}"
+    monkeypatch.setenv("RAY_ADDRESS", gone)
+    with pytest.raises(ClusterError, match=f"nothing answers at {gone}"), Pool(lambda: print):
+        pass
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """Ray's sockets want a short path, which pytest's are not."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def test_without_a_cluster_one_is_started_here(short_path: Path) -> None:
+    """Also where an earlier one, now gone, has left its address behind."""
+    (short_path / "ray").mkdir()
+    (short_path / "ray" / "ray_current_cluster").write_text("127.0.0.1:9", encoding="utf-8")
+    code = (
+        "from tiltmeter.cluster import Need, Pool\n"
+        "with Pool(lambda: abs, need=Need(cpus=1, workers=1)) as pool:\n"
+        "    print(sorted(pool.map([-1, -2])))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"}
+        | {"RAY_TMPDIR": str(short_path)},
+    )
+    assert done.stdout == "[(-2, 2), (-1, 1)]\n", done.stderr[-2000:]
+    assert done.stderr == ""

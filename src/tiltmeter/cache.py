@@ -16,7 +16,6 @@ import contextlib
 import hashlib
 import json
 import logging
-import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,12 +24,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from platformdirs import user_cache_path
 
-from tiltmeter.errors import SettingsError
+from tiltmeter.cache_place import cache_folder, cache_limit
 
-LIMIT = "2GB"
-_UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS scopes(
     id INTEGER PRIMARY KEY, digest BLOB UNIQUE, about TEXT, used REAL);
@@ -39,35 +35,18 @@ CREATE TABLE IF NOT EXISTS rows(
     UNIQUE(scope, item));
 CREATE TABLE IF NOT EXISTS notes(digest BLOB PRIMARY KEY, text TEXT, checksum BLOB);
 """
+#: All that may happen when a file that anybody can write to is read.
+_TROUBLE = (sqlite3.Error, OSError, ValueError, TypeError)
+_DAMAGE = (
+    sqlite3.SQLITE_ERROR,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_CONSTRAINT,
+    sqlite3.SQLITE_MISMATCH,
+)
 #: SQLite takes so many values in one question.
 _ASKED = 500
 _log = logging.getLogger("tiltmeter.cache")
-
-
-def cache_folder() -> Path:
-    """Where tiltmeter keeps what it can make again: $TILTMETER_CACHE, or the platform's place."""
-    chosen = os.environ.get("TILTMETER_CACHE")
-    return Path(chosen) if chosen else user_cache_path("tiltmeter")
-
-
-def cache_limit() -> int:
-    """The most bytes of rows that are kept: $TILTMETER_CACHE_LIMIT (500MB, 2GB); 0 keeps none.
-
-    >>> parse_size("500MB"), parse_size("0")
-    (500000000, 0)
-    """
-    return parse_size(os.environ.get("TILTMETER_CACHE_LIMIT", LIMIT))
-
-
-def parse_size(text: str) -> int:
-    number = text.strip().upper().rstrip("KMGTB")
-    unit = text.strip().upper()[len(number) :]
-    try:
-        return int(float(number) * _UNITS[unit])
-    except (ValueError, KeyError):
-        raise SettingsError(
-            f"TILTMETER_CACHE_LIMIT: expected a size such as 500MB or 2GB, found {text!r}"
-        ) from None
 
 
 class Cache:
@@ -184,7 +163,7 @@ class Cache:
                     "scopes.id=rows.scope ORDER BY scopes.used, rows.id LIMIT ?)",
                     (max(1, int(rows * share)),),
                 )
-            database.execute("PRAGMA incremental_vacuum").fetchall()
+            database.executescript("PRAGMA incremental_vacuum")
 
     @staticmethod
     def _used(database: sqlite3.Connection) -> int:
@@ -249,7 +228,7 @@ class Cache:
             with database:
                 for table in ("rows", "scopes", "notes"):
                     database.execute(f"DELETE FROM {table}")  # noqa: S608
-            database.execute("PRAGMA incremental_vacuum").fetchall()
+            database.executescript("PRAGMA incremental_vacuum")
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     # --- the file -------------------------------------------------------------------------------
@@ -258,19 +237,32 @@ class Cache:
     def _guard(self) -> Iterator[sqlite3.Connection | None]:
         """The open database; None when the cache is off. An error inside the block ends the block,
         and nothing else."""
-        if self._off:
-            yield None
-            return
+        database = self._ready()
         try:
-            if self._connection is None:
+            yield database
+        except _TROUBLE as error:
+            self._recover(error)
+
+    def _ready(self) -> sqlite3.Connection | None:
+        """The open database; a damaged file is replaced by a new one first."""
+        while self._connection is None and self.on:
+            try:
                 self._connection = self._open()
-            yield self._connection
-        except sqlite3.OperationalError as error:
-            self._switch_off(str(error))
-        except (sqlite3.DatabaseError, ValueError) as error:
-            self._set_aside(str(error))
-        except OSError as error:
+            except _TROUBLE as error:
+                self._recover(error)
+        return self._connection
+
+    def _recover(self, error: Exception) -> None:
+        """What is wrong with the disk switches the cache off; what is wrong with the file ends the
+        file."""
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+        damaged = code & 0xFF in _DAMAGE or code == sqlite3.SQLITE_IOERR_SHORT_READ
+        if isinstance(error, OSError):
             self._switch_off(error.strerror or str(error))
+        elif damaged and self.file.exists():
+            self._set_aside(str(error))
+        else:
+            self._switch_off(str(error))
 
     def _open(self) -> sqlite3.Connection:
         self.file.parent.mkdir(parents=True, exist_ok=True)

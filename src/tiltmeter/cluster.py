@@ -24,11 +24,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from tiltmeter.errors import ClusterError, MissingExtra, SettingsError, TiltmeterError
@@ -40,6 +42,8 @@ R = TypeVar("R")
 _LOOK_S = 2.0
 #: Seconds to wait for a node when none is left.
 _PATIENCE_S = 60.0
+#: Seconds in which a cluster that is there accepts a connection.
+_ANSWER_S = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,11 +106,13 @@ class Pool(Generic[B, R]):
         """Each block with its result, as they come. Blocks are drawn as workers get free, so that
         there may be any number of them."""
         more = (_Task(block) for block in blocks)
-        waiting = deque(islice(more, 1))
+        waiting: deque[_Task] = deque()
         missed = time.monotonic()
-        while waiting or self._busy:
+        while True:
             room = self._room()
-            waiting.extend(islice(more, max(0, room - len(waiting))))
+            waiting.extend(islice(more, max(0, max(room, 1) - len(waiting))))
+            if not waiting and not self._busy:
+                return
             self._start_workers(room, len(waiting))
             while waiting and self._idle:
                 worker, task = self._idle.pop(), waiting.popleft()
@@ -274,17 +280,45 @@ def _connect() -> tuple[Any, bool]:
     if ray.is_initialized():
         return ray, False
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
+    address = _address()
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address == "local":
+        quiet["include_dashboard"] = False
     try:
-        ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
-    except ValueError:
-        # Connecting to a running cluster takes no options of a cluster.
-        ray.init(log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, RuntimeError) as error:
-        address = os.environ.get("RAY_ADDRESS", "this machine")
-        raise ClusterError(
-            f"ray: no cluster at {address}: {_first_line(error)}; begin one with 'ray start --head'"
-        ) from error
+        ray.init(address=address, **quiet)
+    except (OSError, RuntimeError, ValueError) as error:
+        where = "here" if address == "local" else f"at {address}"
+        raise ClusterError(f"ray: no cluster {where}: {_first_line(error)}") from error
     return ray, True
+
+
+def _address() -> str:
+    """The cluster to work on: the one that is named, one that runs here, or "local" for a new one.
+
+    Ray itself would wait long, and noisily, for a cluster that is gone.
+    """
+    named = os.environ.get("RAY_ADDRESS", "")
+    if named and named != "auto":
+        if not _answers(named):
+            raise ClusterError(
+                f"ray: nothing answers at {named} ($RAY_ADDRESS); 'ray start --head' on that "
+                "machine begins a cluster"
+            )
+        return named
+    begun = Path(os.environ.get("RAY_TMPDIR") or "/tmp", "ray", "ray_current_cluster")  # noqa: S108
+    here = begun.read_text(encoding="utf-8").strip() if begun.is_file() else ""
+    return here if here and _answers(here) else "local"
+
+
+def _answers(address: str) -> bool:
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdigit():
+        return True  # "local", or a form that only Ray understands
+    try:
+        socket.create_connection((host, int(port)), timeout=_ANSWER_S).close()
+    except OSError:
+        return False
+    return True
 
 
 def _fit(node: dict[str, float], cpus: float, gpus: float) -> int:

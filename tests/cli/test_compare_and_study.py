@@ -47,3 +47,47 @@ def test_study_factors_counts_what_it_rests_on(tiltmeter, runs: list[Path]) -> N
     shown = tiltmeter("study", "factors", runs[1])
     assert "percent_women" in shown.out
     assert tiltmeter("study", "factors", runs[1], "--measure", "q").status == 2
+
+
+def test_risk_by_clusters_and_two_way(tiltmeter, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    lines = ["group,context,attribute,p,source"]
+    for x in range(3):
+        for c in range(12):
+            p = 0.3 + 0.04 * ((7 * c + 5 * x) % 11)
+            lines += [f"g{x},c{c},a,{p},s{c % 4}", f"g{x},c{c},b,{1 - p},s{c % 4}"]
+    table = tmp_path / "table.csv"
+    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert "unknown columns source" in tiltmeter("risk", table).err
+    clustered = json.loads(tiltmeter("risk", table, "--cluster", "source", "--json").out)
+    assert clustered["n_eff"] == pytest.approx(4)
+    both = json.loads(tiltmeter("risk", table, "--cluster", "source", "--two-way", "--json").out)
+    ends = [r["summary"]["R"]["high"] - r["summary"]["R"]["low"] for r in (clustered, both)]
+    assert ends[1] > ends[0] > 0
+    refused = tiltmeter("risk", table, "--cluster", "predicate")
+    assert refused.status == 2
+    assert "found no predicate" in refused.err
+    table.write_text(table.read_text().replace("c0,b,0.7,s0", "c0,b,0.7,s1"), encoding="utf-8")
+    assert (
+        "takes two values for context 'c0'" in tiltmeter("risk", table, "--cluster", "source").err
+    )
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ([("x", "c1", 0.6)], "1 effective context: no interval"),
+        ([("x", f"c{i}", 0.5) for i in range(9)], "R to ±0.000"),
+        ([("x", f"c{i}", 0.5 + 0.04 * i) for i in range(9)], "9 effective contexts"),
+    ],
+)
+def test_degenerate_tables_get_a_sentence(tiltmeter, tmp_path: Path, cells, said: str) -> None:  # type: ignore[no-untyped-def]
+    lines = [f"{x},{c},{y},{q}" for x, c, p in cells for y, q in (("a", p), ("b", 1 - p))]
+    table = tmp_path / "table.csv"
+    table.write_text("\n".join(["group,context,attribute,p", *lines]) + "\n", encoding="utf-8")
+    assert said in tiltmeter("risk", table).out
+    found = tiltmeter("risk", table, "--json").out
+    assert said in json.loads(found)["verdict"]
+    assert "NaN" not in found
+    nothing = tmp_path / "nothing.csv"
+    nothing.write_text("group,context,attribute,p\nx,c,a,\nx,c,b,\n", encoding="utf-8")
+    assert tiltmeter("risk", nothing).status == 2

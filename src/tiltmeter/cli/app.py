@@ -10,7 +10,9 @@ import typer
 from tiltmeter import __version__
 from tiltmeter.cli.annotate import annotate_command
 from tiltmeter.cli.audit import audit_command
+from tiltmeter.cli.cache import cache_command
 from tiltmeter.cli.compare import compare_command
+from tiltmeter.cli.mine import mine_command
 from tiltmeter.cli.reliability import reliability_app
 from tiltmeter.cli.report import report_command
 from tiltmeter.cli.risk import risk_command
@@ -30,12 +32,14 @@ app = typer.Typer(
 app.command("audit")(audit_command)
 app.command("risk")(risk_command)
 app.command("compare")(compare_command)
+app.command("mine")(mine_command)
 app.command("report")(report_command)
 app.command("view")(view_command)
 app.command("annotate")(annotate_command)
 app.command("topics")(topics_command)
 app.command("contexts")(contexts_command)
 app.command("models")(models_command)
+app.command("cache")(cache_command)
 app.add_typer(study_app, name="study")
 app.add_typer(reliability_app, name="reliability")
 

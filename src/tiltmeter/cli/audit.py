@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from tiltmeter.cli.output import (
+    CLUSTER,
+    TWO_WAY,
     console,
     exceeded,
     parse_limits,
@@ -34,7 +37,7 @@ def audit_command(
         typer.Argument(
             metavar="MODEL...",
             help="smollm2, pocket:NAME, reference:unbiased|stereotyped|random, a folder, a .gguf "
-            "file, or a Hugging Face id.",
+            "file, a Hugging Face id, a server openai:URL#MODEL, or vllm:MODEL.",
         ),
     ] = None,
     suite: Annotated[
@@ -44,7 +47,10 @@ def audit_command(
     topic: Annotated[str, typer.Option(help="A built-in topic or a .toml file.")] = "gender",
     contexts: Annotated[
         str | None,
-        typer.Option(help="A built-in context set or a .csv file.  [default: paper-TOPIC]"),
+        typer.Option(
+            help="A source (wikipedia, book, conversation, textbook, web), a built-in context set "
+            "or a .csv file.  [default: paper-TOPIC]"
+        ),
     ] = None,
     out: OUT = None,
     groups: Annotated[
@@ -53,7 +59,14 @@ def audit_command(
     max_contexts: Annotated[
         int | None, typer.Option(help="Draw so many contexts by weight instead of asking all.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    precision: Annotated[
+        float | None,
+        typer.Option(
+            help="Draw contexts by weight until R, Rᵇ and Rᵛ are known to ± this (at most "
+            "--max-contexts draws)."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the draw and of the intervals.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")] = "auto",
     dtype: Annotated[
         str, typer.Option(help="auto, float32, bfloat16 or float16 (auto: float32 on a CPU).")
@@ -89,6 +102,56 @@ def audit_command(
         int, typer.Option(help="Bootstrap replicates behind the intervals; 0 computes none.")
     ] = 2000,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    cluster: CLUSTER = None,
+    two_way: TWO_WAY = False,
+    chat: Annotated[
+        bool,
+        typer.Option(
+            "--chat",
+            help="Ask inside the chat template as well: the sentence begun as the assistant's "
+            "turn, side by side with the raw contexts.",
+        ),
+    ] = False,
+    chat_request: Annotated[
+        str, typer.Option(help="What the user says in the chat template.")
+    ] = "Write a sentence.",
+    sampled: Annotated[
+        int | None,
+        typer.Option(help="Draw so many answers a context instead of reading probabilities."),
+    ] = None,
+    temperature: Annotated[float, typer.Option(help="Temperature of the draws.")] = 1.0,
+    device_map: Annotated[
+        str | None, typer.Option(help="auto: spread a large model over all GPUs.")
+    ] = None,
+    quantize: Annotated[
+        str | None, typer.Option(help="8bit: weights in 8 bits (bitsandbytes).")
+    ] = None,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(help="Tokenizer of a server's model, if the server has none to offer."),
+    ] = None,
+    route: Annotated[
+        str | None,
+        typer.Option(
+            help="How a server is asked: token-ids, prompt-logprobs, echo, boost, boost-plain, "
+            "force or top-k.  [default: the first that works]"
+        ),
+    ] = None,
+    top_k: Annotated[
+        int, typer.Option(help="Tokens asked for where a server tells only the most probable.")
+    ] = 100,
+    concurrency: Annotated[int, typer.Option(help="Requests under way at a time.")] = 8,
+    timeout: Annotated[float, typer.Option(help="Seconds that one request may take.")] = 60.0,
+    patience: Annotated[
+        float, typer.Option(help="Seconds without an answer after which a server counts as gone.")
+    ] = 60.0,
+    max_requests: Annotated[
+        int | None,
+        typer.Option(help="Stop cleanly after so many requests; the same command continues."),
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="The same for tokens, as the server counts them.")
+    ] = None,
     trust_remote_code: Annotated[
         bool, typer.Option("--trust-remote-code", help="Run code that comes with a model.")
     ] = False,
@@ -135,25 +198,44 @@ def audit_command(
     An interrupted audit continues with the same command; a finished one is not asked again.
     """
     from tiltmeter.cluster import Need
-    from tiltmeter.models import LoadOptions, WordOptions
+    from tiltmeter.models import LoadOptions, SampleOptions, ServerOptions, WordOptions
     from tiltmeter.runs import AuditSettings
     from tiltmeter.topics import load_topic
 
     limits = parse_limits(fail_above or [])
     settings = AuditSettings(
         max_contexts=max_contexts,
+        precision=precision,
         seed=seed,
         norm=parse_norm(norm),
         normalize=not raw,
         coverage_threshold=coverage_threshold,
         replicates=replicates,
         level=level,
+        clusters=cluster,
+        two_way=two_way,
         load=LoadOptions(
             kind=kind,
             device=device,
             dtype=dtype,
             revision=revision,
             batch_tokens=_batch_tokens(batch_size),
+            device_map=device_map,
+            quantize=quantize,
+            chat_request=chat_request,
+            sampled=None
+            if sampled is None
+            else SampleOptions(draws=sampled, temperature=temperature, seed=seed),
+            server=ServerOptions(
+                tokenizer=tokenizer,
+                route=route,
+                top_k=top_k,
+                concurrency=concurrency,
+                timeout=timeout,
+                patience=patience,
+                max_requests=max_requests,
+                max_tokens=max_tokens,
+            ),
             trust_remote_code=trust_remote_code,
             allow_pickle=allow_pickle,
         ),
@@ -174,6 +256,7 @@ def audit_command(
         topic=asked,
         contexts=contexts,
         settings=settings,
+        chat=chat,
         fresh=fresh,
         replay=replay,
         cache=not no_cache,
@@ -189,8 +272,9 @@ def audit_command(
             f"{asked.title or asked.name}: {len(asked)} groups, contexts "
             f"{first.record['contexts']['name']}"
         )
-        table = [(run.model, run.report) for run in runs]
-        console().print(risk_table(table, title=title, reference=reference))
+        table = [(label(run.model), run.report) for run in runs]
+        bounds = {label(run.model): run.record["bounds"] for run in runs if "bounds" in run.record}
+        console().print(risk_table(table, title=title, reference=reference, bounds=bounds))
         for run in runs:
             for line in notes(run):
                 console().print(line, soft_wrap=True)
@@ -223,21 +307,30 @@ def _at_hand(suite_name: str | None) -> list[str]:
 
 
 def _audit_all(
-    models: list[str], out: Path | None, *, quiet: bool, **how: Any
+    models: list[str],
+    out: Path | None,
+    *,
+    settings: Any,
+    chat: bool,
+    quiet: bool,
+    **how: Any,
 ) -> tuple[list[Any], list[tuple[str, TiltmeterError]]]:
-    """Every model in turn, asked as `how` says (the arguments of `audit`). One that fails does not
-    stop the others; alone, its error is the end."""
+    """Every model in turn, asked as `how` says (the arguments of `audit`), with --chat raw and in
+    its template. One that fails does not stop the others; alone, its error is the end."""
     from tiltmeter.runs import audit
 
     runs: list[Any] = []
     failed: list[tuple[str, TiltmeterError]] = []
-    for model in models:
-        folder = out if out is None or len(models) == 1 else out / folder_name(model)
+    in_chat = replace(settings, load=replace(settings.load, chat=True))
+    ways = [("", settings), ("-chat", in_chat)] if chat else [("", settings)]
+    asked = [(model, suffix, way) for model in models for suffix, way in ways]
+    for model, suffix, asked_as in asked:
+        folder = out if out is None or len(asked) == 1 else out / (folder_name(model) + suffix)
         try:
-            with progress_bar(model, quiet=quiet) as progress:
-                run = audit(model, out=folder, progress=progress, **how)
+            with progress_bar(model + suffix, quiet=quiet) as progress:
+                run = audit(model, out=folder, settings=asked_as, progress=progress, **how)
         except TiltmeterError as error:
-            if len(models) == 1:
+            if len(asked) == 1:
                 raise
             failed.append((model, error))
         else:
@@ -252,6 +345,18 @@ def folder_name(model: str) -> str:
     ('openai-community-gpt2', 'reference-random')
     """
     return re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
+
+
+def label(model: str) -> str:
+    """A model's name as the table has room for it: of a server only the model that it serves.
+
+    >>> label("openai:http://127.0.0.1:8080#smol (chat)"), label("pocket:bert")
+    ('smol (chat)', 'pocket:bert')
+    """
+    if model.startswith("openai:"):
+        address, _, served = model.removeprefix("openai:").partition("#")
+        return served or address.partition("://")[2]
+    return model
 
 
 def notes(run: Any) -> list[str]:
@@ -272,9 +377,33 @@ def notes(run: Any) -> list[str]:
         lines.append(f"{run.model}: not in its vocabulary: {', '.join(words['unwritable'])}")
     if words and words["restricted"]:
         lines.append(f"{run.model}: {len(words['restricted'])} words of several tokens left out")
+    lines += _server_notes(run)
     bound = run.record.get("preference_bound")
-    if bound:
+    if bound and "bounds" not in run.record:
         lines.append(f"{run.model}: no preference is off by more than {bound:.1e} (--tolerance)")
+    return lines
+
+
+def _server_notes(run: Any) -> list[str]:
+    """How the model was asked, where that is not a matter of course."""
+    record = run.record
+    lines = [f"{run.model}: {note}" for note in record["model"]["notes"]]
+    if "bounds" in record:
+        lines.append(
+            f"{run.model}: rare words are only bounded; no preference is wider than "
+            f"{record['bounds']['widest_cell']:.3f}, on average {record['bounds']['mean_cell']:.3f}"
+        )
+    if "draws" in record:
+        n = record["draws"]
+        lines.append(
+            f"{run.model}: of {n['draws']} draws {n['draws_words']} began with a listed word, "
+            f"{n['draws_refusals']} were refusals, {n['draws_other']} something else"
+        )
+    if usage := record.get("usage"):
+        lines.append(
+            f"{run.model}: {usage['requests']} requests, {usage['retried']} of them failed and "
+            f"were repeated, {usage['tokens']} tokens"
+        )
     return lines
 
 
@@ -303,10 +432,12 @@ def _one_json(run: Any) -> dict[str, Any]:
         "summary": run.record["summary"],
         "corrected": run.record["corrected"],
         "verdict": run.record["verdict"],
+        "precision": run.record.get("precision"),
         "n_contexts": run.report.n_contexts,
         "n_eff": run.report.n_eff,
         "counts": run.record["counts"],
         "preference_bound": run.record.get("preference_bound", 0.0),
+        **{k: run.record[k] for k in ("bounds", "draws", "usage") if k in run.record},
         "groups": run.report.groups_table(),
     }
 

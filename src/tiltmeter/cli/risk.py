@@ -9,7 +9,15 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.audit import parse_norm
-from tiltmeter.cli.output import console, exceeded, parse_limits, print_json, risk_table
+from tiltmeter.cli.output import (
+    CLUSTER,
+    TWO_WAY,
+    console,
+    exceeded,
+    parse_limits,
+    print_json,
+    risk_table,
+)
 
 
 def risk_command(
@@ -30,6 +38,8 @@ def risk_command(
     ] = 2000,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    cluster: CLUSTER = None,
+    two_way: TWO_WAY = False,
     fail_above: Annotated[
         list[str] | None,
         typer.Option(help="Exit with 1 when a risk is higher: R=0.4, R_bias=…, R_volatility=…."),
@@ -41,19 +51,26 @@ def risk_command(
     """Split the risk in a table of preferences into bias and volatility."""
     from rich.table import Table
 
+    from tiltmeter.measure import verdict
     from tiltmeter.runs import read_table
 
     limits = parse_limits(fail_above or [])
-    preferences = read_table(table)
+    preferences = read_table(table, labels=() if cluster is None else (cluster,))
     k = parse_norm(norm)
     if replicates == 0:
         report = preferences.decompose(norm=k, normalize=not raw)
     else:
         report = preferences.estimate(
-            norm=k, normalize=not raw, replicates=replicates, level=level, seed=seed
+            norm=k,
+            normalize=not raw,
+            replicates=replicates,
+            level=level,
+            seed=seed,
+            clusters=cluster,
+            two_way=two_way,
         )
     if json_output:
-        print_json(report.to_dict())
+        print_json({**report.to_dict(), "verdict": verdict(report)})
     else:
         reference = preferences.reference
         shared = reference if reference is not None and reference.ndim == 1 else None
@@ -71,6 +88,7 @@ def risk_command(
             ]
             groups.add_row(row["group"], *cells, row["leaning"] or "–")
         console().print(groups)
+        console().print(verdict(report), soft_wrap=True)
         if report.missing_cells:
             console().print(f"{report.missing_cells} cells are missing")
     above = exceeded(table.name, report, limits)

@@ -9,14 +9,16 @@ import typer
 from rich import box
 from rich.table import Table
 
-from tiltmeter.cli.output import console, p_value, print_json
+from tiltmeter.cli.output import console, number, p_value, print_json, progress_bar
 
+RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
+JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 study_app = typer.Typer(help="The papers' experiments on the models at hand.", no_args_is_help=True)
 
 
 @study_app.command("factors")
 def factors_command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    run: RUN,
     measure: Annotated[str, typer.Option(help="r, r_bias or r_volatility.")] = "r",
     factors: Annotated[
         Path | None,
@@ -25,9 +27,7 @@ def factors_command(
     unweighted: Annotated[
         bool, typer.Option("--unweighted", help="Do not weight groups by employment.")
     ] = False,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object instead of a table.")
-    ] = False,
+    json_output: JSON = False,
 ) -> None:
     """Regress the risk of groups on pay, education, share of women and word frequency.
 
@@ -78,6 +78,103 @@ def factors_command(
             markup=False,
             soft_wrap=True,
         )
+
+
+@study_app.command("controls")
+def controls_command(
+    run: RUN,
+    stored: Annotated[
+        bool, typer.Option("--stored", help="Only what the run has stored: open no model.")
+    ] = False,
+    shuffles: Annotated[int, typer.Option(min=20, help="How often words are shuffled.")] = 200,
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            help="A csv with the real-world share of each category: a column group, then one "
+            "column a category.  [default: labour statistics, for male and female]"
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the shuffles.")] = 0,
+    json_output: JSON = False,
+) -> None:
+    """What would the numbers be by chance, and against another reference?
+
+    Shuffled attribute words, the model's own prior and the real world as reference, and placebo
+    groups ("person", "someone", first names), which are asked once and kept in RUN/controls.
+    """
+    from tiltmeter.runs import Run
+    from tiltmeter.studies import controls, read_factors
+
+    table = None if reference is None else read_factors(reference)
+    loaded = Run.load(run)
+    with progress_bar("placebo groups", quiet=json_output) as progress:
+        found = controls(
+            loaded,
+            ask=not stored,
+            shuffles=shuffles,
+            reference=table,
+            seed=seed,
+            progress=progress,
+        )
+    if json_output:
+        print_json(found.to_dict())
+        return
+    shown = _risk_rows(f"{found.model}: by chance, and against other references", "control")
+    for row in found.rows:
+        cells = ["–" if e is None else number(e) for e in (row.R, row.R_bias, row.R_volatility)]
+        shown.add_row(f"{row.control}\n  {row.option}" if row.option else row.control, *cells)
+    console().print(shown)
+    for row in found.rows:
+        if row.p is not None:
+            console().print(
+                f"Words shuffled ({row.option}, {row.note}): Rᵛ is at least as high as measured in "
+                f"a share of {row.p:.3f}",
+                soft_wrap=True,
+            )
+        elif row.note:
+            _print_note(row.option or row.control, row.note)
+
+
+@study_app.command("sensitivity")
+def sensitivity_command(
+    run: RUN,
+    seed: Annotated[int, typer.Option(help="Seed of the random word lists.")] = 0,
+    json_output: JSON = False,
+) -> None:
+    """R, Rᵇ and Rᵛ under every choice that could be defended; no model is opened.
+
+    One choice is changed at a time: weights, words, scale, criterion, coverage, correction.
+    """
+    from tiltmeter.runs import Run
+    from tiltmeter.studies import sensitivity
+
+    found = sensitivity(Run.load(run), seed=seed)
+    if json_output:
+        print_json(found.to_dict())
+        return
+    shown = _risk_rows(f"{found.model}: the same answers under other choices", "choice")
+    for row in found.rows:
+        cells = ["–" if v is None else f"{v:.3f}" for v in (row.R, row.R_bias, row.R_volatility)]
+        shown.add_row(f"{row.choice}: {row.option}", *cells)
+    console().print(shown)
+    names = {"R": "R", "R_bias": "Rᵇ", "R_volatility": "Rᵛ"}
+    spans = [f"{names[n]} {low:.3f} to {high:.3f}" for n, (low, high) in found.span().items()]
+    console().print(f"Range on this scale: {', '.join(spans)}", soft_wrap=True)
+    for row in found.rows:
+        if row.note:
+            _print_note(f"{row.choice}, {row.option}", row.note)
+
+
+def _risk_rows(title: str, first: str) -> Table:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, header_style="bold")
+    table.add_column(first)
+    for name in ("R", "Rᵇ bias", "Rᵛ volatil."):
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _print_note(what: str, note: str) -> None:
+    console().print(f"{what}: {note}", markup=False, soft_wrap=True)
 
 
 def _g(value: float | None) -> str:

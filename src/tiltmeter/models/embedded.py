@@ -16,7 +16,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from tiltmeter.cache import cache_folder
+from tiltmeter.cache_place import cache_folder
 from tiltmeter.errors import MissingExtra, ModelError, ModelNotFound
 
 #: Part of the cache key: raise it when the conversion changes.

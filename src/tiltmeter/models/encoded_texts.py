@@ -94,7 +94,8 @@ def _word_ends(words: Ids, text_of: Ids) -> Ids:
         return np.empty(0, dtype=np.int64)
     ends = np.ones(n, dtype=np.bool_)
     ends[:-1] = (words[1:] != words[:-1]) | (text_of[1:] != text_of[:-1]) | (words[:-1] < 0)
-    return np.flatnonzero(ends)[np.concatenate([[0], np.cumsum(ends)[:-1]])]
+    places = np.flatnonzero(ends)
+    return np.asarray(places[np.concatenate([[0], np.cumsum(ends)[:-1]])])
 
 
 def _overlapping(offsets: Ids, starts: Ids, texts: Sequence[MarkedText]) -> Flags:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from tiltmeter.models.base import ModelInfo, Scorer
 from tiltmeter.models.hub import hub_reachable
 from tiltmeter.models.identity import folder_revision
 from tiltmeter.models.options import LoadOptions, WordOptions
+from tiltmeter.models.sampled import SampledScorer
 from tiltmeter.models.spec import ModelSpec
 
 
@@ -32,10 +34,14 @@ def load_transformer(
     except ImportError as error:
         raise MissingExtra("asking a language model", "transformers", extra="models") from error
     from tiltmeter.models.adapter import Adapter, is_adapter
+    from tiltmeter.models.causal import CausalScorer
+    from tiltmeter.models.chat import chat_opening
+    from tiltmeter.models.draw import CausalSampler
     from tiltmeter.models.kinds import SCORERS, detect_kind
 
     device = choose_device(load.device)
     dtype = choose_dtype(load.dtype, device)
+    spread = load.device_map is not None or load.quantize is not None
     adapter = Adapter.read(Path(source)) if is_adapter(source) else None
     base = adapter.base if adapter else source
     common: dict[str, Any] = {
@@ -54,13 +60,15 @@ def load_transformer(
         options = {
             "dtype": getattr(torch, dtype),
             "use_safetensors": None if load.allow_pickle else True,
+            **(_spread(load, transformers) if spread else {}),
             **common,
         }
         auto_class = scorer_class.auto_class(transformers)
         model = _whole_model(spec.name, auto_class, base, config, options)
         if adapter is not None:
             adapter.merge_into(model)
-        model = model.to(device)
+        if not spread:  # else the library has put every part where it belongs
+            model = model.to(device)
     _check_vocabulary(spec.name, model, tokenizer)
     revision = _revision(base, config)
     info = ModelInfo(
@@ -68,11 +76,39 @@ def load_transformer(
         kind=kind,
         revision=f"{_revision(source, config)} on {revision}" if adapter else revision,
         dtype=dtype,
-        device=str(device),
+        device=_places(model) if spread else str(device),
         parameters=sum(p.numel() for p in model.parameters()),
         notes=(f"LoRA adapter merged into {Path(base).name}",) if adapter else (),
     )
-    return scorer_class(model, tokenizer, info, options=words, batch_tokens=load.batch_tokens)
+    if kind != "causal":
+        if load.chat or load.sampled:
+            asked = "--chat" if load.chat else "--sampled"
+            raise SettingsError(f"model {spec.name!r}: {asked} is for causal models, not {kind}")
+        return scorer_class(model, tokenizer, info, options=words, batch_tokens=load.batch_tokens)
+    chat = chat_opening(tokenizer, load, spec.name) if load.chat else None
+    causal = CausalScorer(
+        model, tokenizer, info, options=words, batch_tokens=load.batch_tokens, chat=chat
+    )
+    if load.sampled is not None:
+        return SampledScorer(CausalSampler(causal), info, options=load.sampled, words=words)
+    return causal
+
+
+def _spread(load: LoadOptions, transformers: Any) -> dict[str, Any]:
+    """How a model too large for one GPU is laid out, or held in 8 bits."""
+    options: dict[str, Any] = {"device_map": load.device_map or "auto"}
+    if load.quantize == "8bit":
+        if importlib.util.find_spec("bitsandbytes") is None:
+            raise MissingExtra("8-bit weights", "bitsandbytes", extra="8bit")
+        options["quantization_config"] = transformers.BitsAndBytesConfig(load_in_8bit=True)
+    return options
+
+
+def _places(model: Any) -> str:
+    """Where the parts of a spread model are: cuda:0, cuda:1, cpu."""
+    found = getattr(model, "hf_device_map", None) or {"": next(model.parameters()).device}
+    names = {f"cuda:{p}" if isinstance(p, int) else str(p) for p in found.values()}
+    return ", ".join(sorted(names))
 
 
 def _whole_model(

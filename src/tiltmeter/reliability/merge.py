@@ -150,7 +150,7 @@ def merge(*sentences: str) -> Merged:
 
 
 Span = tuple[int, int]
-Opcodes = list[tuple[str, int, int, int, int]]
+Opcodes = Sequence[tuple[str, int, int, int, int]]
 
 
 def _differing(matches: Sequence[Opcodes]) -> list[tuple[int, int]]:

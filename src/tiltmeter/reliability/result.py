@@ -50,15 +50,19 @@ class ReliabilityRun:
 
     @property
     def statements(self) -> pd.DataFrame:
-        return self.tables["statements"].to_pandas()
+        return self._frame("statements")
 
     @property
     def models(self) -> pd.DataFrame:
-        return self.tables["models"].to_pandas()
+        return self._frame("models")
 
     @property
     def versions(self) -> pd.DataFrame:
-        return self.tables["versions"].to_pandas()
+        return self._frame("versions")
+
+    def _frame(self, name: str) -> pd.DataFrame:
+        frame: pd.DataFrame = self.tables[name].to_pandas()
+        return frame
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -105,7 +109,7 @@ class ReliabilityRun:
         statements, by_model = _measure(asked, found, own, versions, settings)
         names = [m.name for m in found]
         scores = {n: by_model["cobias"][i] for i, n in enumerate(names)}
-        options = {
+        options: dict[str, Any] = {
             "replicates": settings.replicates,
             "level": settings.level,
             "seed": settings.seed,

@@ -21,20 +21,23 @@ def compare_runs(
     replicates: int = 2000,
     level: float = 0.95,
     seed: int = 0,
+    clusters: str | None = None,
 ) -> Comparison:
     """Paired differences between runs, cell by cell.
 
     `align="same"` wants the same topic and contexts; `"common"` takes the groups and contexts that
-    all runs share, with the weights of the first run.
+    all runs share, with the weights of the first run. Draws from one set with one seed are nested,
+    and count as the same contexts: the smallest draw is what all of them share.
+    `clusters` names a label of the contexts by which they are resampled together.
     """
     if len(runs) < 2:
         raise RunError(f"compare: expected at least two runs, found {len(runs)}")
     names = [run.model for run in runs]
     if len(set(names)) < len(names):
         names = [f"{run.model} ({run.path.name if run.path else i})" for i, run in enumerate(runs)]
-    first = runs[0]
     for run, name in zip(runs[1:], names[1:], strict=True):
-        _check(first, run, name, align)
+        _check(runs[0], run, name, align)
+    first = min(runs, key=_draws)  # its weights are those of the draws that all of them share
     groups = [g for g in first.preferences.groups if all(g in r.preferences.groups for r in runs)]
     contexts = [
         c for c in first.preferences.contexts if all(c in r.preferences.contexts for r in runs)
@@ -56,7 +59,23 @@ def compare_runs(
         replicates=replicates,
         level=level,
         seed=seed,
+        clusters=None if clusters is None else [first.preferences.label(clusters)[i] for i in c],
     )
+
+
+def _draws(run: Run) -> float:
+    drawn = run.record["contexts"]["drawn"]
+    return float("inf") if drawn is None else float(drawn["n"])
+
+
+def _origin(runs: Sequence[Run], what: str) -> list[object]:
+    """What each run was asked with; for nested draws the set that they were drawn from."""
+    plain: list[object] = [run.record[what]["sha256"] for run in runs]
+    drawn = [run.record[what].get("drawn") for run in runs]
+    seeds = {d["seed"] for d in drawn if d is not None}
+    if len(seeds) != 1 or None in seeds:
+        return plain
+    return [p if d is None else d["from"] for p, d in zip(plain, drawn, strict=True)]
 
 
 def _check(first: Run, other: Run, name: str, align: Align) -> None:
@@ -66,7 +85,7 @@ def _check(first: Run, other: Run, name: str, align: Align) -> None:
             f"{first.model} has {', '.join(first.preferences.categories)}: nothing to compare"
         )
     for what in ("topic", "contexts"):
-        if align == "same" and first.record[what]["sha256"] != other.record[what]["sha256"]:
+        if align == "same" and len(set(_origin((first, other), what))) > 1:
             raise RunError(
                 f"compare: {name} was asked with another {what} than {first.model}; --align common "
                 "compares what they share"

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiltmeter.cluster import Need
 from tiltmeter.contexts import ContextSet, builtin_contexts, load_contexts
-from tiltmeter.errors import ContextError, ModelError, RunError
-from tiltmeter.measure import membership, random_outcomes, reference_preferences
+from tiltmeter.errors import ContextError, RunError
+from tiltmeter.measure import random_outcomes, reference_preferences
 from tiltmeter.models import LoadOptions, ModelInfo, ModelSpec, Place
 from tiltmeter.models.options import DTYPES
+from tiltmeter.models.spec import asked_name
 from tiltmeter.runs.executors import Executor, Question, make_executor
 from tiltmeter.runs.grid import Grid
 from tiltmeter.runs.preference_table import PreferenceTable
@@ -24,9 +25,11 @@ from tiltmeter.runs.provenance import versions
 from tiltmeter.runs.record import earlier_record, new_record, word_record
 from tiltmeter.runs.run import Run
 from tiltmeter.runs.score_cache import ScoreCache
-from tiltmeter.runs.scoring import Progress, Scoring
+from tiltmeter.runs.scoring import Progress, Scored, Scoring
+from tiltmeter.runs.sequential import Sample
 from tiltmeter.runs.settings import AuditSettings
 from tiltmeter.runs.store import RunFolder
+from tiltmeter.runs.word_counts import word_counts
 from tiltmeter.topics import Topic, load_topic
 
 
@@ -57,17 +60,20 @@ def audit(
     settings = settings or AuditSettings()
     asked = topic if isinstance(topic, Topic) else load_topic(topic)
     drawn = _contexts_for(asked, contexts)
-    if settings.max_contexts is not None:
+    if settings.max_contexts is not None and settings.precision is None:
         drawn = drawn.draw(settings.max_contexts, seed=settings.seed)
     folder = None if out is None else RunFolder(Path(out))
     if replay:
-        name = model.name if isinstance(model, ModelSpec) else model
+        name = model.name if isinstance(model, ModelSpec) else asked_name(model, settings.load)
         return _replay(name, asked, drawn, settings, folder, fresh=fresh)
     spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
+    spec = spec.asked_with(settings.load)
     with ExitStack() as stack:
         stack.enter_context(folder.locked() if folder else nullcontext())
-        if folder and (fresh or not folder.exists()):
+        if folder and fresh and folder.exists():
             folder.clear()
+        elif folder and not folder.exists():
+            folder.parts.clear()  # parts without a record are nobody's
         if spec.place is Place.REFERENCE:
             return _audit_reference(spec, asked, drawn, settings, folder)
         record = earlier_record(folder, spec.name, asked, drawn, settings)
@@ -90,7 +96,7 @@ def _contexts_for(topic: Topic, contexts: str | ContextSet | None) -> ContextSet
                 f"contexts: topic {topic.name!r} has no default set; say one of "
                 f"{', '.join(builtin_contexts())}, or a csv file"
             )
-    return load_contexts(contexts)
+    return load_contexts(contexts, topic=topic)
 
 
 # --- reference models -------------------------------------------------------------------------
@@ -108,11 +114,16 @@ def _audit_reference(
     shape = (len(topic), len(contexts), len(topic.categories))
     reference = None if topic.reference is None else np.array(topic.reference)
     ids, templates, weights = contexts.ids, contexts.templates, contexts.weights
+    labels = dict(contexts.extra)
     if spec.target == "random":
         outcomes = random_outcomes(shape, reference=reference, context_weights=weights)
         values, weights = outcomes.p, outcomes.context_weights
         ids = tuple(f"{i}#{y}" for i in ids for y in topic.categories)
         templates = tuple(t for t in templates for _ in topic.categories)
+        labels = {
+            name: tuple(v for v in values for _ in topic.categories)
+            for name, values in labels.items()
+        }
     else:
         name: Any = spec.target
         values = reference_preferences(name, shape, reference=reference)
@@ -125,6 +136,7 @@ def _audit_reference(
         group_weights=topic.group_weights,
         reference=reference,
         templates=tuple(templates),
+        labels=labels,
     )
     info = ModelInfo(name=spec.name, kind="reference", revision="closed form")
     record = new_record(info, topic, contexts, settings)
@@ -174,22 +186,36 @@ def _audit_model(
     scoring: Scoring | None,
 ) -> Run:
     """Measure what the folder holds, after `scoring` has filled what is missing."""
-    grid = Grid(topic, contexts, record["chunk_size"])
-    table = PreferenceTable(grid, word_membership(topic, record["words"], record["model"]["id"]))
-    if folder:
-        stored = folder.read_scores(words=len(topic.words), repair=scoring is not None)
+    counts = word_counts(record)
+    sample = Sample.begin(contexts, settings, record)
+    table: PreferenceTable | None = None
+    while True:  # once, unless contexts are drawn round by round to a precision
+        record |= sample.to_record(settings)
+        grid = Grid(topic, sample.contexts, record["chunk_size"], sample.rounds)
+        stored: Iterable[Scored] = ()
+        if folder and table is None:
+            stored = folder.read_scores(words=len(topic.words), repair=scoring is not None)
+        table = PreferenceTable(grid, counts, table)
         for cells, scores in stored:
             table.add(cells, scores)
-    if not table.complete():
-        if scoring is None:
-            raise RunError(
-                f"replay: {table.done()} of {len(grid)} cells are scored; the same command without "
-                "--replay scores the rest"
-            )
-        scoring.fill(table, record)
+        if not table.complete():
+            if scoring is None:
+                raise RunError(
+                    f"replay: {table.done()} of {len(grid)} cells are scored; the same command "
+                    "without --replay scores the rest"
+                )
+            scoring.fill(table, record)
+        preferences = table.preferences(settings)
+        sample = sample.looked(preferences, settings)
+        if sample.wanted is None:
+            break
+        sample = sample.grown(settings)
+    record |= sample.to_record(settings)
     record |= {"settings": settings.to_dict(), "versions": versions()}
     record["preference_bound"] = table.largest_bound()
-    return Run.measured(record, table.preferences(settings), settings, folder=folder)
+    if table.outcomes:
+        record["draws"] = dict(table.outcomes)
+    return Run.measured(record, preferences, settings, folder=folder)
 
 
 def _replay(
@@ -216,28 +242,6 @@ def _replay(
 
 
 def _chunk_size(device: str) -> int:
-    """Cells scored together: a few seconds of work, so that little is lost to an interruption."""
-    return 256 if device == "cpu" else 4096
-
-
-def word_membership(topic: Topic, words: dict[str, Any], name: str) -> NDArray[np.float64]:
-    """How much each word counts for each category under this tokenizer.
-
-    Words that write to the same tokens are one event: it counts for every category that any of them
-    stands in, like a word that a topic lists twice.
-    """
-    same = words["same_tokens"]
-    left_out = {*words["unwritable"], *words["restricted"], *same}
-    attributes = {
-        category: [same.get(w, w) for w in members]
-        for category, members in topic.attributes.items()
-    }
-    counts = membership(topic.words, attributes, shared=topic.shared)
-    counts[[i for i, w in enumerate(topic.words) if w in left_out]] = 0.0
-    for category, total in zip(topic.categories, counts.sum(axis=0), strict=True):
-        if total == 0:
-            raise ModelError(
-                f"{name}: no word of category {category!r} can be asked; left out: "
-                f"{', '.join(sorted(left_out & set(topic.attributes[category])))}"
-            )
-    return counts
+    """Cells scored together: a few seconds of work, so that little is lost to an interruption, and
+    enough of it that a GPU need not wait for what is prepared and read beside it."""
+    return {"cpu": 256, "server": 16}.get(device, 32_768)

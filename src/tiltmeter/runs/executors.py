@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, Protocol
 
@@ -72,6 +72,9 @@ class Executor(Protocol):
     def score(self, blocks: Iterable[Block]) -> Iterator[Answer]:
         """Every block once, in any order."""
 
+    def usage(self) -> dict[str, int]:
+        """What was asked of a server so far; empty for models that run here."""
+
     def close(self) -> None: ...
 
 
@@ -100,6 +103,10 @@ class LocalExecutor:
         for block in blocks:
             scores = scorer.score(block.prompts, self.question.words)
             yield Answer(block.cells, scores, scorer.info)
+
+    def usage(self) -> dict[str, int]:
+        count = getattr(self._scorer, "usage", None)
+        return {} if count is None else dict(count())
 
     def close(self) -> None:
         self._scorer = None
@@ -137,6 +144,9 @@ class RayExecutor:
             if isinstance(answer, Answer):
                 yield answer
 
+    def usage(self) -> dict[str, int]:
+        return {}  # every worker has an account of its own, which ends with it
+
     def close(self) -> None:
         self._stack.close()
         self._pool = None
@@ -153,9 +163,8 @@ def _worker(
     question: Question,
 ) -> Callable[[Block | _Describe], Answer | tuple[ModelInfo, WordReport]]:
     """What a worker does; the model's name is read again there, as its files may lie elsewhere."""
-    there = Question(
-        ModelSpec.parse(question.spec.name), question.load, question.options, question.words
-    )
+    spec = ModelSpec.parse(question.spec.wrote or question.spec.name).asked_with(question.load)
+    there = replace(question, spec=spec)
     local = LocalExecutor(there)
     local.describe(space=True)  # opens the model, so that a worker that cannot says so at once
 

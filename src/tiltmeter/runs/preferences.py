@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import SettingsError
-from tiltmeter.measure import Correction, RiskReport, bootstrap, corrected, decompose
+from tiltmeter.measure import (
+    Correction,
+    RiskBounds,
+    RiskReport,
+    bootstrap,
+    corrected,
+    decompose,
+    risk_bounds,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +40,9 @@ class Preferences:
     reference               p*: None (uniform), [Y], [X, Y] or [X, C, Y]
     coverage [X, C]         probability that the slot holds any of the words; None when unknown
     drawn                   the contexts were drawn by weight, and the weights count the draws
+    low, high [X, C, Y]     bounds of the values, where a model tells only these; None: exact
+    answers [X, C]          how many drawn answers a cell rests on; None: probabilities were read
+    labels                  of the contexts, by kind (predicate, source): what clusters are made of
     """
 
     values: Floats
@@ -44,6 +56,10 @@ class Preferences:
     coverage_threshold: float = 0.0
     templates: tuple[str, ...] = field(default=())
     drawn: bool = False
+    low: Floats | None = None
+    high: Floats | None = None
+    answers: Floats | None = None
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         shape = (len(self.groups), len(self.contexts), len(self.categories))
@@ -77,6 +93,15 @@ class Preferences:
             "cells_low_coverage": int(self.low_coverage.sum()),
         }
 
+    def label(self, name: str) -> Sequence[str]:
+        """[C]: the label of this name of each context."""
+        if name not in self.labels:
+            known = ", ".join(self.labels) or "none: give the context set such a column"
+            raise SettingsError(
+                f"clusters: expected a label of the contexts ({known}), found {name!r}"
+            )
+        return self.labels[name]
+
     def decompose(self, *, norm: float = np.inf, normalize: bool = True) -> RiskReport:
         """The risks of these preferences, as the equations define them."""
         return decompose(
@@ -94,8 +119,17 @@ class Preferences:
         replicates: int = 2000,
         level: float = 0.95,
         seed: int = 0,
+        clusters: str | None = None,
+        two_way: bool = False,
     ) -> RiskReport:
-        """The same with an interval for every risk; contexts are resampled."""
+        """The same with an interval for every risk; contexts are resampled.
+
+        `clusters` names the label by which whole clusters of contexts are resampled instead: then
+        the interval speaks of other predicates, other sources. With `two_way` the groups are a
+        sample as well.
+        """
+        unit = "draws" if self.drawn and clusters is None else "contexts"
+        units: Any = f"{unit}+groups" if two_way else unit
         return bootstrap(
             self.values,
             **self._arguments(norm, normalize),
@@ -103,14 +137,31 @@ class Preferences:
             categories=self.categories,
             replicates=replicates,
             level=level,
-            unit="draws" if self.drawn else "contexts",
+            unit=units,
+            clusters=None if clusters is None else self.label(clusters),
+            samples=self.samples,
             seed=seed,
             correct=False,
         )
 
     def corrected(self, *, norm: float = np.inf, normalize: bool = True) -> Correction:
         """The risks corrected for the number of contexts, which pushes R^b up and R^v down."""
-        return corrected(self.values, **self._arguments(norm, normalize))
+        return corrected(self.values, samples=self.samples, **self._arguments(norm, normalize))
+
+    @property
+    def samples(self) -> Floats | None:
+        """[X, C]: the answers of every cell, for the correction of counting noise; a missing cell
+        takes no part and holds the least number allowed."""
+        return None if self.answers is None else np.where(self.observed, self.answers, 2.0)
+
+    def bounds(self, *, norm: float = np.inf, normalize: bool = True) -> RiskBounds | None:
+        """What the risks can be, given the bounds of the preferences; None where these are exact.
+        A cell that told nothing may hold anything."""
+        if self.low is None or self.high is None:
+            return None
+        arguments = self._arguments(norm, normalize)
+        del arguments["mask"]
+        return risk_bounds(self.low, self.high, **arguments)
 
     def _arguments(self, norm: float, normalize: bool) -> dict[str, Any]:
         return {
@@ -128,7 +179,7 @@ class Preferences:
 
         X, C, K = self.values.shape
         coverage = np.full((X, C), np.nan) if self.coverage is None else self.coverage
-        return pd.DataFrame(
+        frame = pd.DataFrame(
             {
                 "group": pd.Categorical.from_codes(
                     np.repeat(np.arange(X), C * K), categories=pd.Index(self.groups)
@@ -147,6 +198,11 @@ class Preferences:
                 ),
             }
         )
+        if self.low is not None and self.high is not None:
+            frame["p_low"], frame["p_high"] = self.low.reshape(-1), self.high.reshape(-1)
+        if self.answers is not None:
+            frame["answers"] = np.repeat(self.answers.reshape(-1), K)
+        return frame
 
     def to_xarray(self) -> xr.DataArray:
         """A labelled array with dimensions group, context, attribute."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -34,17 +35,23 @@ def new_record(
             "shared": topic.shared,
             "left_out": list(topic.left_out),
         },
-        "contexts": {
-            "name": contexts.name,
-            "sha256": contexts.sha256,
-            "n": len(contexts),
-            "n_eff": contexts.n_eff,
-            "drawn": contexts.metadata.get("drawn"),
-        },
+        "contexts": context_record(contexts),
         "scoring": settings.scoring(),
         "settings": settings.to_dict(),
         "versions": versions(),
         "git_revision": git_revision(),
+    }
+
+
+def context_record(contexts: ContextSet) -> dict[str, Any]:
+    """Which contexts are asked; for a draw also what it was drawn from."""
+    return {
+        "name": contexts.name,
+        "sha256": contexts.sha256,
+        "n": len(contexts),
+        "n_eff": contexts.n_eff,
+        "drawn": contexts.metadata.get("drawn"),
+        "labels": list(contexts.extra),
     }
 
 
@@ -73,19 +80,26 @@ def earlier_record(
     if folder is None or not folder.exists():
         return None
     record = folder.read_record()
+    # Drawn to a precision, a run is known by what it draws from: how much it draws may grow.
+    drawn = record.get("precision") or {"from": record["contexts"]["sha256"], "seed": None}
     earlier = {
         "model": record["model"]["id"],
         "topic": record["topic"]["sha256"],
-        "contexts": record["contexts"]["sha256"],
+        "contexts": drawn["from"],
+        "seed of the draws (--precision, --seed)": drawn["seed"],
         **record["scoring"],
     }
     now = {
         "model": model,
         "topic": topic.sha256,
         "contexts": contexts.sha256,
+        "seed of the draws (--precision, --seed)": (
+            None if settings.precision is None else settings.seed
+        ),
         **settings.scoring(),
     }
-    changed = [name for name in now if now[name] != earlier.get(name)]
+    names = dict.fromkeys([*now, *earlier])
+    changed = [name for name in names if now.get(name) != earlier.get(name)]
     if changed:
         raise RunError(
             f"{folder.path}: holds a run with another {' and '.join(changed)}; choose another "
@@ -110,3 +124,12 @@ def check_same_model(record: dict[str, Any], info: ModelInfo) -> None:
                 f"the run was begun with {what} {begun[what]} of {info.name}, found {found} now: "
                 "--fresh starts over"
             )
+
+
+def added(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
+    """Two accounts as one.
+
+    >>> added({"requests": 2}, {"requests": 3, "retried": 1})
+    {'requests': 5, 'retried': 1}
+    """
+    return {name: before.get(name, 0) + now.get(name, 0) for name in {**before, **now}}

@@ -11,12 +11,16 @@ import pyarrow as pa
 
 from tiltmeter.measure import RiskReport, context_influence, verdict
 from tiltmeter.runs.preferences import Preferences
+from tiltmeter.runs.sequential import precision_sentence
 from tiltmeter.runs.settings import AuditSettings
 from tiltmeter.runs.store import RunFolder
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+#: Columns of contexts.parquet that hold labels of the context set begin with this.
+LABEL = "label_"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +51,15 @@ class Run:
         report = _report(preferences, settings, known=record["model"]["kind"] == "reference")
         counts = dict(preferences.counts())
         counts.update(record.get("words", {}).get("counts", {}))
+        counts.update(record.get("draws", {}))
         plain = report.to_dict()
         record = {
             **record,
             "status": "finished",
             "summary": plain["summary"],
             "corrected": _corrected(preferences, settings),
-            "verdict": verdict(report),
+            "verdict": " ".join([verdict(report), *precision_sentence(record.get("precision"))]),
+            **_bounds(preferences, settings),
             "n_eff": plain["n_eff"],
             "counts": counts,
         }
@@ -109,15 +115,16 @@ class Run:
             norm=self.report.norm,
             normalize=self.report.normalized,
         )
-        weights = p.context_weights / p.context_weights.sum()
-        return pa.table(
-            {
-                "context_id": pa.array(p.contexts),
-                "template": pa.array(p.templates),
-                "weight": pa.array(weights),
-                "influence": pa.array(influence, from_pandas=True),
-            }
-        )
+        # Shares as they are: dividing them once more would move the last bit of a loaded run.
+        weights = p.context_weights / p.context_weights.sum() if p.drawn else p.context_weights
+        columns = {
+            "context_id": pa.array(p.contexts),
+            "template": pa.array(p.templates),
+            "weight": pa.array(weights),
+            "influence": pa.array(influence, from_pandas=True),
+        }
+        labels = {f"{LABEL}{name}": pa.array(values) for name, values in p.labels.items()}
+        return pa.table({**columns, **labels})
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
@@ -131,31 +138,32 @@ class Run:
         shape = (len(groups), len(contexts), len(categories))
         reference = record["topic"]["reference"]
         coverage = table["coverage"].to_numpy(dtype=float).reshape(shape)[:, :, 0]
-        settings = record["settings"]
+        settings = AuditSettings.from_dict(record["settings"])
+        weights = contexts["weight"].to_numpy(dtype=float)
+        known = record["model"]["kind"] == "reference"
+        drawn = None if known else record["contexts"]["drawn"]
         preferences = Preferences(
             values=table["p"].to_numpy(dtype=float).reshape(shape),
             groups=tuple(groups["group"]),
             contexts=tuple(contexts["context_id"]),
             categories=categories,
-            context_weights=contexts["weight"].to_numpy(dtype=float),
+            context_weights=weights if drawn is None else np.rint(weights * drawn["n"]),
             group_weights=groups["weight"].to_numpy(dtype=float),
             reference=None if reference is None else np.array(reference),
             coverage=None if np.isnan(coverage).all() else coverage,
-            coverage_threshold=settings["coverage_threshold"],
+            coverage_threshold=settings.coverage_threshold,
             templates=tuple(contexts["template"]),
-            drawn=record["contexts"]["drawn"] is not None,
+            drawn=drawn is not None,
+            labels={
+                name.removeprefix(LABEL): tuple(contexts[name])
+                for name in contexts.columns
+                if name.startswith(LABEL)
+            },
+            low=_cells(table, "p_low", shape),
+            high=_cells(table, "p_high", shape),
+            answers=None if (n := _cells(table, "answers", shape)) is None else n[:, :, 0],
         )
-        report = _report(
-            preferences,
-            AuditSettings(
-                norm=float(settings["norm"]),
-                normalize=settings["normalize"],
-                replicates=settings["replicates"],
-                level=settings["level"],
-                seed=settings["seed"],
-            ),
-            known=record["model"]["kind"] == "reference",
-        )
+        report = _report(preferences, settings, known=known)
         return cls(record, preferences, report, folder.path)
 
 
@@ -163,18 +171,31 @@ def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -
     """The risks with their intervals; a reference model is known, not estimated."""
     if known or settings.replicates == 0:
         return preferences.decompose(norm=settings.norm, normalize=settings.normalize)
-    return preferences.estimate(
-        norm=settings.norm,
-        normalize=settings.normalize,
-        replicates=settings.replicates,
-        level=settings.level,
-        seed=settings.seed,
-    )
+    return preferences.estimate(**settings.inference())
 
 
 def _corrected(preferences: Preferences, settings: AuditSettings) -> dict[str, float]:
     found = preferences.corrected(norm=settings.norm, normalize=settings.normalize)
     return {name: getattr(found, name).value for name in ("R", "R_bias", "R_volatility")}
+
+
+def _bounds(preferences: Preferences, settings: AuditSettings) -> dict[str, Any]:
+    """What run.json says of preferences that are only bounded."""
+    found = preferences.bounds(norm=settings.norm, normalize=settings.normalize)
+    if found is None or preferences.low is None or preferences.high is None:
+        return {}
+    width = (preferences.high - preferences.low).max(axis=2)
+    risks = {name: list(ends) for name, ends in found._asdict().items()}
+    return {
+        "bounds": {**risks, "widest_cell": float(width.max()), "mean_cell": float(width.mean())}
+    }
+
+
+def _cells(table: pd.DataFrame, name: str, shape: tuple[int, ...]) -> Any:
+    """A column of preferences.parquet as an array, or None where the run has none."""
+    if name not in table.columns:
+        return None
+    return table[name].to_numpy(dtype=float).reshape(shape)
 
 
 def _nullable(frame: pd.DataFrame) -> pa.Table:

@@ -104,8 +104,8 @@ class ScoreCache:
 
     def put(self, info: ModelInfo, prompts: Sequence[Prompt], scores: WordScores) -> None:
         scope = self._scope(info)
-        if scope is None:
-            return
+        if scope is None or scores.log_upper is not None or scores.draws is not None:
+            return  # bounds and draws are not what the model would answer again
         rows = np.column_stack([scores.log_probs, scores.log_coverage, scores.skipped])
         self.cache.put(scope, [_item(p) for p in prompts], rows)
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.errors import ModelError
 from tiltmeter.models import WordScores
 from tiltmeter.runs.executors import Block, Executor
 from tiltmeter.runs.preference_table import PreferenceTable
-from tiltmeter.runs.record import check_same_model, model_info
+from tiltmeter.runs.record import added, check_same_model, model_info
 from tiltmeter.runs.score_cache import ScoreCache
 from tiltmeter.runs.store import RunFolder
 
@@ -40,6 +41,8 @@ class Scoring:
     ) -> None:
         self.executor, self.cache, self.folder = executor, cache, folder
         self._progress = progress
+        #: what a server was asked up to the end of the last filling
+        self._counted: dict[str, int] = {}
 
     def fill(self, table: PreferenceTable, record: dict[str, Any]) -> None:
         """Score what is missing. `record` goes to the folder before anything else does.
@@ -58,6 +61,8 @@ class Scoring:
         self._report(table)
         if not table.complete():
             self._fill_from_model(table, record)
+        if not table.complete():  # never measure what was not asked
+            raise ModelError(f"{table.done()} of {len(table.grid)} cells were answered")
 
     def _fill_from_cache(
         self, table: PreferenceTable, record: dict[str, Any], *, first: int
@@ -79,6 +84,8 @@ class Scoring:
     def _fill_from_model(self, table: PreferenceTable, record: dict[str, Any]) -> None:
         waiting: list[Scored] = []
         written = time.monotonic() - _FLUSH_S
+        before = record.get("usage", {})
+        counted = self._counted
         try:
             for answer in self.executor.score(_blocks(table)):
                 check_same_model(record, answer.info)
@@ -89,8 +96,13 @@ class Scoring:
                     self._flush(waiting, table, record)
                     written = time.monotonic()
                 self._report(table)
-        finally:  # whatever stopped us, what was answered is kept
+        finally:  # whatever stopped us, what was answered and paid for is kept
             self._flush(waiting, table, record)
+            self._counted = self.executor.usage()
+            new = {k: n - counted.get(k, 0) for k, n in self._counted.items()}
+            if new:
+                record["usage"] = added(before, new)
+                self._write(record)
 
     def _flush(self, waiting: list[Scored], table: PreferenceTable, record: dict[str, Any]) -> None:
         done, waiting[:] = list(waiting), []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -15,27 +16,36 @@ class AuditSettings:
     """How an audit is made.
 
     max_contexts        draw so many contexts by weight; None takes all
-    seed                of that draw
+    precision           draw contexts by weight until the intervals of R, R^b and R^v reach no
+                        further than this from their values; max_contexts is then the ceiling
+    seed                of the draw, and of the intervals
     norm                k of the criterion J_k
     normalize           risks from 0 to 1 (False: the raw equations)
     coverage_threshold  cells whose words hold less probability are flagged, not dropped
     replicates          bootstrap replicates behind the intervals; 0 computes none
     level               the share of intervals that should hold the truth
+    clusters            a label of the contexts (predicate, source): whole clusters are resampled
+    two_way             the groups are resampled as well, as a sample of groups of their kind
     """
 
     max_contexts: int | None = None
+    precision: float | None = None
     seed: int = 0
     norm: float = math.inf
     normalize: bool = True
     coverage_threshold: float = 1e-3
     replicates: int = 2000
     level: float = 0.95
+    clusters: str | None = None
+    two_way: bool = False
     load: LoadOptions = field(default_factory=LoadOptions)
     words: WordOptions = field(default_factory=WordOptions)
 
     def __post_init__(self) -> None:
         if self.max_contexts is not None and self.max_contexts < 1:
             raise SettingsError(f"max-contexts: expected at least 1, found {self.max_contexts}")
+        if self.precision is not None:
+            self._check_precision(self.precision)
         if not 0 <= self.coverage_threshold < 1:
             raise SettingsError(
                 f"coverage threshold: expected 0 up to 1, found {self.coverage_threshold}"
@@ -43,11 +53,41 @@ class AuditSettings:
         if not self.norm >= 1:
             raise SettingsError(f"norm: expected 1 or more, or inf; found {self.norm}")
 
+    def _check_precision(self, precision: float) -> None:
+        if not 0 < precision < math.inf:
+            raise SettingsError(f"precision: expected a number above 0, found {precision}")
+        if self.replicates == 0:
+            raise SettingsError(
+                "precision: expected intervals to look at, found replicates = 0; give at least 100"
+            )
+        if self.clusters is not None:
+            raise SettingsError(
+                "precision: draws are independent and have no clusters; leave out clusters, or ask "
+                "the whole set without precision"
+            )
+
     def to_dict(self) -> dict[str, Any]:
         """All settings, passed and defaulted, as plain values."""
         plain = asdict(self)
         plain["norm"] = "inf" if math.isinf(self.norm) else self.norm
         return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> AuditSettings:
+        """The settings that run.json holds."""
+        return cls(
+            **{
+                **plain,
+                "norm": float(plain["norm"]),
+                "load": LoadOptions.from_dict(plain["load"]),
+                "words": WordOptions(**plain["words"]),
+            }
+        )
+
+    def inference(self) -> dict[str, Any]:
+        """Those of the intervals, as `Preferences.estimate` takes them."""
+        names = ("norm", "normalize", "replicates", "level", "seed", "clusters", "two_way")
+        return {name: getattr(self, name) for name in names}
 
     def scoring(self) -> dict[str, Any]:
         """Those that change a score. A run with other values here is another run; everything else
@@ -56,7 +96,5 @@ class AuditSettings:
             "words.tolerance": self.words.tolerance,
             "words.end_of_word": self.words.end_of_word,
             "words.single_token": self.words.single_token,
-            "load.kind": self.load.kind,
-            "load.dtype": self.load.dtype,
-            "load.revision": self.load.revision,
+            **self.load.scoring(),
         }

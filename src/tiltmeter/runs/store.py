@@ -178,4 +178,6 @@ class RunFolder:
             elif repair:
                 file.unlink(missing_ok=True)
             else:
-                raise RunError(f"{file}: damaged; the same command without --replay scores it anew")
+                raise RunError(
+                    f"{file}: damaged; 'tiltmeter audit' without --replay scores it anew"
+                )

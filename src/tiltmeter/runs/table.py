@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,30 +16,34 @@ REQUIRED = ("group", "context", "attribute", "p")
 OPTIONAL = ("context_weight", "group_weight", "reference")
 
 
-def read_table(path: str | Path) -> Preferences:
+def read_table(path: str | Path, *, labels: Sequence[str] = ()) -> Preferences:
     """Read a preferences table; a combination that has no row is a missing cell.
 
     `context_weight` may differ between groups, `reference` between groups and contexts; a value
-    that contradicts itself within its unit is an error that names the unit.
+    that contradicts itself within its unit is an error that names the unit. `labels` are further
+    columns with one label a context (predicate, source).
     """
-    return from_frame(_read_frame(Path(path)), name=str(path))
+    return from_frame(_read_frame(Path(path)), labels=labels, name=str(path))
 
 
-def from_frame(frame: pd.DataFrame, *, name: str = "table") -> Preferences:
+def from_frame(
+    frame: pd.DataFrame, *, labels: Sequence[str] = (), name: str = "table"
+) -> Preferences:
     """The same from a pandas frame."""
-    missing = [c for c in REQUIRED if c not in frame.columns]
+    missing = [c for c in (*REQUIRED, *labels) if c not in frame.columns]
     if missing:
         raise TableError(
-            f"{name}: expected the columns {', '.join(REQUIRED)}; found no {', '.join(missing)} "
-            f"among {', '.join(map(str, frame.columns)) or 'no columns at all'}"
+            f"{name}: expected the columns {', '.join((*REQUIRED, *labels))}; found no "
+            f"{', '.join(missing)} among "
+            f"{', '.join(map(str, frame.columns)) or 'no columns at all'}"
         )
     if frame.empty:
         raise TableError(f"{name}: expected at least one row, found none")
-    unknown = [str(c) for c in frame.columns if c not in REQUIRED + OPTIONAL]
+    unknown = [str(c) for c in frame.columns if c not in (*REQUIRED, *OPTIONAL, *labels)]
     if unknown:
         raise TableError(
             f"{name}: unknown columns {', '.join(unknown)}; expected {', '.join(REQUIRED)} and, if "
-            f"wanted, {', '.join(OPTIONAL)}"
+            f"wanted, {', '.join(OPTIONAL)} and the column of --cluster"
         )
     for column in ("group", "context", "attribute"):
         if frame[column].isna().any():
@@ -64,6 +69,7 @@ def from_frame(frame: pd.DataFrame, *, name: str = "table") -> Preferences:
         context_weights=_context_weights(frame, x, c, shape, name=name),
         group_weights=_group_weights(frame, x, shape, name=name),
         reference=_reference(frame, flat, shape, name=name),
+        labels={label: _labels(frame, label, c, len(contexts), name=name) for label in labels},
     )
 
 
@@ -160,6 +166,25 @@ def _context_weights(
     table = cell.reshape(X, C)
     low, high = np.nanmin(table, axis=0), np.nanmax(table, axis=0)
     return low if np.array_equal(low, high) else np.nan_to_num(table, nan=0.0)
+
+
+def _labels(
+    frame: pd.DataFrame, column: str, c: NDArray[np.intp], size: int, *, name: str
+) -> tuple[str, ...]:
+    """One text for each context, from rows that must agree."""
+    if frame[column].isna().any():
+        row = int(np.flatnonzero(frame[column].isna())[0])
+        raise TableError(f"{name}: row {row + 1} has no {column}; give one in every row")
+    texts = frame[column].astype(str).to_numpy()
+    out = np.empty(size, dtype=object)
+    out[c] = texts
+    differs = np.flatnonzero(out[c] != texts)
+    if differs.size:
+        where = frame.iloc[int(differs[0])]
+        raise TableError(
+            f"{name}: {column} takes two values for context {where['context']!r}; a context has one"
+        )
+    return tuple(out)
 
 
 def _group_weights(

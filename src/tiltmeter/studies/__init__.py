@@ -1,5 +1,17 @@
-"""The papers' experiments as commands."""
+"""The papers' experiments as commands, and what checks a run against chance and choice."""
 
+from tiltmeter.studies.controls import Control, Controls, controls
 from tiltmeter.studies.factors import FactorStudy, factor_study, read_factors
+from tiltmeter.studies.sensitivity import Choice, Sensitivity, sensitivity
 
-__all__ = ["FactorStudy", "factor_study", "read_factors"]
+__all__ = [
+    "Choice",
+    "Control",
+    "Controls",
+    "FactorStudy",
+    "Sensitivity",
+    "controls",
+    "factor_study",
+    "read_factors",
+    "sensitivity",
+]

@@ -16,7 +16,8 @@ class Group:
     name     what tables and charts show
     text     what stands at [X]; the name unless given
     weight   w_x, up to a common factor
-    article  "a" or "an" where the rule would get it wrong; None: by rule
+    article  "a" or "an" where the rule would get it wrong; "" for a name or pronoun, before which
+             an article is left out ("The [X] said": "Mary said"); None: by rule
     factors  figures about the group (employment, share of women, …); None where there is none
     about    where the figures come from: for the built-in occupations source_years, soc_codes and
              match, the grade of the match ("exact", "close", … "doubtful", "none")
@@ -40,9 +41,9 @@ class Group:
         text = clean_text(self.text, where=f"{where}: text") if self.text else self.name
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "weight", clean_weight(self.weight, where=f"{where}: weight"))
-        if self.article not in (None, "a", "an"):
+        if self.article not in (None, "", "a", "an"):
             raise TopicError(
-                f'{where}: article: expected "a" or "an", found {self.article!r}; '
+                f'{where}: article: expected "a", "an" or "" (none), found {self.article!r}; '
                 "leave it out for the rule"
             )
         factors = {

@@ -10,6 +10,7 @@ from tiltmeter.errors import ContextError
 
 X, Y = "[X]", "[Y]"
 _ARTICLE_BEFORE_X = re.compile(r"(?<![\w'’-])([Aa])n? $")
+_THE_BEFORE_X = re.compile(r"(?<![\w'’-])[Tt]he $")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,14 @@ def render(template: str, text: str, *, article: str | None = None) -> Prompt:
     """Put `text` at [X] and split around [Y].
 
     Whitespace is collapsed. An "a" or "an" directly before [X] becomes `article` (kept when
-    `article` is None), with the capital it had; the article before [Y] is never touched. Where
-    the template begins with [X], the first letter of `text` becomes a capital.
+    `article` is None), with the capital it had; the article before [Y] is never touched. The empty
+    article is that of names and pronouns: "a", "an" and "the" before [X] are left out. Where [X]
+    begins the sentence, the first letter of `text` becomes a capital.
 
     >>> render("A [X] said that [Y]", "engineer", article="an")
     Prompt(before='An engineer said that', after='', space=True)
+    >>> render("The [X] said that [Y]", "someone", article="")
+    Prompt(before='Someone said that', after='', space=True)
     >>> render("[X] said that [Y] left", "nurses")
     Prompt(before='Nurses said that', after=' left', space=True)
     >>> render("[X]说[Y]", "医生")
@@ -49,11 +53,13 @@ def render(template: str, text: str, *, article: str | None = None) -> Prompt:
     """
     parts = _parse(template)
     head = parts.head
-    if parts.letter and article is not None:
+    if article == "":
+        head = _THE_BEFORE_X.sub("", head)
+    elif parts.letter and article is not None:
         head = f"{head}{parts.letter}{article[1:]} "
     elif parts.letter:
         head += parts.article
-    elif not head:
+    if not head:
         text = text[:1].upper() + text[1:]
     before, _, after = f"{head}{text}{parts.tail}".partition(Y)
     stripped = before.rstrip()

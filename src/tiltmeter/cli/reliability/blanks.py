@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +18,7 @@ from tiltmeter.cli.reliability.common import (
     plain_rows,
     read_statements,
     shown,
+    verbatim,
     write_frame,
 )
 
@@ -75,9 +76,11 @@ def blanks_command(
         "Blanks that matter most",
         [("id", ""), ("blank", "right"), ("cv", "right"), ("share", "right"), ("after", "")],
     )
+    row: Any
     for row in found.table.head(top).itertuples():
-        share = "–" if row.share is None else f"{row.share:.0%}"
-        rows.add_row(str(row.id), str(row.blank), f"{row.cv:.2f}", share, f"{row.before} ___")
+        share = f"{row.share:.0%}" if row.share == row.share and row.share is not None else "–"
+        before = verbatim(f"{row.before} ___")
+        rows.add_row(verbatim(row.id), str(row.blank), f"{row.cv:.2f}", share, before)
     console().print(rows)
     for name, n in found.counts.items():
         console().print(f"{name.replace('_', ' ')}: {n}", markup=False)

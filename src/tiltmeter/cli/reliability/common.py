@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from tiltmeter.atomic import replacing
 from tiltmeter.errors import SettingsError, TableError
@@ -72,6 +73,11 @@ def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows ready for JSON: a missing number is None."""
     rows = frame.astype(object).to_dict(orient="records")
     return [{str(k): None if v != v else v for k, v in row.items()} for row in rows]
+
+
+def verbatim(text: object) -> Text:
+    """A cell that shows other people's text as it is: [bold] is no command to us."""
+    return Text(str(text))
 
 
 def shown(title: str, columns: list[tuple[str, str]]) -> Table:

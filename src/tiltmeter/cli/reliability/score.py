@@ -18,6 +18,7 @@ from tiltmeter.cli.reliability.common import (
     plain_rows,
     read_statements,
     shown,
+    verbatim,
     write_frame,
 )
 from tiltmeter.errors import SettingsError
@@ -42,6 +43,10 @@ def score_command(
     ] = None,
     normalise: Annotated[
         str | None, typer.Option(help="Per word or token, instead of the variant's.")
+    ] = None,
+    special_tokens: Annotated[
+        bool | None,
+        typer.Option(help="With special tokens or without, instead of the variant's."),
     ] = None,
     duplicates: Annotated[
         str, typer.Option(help="A version that occurs twice counts many times, or once.")
@@ -85,6 +90,7 @@ def score_command(
         variant=variant,
         masking=masking,
         normalise=normalise,
+        special_tokens=special_tokens,
         duplicates=duplicates,
         versions=versions,
         keep_changed=keep_changed,
@@ -135,7 +141,7 @@ def _print(run: Any, frame: Any, top: int) -> None:
     if len(worst):
         rows = shown("Least stable", [("id", ""), ("stability", "right"), ("statement", "")])
         for row in worst.itertuples():
-            rows.add_row(str(row.id), f"{row.stability:.3f}", row.text)
+            rows.add_row(verbatim(row.id), f"{row.stability:.3f}", verbatim(row.text))
         console().print(rows)
     for line in notes(run.record):
         console().print(line, markup=False, soft_wrap=True)

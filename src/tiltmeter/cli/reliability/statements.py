@@ -16,6 +16,7 @@ from tiltmeter.cli.reliability.common import (
     StatementsArgument,
     read_statements,
     shown,
+    verbatim,
     write_frame,
 )
 
@@ -71,7 +72,7 @@ def statements_command(
         return
     table = shown(f"{found[0].source}: {len(found)} statements", [("", ""), ("count", "right")])
     for name, n in [*counts.items(), *categories.most_common()]:
-        table.add_row(name.replace("_", " "), str(n))
+        table.add_row(verbatim(name.replace("_", " ")), str(n))
     console().print(table)
     if out is not None:
         console().print(f"written: {out}", markup=False)

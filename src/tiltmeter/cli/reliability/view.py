@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tiltmeter.cli.output import console, print_json
-from tiltmeter.cli.reliability.common import JsonOption, shown, write_frame
+from tiltmeter.cli.reliability.common import JsonOption, shown, verbatim, write_frame
 
 
 def view_command(
@@ -55,7 +55,7 @@ def view_command(
     for title, part in (("Least stable", view.worst), ("Most stable", view.best)):
         rows = shown(title, [("source", ""), ("stability", "right"), ("statement", "")])
         for row in part.itertuples():
-            rows.add_row(row.source, f"{row.stability:.3f}", row.text)
+            rows.add_row(verbatim(row.source), f"{row.stability:.3f}", verbatim(row.text))
         console().print(rows)
 
 
@@ -65,7 +65,8 @@ def _table(title: str, frame: Any, names: list[str]) -> Any:
     columns = [(n, "") for n in names] + [("n", "right")] + [(n, "right") for n in numbers]
     rows = shown(title, columns)
     for row in frame.to_dict(orient="records"):
-        cells = ["–" if row[n] != row[n] or row[n] is None else str(row[n]) for n in names]
+        cells = ["–" if row[n] != row[n] or row[n] is None else row[n] for n in names]
+        cells = [verbatim(cell) for cell in cells]
         values = ["–" if v is None or v != v else f"{v:.3f}" for v in (row[n] for n in numbers)]
         rows.add_row(*cells, f"{row['scored']}/{row['statements']}", *values)
     return rows

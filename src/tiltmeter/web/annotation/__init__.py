@@ -2,7 +2,8 @@
 
 task        what is judged: items of a dataset, questions and answers of a mode
 guidelines  the text at hand, Markdown made safe
-store       who judged what: SQLite or PostgreSQL
+database    where it is kept: SQLite or PostgreSQL
+store       who judged what
 export      judgements as a table, without names
 pages       the pages
 """

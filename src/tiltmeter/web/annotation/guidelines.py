@@ -14,7 +14,7 @@ _LONGEST = 200_000
 def read_guidelines(mode: str, path: Path | None = None) -> str:
     """The Markdown of a file, or our own for a mode."""
     if path is None:
-        own = resources.files("tiltmeter.web.annotation") / "guidelines" / f"{mode}.md"
+        own = resources.files("tiltmeter.web.annotation") / "texts" / f"{mode}.md"
         return own.read_text(encoding="utf-8")
     try:
         text = path.read_text(encoding="utf-8-sig")

@@ -7,25 +7,18 @@ names: an annotator is a number and a token.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import MissingExtra, RunError, SettingsError
+from tiltmeter.errors import RunError, SettingsError
+from tiltmeter.web.annotation.database import open_engine, postgresql, sa, sqlite
 from tiltmeter.web.annotation.task import SKIP, Item, Task
 from tiltmeter.web.basics import new_token
 
-try:
-    import sqlalchemy as sa
-    from sqlalchemy import event
-    from sqlalchemy.dialects import postgresql, sqlite
-except ImportError as error:
-    raise MissingExtra("annotation", "sqlalchemy", extra="web") from error
 
 _meta = sa.MetaData()
 _tasks = sa.Table(
@@ -103,7 +96,7 @@ class Store:
 
     def __init__(self, database: str, task: Task) -> None:
         self.task = task
-        self._engine = _engine(database)
+        self._engine = open_engine(database)
         self._turn = threading.Lock()
         self._shown = self._engine.url.render_as_string(hide_password=True)
         try:
@@ -275,60 +268,3 @@ class Store:
 
     def item(self, place: int) -> Item:
         return self.task.items[place]
-
-
-def database_url(text: str) -> str:
-    """A URL as it is; a path of a file as a URL of SQLite."""
-    return text if "://" in text else f"sqlite:///{text}"
-
-
-def _engine(database: str) -> sa.Engine:
-    try:
-        url = sa.make_url(database_url(database))
-    except sa.exc.ArgumentError as error:
-        raise SettingsError(
-            "--database: expected a file or a URL such as postgresql://user@host/name"
-        ) from error
-    if url.get_backend_name() == "postgresql":
-        if url.drivername == "postgresql":
-            url = url.set(drivername="postgresql+psycopg")
-        try:
-            # A restarted PostgreSQL leaves dead connections in the pool.
-            return sa.create_engine(url, pool_size=20, max_overflow=20, pool_pre_ping=True)
-        except ImportError as error:
-            raise MissingExtra("PostgreSQL", "psycopg", extra="postgres") from error
-    if url.get_backend_name() != "sqlite":
-        raise SettingsError(
-            f"--database: expected sqlite or postgresql, found {url.get_backend_name()}"
-        )
-    if url.database:
-        _own_file(Path(url.database))
-    engine = sa.create_engine(url, pool_size=20, max_overflow=20)
-    event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(engine, "begin", _begin_sqlite)
-    return engine
-
-
-def _own_file(path: Path) -> None:
-    """The file holds the tokens: nobody else may read it."""
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    except OSError as error:
-        raise RunError(f"{path}: the database cannot be opened: {error.strerror}") from error
-
-
-def _prepare_sqlite(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # we say BEGIN ourselves
-    for setting in (
-        "busy_timeout=30000",
-        "journal_mode=WAL",
-        "synchronous=FULL",
-        "foreign_keys=ON",
-    ):
-        connection.execute(f"PRAGMA {setting}")
-
-
-def _begin_sqlite(connection: sa.Connection) -> None:
-    # A writer takes the lock at once: two readers that both turn writers would block each other.
-    write = connection.get_execution_options().get("write")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
