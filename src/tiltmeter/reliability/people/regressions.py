@@ -68,7 +68,8 @@ class Fit:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON: None for a number that the fit does not have."""
         terms = [{**vars(t), "odds_ratio": t.odds_ratio} for t in self.terms]
-        return {**vars(self), "terms": [{k: _finite(v) for k, v in t.items()} for t in terms]}
+        whole = {k: _finite(v) for k, v in vars(self).items()}
+        return {**whole, "terms": [{k: _finite(v) for k, v in t.items()} for t in terms]}
 
 
 def fit(
@@ -101,7 +102,9 @@ def fit(
     null = float(len(y) * (shares @ np.log(shares)))
     reached = float(result.llf)
     df = X.shape[1] * (len(names) - 1 if kind == "multinomial" else 1)
-    ratio = max(2 * (reached - null), 0.0)
+    ratio = 2 * (reached - null)
+    if not reached < -1e-3:  # NaN, or every judgement foretold: coefficients without bound
+        problem = "the factors separate the categories completely"
     return Fit(
         kind=kind,
         n=len(y),

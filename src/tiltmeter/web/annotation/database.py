@@ -19,8 +19,10 @@ __all__ = ["open_engine", "postgresql", "sa", "sqlite"]
 
 
 def open_engine(database: str) -> sa.Engine:
+    """Connections to a URL, or to the SQLite file of this path."""
     try:
-        url = sa.make_url(_url(database))
+        is_url = "://" in database
+        url = sa.make_url(database) if is_url else sa.URL.create("sqlite", database=database)
     except sa.exc.ArgumentError as error:
         raise SettingsError(
             "--database: expected a file or a URL such as postgresql://user@host/name"
@@ -37,17 +39,13 @@ def open_engine(database: str) -> sa.Engine:
         raise SettingsError(
             f"--database: expected sqlite or postgresql, found {url.get_backend_name()}"
         )
-    if url.database:
-        _own_file(Path(url.database))
+    if url.database in (None, "", ":memory:"):
+        raise SettingsError("--database: expected a file, found a database in memory")
+    _own_file(Path(str(url.database)))
     engine = sa.create_engine(url, pool_size=20, max_overflow=20)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
-
-
-def _url(text: str) -> str:
-    """A URL as it is; a path of a file as a URL of SQLite."""
-    return text if "://" in text else f"sqlite:///{text}"
 
 
 def _own_file(path: Path) -> None:

@@ -19,7 +19,6 @@ from tiltmeter.web.annotation.database import open_engine, postgresql, sa, sqlit
 from tiltmeter.web.annotation.task import SKIP, Item, Task
 from tiltmeter.web.basics import new_token
 
-
 _meta = sa.MetaData()
 _tasks = sa.Table(
     "tiltmeter_task",
