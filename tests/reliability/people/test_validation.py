@@ -13,8 +13,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from tiltmeter.errors import SettingsError, TableError
+from tiltmeter.reliability.correlation import spearman
 from tiltmeter.reliability.people import Ratings, read_ratings, validate
-from tiltmeter.reliability.people.correlation import spearman
 from tiltmeter.reliability.people.regressions import beyond, fit
 
 

@@ -20,8 +20,8 @@ from tiltmeter.cli.reliability.common import JsonOption, shown
 from tiltmeter.errors import TableError
 
 if TYPE_CHECKING:
+    from tiltmeter.reliability.correlation import RankCorrelation
     from tiltmeter.reliability.people import Validation
-    from tiltmeter.reliability.people.correlation import RankCorrelation
 
 
 def validate_command(

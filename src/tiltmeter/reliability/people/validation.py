@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TableError
+from tiltmeter.reliability.correlation import RankCorrelation, spearman
 from tiltmeter.reliability.people.agreement import Agreement, agreement
-from tiltmeter.reliability.people.correlation import RankCorrelation, spearman
 from tiltmeter.reliability.people.ratings import Ratings
 from tiltmeter.reliability.people.regressions import Fit, beyond, fit
 from tiltmeter.reliability.statement import count_words

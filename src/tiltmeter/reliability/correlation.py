@@ -37,11 +37,12 @@ def spearman(
     replicates: int = 2000,
     level: float = 0.95,
     seed: int = 0,
+    unit: str = "items",
 ) -> RankCorrelation | None:
     """Correlation of the ranks of x and y; `given`: of what a straight line in its ranks leaves.
 
-    The interval is a percentile bootstrap over items. None with fewer items than the numbers need,
-    or when a measure does not vary.
+    The interval is a percentile bootstrap over items (`unit` is their name). None with fewer items
+    than the numbers need, or when a measure does not vary.
 
     >>> found = spearman(np.arange(8.0), np.arange(8.0) ** 3, replicates=0)
     >>> round(found.rho.value, 12)
@@ -62,7 +63,7 @@ def spearman(
     if len(drawn):
         share = (1 - level) / 2
         low, high = (float(v) for v in np.quantile(drawn, [share, 1 - share]))
-        rho = Estimate(value, min(low, value), max(high, value), level, "bootstrap over items")
+        rho = Estimate(value, min(low, value), max(high, value), level, f"bootstrap over {unit}")
     rest = max(1 - value * value, 0.0)
     p = 0.0 if rest == 0 else float(2 * stdtr(df, -abs(value) * np.sqrt(df / rest)))
     return RankCorrelation(n, rho, p)
