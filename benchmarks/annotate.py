@@ -39,14 +39,19 @@ ITEM = re.compile(r'name="item" value="(\d+)"')
 
 @dataclass
 class Server:
-    """The command, which can be killed and started again at the same port."""
+    """The command in a process of its own, which can be killed and started again at its port."""
 
     options: list[str]
     port: int = 0
     links: list[str] = field(default_factory=list)
     process: Any = None
 
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
     def start(self) -> None:
+        """Start it and wait until it answers."""
         command = [*COMMAND, *self.options, "--port", str(self.port)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.links = []
@@ -54,12 +59,27 @@ class Server:
             self.links += re.findall(r"http\S+", line)
             if line.startswith("Ctrl+C"):
                 break
+        if not self.links:
+            raise RuntimeError("the command did not start")
         self.port = int(self.links[0].split("/?")[0].rsplit(":", 1)[1])
+        for _ in range(200):
+            try:
+                httpx.get(f"{self.base}/static/annotate.css")
+                return
+            except httpx.TransportError:
+                time.sleep(0.05)
+        raise RuntimeError("the server does not listen")
 
     def kill(self) -> None:
+        """SIGKILL: nothing is flushed, nobody is told."""
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
+
+    def run(self, *more: object) -> str:
+        """The same command with other options, to its end; what it prints."""
+        words = [*COMMAND, *self.options, *map(str, more)]
+        return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
 @dataclass
@@ -139,8 +159,7 @@ def simulate(
     dataset = folder / "load.csv"
     lines = (f"{i},Person {i} is ___ late ___." for i in range(items))
     dataset.write_text("id,context_points\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    options = [str(dataset), "--annotators", str(people), "--database", database]
-    server = Server(options)
+    server = Server([str(dataset), "--annotators", str(people), "--database", database])
     server.start()
     try:
         crowd = [Person(link, seed) for seed, link in enumerate(server.links)]
@@ -148,8 +167,7 @@ def simulate(
     finally:
         server.kill()
     out = folder / "long.csv"
-    export = [*COMMAND, *options, "--export", str(out), "--long"]
-    subprocess.run(export, check=True, stdout=subprocess.DEVNULL)
+    server.run("--export", out, "--long")
     with out.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     stored = {(r["annotator"], int(r["id"])): (r["value"], r["comment"]) for r in rows}

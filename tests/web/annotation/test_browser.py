@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.annotate import Server
 from tests.browser import PHONE, ZOOMED, axe_problems, overflow, watched
-from tests.web.annotation.conftest import Served
-
-from tiltmeter.cli import main
+from tests.web.annotation.conftest import serving
 
 KEYS = {"y": "yes", "n": "no", "s": "skip"}
 
@@ -37,12 +36,12 @@ def shown(page: Any) -> str:
 
 
 def test_two_people_judge_and_nothing_is_lost(
-    chromium: Any, dataset: Path, database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    chromium: Any, dataset: Path, database: str, tmp_path: Path, tiltmeter: Callable[..., Any]
 ) -> None:
     said: tuple[dict[str, str], dict[str, str]] = ({}, {})
     keys = (list(islice(cycle("yyn"), 20)), list(islice(cycle("ynys"), 20)))
     options = ("--annotators", 2, "--database", database)
-    with Served(dataset, *options) as served:
+    with serving(dataset, *options) as served:
         people = [enter(chromium, link) for link in served.links]
         first, second = (p.page for p in people)
 
@@ -102,10 +101,7 @@ def test_two_people_judge_and_nothing_is_lost(
 
     both = [k for k in rows if {said[0].get(k), said[1].get(k)} <= {"yes", "no"}]
     same = sum(said[0][k] == said[1][k] for k in both) / len(both)
-    capsys.readouterr()
-    with pytest.raises(SystemExit):
-        main(["reliability", "agreement", str(tmp_path / "wide.csv"), "--json"])
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(tiltmeter("reliability", "agreement", tmp_path / "wide.csv", "--json").out)
     assert found["summary"]["judged_twice"] == len(both)
     assert found["summary"]["observed"]["value"] == pytest.approx(same)
     kept = [k for k in both if said[0][k] == said[1][k] == "yes"]
@@ -113,16 +109,16 @@ def test_two_people_judge_and_nothing_is_lost(
 
 
 @pytest.fixture(scope="module")
-def rating(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def rating(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("rating")
     path = folder / "many.csv"
     rows = "".join(f"{i},Sentence {i} & its <b>tags</b>.\n" for i in range(40))
     path.write_text("id,sentence\n" + rows, encoding="utf-8")
-    with Served(path, "--mode", "rating", "--annotators", 20) as served:
+    with serving(path, "--mode", "rating", "--annotators", 20) as served:
         yield served
 
 
-def test_ratings_by_key_comments_and_the_switch(chromium: Any, rating: Served) -> None:
+def test_ratings_by_key_comments_and_the_switch(chromium: Any, rating: Server) -> None:
     seen = enter(chromium, rating.links[0])
     page = seen.page
     page.keyboard.press("4")
@@ -148,7 +144,7 @@ def test_ratings_by_key_comments_and_the_switch(chromium: Any, rating: Served) -
     assert seen.errors == []
 
 
-def test_without_script_the_forms_work(chromium: Any, rating: Served) -> None:
+def test_without_script_the_forms_work(chromium: Any, rating: Server) -> None:
     page = enter(chromium, rating.links[1], java_script_enabled=False).page
     page.get_by_role("button", name="1 far too little").click()
     far(page, 1, 40)
@@ -156,7 +152,7 @@ def test_without_script_the_forms_work(chromium: Any, rating: Served) -> None:
     far(page, 0, 40)
 
 
-def test_by_tab_and_enter_alone(chromium: Any, rating: Served) -> None:
+def test_by_tab_and_enter_alone(chromium: Any, rating: Server) -> None:
     page = enter(chromium, rating.links[2]).page
     for _ in range(30):
         page.keyboard.press("Tab")
@@ -171,7 +167,7 @@ def test_by_tab_and_enter_alone(chromium: Any, rating: Served) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["/", "/judge", "/answers", "/stop", "/nothing"])
-def test_axe_finds_nothing_serious(chromium: Any, rating: Served, path: str, scheme: str) -> None:
+def test_axe_finds_nothing_serious(chromium: Any, rating: Server, path: str, scheme: str) -> None:
     if path == "/":
         page = watched(chromium, color_scheme=scheme).page
         page.goto(rating.links[3])
@@ -183,7 +179,7 @@ def test_axe_finds_nothing_serious(chromium: Any, rating: Served, path: str, sch
 
 @pytest.mark.parametrize("window", [PHONE, ZOOMED], ids=["phone", "400 % zoom"])
 def test_nothing_runs_out_of_narrow_windows(
-    chromium: Any, rating: Served, window: dict[str, int]
+    chromium: Any, rating: Server, window: dict[str, int]
 ) -> None:
     page = enter(chromium, rating.links[5], viewport=window).page
     for path in ("/judge", "/answers", "/stop"):
