@@ -110,7 +110,7 @@ def tex_text(text: object) -> str:
 def write_csv(tables: Sequence[Table], folder: Path) -> list[Path]:
     """One file a table, numbers in full; returns the files."""
     files = {
-        folder / f"{t.key}.csv": t.frame.map(_no_formula).to_csv(index=False).encode("utf-8")
+        folder / f"{t.key}.csv": t.frame.map(no_formula).to_csv(index=False).encode("utf-8")
         for t in tables
     }
     write_files(files)
@@ -128,7 +128,7 @@ def write_files(files: Mapping[Path, bytes]) -> None:
             beside.write_bytes(content)
 
 
-def _no_formula(value: object) -> object:
+def no_formula(value: object) -> object:
     """A text that a spreadsheet would run as a formula is written with a quote before it."""
     if isinstance(value, str) and value[:1] in "=+-@\t\r" and not _is_number(value):
         return "'" + value

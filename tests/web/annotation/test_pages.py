@@ -150,6 +150,7 @@ def test_the_export_has_numbers_and_no_names_or_tokens(store: Store, tmp_path: P
     assert list(rows[2]) == ["id", "context_points", "annotator_1", "annotator_2", "annotator_3"]
     assert list(rows[2].values())[2:] == ["yes", "no", ""]
     assert len(rows) == 20
+    assert export_table(store, long=True)[0]["comment"].startswith("'=1+1")
     wide, long = tmp_path / "wide.csv", tmp_path / "long.csv"
     assert write_export(store, wide) == write_export(store, long, long=True) == 3
     for path in (wide, long):

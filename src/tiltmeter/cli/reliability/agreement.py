@@ -71,10 +71,8 @@ def agreement_command(
     given = read_ratings(ratings, columns=annotators)
     found = agreement(given, replicates=replicates, level=level, seed=seed)
     kept = None
-    if set(rule.categories) & set(given.categories):
+    if accept or out is not None or set(rule.categories) & set(given.categories):
         kept = accepted(given, rule)
-    elif accept or out is not None:
-        kept = accepted(given, rule)  # says which categories there are
     if out is not None and kept is not None:
         _write(given, kept, out=out, dataset=dataset)
     elif dataset is not None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tiltmeter.atomic import replacing
 from tiltmeter.errors import TableError
+from tiltmeter.report.formats import no_formula
 from tiltmeter.web.annotation.store import Store
 from tiltmeter.web.annotation.task import SKIP
 
@@ -13,7 +14,8 @@ from tiltmeter.web.annotation.task import SKIP
 def export_table(store: Store, *, long: bool = False) -> list[dict[str, str]]:
     """Wide: id, the text, annotator_1, …; a skipped item is an empty cell.
 
-    Long: id, annotator, value, comment; what was skipped has the value "skip".
+    Long: id, annotator, value, comment; what was skipped has the value "skip". A comment that a
+    spreadsheet would run gets a quote before it.
     """
     column = store.task.question.column
     said = store.judgements()
@@ -24,7 +26,7 @@ def export_table(store: Store, *, long: bool = False) -> list[dict[str, str]]:
                 column: store.item(j.place).text,
                 "annotator": f"annotator_{j.annotator}",
                 "value": j.value,
-                "comment": j.comment,
+                "comment": str(no_formula(j.comment)),
             }
             for j in said
         ]
