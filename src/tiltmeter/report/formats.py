@@ -129,8 +129,13 @@ def write_files(files: Mapping[Path, bytes]) -> None:
 
 
 def no_formula(value: object) -> object:
-    """A text that a spreadsheet would run as a formula is written with a quote before it."""
-    if isinstance(value, str) and value[:1] in "=+-@\t\r" and not _is_number(value):
+    """A text that a spreadsheet would run as a formula is written with a quote before it.
+
+    >>> no_formula("=1+1"), no_formula("-1.5"), no_formula("")
+    ("'=1+1", '-1.5', '')
+    """
+    begins = ("=", "+", "-", "@", "\t", "\r")
+    if isinstance(value, str) and value.startswith(begins) and not _is_number(value):
         return "'" + value
     return value
 
