@@ -76,7 +76,7 @@ def annotate_command(
     from tiltmeter.web.annotation import Store, annotation, read_task
     from tiltmeter.web.annotation.export import write_export
     from tiltmeter.web.annotation.guidelines import read_guidelines
-    from tiltmeter.web.basics import serve
+    from tiltmeter.web.basics import is_loopback, serve
 
     if annotators < 1:
         raise SettingsError(f"--annotators: expected at least 1, found {annotators}")
@@ -106,6 +106,9 @@ def annotate_command(
                 far = f"({done[person.number][0]} of {len(asked.items)})"
                 link = f"{base}/?token={person.token}"
                 out.print(f"annotator {person.number}: {link}  {far}", markup=False, soft_wrap=True)
+            if not is_loopback(host) and not secure:
+                note = "Links and answers travel unencrypted; a proxy with TLS and --public help."
+                out.print(note, markup=False)
             out.print("Ctrl+C ends it; the same command goes on.", markup=False)
 
         serve(app, host=host, port=port, ready=ready)

@@ -48,6 +48,10 @@ def test_a_wrong_token_gets_403(store: Store) -> None:
     client.cookies.set("tiltmeter-annotator", "wrong")
     assert client.get("/judge").status_code == 403
     assert store.judgements() == []
+    others = TestClient(annotation(store, guidelines="", host="0.0.0.0"))  # noqa: S104
+    assert others.get("/").status_code == 403
+    assert others.get(f"/?token={store.annotators()[0].token}x").status_code == 403
+    assert others.get(f"/?token={store.annotators()[0].token}").status_code == 200
 
 
 def test_the_warning_comes_first(store: Store) -> None:
