@@ -91,6 +91,6 @@ def _rho(ranks: Floats) -> Floats:
         return np.asarray(r)
     a, b = (z[0] * z[2]).sum(axis=-1), (z[1] * z[2]).sum(axis=-1)
     left = (1 - a * a) * (1 - b * b)
-    return np.divide(
-        r - a * b, np.sqrt(np.maximum(left, 0)), out=np.full_like(r, np.nan), where=left > 1e-12
-    )
+    size = np.sqrt(np.maximum(left, 0))
+    found = np.divide(r - a * b, size, out=np.full_like(r, np.nan), where=left > 1e-12)
+    return np.asarray(found)

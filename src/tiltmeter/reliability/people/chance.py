@@ -43,7 +43,7 @@ class Sums:
     @cached_property
     def judged(self) -> Floats:
         """[P] judgements in a pattern."""
-        return self.votes.sum(axis=1)
+        return np.asarray(self.votes.sum(axis=1))
 
 
 def observed_agreement(sums: Sums, counts: NDArray[np.int64]) -> Floats:
@@ -153,4 +153,4 @@ def _beyond(observed: Floats, by_chance: Floats) -> Floats:
 def _ratio(a: Floats, b: Floats) -> Floats:
     """a / b; NaN where b is 0, rounding counted as 0."""
     a, b = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float))
-    return np.divide(a, b, out=np.full(a.shape, np.nan), where=np.abs(b) > 1e-12)
+    return np.asarray(np.divide(a, b, out=np.full(a.shape, np.nan), where=np.abs(b) > 1e-12))

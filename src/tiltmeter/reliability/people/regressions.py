@@ -159,6 +159,7 @@ def _terms(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a standard error of an unfit model; `problem` says so
         values, errors = np.asarray(result.params), np.asarray(result.bse)
+    places: list[tuple[str, str, tuple[int, ...]]]
     if kind == "multinomial":
         places = [
             (f, names[k + 1], (j + 1, k))

@@ -102,7 +102,7 @@ def validate(
         words = words if np.ptp(words) > 0 else None
     outcome = _consensus(ratings, judged)
     ordered = ratings.numeric or len(ratings.categories) == 2
-    draws = {"replicates": replicates, "level": level, "seed": seed}
+    draws: dict[str, Any] = {"replicates": replicates, "level": level, "seed": seed}
     means = ratings.means()[judged] if ratings.numeric else None
     factors = {score: x}
     options: dict[str, Any] = {"categories": ratings.categories, "level": level}
