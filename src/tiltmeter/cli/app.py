@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tiltmeter import __version__
+from tiltmeter.cli.annotate import annotate_command
 from tiltmeter.cli.audit import audit_command
 from tiltmeter.cli.cache import cache_command
 from tiltmeter.cli.check import check_command
@@ -36,6 +37,7 @@ app.command("compare")(compare_command)
 app.command("mine")(mine_command)
 app.command("report")(report_command)
 app.command("view")(view_command)
+app.command("annotate")(annotate_command)
 app.command("topics")(topics_command)
 app.command("contexts")(contexts_command)
 app.command("models")(models_command)
