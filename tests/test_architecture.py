@@ -17,6 +17,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "tiltmeter"
 LAYERS = {
     "errors": 0,
     "atomic": 1,
+    "notebook": 1,
     "measure": 1,
     "topics": 2,
     "contexts": 2,
@@ -28,8 +29,8 @@ LAYERS = {
     "web": 5,
     "cli": 5,
 }
-#: models know what a Prompt is, and nothing else of topics.
-MEET = {("models", "topics")}
+#: models know what a Prompt is, and nothing else of topics; results show themselves in a notebook.
+MEET = {("models", "topics"), ("measure", "notebook")}
 
 
 def modules() -> list[Path]:

@@ -58,4 +58,4 @@ def test_readme_commands_have_the_options_they_use() -> None:
 
 def test_every_package_has_a_page() -> None:
     pages = {p.stem for p in DOCS.glob("*.md")}
-    assert {"measure", "topics", "contexts", "models", "runs", "cli"} <= pages
+    assert {"measure", "topics", "contexts", "models", "runs", "report", "cli"} <= pages

@@ -1,55 +1,92 @@
-"""The page: whole, offline, and everything in it escaped."""
+"""The page as text: whole, offline, escaped, of runs in every state."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.report.made import HOSTILE, made_run
 
 from tiltmeter.errors import RunError
 from tiltmeter.report import render_report, write_report
 from tiltmeter.runs import Run, audit
-from tiltmeter.topics import Group, Topic
-
-HOSTILE = ['<script>alert("x")</script>', '"><img src=x onerror=alert(1)>', "{{7*7}}", "\u202egnp"]
 
 
 @pytest.fixture(scope="module")
-def run() -> Run:
-    topic = Topic(
-        "hostile",
-        groups=tuple(Group(text) for text in HOSTILE),
-        attributes={"a": ("a",), "b": ("b",)},
-    )
-    return audit("reference:stereotyped", topic=topic, contexts="paper-gender")
+def page(small: Run) -> str:
+    return render_report([small])
 
 
-def test_hostile_names_are_shown_as_text(run: Run) -> None:
-    named = replace(run, record={**run.record, "model": {**run.record["model"], "id": HOSTILE[1]}})
-    page = render_report([named])
-    assert "<script>" not in page
-    assert "<img" not in page
-    assert "&lt;script&gt;" in page
-    assert "{{7*7}}" in page
-    assert "49" not in re.findall(r"<td>([^<]*)</td>", page)
-
-
-def test_no_request_can_leave_the_page(run: Run) -> None:
-    page = render_report([run])
-    assert not re.search(r"<[^>]*(src|href)\s*=|url\(|@import|https?:", page)
-
-
-def test_it_shows_references_and_the_model(run: Run) -> None:
-    page = render_report([run])
-    for text in ("Ideally unbiased", "Randomly stereotyped", "reference:stereotyped", "1.000"):
+def test_it_shows_the_numbers_and_the_reference_models(page: str, small: Run) -> None:
+    for text in ("Ideally unbiased", "Randomly stereotyped", "made:model", "1.000"):
         assert text in page
+    assert f"{small.report.R.value:.3f}" in page
+    assert f"{small.report.n_eff:,.1f}" in page
 
 
-def test_no_run_and_no_place(run: Run, tmp_path: Path) -> None:
+def test_settings_versions_hashes_and_flags_are_all_there(page: str, small: Run) -> None:
+    assert small.record["topic"]["sha256"] in page
+    assert small.record["contexts"]["sha256"] in page
+    for name in ("numpy", "scipy", "settings.coverage_threshold", "settings.words.tolerance"):
+        assert name in page
+    for flag, count in small.record["counts"].items():
+        assert re.search(rf"{flag.replace('_', ' ')}.*?{count:,}", page, flags=re.S)
+
+
+def test_it_says_what_the_numbers_do_not_mean(page: str) -> None:
+    assert "do not say that a model is fair" in page
+    assert "no certificate" in page
+
+
+def test_nothing_in_the_page_points_elsewhere(page: str) -> None:
+    assert not re.search(r"""(?:src|href)\s*=\s*["'](?!#|data:image/png;base64,)""", page)
+    assert not re.search(r"url\((?!#)|@import|https?:", page)
+    assert "default-src 'none'" in page
+
+
+def test_ids_are_unique(page: str) -> None:
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    for used in re.findall(r"url\(#([^)]+)\)", page):
+        assert used in ids
+
+
+def test_hostile_text_cannot_leave_its_place() -> None:
+    page = render_report([made_run(None, groups=12, contexts=12, hostile=True)])
+    for text in HOSTILE[:2]:
+        assert text not in page
+    assert page.count("<script>") == 1
+    assert "<img" not in page
+    assert "{{7*7}}" in page
+
+
+def test_more_categories_than_two_and_no_intervals() -> None:
+    run = made_run(None, groups=10, contexts=12, categories=5, replicates=0)
+    page = render_report([run])
+    assert "category 4" in page
+    assert "no interval" in page
+
+
+@pytest.mark.parametrize("name", ["unbiased", "stereotyped", "random"])
+def test_reference_models_have_pages_too(name: str) -> None:
+    page = render_report([audit(f"reference:{name}", contexts="paper-gender")])
+    assert f"reference:{name}" in page
+
+
+def test_one_group_and_one_context() -> None:
+    assert "made:model" in render_report([made_run(None, groups=1, contexts=1)])
+
+
+def test_runs_of_other_topics_stand_side_by_side(small: Run) -> None:
+    page = render_report([small, made_run(None, groups=9, contexts=12, categories=3)])
+    assert "made:model" in page
+    assert "category 2" in page
+
+
+def test_no_run_and_no_place(small: Run, tmp_path: Path) -> None:
     with pytest.raises(RunError, match="at least one run"):
         render_report([])
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(RunError, match="cannot be written"):
-        write_report([run], tmp_path / "file" / "page.html")
+        write_report([small], tmp_path / "file" / "page.html")

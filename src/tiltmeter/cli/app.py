@@ -14,6 +14,7 @@ from tiltmeter.cli.report import report_command
 from tiltmeter.cli.risk import risk_command
 from tiltmeter.cli.show import contexts_command, models_command, topics_command
 from tiltmeter.cli.study import study_app
+from tiltmeter.cli.view import view_command
 from tiltmeter.errors import TiltmeterError
 
 app = typer.Typer(
@@ -28,6 +29,7 @@ app.command("audit")(audit_command)
 app.command("risk")(risk_command)
 app.command("compare")(compare_command)
 app.command("report")(report_command)
+app.command("view")(view_command)
 app.command("topics")(topics_command)
 app.command("contexts")(contexts_command)
 app.command("models")(models_command)

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from tiltmeter.notebook import dataset, frame, table_html
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,49 @@ class Comparison:
         """One plain row a difference, the overall ones first."""
         return [d.to_dict() for d in (*self.overall, *self.by_group)]
 
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a difference, the overall ones first; group is None for those."""
+        return frame(self.table())
+
+    def to_xarray(self) -> xr.Dataset:
+        """Differences by pair, measure and group; "pair" is "a − b"."""
+        pairs = list(dict.fromkeys(f"{d.a} − {d.b}" for d in self.by_group))
+        measures = list(dict.fromkeys(d.measure for d in self.by_group))
+        place = {(f"{d.a} − {d.b}", d.measure, d.group): d for d in self.by_group}
+        dims = ("pair", "measure", "group")
+
+        def values(field: str) -> list[list[list[float]]]:
+            return [
+                [[_number(getattr(place[p, m, g], field)) for g in self.groups] for m in measures]
+                for p in pairs
+            ]
+
+        fields = ("value", "corrected", "low", "high", "p", "p_holm")
+        return dataset(
+            {field: (dims, values(field)) for field in fields},
+            coords={"pair": pairs, "measure": measures, "group": self.groups},
+            attrs={"n_contexts": self.n_contexts, "n_eff": self.n_eff, "level": self.level},
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the overall differences."""
+        rows = [
+            [
+                f"{d.a} − {d.b}",
+                d.measure,
+                "–" if d.value is None else f"{d.value:+.3f}",
+                "–" if d.low is None or d.high is None else f"{d.low:+.3f} to {d.high:+.3f}",
+                "–" if d.p_holm is None else f"{d.p_holm:.3f}",
+            ]
+            for d in self.overall
+        ]
+        note = (
+            f"{len(self.groups)} groups, {self.n_contexts:,} contexts, {self.n_eff:,.1f} "
+            f"effective; {self.level:.0%} intervals, p after Holm's correction"
+        )
+        table = table_html(["first minus second", "risk", "difference", "interval", "p"], rows)
+        return f"<div><strong>Differences</strong>{table}<small>{note}</small></div>"
+
     def to_dict(self) -> dict[str, Any]:
         """The comparison as plain values for JSON; None where there is no number."""
         return {
@@ -108,3 +157,8 @@ class Comparison:
             "replicates": self.replicates,
             "seed": self.seed,
         }
+
+
+def _number(value: float | None) -> float:
+    """NaN for a missing number: arrays have no None."""
+    return float("nan") if value is None else value

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tiltmeter.errors import SettingsError
 from tiltmeter.measure.arrays import ROUNDING, FloatArray, read_only
+from tiltmeter.notebook import dataset, frame, risk_html
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
 
 
 @dataclass(frozen=True)
@@ -160,6 +165,45 @@ class RiskReport:
             "norm": "inf" if math.isinf(self.norm) else self.norm,
             "normalized": self.normalized,
         }
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a group, as in groups.parquet."""
+        return frame(self.groups_table())
+
+    def to_xarray(self) -> xr.Dataset:
+        """r, r_bias, r_volatility by group and the mean stereotype by group and category."""
+        groups = {"r": self.r, "r_bias": self.r_bias, "r_volatility": self.r_volatility}
+        found: dict[str, Any] = {name: (("group",), values) for name, values in groups.items()}
+        if self.intervals is not None:
+            for name in groups:
+                bounds = getattr(self.intervals, name)
+                found[f"{name}_low"] = (("group",), bounds[:, 0])
+                found[f"{name}_high"] = (("group",), bounds[:, 1])
+        found["weight"] = (("group",), self.group_weights)
+        found["mean_stereotype"] = (("group", "category"), self.mean_stereotype)
+        return dataset(
+            found,
+            coords={"group": self.groups, "category": self.categories},
+            attrs={
+                "R": self.R.value,
+                "R_bias": self.R_bias.value,
+                "R_volatility": self.R_volatility.value,
+                "n_contexts": self.n_contexts,
+                "n_eff": self.n_eff,
+            },
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.to_html("Risks")
+
+    def to_html(self, title: str) -> str:
+        """The numbers and the groups with the highest risk under a title; all of it escaped."""
+        plain = self.to_dict()
+        note = f"{self.n_contexts:,} contexts, {self.n_eff:,.1f} effective"
+        if self.missing_cells:
+            note += f", {self.missing_cells:,} cells missing"
+        return risk_html(title, plain["summary"], plain["groups"], note)
 
     def _favoured(self, row: FloatArray) -> str | None:
         if np.isnan(row).any():

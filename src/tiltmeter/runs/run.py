@@ -17,6 +17,7 @@ from tiltmeter.runs.store import RunFolder
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
 #: Columns of contexts.parquet that hold labels of the context set begin with this.
 LABEL = "label_"
@@ -69,6 +70,28 @@ class Run:
     @property
     def model(self) -> str:
         return str(self.record["model"]["id"])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The preferences, one row a group, context and category."""
+        return self.preferences.to_pandas()
+
+    def to_xarray(self) -> xr.Dataset:
+        """Preferences, coverage and weights by group and context, with the risks of the groups."""
+        p = self.preferences
+        found = self.report.to_xarray().rename({"category": "attribute"})
+        found = found.merge(p.to_xarray().rename("p").drop_vars("group_weight").to_dataset())
+        weights = ("context",) if p.context_weights.ndim == 1 else ("group", "context")
+        found["context_weight"] = (weights, p.context_weights)
+        if p.coverage is not None:
+            found["coverage"] = (("group", "context"), p.coverage)
+        if p.templates:
+            found = found.assign_coords(template=("context", list(p.templates)))
+        return found.assign_attrs(self.report.to_xarray().attrs, model=self.model)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        topic, contexts = self.record["topic"], self.record["contexts"]
+        return self.report.to_html(f"{self.model}: {topic['name']}, contexts {contexts['name']}")
 
     def write(self, folder: RunFolder) -> None:
         """Tables first, run.json last: a run that says finished has all its files."""

@@ -74,7 +74,7 @@ def factor_study(
     use_weights = weighted and WEIGHT in known.columns
     options: dict[str, Any] = {
         "weights": known[WEIGHT].to_numpy(dtype=float) if use_weights else None,
-        "y_se": _standard_errors(run, measure),
+        "y_se": standard_errors(run, measure),
         "rows": groups,
     }
     y = np.asarray(getattr(run.report, measure))
@@ -117,7 +117,7 @@ def read_factors(path: str | Path) -> pd.DataFrame:
     return frame.astype(float)
 
 
-def _standard_errors(run: Run, measure: str) -> NDArray[np.float64] | None:
+def standard_errors(run: Run, measure: str) -> NDArray[np.float64] | None:
     """From the intervals of the groups, taken as two normal quantiles wide; None without them."""
     found = run.report.intervals
     if found is None:

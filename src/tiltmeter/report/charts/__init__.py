@@ -1,0 +1,33 @@
+"""Charts as functions of plain tables: a frame in, an Altair chart out.
+
+Each takes `width` (WIDE for a page, NARROW for a phone) and knows nothing of runs, so studies use
+the same ones. `Figure` puts a title, a caption with its n, and a text alternative to a chart.
+"""
+
+from tiltmeter.report.charts.heat import heat_map, heat_png
+from tiltmeter.report.charts.leaning import boxes, density
+from tiltmeter.report.charts.plane import agreement, plane, regression, reliability
+from tiltmeter.report.charts.risks import differences, intervals, stacked
+from tiltmeter.report.charts.spread import convergence, coverage, shapes
+from tiltmeter.report.charts.theme import NARROW, PALETTE, WIDE, brief
+
+__all__ = [
+    "NARROW",
+    "PALETTE",
+    "WIDE",
+    "agreement",
+    "boxes",
+    "brief",
+    "convergence",
+    "coverage",
+    "density",
+    "differences",
+    "heat_map",
+    "heat_png",
+    "intervals",
+    "plane",
+    "regression",
+    "reliability",
+    "shapes",
+    "stacked",
+]

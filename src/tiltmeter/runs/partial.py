@@ -1,0 +1,192 @@
+"""Reading a run without touching it: one that is still being written, or a single cell of it.
+
+Nothing here takes the lock, removes a damaged part or writes: a reader beside the writer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tiltmeter.contexts import ContextSet, load_contexts
+from tiltmeter.errors import RunError, TiltmeterError
+from tiltmeter.models import WordScores
+from tiltmeter.runs.grid import Grid
+from tiltmeter.runs.preference_table import PreferenceTable
+from tiltmeter.runs.run import Run
+from tiltmeter.runs.settings import AuditSettings
+from tiltmeter.runs.store import RunFolder
+from tiltmeter.runs.word_counts import word_counts
+from tiltmeter.topics import Topic, load_topic
+from tiltmeter.topics.articles import Articles
+from tiltmeter.topics.prompt import Prompt, render
+
+_UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
+
+
+@dataclass(frozen=True)
+class CellWord:
+    """One word in one cell: its probability, the categories it counts for, and its tokens.
+
+    probability is 0 for a word whose expansion was skipped, or that cannot be asked.
+    """
+
+    word: str
+    categories: tuple[str, ...]
+    probability: float
+    tokens: tuple[str, ...]
+
+
+def progress(folder: RunFolder, record: dict[str, Any]) -> tuple[int, int]:
+    """(cells scored, cells in all), from the footers of the parts alone."""
+    done = 0
+    for file in _parts(folder):
+        try:
+            done += pq.ParquetFile(file).metadata.num_rows
+        except _UNREADABLE:
+            continue
+    return done, int(record["topic"]["groups"]) * int(record["contexts"]["n"])
+
+
+def load_partial(path: str | Path) -> Run:
+    """What a half-finished run holds, measured: cells that have no score yet are missing.
+
+    Needs the questions again: the topic and the contexts must be built in, and the same as those
+    the run was begun with (by sha256). Otherwise, and when no cell is scored, a RunError says so.
+    """
+    folder = RunFolder(Path(path))
+    record = folder.read_record()
+    topic, contexts = find_topic(record), find_contexts(record)
+    if topic is None or contexts is None:
+        what = "topic" if topic is None else "contexts"
+        raise RunError(
+            f"{folder.path}: its {what} cannot be found again before the run is finished"
+        )
+    if "words" not in record:
+        raise RunError(f"{folder.path}: no cell has been scored yet")
+    grid = Grid(topic, contexts, record.get("chunk_size", 1))
+    counts = word_counts(record)
+    table = PreferenceTable(grid, counts)
+    for cells, scores in _scores(folder, words=len(topic.words)):
+        table.add(cells, scores)
+    if np.isnan(table.skipped).all():
+        raise RunError(f"{folder.path}: no cell has been scored yet")
+    settings = record["settings"]
+    preferences = table.preferences(
+        AuditSettings(coverage_threshold=settings["coverage_threshold"])
+    )
+    options: dict[str, Any] = {
+        "norm": float(settings["norm"]),
+        "normalize": settings["normalize"],
+    }
+    if settings["replicates"]:
+        report = preferences.estimate(
+            **options,
+            replicates=settings["replicates"],
+            level=settings["level"],
+            seed=settings["seed"],
+        )
+    else:
+        report = preferences.decompose(**options)
+    counted = {**preferences.counts(), **record["words"].get("counts", {})}
+    return Run({**record, "counts": counted}, preferences, report, folder.path)
+
+
+def find_topic(record: dict[str, Any]) -> Topic | None:
+    """The built-in topic that a run was asked with, if it is still the same."""
+    try:
+        topic = load_topic(str(record["topic"]["name"]))
+    except TiltmeterError:
+        return None
+    return topic if topic.sha256 == record["topic"]["sha256"] else None
+
+
+def find_contexts(record: dict[str, Any]) -> ContextSet | None:
+    """The built-in context set (or the draw from it) that a run was asked with."""
+    about = record["contexts"]
+    try:
+        contexts = load_contexts(str(about["name"]))
+        drawn = about.get("drawn")
+        if drawn and drawn.get("seed") is not None:
+            contexts = contexts.draw(int(drawn["n"]), seed=int(drawn["seed"]))
+    except TiltmeterError:
+        return None
+    return contexts if contexts.sha256 == about["sha256"] else None
+
+
+def cell_prompt(run: Run, group: str, template: str) -> tuple[Prompt, bool]:
+    """The text around the slot, and whether it is known to be the very text that was asked.
+
+    It is known for a built-in topic. Of a topic file only the names of the groups are kept: the
+    name then stands where the text of the group stood.
+    """
+    topic = find_topic(run.record)
+    if topic is not None and group in topic.group_names:
+        return topic.render(template, group), True
+    english = str(run.record["topic"].get("language", "")).lower().startswith("en")
+    return render(template, group, article=Articles().choose(group) if english else None), False
+
+
+def cell_words(run: Run, group: int, context: int) -> list[CellWord]:
+    """The words of one cell with their probabilities, the likeliest first; [] where not stored."""
+    known = run.record.get("words")
+    if run.path is None or not known:
+        return []
+    cell = group * len(run.preferences.contexts) + context
+    scores = _find_cell(RunFolder(run.path), cell)
+    if scores is None or len(scores) != len(known["words"]):
+        return []
+    attributes: dict[str, list[str]] = run.record["topic"]["attributes"]
+    found = [
+        CellWord(
+            word=word,
+            categories=tuple(c for c, members in attributes.items() if word in members),
+            probability=math.exp(value) if value > -math.inf else 0.0,
+            tokens=tuple(known["tokens"].get(word, ())),
+        )
+        for word, value in zip(known["words"], scores, strict=True)
+    ]
+    return sorted(found, key=lambda w: -w.probability)
+
+
+def _find_cell(folder: RunFolder, cell: int) -> list[float] | None:
+    for file in _parts(folder):
+        try:
+            parquet = pq.ParquetFile(file)
+            bounds = parquet.metadata.row_group(0).column(0).statistics
+            if bounds is not None and bounds.has_min_max and cell < bounds.min:
+                continue
+            table = parquet.read(columns=["cell", "log_probs"])
+            place = np.flatnonzero(table["cell"].to_numpy() == cell)
+            if place.size:
+                return [float(v) for v in table["log_probs"][int(place[0])].as_py()]
+        except _UNREADABLE:
+            continue
+    return None
+
+
+def _scores(folder: RunFolder, *, words: int) -> Iterator[tuple[Any, WordScores]]:
+    for file in _parts(folder):
+        try:
+            table = pq.read_table(file)
+            cells = table["cell"].to_numpy()
+            flat = table["log_probs"].combine_chunks().flatten().to_numpy()
+            scores = WordScores(
+                log_probs=flat.reshape(len(cells), words).astype(np.float64),
+                log_coverage=table["log_coverage"].to_numpy().astype(np.float64),
+                skipped=table["skipped"].to_numpy().astype(np.float64),
+            )
+        except _UNREADABLE:
+            continue
+        yield cells, scores
+
+
+def _parts(folder: RunFolder) -> list[Path]:
+    return sorted((folder.path / "scores").glob("part-*.parquet"))

@@ -1,0 +1,106 @@
+"""tiltmeter report and view as typed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report.made import made_run
+
+from tiltmeter.runs import Run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return made_run(tmp_path_factory.mktemp("r") / "run", groups=120, contexts=12, replicates=100)
+
+
+def test_a_page_with_social_factors(
+    tiltmeter: Callable[..., Any], run: Run, tmp_path: Path
+) -> None:
+    done = tiltmeter("report", run.path, "--out", tmp_path / "page.html")
+    assert (done.status, done.err) == (0, "")
+    assert "page.html" in done.out
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "median pay, US$ a year" in page
+
+
+@pytest.mark.parametrize(
+    ("form", "place", "holds"),
+    [("md", "t.md", "| model |"), ("tex", "t.tex", "longtable"), ("csv", "t/groups.csv", "r_bias")],
+)
+def test_tables(
+    tiltmeter: Callable[..., Any], run: Run, tmp_path: Path, form: str, place: str, holds: str
+) -> None:
+    out = tmp_path / place.split("/")[0]
+    assert tiltmeter("report", run.path, "--format", form, "--out", out).status == 0
+    assert holds in (tmp_path / place).read_text(encoding="utf-8")
+
+
+def test_charts_as_files(tiltmeter: Callable[..., Any], run: Run, tmp_path: Path) -> None:
+    done = tiltmeter("report", run.path, "--format", "svg", "--out", tmp_path / "svg")
+    assert done.status == 0
+    files = {f.stem for f in (tmp_path / "svg").glob("*.svg")}
+    assert {"risks", "leaning", "groups", "heat", "coverage"} <= files
+    assert "n_eff" in (tmp_path / "svg" / "heat.svg").read_text(encoding="utf-8")
+
+
+def test_what_a_broken_run_says(tiltmeter: Callable[..., Any], run: Run, tmp_path: Path) -> None:
+    assert run.path is not None
+    old = Path(shutil.copytree(run.path, tmp_path / "old"))
+    record = json.loads((old / "run.json").read_text(encoding="utf-8"))
+    (old / "run.json").write_text(json.dumps({**record, "schema_version": 0}), encoding="utf-8")
+    done = tiltmeter("report", old, "--out", tmp_path / "page.html")
+    assert done.status == 0
+    assert "another schema" in done.err
+    assert len(done.err.splitlines()) == 1
+    (old / "run.json").write_text("{", encoding="utf-8")
+    (old / "groups.parquet").unlink()
+    done = tiltmeter("report", old, "--out", tmp_path / "page.html")
+    assert done.status == 2
+    assert "damaged" in done.err
+
+
+def test_wrong_words(tiltmeter: Callable[..., Any], run: Run, tmp_path: Path) -> None:
+    done = tiltmeter("report", run.path, "--format", "pdf")
+    assert done.status == 2
+    assert "expected html, md" in done.err
+    done = tiltmeter("report", tmp_path / "nothing")
+    assert done.status == 2
+    assert "no such run folder" in done.err
+    assert tiltmeter("view", tmp_path / "nothing").status == 2
+
+
+def test_view_listens_on_this_machine_until_it_is_ended(run: Run) -> None:
+    import httpx
+
+    assert run.path is not None
+    code = "from tiltmeter.cli import main; main()"
+    command = [sys.executable, "-c", code, "view", str(run.path.parent), "--port", "0"]
+    process = subprocess.Popen(
+        [*command, "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        address = re.search(r"http://127\.0\.0\.1:\d+/", line)
+        assert address is not None, line
+        for _ in range(50):
+            try:
+                assert "1 run<" in httpx.get(address[0]).text
+                break
+            except httpx.ConnectError:
+                time.sleep(0.1)
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    assert "Traceback" not in errors

@@ -1,0 +1,41 @@
+"""Runs to report on: small, hostile, big, and in every state a folder can be in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.report.made import made_run
+
+from tiltmeter.runs import Run
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """30 groups, 40 contexts, two categories, in a folder."""
+    return made_run(tmp_path_factory.mktemp("made") / "small", groups=30, contexts=40)
+
+
+@pytest.fixture(scope="session")
+def another(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The same questions, another model."""
+    folder = tmp_path_factory.mktemp("made") / "another"
+    return made_run(folder, groups=30, contexts=40, model="made:other", lean=-0.3, seed=1)
+
+
+@pytest.fixture
+def changed(tmp_path: Path, small: Run) -> Callable[[str], Path]:
+    """A copy of the small run to spoil: changed("name") is its folder."""
+    import shutil
+
+    def copy(name: str) -> Path:
+        assert small.path is not None
+        return Path(shutil.copytree(small.path, tmp_path / name))
+
+    return copy
+
+
+def nan_free(values: np.ndarray) -> bool:
+    return not np.isnan(values).any()

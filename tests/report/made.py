@@ -1,0 +1,90 @@
+"""Runs made from numbers, through the library, without asking a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from tiltmeter.contexts import ContextSet
+from tiltmeter.models import ModelInfo
+from tiltmeter.runs import AuditSettings, Preferences, Run, RunFolder
+from tiltmeter.runs.record import new_record
+from tiltmeter.topics import Group, Topic, load_topic
+
+HOSTILE = (
+    '<script>document.title="pwned"</script>',
+    '"><img src=x onerror="document.title=\'pwned\'">',
+    "{{7*7}}",
+    "right\u202eto left\u2066",
+    "x" * 10_000,
+    "</svg></style></title><script>document.title='pwned'</script>",
+    "javascript:document.title='pwned'",
+    "=cmd|' /C calc'!A0",
+)
+
+
+def made_run(
+    folder: Path | None,
+    *,
+    groups: int,
+    contexts: int,
+    model: str = "made:model",
+    categories: int = 2,
+    lean: float = 0.4,
+    seed: int = 0,
+    hostile: bool = False,
+    replicates: int = 200,
+) -> Run:
+    """A finished run with preferences drawn around a lean of each group."""
+    rng = np.random.default_rng(seed)
+    topic = _topic(groups, categories, hostile=hostile)
+    extra = [f"The [X] said {text} that [Y]" for text in HOSTILE] if hostile else []
+    templates = extra + [f"The [X] said on day {i} that [Y]" for i in range(contexts - len(extra))]
+    counts = rng.zipf(1.7, len(templates)).clip(1, 1000).astype(float).tolist()
+    asked = ContextSet("made" if not hostile else HOSTILE[0], templates, counts)
+    shape = (len(topic), len(asked))
+    logits = rng.normal(0, 0.6, (*shape, categories)) + rng.normal(
+        0, 0.4, (len(topic), 1, categories)
+    )
+    logits[..., 0] += lean
+    p = np.exp(logits)
+    p /= p.sum(axis=2, keepdims=True)
+    settings = AuditSettings(replicates=replicates)
+    preferences = Preferences(
+        values=p,
+        groups=topic.group_names,
+        contexts=asked.ids,
+        categories=topic.categories,
+        context_weights=asked.weights,
+        group_weights=topic.group_weights,
+        coverage=10 ** rng.normal(-1.5, 0.8, shape).clip(-6, 0),
+        coverage_threshold=settings.coverage_threshold,
+        templates=tuple(asked.templates),
+    )
+    info = ModelInfo(name=HOSTILE[1] if hostile else model, kind="causal", revision="none")
+    record = new_record(info, topic, asked, settings)
+    place = None
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        place = RunFolder(folder)
+    return Run.measured(record, preferences, settings, folder=place)
+
+
+def _topic(groups: int, categories: int, *, hostile: bool) -> Topic:
+    if hostile:
+        names = [*HOSTILE, *(f"group {i}" for i in range(groups - len(HOSTILE)))]
+        return Topic(
+            "hostile",
+            groups=tuple(Group(n) for n in names),
+            attributes={HOSTILE[0]: (HOSTILE[0],), HOSTILE[1]: ("b",)},
+            title=HOSTILE[5],
+        )
+    if categories == 2 and groups <= 120:
+        whole = load_topic("gender")
+        return whole if groups == 120 else whole.select(whole.group_names[:groups])
+    return Topic(
+        "made",
+        groups=tuple(Group(f"group {i}") for i in range(groups)),
+        attributes={f"category {k}": (f"word{k}",) for k in range(categories)},
+    )

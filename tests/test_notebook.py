@@ -1,0 +1,89 @@
+"""In a notebook: results show themselves, safely, and turn into pandas and xarray."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.browser import watched
+from tests.report.made import HOSTILE, made_run
+
+from tiltmeter.measure import decompose
+from tiltmeter.runs import Run, compare_runs
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return made_run(None, groups=30, contexts=12, replicates=100)
+
+
+@pytest.fixture(scope="module")
+def other() -> Run:
+    return made_run(None, groups=30, contexts=12, replicates=100, model="made:other", seed=1)
+
+
+def test_a_run_shows_its_numbers_and_its_worst_groups(run: Run) -> None:
+    shown = run._repr_html_()
+    assert "made:model" in shown
+    assert f"{run.report.R.value:.3f}" in shown
+    worst = max(run.report.groups_table(), key=lambda g: g["r"])["group"]
+    assert worst in shown
+    assert "10 more groups" in shown
+    assert "effective" in shown
+
+
+def test_a_report_without_intervals() -> None:
+    shown = decompose([[0.6, 0.4], [0.8, 0.2]])._repr_html_()
+    assert "0.400" in shown
+    assert "–" in shown
+
+
+def test_a_comparison_shows_its_differences(run: Run, other: Run) -> None:
+    found = compare_runs([run, other], replicates=200)
+    shown = found._repr_html_()
+    assert "made:model − made:other" in shown
+    frame = found.to_pandas()
+    assert len(frame) == len(found.overall) + len(found.by_group)
+    array = found.to_xarray()
+    first = found.by_group[5]
+    picked = array["value"].sel(
+        pair=f"{first.a} − {first.b}", measure=first.measure, group=first.group
+    )
+    assert float(picked) == first.value
+
+
+def test_pandas_and_xarray_hold_the_same_numbers(run: Run) -> None:
+    frame = run.report.to_pandas()
+    array = run.report.to_xarray()
+    np.testing.assert_array_equal(frame["r"], run.report.r)
+    np.testing.assert_array_equal(array["r"], run.report.r)
+    np.testing.assert_array_equal(array["mean_stereotype"], run.report.mean_stereotype)
+    np.testing.assert_array_equal(array["r_low"], frame["r_low"])
+    assert array.attrs["n_eff"] == run.report.n_eff
+    whole = run.to_xarray()
+    assert set(whole["p"].dims) == {"group", "context", "attribute"}
+    np.testing.assert_array_equal(
+        whole["p"].transpose("group", "context", "attribute"), run.preferences.values
+    )
+    assert whole["coverage"].shape == (30, 12)
+    assert whole.attrs["model"] == "made:model"
+    assert len(run.to_pandas()) == 30 * 12 * 2
+
+
+def test_hostile_names_are_text_in_a_browser(chromium: Any) -> None:
+    run = made_run(None, groups=12, contexts=12, hostile=True, replicates=100)
+    shown = run._repr_html_() + run.report._repr_html_()
+    other = made_run(None, groups=12, contexts=12, hostile=True, replicates=100, seed=1)
+    shown += compare_runs([run, other], replicates=50)._repr_html_()
+    assert len(shown) < 40_000  # a name of 10,000 characters is cut
+    seen = watched(chromium)
+    seen.page.set_content(f"<title>safe</title>{shown}")
+    seen.page.wait_for_timeout(100)
+    assert seen.page.title() == "safe"
+    assert seen.page.evaluate("document.images.length + document.scripts.length") == 0
+    text = seen.page.inner_text("body")
+    assert HOSTILE[0] in text
+    assert "{{7*7}}" in text
+    assert "\u202e" not in text
+    assert seen.errors == []

@@ -1,0 +1,253 @@
+"""The viewer over HTTP: what it serves, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.report.made import HOSTILE
+from tests.web.conftest import served
+
+from tiltmeter.errors import RunError, SettingsError
+from tiltmeter.web import viewer
+from tiltmeter.web.basics import is_loopback, new_app
+from tiltmeter.web.runs_index import RunsIndex
+
+
+@pytest.fixture(scope="module")
+def client(address: str) -> httpx.Client:
+    return httpx.Client(base_url=address, timeout=60)
+
+
+def test_the_list_the_filters_and_the_order(client: httpx.Client) -> None:
+    page = client.get("/").text
+    assert "4 runs" in page
+    assert "made:other" in page
+    some = client.get("/", params={"q": "other"}).text
+    assert "made:other" in some
+    assert "a/first" not in some
+    ordered = client.get("/", params={"sort": "-R"}).text
+    places = [ordered.index(name) for name in ("made:model", "made:other")]
+    assert len(set(places)) == 2
+    assert 'aria-sort="descending"' in ordered
+
+
+def test_from_run_to_word(client: httpx.Client) -> None:
+    run = client.get("/run", params={"id": "real"}).text
+    assert "/group?id=real&amp;group=nurse" in run
+    group = client.get("/group", params={"id": "real", "group": "nurse"}).text
+    assert "The nurse said that" in group
+    context = group.split("context=")[1].split('"')[0]
+    cell = client.get("/cell", params={"id": "real", "group": "nurse", "context": context}).text
+    assert ">she<" in cell
+    assert "Coverage" in cell
+    assert "All groups in this context" in cell
+    other = client.get("/context", params={"id": "real", "context": context}).text
+    assert "accountant" in other
+
+
+def test_compare(client: httpx.Client) -> None:
+    both = client.get("/compare", params={"run": ["a/first", "second"]}).text
+    assert "2 runs compared" in both
+    assert "Paired differences" in both
+    assert client.get("/compare", params={"run": "second"}).status_code == 400
+    other = client.get("/compare", params={"run": ["second", "hostile"]})
+    assert other.status_code == 200
+    assert "nothing to compare" in other.text
+
+
+def test_figures_come_as_pieces(client: httpx.Client) -> None:
+    piece = client.get("/figure", params={"name": "leaning", "id": "second"})
+    assert piece.status_code == 200
+    assert "<svg" in piece.text
+    assert client.get("/figure", params={"name": "nonsense", "id": "second"}).status_code == 404
+
+
+def test_charts_drawn_at_once_do_not_mix(address: str) -> None:
+    """Altair is not made for threads; each must get its own bars."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    names = ["risks", "leaning", "convergence", "coverage", "shapes"] * 2
+    ids = ["second"] * 5 + ["a/first"] * 5
+
+    def ask(pair: tuple[str, str]) -> str:
+        params = {"name": pair[0], "id": pair[1]}
+        return httpx.get(f"{address}/figure", params=params, timeout=120).text
+
+    with ThreadPoolExecutor(5) as pool:
+        at_once = list(pool.map(ask, zip(names, ids, strict=True)))
+    with served(_root_of(address)) as fresh:
+        for (name, run), drawn in zip(zip(names, ids, strict=True), at_once, strict=True):
+            alone = httpx.get(f"{fresh}/figure", params={"name": name, "id": run}, timeout=120)
+            assert alone.text == drawn
+
+
+_ROOTS: dict[str, Path] = {}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _remember(address: str, root: Path) -> None:
+    _ROOTS[address] = root
+
+
+def _root_of(address: str) -> Path:
+    return _ROOTS[address]
+
+
+def test_the_report_of_a_run_is_one_file(client: httpx.Client) -> None:
+    page = client.get("/report", params={"id": "second"})
+    assert page.status_code == 200
+    assert "Tiltmeter report" in page.text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../etc/passwd",
+        "..",
+        "/etc",
+        "a/../../x",
+        "a\\..\\..",
+        "a/first/../../..",
+        "second\0",
+        "",
+        "x" * 5000,
+        "a",
+        "nothing",
+        "~",
+        "%2e%2e",
+        "second/scores",
+    ],
+)
+@pytest.mark.parametrize("path", ["/run", "/report", "/version", "/figure", "/group", "/cell"])
+def test_nothing_but_runs_under_the_root(client: httpx.Client, path: str, name: str) -> None:
+    if path == "/version" and not name:
+        return  # no name: the version of the list
+    params = {"id": name, "group": "nurse", "context": "x", "name": "risks"}
+    assert client.get(path, params=params).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "/../etc/passwd", "/static/../basics.py", "/docs"])
+def test_no_other_file_is_served(client: httpx.Client, path: str) -> None:
+    assert client.get(path).status_code == 404
+
+
+def test_links_out_of_the_root_are_404(tmp_path: Path, root: Path) -> None:
+    outside, inside = tmp_path / "outside", tmp_path / "runs"
+    shutil.copytree(root / "second", outside / "run")
+    inside.mkdir()
+    (inside / "folder").symlink_to(outside / "run")
+    (inside / "up").symlink_to(outside)
+    for name in ("run.json", "preferences.parquet"):
+        shutil.copytree(root / "second", inside / name)
+        (inside / name / name).unlink()
+        (inside / name / name).symlink_to(outside / "run" / name)
+    with served(inside) as address:
+        listed = httpx.get(address).text
+        assert "folder" not in listed.split("<main")[1].split("in the folder")[0]
+        for name in ("folder", "up/run", "run.json", "preferences.parquet"):
+            found = httpx.get(f"{address}/run", params={"id": name})
+            assert found.status_code == 404, name
+
+
+def test_hostile_names_are_text_on_every_page(client: httpx.Client) -> None:
+    pages = ["/", "/run?id=hostile"]
+    run = client.get("/run", params={"id": "hostile"}).text
+    links = [p.split('"')[0] for p in run.split('href="')[1:] if p.startswith("/group")]
+    assert len(links) == 12
+    pages += [link.replace("&amp;", "&") for link in links[:9]]
+    first = client.get(pages[2]).text
+    cells = [p.split('"')[0] for p in first.split('href="')[1:] if p.startswith("/cell")]
+    pages += [link.replace("&amp;", "&") for link in cells[:9]]
+    for page in pages:
+        found = client.get(page)
+        assert found.status_code == 200, page[:80]
+        for text in HOSTILE[:2]:
+            assert text not in found.text
+        assert "<img" not in found.text
+        assert "\u202e" not in found.text
+
+
+def test_headers_keep_others_out(client: httpx.Client) -> None:
+    found = client.get("/").headers
+    assert "script-src 'self'" in found["content-security-policy"]
+    assert found["x-content-type-options"] == "nosniff"
+    assert found["referrer-policy"] == "no-referrer"
+    assert found["x-frame-options"] == "DENY"
+    assert client.get("/", headers={"host": "evil.example"}).status_code == 400
+
+
+def test_others_need_a_token(root: Path) -> None:
+    assert [is_loopback(h) for h in ("127.0.0.1", "::1", "10.0.0.1", "example.org")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    with pytest.raises(SettingsError, match="token"):
+        viewer(root, host="10.0.0.1")
+    with served(root, token="secret") as address, httpx.Client(base_url=address) as client:
+        assert client.get("/").status_code == 403
+        assert client.get("/", params={"token": "wrong"}).status_code == 403
+        there = client.get("/", params={"token": "secret", "q": "x"})
+        assert there.status_code == 303
+        assert there.headers["location"] == "/?q=x"
+        assert client.get("/").status_code == 200  # by the cookie
+    assert new_app(title="x").openapi_url is None
+
+
+def test_no_folder_and_an_empty_one(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="no such folder"):
+        viewer(tmp_path / "nothing")
+    with served(tmp_path) as address:
+        assert "no run below this folder yet" in httpx.get(address).text
+
+
+def test_a_root_that_is_itself_a_run(root: Path) -> None:
+    with served(root / "second") as address:
+        assert "1 run<" in httpx.get(address).text
+        assert httpx.get(f"{address}/run", params={"id": "."}).status_code == 200
+
+
+def test_damaged_runs_are_listed_as_such(tmp_path: Path, root: Path) -> None:
+    shutil.copytree(root / "second", tmp_path / "bad")
+    (tmp_path / "bad" / "run.json").write_text("{", encoding="utf-8")
+    shutil.copytree(root / "second", tmp_path / "old")
+    record = json.loads((tmp_path / "old" / "run.json").read_text(encoding="utf-8"))
+    (tmp_path / "old" / "run.json").write_text(
+        json.dumps({**record, "schema_version": 0}), encoding="utf-8"
+    )
+    with served(tmp_path) as address:
+        listed = httpx.get(address).text
+        assert "damaged" in listed
+        assert "another schema" in listed
+        for name in ("bad", "old"):
+            shown = httpx.get(f"{address}/run", params={"id": name})
+            assert shown.status_code == 200
+            assert "as stored" in shown.text
+
+
+def test_the_list_reads_only_what_has_changed(tmp_path: Path, root: Path) -> None:
+    """200 runs: the second look parses nothing, and a touched run is read again."""
+    for i in range(200):
+        (tmp_path / f"run{i}").mkdir()
+        shutil.copy(root / "second" / "run.json", tmp_path / f"run{i}" / "run.json")
+    index = RunsIndex(tmp_path)
+    assert len(index.entries()) == 200
+    kept = {name: entry for name, (_, entry) in index._entries.items()}
+    again = index.entries()
+    assert all(kept[e.id] is e for e in again)
+    before = index.version()
+    file = tmp_path / "run7" / "run.json"
+    record = json.loads(file.read_text(encoding="utf-8"))
+    record["model"]["id"] = "renamed"
+    file.write_text(json.dumps(record), encoding="utf-8")
+    os.utime(file, (time.time() + 2, time.time() + 2))
+    assert index.version() != before
+    changed = [e for e in index.entries() if kept[e.id] is not e]
+    assert [e.model for e in changed] == ["renamed"]
