@@ -29,8 +29,9 @@ LAYERS = {
     "web": 5,
     "cli": 5,
 }
-#: models know what a Prompt is, and nothing else of topics; results show themselves in a notebook.
-MEET = {("models", "topics"), ("measure", "notebook")}
+#: models know what a Prompt is, and nothing else of topics; results show themselves in a notebook;
+#: studies draw with the charts of reports.
+MEET = {("models", "topics"), ("measure", "notebook"), ("studies", "report")}
 
 
 def modules() -> list[Path]:

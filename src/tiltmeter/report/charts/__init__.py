@@ -10,6 +10,7 @@ from tiltmeter.report.charts.plane import agreement, plane, regression, reliabil
 from tiltmeter.report.charts.risks import differences, intervals, stacked
 from tiltmeter.report.charts.spread import convergence, coverage, shapes
 from tiltmeter.report.charts.theme import NARROW, PALETTE, WIDE, brief
+from tiltmeter.report.charts.trend import trend
 
 __all__ = [
     "NARROW",
@@ -30,4 +31,5 @@ __all__ = [
     "reliability",
     "shapes",
     "stacked",
+    "trend",
 ]

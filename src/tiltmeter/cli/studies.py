@@ -1,0 +1,261 @@
+"""tiltmeter study NAME: the papers' tables and figures, each one command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from tiltmeter.cli.output import console, print_json, progress_bar
+from tiltmeter.cli.study import JSON
+from tiltmeter.errors import SettingsError
+
+MODELS = Annotated[list[str], typer.Argument(metavar="MODEL...", help="Models, as for audit.")]
+RUNS = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
+TOPIC = Annotated[str, typer.Option(help="A built-in topic, or a topic file.")]
+CONTEXTS = Annotated[
+    str | None,
+    typer.Option(help="A built-in context set, or a csv file.  [default: the topic's own]"),
+]
+MAX = Annotated[int | None, typer.Option("--max-contexts", help="Draw so many contexts by weight.")]
+OUT = Annotated[
+    Path | None, typer.Option("--out", "-o", help="Folder of the study.  [default: studies/NAME]")
+]
+PLAN = Annotated[bool, typer.Option("--plan", help="Say what it would ask and cost; ask nothing.")]
+FRESH = Annotated[bool, typer.Option("--fresh", help="Ask again what the folder already holds.")]
+SINGLE = Annotated[
+    bool, typer.Option("--single-token", help="Leave out words of several tokens, as the paper.")
+]
+DEVICE = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 or mps.")]
+SEED = Annotated[int, typer.Option(help="Seed of the draw and of the intervals.")]
+NO_PAGE = Annotated[bool, typer.Option("--no-page", help="Do not write report.html.")]
+
+#: Rows of a table that the terminal shows; the csv files have them all.
+_SHOWN = 16
+
+
+def settings_of(max_contexts: int | None, seed: int, device: str, single_token: bool) -> Any:
+    from tiltmeter.models import LoadOptions, WordOptions
+    from tiltmeter.runs import AuditSettings
+
+    return AuditSettings(
+        max_contexts=max_contexts,
+        seed=seed,
+        load=LoadOptions(device=device),
+        words=WordOptions(single_token=single_token),
+    )
+
+
+def carry_out(
+    plan: Any,
+    findings: Any,
+    *,
+    out: Path | None,
+    only_plan: bool,
+    fresh: bool,
+    page: bool,
+    json_output: bool,
+) -> None:
+    """Say what it costs, ask, write, print: the same for every study that asks."""
+    from tiltmeter.studies.frame import ask_all
+
+    folder = out or Path("studies") / plan.study
+    if only_plan:
+        plain = plan.to_dict(folder)
+        if json_output:
+            print_json(plain)
+        else:
+            show_plan(plain, stderr=False)
+        return
+    if not json_output:
+        show_plan(plan.to_dict(folder), stderr=True)
+    with ExitStack() as bars:
+
+        def watch(ask: Any) -> Any:
+            bars.close()
+            return bars.enter_context(progress_bar(ask.label, quiet=json_output))
+
+        asked, failed = ask_all(plan, folder, watch=watch, fresh=fresh)
+    finish(findings(asked), folder, page=page, json_output=json_output)
+    for one in failed:
+        sys.stderr.write(f"tiltmeter: {one.ask.label}: {' '.join(str(one.error).split())}\n")
+    if failed:
+        raise typer.Exit(max(one.error.exit_status for one in failed))
+
+
+def finish(found: Any, folder: Path, *, page: bool, json_output: bool) -> None:
+    """Write what was found and print it."""
+    found.write(folder, page=page)
+    if json_output:
+        print_json(found.to_dict())
+        return
+    for table in found.tables:
+        show_table(table)
+    for line in found.sentences:
+        console().print(line, markup=False, soft_wrap=True)
+    console().print(f"Tables, charts and page: {folder}", markup=False, soft_wrap=True)
+
+
+def show_plan(plain: dict[str, Any], *, stderr: bool) -> None:
+    """One line an audit, and the sum; to stderr when the study follows."""
+    from tiltmeter.studies.plan import spoken
+
+    lines = [
+        f"  {a['label']}: {a['prompts']:,} prompts ({a['topic']}, {a['contexts']}), "
+        + ("done" if a["done"] else spoken(a["seconds"]))
+        for a in plain["audits"]
+    ]
+    lines += [f"  {f['what']}: {spoken(f['seconds'])}" for f in plain["further"]]
+    head = (
+        f"study {plain['study']}: {plain['prompts']:,} prompts to ask, "
+        f"{spoken(plain['seconds'])} (rough: from parameters and this machine's speed)"
+    )
+    text = "\n".join([head, *lines]) + "\n"
+    (sys.stderr if stderr else sys.stdout).write(text)
+
+
+def show_table(table: Any) -> None:
+    """A study's table for people; long ones are cut and say so."""
+    columns = table.combined()
+    shown = RichTable(
+        title=escape(table.title), title_justify="left", box=box.SIMPLE_HEAD, header_style="bold"
+    )
+    for c in columns:
+        shown.add_column(escape(c.heading), justify="left" if c.is_text else "right")
+    for row in table.rows(_SHOWN):
+        shown.add_row(
+            *(escape(c.text) + (f"\n{escape(c.interval)}" if c.interval else "") for c in row)
+        )
+    console().print(shown)
+    more = len(table.frame) - _SHOWN
+    if more > 0:
+        console().print(f"… and {more} more rows in {table.key}.csv", markup=False)
+    if table.note:
+        console().print(table.note, markup=False, soft_wrap=True)
+
+
+def table_command(study: str, about: str) -> Callable[..., None]:
+    """The three tables are one command with three names."""
+
+    def command(
+        models: MODELS,
+        contexts: CONTEXTS = None,
+        max_contexts: MAX = None,
+        out: OUT = None,
+        only_plan: PLAN = False,
+        fresh: FRESH = False,
+        single_token: SINGLE = False,
+        device: DEVICE = "auto",
+        seed: SEED = 0,
+        no_page: NO_PAGE = False,
+        json_output: JSON = False,
+    ) -> None:
+        from tiltmeter.studies.risk_tables import table_findings, table_plan
+
+        settings = settings_of(max_contexts, seed, device, single_token)
+        carry_out(
+            table_plan(study, models, contexts=contexts, settings=settings),
+            lambda asked: table_findings(study, asked),
+            out=out,
+            only_plan=only_plan,
+            fresh=fresh,
+            page=not no_page,
+            json_output=json_output,
+        )
+
+    command.__doc__ = about
+    return command
+
+
+def size_command(
+    models: MODELS,
+    family: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=MODEL,MODEL,…: a further family, with a trend of its own."),
+    ] = None,
+    topic: TOPIC = "gender",
+    contexts: CONTEXTS = None,
+    max_contexts: MAX = None,
+    out: OUT = None,
+    only_plan: PLAN = False,
+    fresh: FRESH = False,
+    single_token: SINGLE = False,
+    device: DEVICE = "auto",
+    seed: SEED = 0,
+    no_page: NO_PAGE = False,
+    json_output: JSON = False,
+) -> None:
+    """Trend of bias and volatility with the size of a model (Figure 7).
+
+    The models given are one family; --family adds others.
+    """
+    from tiltmeter.studies.size import size_findings, size_plan
+    from tiltmeter.topics import load_topic
+
+    families = [("", models)] + [_family(text) for text in family or ()]
+    carry_out(
+        size_plan(
+            families,
+            topic=load_topic(topic),
+            contexts=contexts,
+            settings=settings_of(max_contexts, seed, device, single_token),
+        ),
+        lambda asked: size_findings(asked, seed=seed),
+        out=out,
+        only_plan=only_plan,
+        fresh=fresh,
+        page=not no_page,
+        json_output=json_output,
+    )
+
+
+def _family(text: str) -> tuple[str, list[str]]:
+    name, equals, models = text.partition("=")
+    found = [m.strip() for m in models.split(",") if m.strip()]
+    if not equals or not name.strip() or len(found) < 2:
+        raise SettingsError(f"--family: expected NAME=MODEL,MODEL,…; found {text!r}")
+    return name.strip(), found
+
+
+def alignment_command(
+    models: Annotated[
+        list[str],
+        typer.Argument(metavar="BASE VERSION...", help="The base model, then versions of it."),
+    ],
+    topic: TOPIC = "gender",
+    contexts: CONTEXTS = None,
+    max_contexts: MAX = None,
+    out: OUT = None,
+    only_plan: PLAN = False,
+    fresh: FRESH = False,
+    single_token: SINGLE = False,
+    device: DEVICE = "auto",
+    seed: SEED = 0,
+    no_page: NO_PAGE = False,
+    json_output: JSON = False,
+) -> None:
+    """Base against aligned or instructed versions (Figure 8): paired differences."""
+    from tiltmeter.studies.alignment import alignment_findings, alignment_plan
+    from tiltmeter.topics import load_topic
+
+    carry_out(
+        alignment_plan(
+            models,
+            topic=load_topic(topic),
+            contexts=contexts,
+            settings=settings_of(max_contexts, seed, device, single_token),
+        ),
+        alignment_findings,
+        out=out,
+        only_plan=only_plan,
+        fresh=fresh,
+        page=not no_page,
+        json_output=json_output,
+    )
