@@ -37,8 +37,8 @@ DEVICE = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 or mps.")]
 SEED = Annotated[int, typer.Option(help="Seed of the draw and of the intervals.")]
 NO_PAGE = Annotated[bool, typer.Option("--no-page", help="Do not write report.html.")]
 
-#: Rows of a table that the terminal shows; the csv files have them all.
-_SHOWN = 16
+#: Tables of up to so many rows are shown in the terminal; all are csv files.
+_SHOWN = 24
 
 
 def settings_of(max_contexts: int | None, seed: int, device: str, single_token: bool) -> Any:
@@ -62,8 +62,12 @@ def carry_out(
     fresh: bool,
     page: bool,
     json_output: bool,
+    before: Callable[[], None] | None = None,
 ) -> None:
-    """Say what it costs, ask, write, print: the same for every study that asks."""
+    """Say what it costs, ask, write, print: the same for every study that asks.
+
+    `before` is what has to be made first, such as a trained model.
+    """
     from tiltmeter.studies.frame import ask_all
 
     folder = out or Path("studies") / plan.study
@@ -76,6 +80,8 @@ def carry_out(
         return
     if not json_output:
         show_plan(plan.to_dict(folder), stderr=True)
+    if before is not None:
+        before()
     with ExitStack() as bars:
 
         def watch(ask: Any) -> Any:
@@ -122,21 +128,23 @@ def show_plan(plain: dict[str, Any], *, stderr: bool) -> None:
 
 
 def show_table(table: Any) -> None:
-    """A study's table for people; long ones are cut and say so."""
+    """A study's table for people; a long one is a file, and its name is said."""
+    if len(table.frame) > _SHOWN:
+        line = f"{table.title}: {len(table.frame)} rows in tables/{table.key}.csv"
+        console().print(line, markup=False, soft_wrap=True)
+        return
     columns = table.combined()
     shown = RichTable(
         title=escape(table.title), title_justify="left", box=box.SIMPLE_HEAD, header_style="bold"
     )
     for c in columns:
-        shown.add_column(escape(c.heading), justify="left" if c.is_text else "right")
-    for row in table.rows(_SHOWN):
+        side: Any = "left" if c.is_text else "right"
+        shown.add_column(escape(c.heading), justify=side, no_wrap=c.name == "name")
+    for row in table.rows():
         shown.add_row(
             *(escape(c.text) + (f"\n{escape(c.interval)}" if c.interval else "") for c in row)
         )
     console().print(shown)
-    more = len(table.frame) - _SHOWN
-    if more > 0:
-        console().print(f"… and {more} more rows in {table.key}.csv", markup=False)
     if table.note:
         console().print(table.note, markup=False, soft_wrap=True)
 
@@ -253,6 +261,37 @@ def alignment_command(
             settings=settings_of(max_contexts, seed, device, single_token),
         ),
         alignment_findings,
+        out=out,
+        only_plan=only_plan,
+        fresh=fresh,
+        page=not no_page,
+        json_output=json_output,
+    )
+
+
+def knowledge_command(
+    models: MODELS,
+    facts: Annotated[
+        Path | None,
+        typer.Option(help="A TOML file of your own.  [default: capitals, authors, elements]"),
+    ] = None,
+    exponent: Annotated[float, typer.Option(help="a of J(p) = p^a, above 0 and at most 1.")] = 0.5,
+    out: OUT = None,
+    only_plan: PLAN = False,
+    fresh: FRESH = False,
+    device: DEVICE = "auto",
+    seed: SEED = 0,
+    no_page: NO_PAGE = False,
+    json_output: JSON = False,
+) -> None:
+    """Facts in place of stereotypes: knowledge, and what unsteadiness costs (E.1, E.2)."""
+    from tiltmeter.studies.facts import builtin_facts, read_facts
+    from tiltmeter.studies.knowledge import knowledge_findings, knowledge_plan
+
+    relations = builtin_facts() if facts is None else read_facts(facts)
+    carry_out(
+        knowledge_plan(models, relations, settings=settings_of(None, seed, device, False)),
+        lambda asked: knowledge_findings(asked, relations, exponent=exponent, seed=seed),
         out=out,
         only_plan=only_plan,
         fresh=fresh,

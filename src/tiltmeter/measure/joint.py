@@ -89,13 +89,14 @@ def joint_replicates(
         for p in p_by_model
     ]
     models = [BiasModel.of(u) for u in units]
-    values = np.array([_risks(u.risk, u.mean, u.group_weights, b) for u, b in zip(units, models)])
+    pairs = list(zip(units, models, strict=True))
+    values = np.array([_risks(u.risk, u.mean, u.group_weights, b) for u, b in pairs])
     rng = np.random.default_rng(seed)
     draws = np.empty((replicates, len(units), 3))
     for start in range(0, replicates, _BLOCK):
         rows = slice(start, min(start + _BLOCK, replicates))
         multipliers = units[0].multipliers(rng, rows.stop - start)
-        for i, (u, b) in enumerate(zip(units, models, strict=True)):
+        for i, (u, b) in enumerate(pairs):
             r, m = u.resampled(multipliers)
             draws[rows, i] = _risks(r, m, u.group_weights, b)
     q = float(np.sum(units[0].slots ** 2))

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pandas as pd
 
 from tiltmeter.errors import SettingsError
-from tiltmeter.report import Table
 from tiltmeter.runs import AuditSettings, Run
 from tiltmeter.studies.changes import (
     change_figures,
@@ -20,7 +19,7 @@ from tiltmeter.studies.changes import (
 from tiltmeter.studies.defaults import study_contexts
 from tiltmeter.studies.frame import Findings
 from tiltmeter.studies.plan import Ask, Plan, asks_of, folder_name
-from tiltmeter.studies.side_by_side import risks
+from tiltmeter.studies.side_by_side import risks_table
 from tiltmeter.topics import Topic
 
 _MAY = (
@@ -50,13 +49,12 @@ def alignment_findings(asked: list[tuple[Ask, Run]]) -> Findings:
     for name, run in versions:
         leanings[folder_name(name)] = leaning_changes(base, (name, run))
         said.append(moved(leanings[folder_name(name)], name))
-    ranked = risks(named).drop(columns=["muted"])
     return Findings(
         "alignment",
         f"{base[0]} and its versions (Figure 8)",
         (*said, *_MAY),
         (
-            Table("alignment-risks", "Risks", ranked),
+            risks_table("alignment-risks", "Risks", named),
             *change_tables("alignment", changes, leanings),
         ),
         change_figures("alignment", named, changes, title="Before and after alignment"),

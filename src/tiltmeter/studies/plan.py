@@ -35,6 +35,7 @@ class Ask:
     label     what tables and charts call it
     folder    of the run, below the folder of the study
     role      which part of the study it is for, such as the name of a source
+    like      a model of the same size, where this one is only made by the study
     """
 
     label: str
@@ -44,6 +45,7 @@ class Ask:
     settings: AuditSettings
     folder: str
     role: str = ""
+    like: str = ""
 
     @property
     def prompts(self) -> int:
@@ -85,7 +87,7 @@ class Plan:
         found = []
         for ask in self.asks:
             done = _finished(out / "runs" / ask.folder)
-            size = None if done else parameters_of(ask.model)
+            size = None if done else parameters_of(ask.like or ask.model)
             seconds: float | None = 0.0 if done else None
             if size is not None:
                 speed = speed or machine_speed()

@@ -12,7 +12,8 @@ from tiltmeter.errors import SettingsError
 #: Why a figure of ours is not the printed one, also for the same model (DESIGN 2.5).
 DIFFERENCES = (
     "Words: the released code drops words of several tokens, and looks words up without the "
-    "leading space; here every word counts, by the chain rule. `--single-token` drops them here too.",
+    "leading space; here every word counts, by the chain rule. `--single-token` drops them here "
+    "too.",
     "Position: the released code reads the last position of right-padded batches, which for the "
     "shorter prompts of a batch is padding; here the slot is read.",
     "Contexts: the paper weighs thousands of mined contexts; it prints ten of them, which are what "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -15,7 +16,7 @@ from tiltmeter.studies.defaults import study_contexts
 from tiltmeter.studies.frame import Findings, only
 from tiltmeter.studies.plan import Ask, Plan, asks_of
 from tiltmeter.studies.published import DIFFERENCES, printed
-from tiltmeter.studies.side_by_side import MEASURES, risks
+from tiltmeter.studies.side_by_side import MEASURES, risks, risks_table
 from tiltmeter.topics import load_topic
 
 #: study -> the printed tables it stands beside, each with its topic
@@ -60,7 +61,9 @@ def table_findings(study: str, asked: list[tuple[Ask, Run]]) -> Findings:
             continue
         ours = risks(named, references=True)
         ours["published"] = [_published(part, name) for name in ours["name"]]
-        tables.append(Table(part, f"{_TITLES[part]}, measured here", _shown(ours)))
+        tables.append(
+            replace(risks_table(part, f"{_TITLES[part]}, measured here", named), frame=_shown(ours))
+        )
         tables.append(_printed_table(part))
         figures.append(_figure(part, ours, named))
         sentences.append(_sentence(part, named))

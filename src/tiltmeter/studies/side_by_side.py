@@ -11,6 +11,7 @@ from scipy.stats import rankdata
 
 from tiltmeter.errors import RunError
 from tiltmeter.measure.joint import Joint, joint_replicates
+from tiltmeter.report import Table
 from tiltmeter.report.figures import reference_rows, risk_rows
 from tiltmeter.runs import Run
 
@@ -58,3 +59,10 @@ def parameters(run: Run) -> int | None:
     """How many parameters the model of a run has, if it said."""
     found = run.record["model"].get("parameters")
     return None if found is None else int(found)
+
+
+def risks_table(key: str, title: str, named: Sequence[tuple[str, Run]]) -> Table:
+    """`risks` to be read: the csv file has all columns, a page the three risks and the rank."""
+    frame = risks(named).drop(columns=["muted"])
+    hidden = ("n_contexts", "n_eff", "R_bias_rank", "R_volatility_rank")
+    return Table(key, title, frame, hidden=hidden)

@@ -18,7 +18,7 @@ from tiltmeter.runs import AuditSettings, Run
 from tiltmeter.studies.defaults import study_contexts
 from tiltmeter.studies.frame import Findings
 from tiltmeter.studies.plan import Ask, Plan, asks_of
-from tiltmeter.studies.side_by_side import MEASURES, joint, parameters, risks
+from tiltmeter.studies.side_by_side import MEASURES, joint, parameters, risks_table
 from tiltmeter.topics import Topic
 
 Floats = NDArray[np.float64]
@@ -48,14 +48,20 @@ def size_findings(asked: list[tuple[Ask, Run]], *, level: float = 0.95, seed: in
     table = pd.DataFrame(rows)
     fitted = pd.DataFrame(slopes)
     runs = [run for _, run in asked]
-    ranked = risks([(a.label, r) for a, r in asked]).drop(columns=["muted"])
+    ranked = risks_table("size-risks", "Risks by size", [(a.label, r) for a, r in asked])
     return Findings(
         "size",
         "Risk and model size (Figure 7)",
         (*_said(fitted), *_MAY),
         (
-            Table("size-slopes", "Change of the risk with ten times the parameters", fitted),
-            Table("size-risks", "Risks by size", ranked),
+            Table(
+                "size-slopes",
+                "Change of the risk with ten times the parameters",
+                fitted,
+                note=_over_models(fitted),
+                hidden=("over_models_low", "over_models_high"),
+            ),
+            ranked,
         ),
         (_figure(table, runs),),
         tuple(runs),
@@ -162,6 +168,17 @@ def _said(slopes: pd.DataFrame) -> list[str]:
             "their number)."
         )
     return lines
+
+
+def _over_models(slopes: pd.DataFrame) -> str:
+    known = slopes.dropna(subset=["over_models_low"])
+    if known.empty:
+        return "Two models lie on a line by themselves: no interval over models."
+    return "Over models: " + "; ".join(
+        f"{r['family']} {r['measure']} {r['over_models_low']:+.3f} to "
+        f"{r['over_models_high']:+.3f}".strip()
+        for r in known.to_dict("records")
+    )
 
 
 def _figure(table: pd.DataFrame, runs: Sequence[Run]) -> Figure:

@@ -5,6 +5,7 @@ the same ones. `Figure` puts a title, a caption with its n, and a text alternati
 """
 
 from tiltmeter.report.charts.heat import heat_map, heat_png
+from tiltmeter.report.charts.knowledge import knowledge
 from tiltmeter.report.charts.leaning import boxes, density
 from tiltmeter.report.charts.plane import agreement, plane, regression, reliability
 from tiltmeter.report.charts.risks import differences, intervals, stacked
@@ -26,6 +27,7 @@ __all__ = [
     "heat_map",
     "heat_png",
     "intervals",
+    "knowledge",
     "plane",
     "regression",
     "reliability",

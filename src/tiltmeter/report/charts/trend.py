@@ -41,12 +41,15 @@ def trend(table: pd.DataFrame, *, x_title: str, width: int = WIDE) -> Any:
     frame["about"] = [f"{r['label']}: {r['part']} {r['value']:.3f}" for _, r in frame.iterrows()]
     parts = [MEASURES[m] for m in _COLOURS if m in set(frame["measure"])]
     colours = [c for m, c in _COLOURS.items() if m in set(frame["measure"])]
-    colour = alt.Color("part:N").scale(domain=parts, range=colours)
+    colour = alt.Color("part:N", legend=alt.Legend(orient="bottom", offset=4)).scale(
+        domain=parts, range=colours
+    )
     low, high = float(frame["x"].min()), float(frame["x"].max())
     x = alt.X("x:Q", title=wrap_axis_title(f"{x_title} (logarithmic) → larger", width))
     x = x.scale(type="log", domain=[low / 1.35, high * 1.35], nice=False)
     x = x.axis(values=sorted(set(frame["x"])), format=".2~s", labelOverlap="greedy")
-    y = alt.Y("value:Q", title="risk ↑ higher").scale(zero=True)
+    room = 1.12 * max(0.01, float(frame[["value", "high"]].astype(float).max().max()))
+    y = alt.Y("value:Q", title="risk ↑ higher").scale(domain=[0, room], nice=False)
     y = y.axis(**above(grid=True, gridColor=LINE, tickCount=4, format=".2~f"))
     base = alt.Chart(rows(frame))
     top = frame[frame["measure"] == "R"]
