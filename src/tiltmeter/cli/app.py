@@ -16,7 +16,9 @@ from tiltmeter.cli.show import contexts_command, models_command, topics_command
 from tiltmeter.cli.studies import (
     alignment_command,
     knowledge_command,
+    languages_command,
     size_command,
+    sources_command,
     table_command,
 )
 from tiltmeter.cli.study import study_app
@@ -49,6 +51,8 @@ study_app.command("toxicity")(toxicity_command)
 study_app.command("size")(size_command)
 study_app.command("alignment")(alignment_command)
 study_app.command("knowledge")(knowledge_command)
+study_app.command("sources")(sources_command)
+study_app.command("languages")(languages_command)
 study_app.command("distribution")(distribution_command)
 study_app.command("heatmap")(heatmap_command)
 app.add_typer(study_app, name="study")

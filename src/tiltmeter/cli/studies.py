@@ -298,3 +298,81 @@ def knowledge_command(
         page=not no_page,
         json_output=json_output,
     )
+
+
+def sources_command(
+    models: MODELS,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME=CONTEXTS: a source and its context set; may be repeated.  [default: the "
+            "built-in sets of the topic]"
+        ),
+    ] = None,
+    topic: TOPIC = "gender",
+    max_contexts: MAX = None,
+    out: OUT = None,
+    only_plan: PLAN = False,
+    fresh: FRESH = False,
+    single_token: SINGLE = False,
+    device: DEVICE = "auto",
+    seed: SEED = 0,
+    no_page: NO_PAGE = False,
+    json_output: JSON = False,
+) -> None:
+    """The same models over contexts of several sources: do the rankings agree? (Table 4)"""
+    from tiltmeter.studies.sources import source_sets, sources_findings, sources_plan
+    from tiltmeter.topics import load_topic
+
+    asked_topic = load_topic(topic)
+    carry_out(
+        sources_plan(
+            models,
+            source_sets(asked_topic, [_source(text) for text in source or ()]),
+            topic=asked_topic,
+            settings=settings_of(max_contexts, seed, device, single_token),
+        ),
+        lambda asked: sources_findings(asked, seed=seed),
+        out=out,
+        only_plan=only_plan,
+        fresh=fresh,
+        page=not no_page,
+        json_output=json_output,
+    )
+
+
+def _source(text: str) -> tuple[str, str]:
+    name, equals, where = text.partition("=")
+    if not equals or not name.strip() or not where.strip():
+        raise SettingsError(f"--source: expected NAME=CONTEXTS; found {text!r}")
+    return name.strip(), where.strip()
+
+
+def languages_command(
+    models: MODELS,
+    topic: TOPIC = "gender-zh",
+    contexts: CONTEXTS = None,
+    max_contexts: MAX = None,
+    out: OUT = None,
+    only_plan: PLAN = False,
+    fresh: FRESH = False,
+    single_token: SINGLE = False,
+    device: DEVICE = "auto",
+    seed: SEED = 0,
+    no_page: NO_PAGE = False,
+    json_output: JSON = False,
+) -> None:
+    """Risks in another language, beside the paper's Table 5; a topic file brings any language."""
+    from tiltmeter.studies.risk_tables import languages_plan, table_findings
+    from tiltmeter.topics import load_topic
+
+    settings = settings_of(max_contexts, seed, device, single_token)
+    carry_out(
+        languages_plan(models, topic=load_topic(topic), contexts=contexts, settings=settings),
+        lambda asked: table_findings("languages", asked),
+        out=out,
+        only_plan=only_plan,
+        fresh=fresh,
+        page=not no_page,
+        json_output=json_output,
+    )

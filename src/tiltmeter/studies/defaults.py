@@ -11,11 +11,13 @@ _LIKE_RACE = ("religion", "disability")
 
 
 def study_contexts(topic: Topic, contexts: str | None) -> ContextSet:
-    """The named set; else the topic's set of the paper; else, for topics that fit, race's."""
+    """The named set; else the topic's set of the paper; else the one mined from Wikipedia; else,
+    for topics whose words fit, that of race."""
     if contexts is not None:
         return load_contexts(contexts)
     known = builtin_contexts()
-    for name in (f"paper-{topic.name}", "paper-race" if topic.name in _LIKE_RACE else ""):
+    like_race = "paper-race" if topic.name in _LIKE_RACE else ""
+    for name in (f"paper-{topic.name}", f"wikipedia-{topic.name}", like_race):
         if name in known:
             return load_contexts(name)
     raise ContextError(

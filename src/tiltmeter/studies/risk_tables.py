@@ -17,14 +17,16 @@ from tiltmeter.studies.frame import Findings, only
 from tiltmeter.studies.plan import Ask, Plan, asks_of
 from tiltmeter.studies.published import DIFFERENCES, printed
 from tiltmeter.studies.side_by_side import MEASURES, risks, risks_table
-from tiltmeter.topics import load_topic
+from tiltmeter.topics import Topic, load_topic
 
 #: study -> the printed tables it stands beside, each with its topic
 PARTS = {
     "table1": ("table1",),
     "table2": ("table2",),
     "table3": ("table3-religion", "table3-disability"),
+    "languages": ("table5",),
 }
+LANGUAGES = "table5"
 _TOPICS = {
     "table1": "gender",
     "table2": "race",
@@ -36,6 +38,7 @@ _TITLES = {
     "table2": "Table 2: race",
     "table3-religion": "Table 3: religion",
     "table3-disability": "Table 3: disability",
+    "table5": "Table 5: gender in another language (published: Chinese)",
 }
 
 
@@ -48,6 +51,14 @@ def table_plan(
         topic = load_topic(_TOPICS[part])
         asks += asks_of(models, topic, study_contexts(topic, contexts), settings, role=part)
     return Plan(study, tuple(asks))
+
+
+def languages_plan(
+    models: Sequence[str], *, topic: Topic, contexts: str | None, settings: AuditSettings
+) -> Plan:
+    """Every model on a topic in its own language."""
+    chosen = study_contexts(topic, contexts)
+    return Plan("languages", asks_of(models, topic, chosen, settings, role=LANGUAGES))
 
 
 def table_findings(study: str, asked: list[tuple[Ask, Run]]) -> Findings:
@@ -84,7 +95,9 @@ def _shown(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _published(part: str, model: str) -> float | None:
     """The printed R of the very same model, known by its hub id."""
-    names = {"table1": "bvf-gender", "table2": "bvf-race"}.get(part, "bvf-religion")
+    names = {"table1": "bvf-gender", "table2": "bvf-race"}.get(
+        part, "bvf-chinese" if part == LANGUAGES else "bvf-religion"
+    )
     ids = {entry.id: entry.name for entry in suite(names)}
     row = next((r for r in printed(part) if r.model == ids.get(model)), None)
     return None if row is None else row.R
