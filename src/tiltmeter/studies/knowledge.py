@@ -63,7 +63,12 @@ def knowledge_findings(
             "Intervals resample the facts; the paraphrases are taken as they are.",
         ),
         (
-            Table("knowledge", "Knowledge by model and relation", table),
+            Table(
+                "knowledge",
+                "Knowledge by model and relation",
+                table,
+                hidden=("facts", "paraphrases", "chance"),
+            ),
             Table("knowledge-facts", "Every fact", each),
         ),
         (_figure(table),),

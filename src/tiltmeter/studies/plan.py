@@ -185,6 +185,11 @@ def machine_speed() -> float:
 
 def _in_folder(folder: Path) -> int | None:
     files = sorted(folder.glob("*.safetensors"))
+    adapter = folder / "adapter_config.json"
+    if adapter.is_file():  # it is merged into its base, and runs like it
+        base = json.loads(adapter.read_text(encoding="utf-8")).get("base_model_name_or_path", "")
+        beside = (folder / base).resolve()
+        return _in_folder(beside) if beside.is_dir() and beside != folder else None
     return sum(_in_file(f) for f in files) if files else None
 
 
