@@ -24,6 +24,7 @@ from tiltmeter.cli.studies import (
 from tiltmeter.cli.study import study_app
 from tiltmeter.cli.study_toxicity import toxicity_command
 from tiltmeter.cli.study_views import distribution_command, heatmap_command, leaning_command
+from tiltmeter.cli.study_vision import vision_command
 from tiltmeter.cli.view import view_command
 from tiltmeter.errors import TiltmeterError
 
@@ -53,6 +54,7 @@ study_app.command("alignment")(alignment_command)
 study_app.command("knowledge")(knowledge_command)
 study_app.command("sources")(sources_command)
 study_app.command("languages")(languages_command)
+study_app.command("vision")(vision_command)
 study_app.command("distribution")(distribution_command)
 study_app.command("heatmap")(heatmap_command)
 app.add_typer(study_app, name="study")
