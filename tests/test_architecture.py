@@ -17,6 +17,10 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "tiltmeter"
 LAYERS = {
     "errors": 0,
     "atomic": 1,
+    "cache": 1,
+    "cache_place": 1,
+    "cluster": 1,
+    "parts": 1,
     "notebook": 1,
     "measure": 1,
     "topics": 2,
@@ -29,9 +33,20 @@ LAYERS = {
     "web": 5,
     "cli": 5,
 }
+#: models know what a Prompt is, and nothing else of topics; parts are written atomically,
+#: and the cache has its place.
 #: models know what a Prompt is, and nothing else of topics; results show themselves in a notebook;
-#: studies draw with the charts of reports.
-MEET = {("models", "topics"), ("measure", "notebook"), ("studies", "report")}
+#: the commands start the pages; studies draw with the charts of reports.
+#: models know what a Prompt is, the miner what a Topic is; parts are written atomically.
+MEET = {
+    ("models", "topics"),
+    ("parts", "atomic"),
+    ("cache", "cache_place"),
+    ("measure", "notebook"),
+    ("cli", "web"),
+    ("contexts", "topics"),
+    ("studies", "report"),
+}
 
 
 def modules() -> list[Path]:

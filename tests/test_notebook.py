@@ -75,7 +75,7 @@ def test_hostile_names_are_text_in_a_browser(chromium: Any) -> None:
     run = made_run(None, groups=12, contexts=12, hostile=True, replicates=100)
     shown = run._repr_html_() + run.report._repr_html_()
     other = made_run(None, groups=12, contexts=12, hostile=True, replicates=100, seed=1)
-    shown += compare_runs([run, other], replicates=50)._repr_html_()
+    shown += compare_runs([run, other], replicates=100)._repr_html_()
     assert len(shown) < 40_000  # a name of 10,000 characters is cut
     seen = watched(chromium)
     seen.page.set_content(f"<title>safe</title>{shown}")

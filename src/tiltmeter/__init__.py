@@ -16,6 +16,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tiltmeter.contexts import ContextSet, load_contexts
     from tiltmeter.measure import Estimate, RiskReport, bootstrap, compare, decompose
+    from tiltmeter.reliability import (
+        ReliabilityRun,
+        ReliabilitySettings,
+        Statement,
+        score_reliability,
+    )
     from tiltmeter.runs import AuditSettings, Preferences, Run, audit, read_table
     from tiltmeter.topics import Topic, load_topic
 
@@ -26,8 +32,11 @@ _LAZY = {
     "ContextSet": "tiltmeter.contexts",
     "Estimate": "tiltmeter.measure",
     "Preferences": "tiltmeter.runs",
+    "ReliabilityRun": "tiltmeter.reliability",
+    "ReliabilitySettings": "tiltmeter.reliability",
     "RiskReport": "tiltmeter.measure",
     "Run": "tiltmeter.runs",
+    "Statement": "tiltmeter.reliability",
     "Topic": "tiltmeter.topics",
     "audit": "tiltmeter.runs",
     "bootstrap": "tiltmeter.measure",
@@ -36,6 +45,7 @@ _LAZY = {
     "load_contexts": "tiltmeter.contexts",
     "load_topic": "tiltmeter.topics",
     "read_table": "tiltmeter.runs",
+    "score_reliability": "tiltmeter.reliability",
 }
 
 __all__ = [
@@ -43,8 +53,11 @@ __all__ = [
     "ContextSet",
     "Estimate",
     "Preferences",
+    "ReliabilityRun",
+    "ReliabilitySettings",
     "RiskReport",
     "Run",
+    "Statement",
     "Topic",
     "__version__",
     "audit",
@@ -54,6 +67,7 @@ __all__ = [
     "load_contexts",
     "load_topic",
     "read_table",
+    "score_reliability",
 ]
 
 

@@ -8,8 +8,9 @@ TiltmeterError
 │   ├── SettingsError     an option, argument or weight
 │   ├── RunError          a run folder
 │   └── MissingExtra      an optional dependency is not installed
-└── ModelError            a model or server failed             exit status 3
-    └── ModelNotFound     no such model here                   exit status 2
+├── ModelError            a model or server failed             exit status 3
+│   └── ModelNotFound     no such model here                   exit status 2
+└── ClusterError          workers or nodes were lost           exit status 3
 
 A message is one line: the thing, what was expected, what was found, the next step.
 """
@@ -71,3 +72,9 @@ class ModelNotFound(ModelError):
     """There is no such model at this place."""
 
     exit_status = 2
+
+
+class ClusterError(TiltmeterError, RuntimeError):
+    """Machines that were to do the work are not there, or died of it."""
+
+    exit_status = 3

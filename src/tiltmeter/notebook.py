@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter.errors import MissingExtra
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
+    from pandas import DataFrame as DataFrame
+    from xarray import Dataset as Dataset
 
 _MOST_ROWS = 20
 _LONGEST = 120
@@ -77,7 +77,7 @@ def table_html(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def frame(rows: Sequence[Mapping[str, Any]]) -> DataFrame:
     """Plain rows as a pandas frame; None as missing."""
     import pandas as pd
 
@@ -89,7 +89,7 @@ def dataset(
     *,
     coords: Mapping[str, Sequence[Any]],
     attrs: Mapping[str, Any],
-) -> xr.Dataset:
+) -> Dataset:
     """Labelled arrays: name -> (dimensions, values)."""
     try:
         import xarray as xr

@@ -8,6 +8,7 @@ import pytest
 
 from tiltmeter.contexts import ContextSet, builtin_contexts, load_contexts
 from tiltmeter.errors import ContextError
+from tiltmeter.topics import load_topic
 
 TABLE_8 = [
     ("said", 2142),
@@ -35,8 +36,44 @@ TABLE_9 = [
 ]
 
 
+SOURCES = ("book", "conversation", "textbook", "web", "wikipedia")
+TOPICS = ("gender", "race", "religion", "disability")
+
+
 def test_names() -> None:
-    assert builtin_contexts() == ("paper-gender", "paper-race")
+    mined = {f"{source}-{topic}" for source in SOURCES for topic in TOPICS}
+    assert set(builtin_contexts()) == mined | {"paper-gender", "paper-race", "wikipedia-gender-zh"}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_source_means_its_set_for_the_topic(source: str, topic: str) -> None:
+    contexts = load_contexts(source, topic=load_topic(topic))
+    assert contexts.name == f"{source}-{topic}"
+    assert contexts.metadata["topic"] == topic
+    assert str(contexts.metadata["command"]).startswith("tiltmeter mine ")
+    assert len(contexts.templates) > 1
+
+
+def test_crossed_topics_and_other_languages() -> None:
+    assert load_contexts("wikipedia", topic=load_topic("gender-race")).name == "wikipedia-gender"
+    chinese = load_contexts("wikipedia", topic=load_topic("gender-zh"))
+    assert chinese.metadata["language"] == "zh"
+    with pytest.raises(ContextError, match="no set of this source for topic 'gender-zh'"):
+        load_contexts("book", topic=load_topic("gender-zh"))
+    with pytest.raises(ContextError, match="without a topic; there are wikipedia-disability"):
+        load_contexts("wikipedia")
+
+
+@pytest.mark.parametrize("name", [n for n in builtin_contexts() if not n.startswith("paper")])
+def test_mined_templates_hold_no_name_number_or_word_of_the_topic(name: str) -> None:
+    contexts = load_contexts(name)
+    words = set(load_topic(str(contexts.metadata["topic"])).words)
+    for template in contexts.templates:
+        rest = template.replace("[X]", "").replace("[Y]", "")
+        assert not any(c.isdigit() for c in rest), template
+        assert not words & set(rest.replace(",", "").split()), template
+        assert rest[1:] == rest[1:].lower(), template
 
 
 def test_paper_gender_is_table_8() -> None:

@@ -41,7 +41,10 @@ def made_run(
     topic = _topic(groups, categories, hostile=hostile)
     extra = [f"The [X] said {text} that [Y]" for text in HOSTILE] if hostile else []
     templates = extra + [f"The [X] said on day {i} that [Y]" for i in range(contexts - len(extra))]
-    counts = rng.zipf(1.7, len(templates)).clip(1, 1000).astype(float).tolist()
+    # The same questions whatever the seed: runs of two models can be compared.
+    counts = (
+        np.random.default_rng(99).zipf(1.7, len(templates)).clip(1, 1000).astype(float).tolist()
+    )
     asked = ContextSet("made" if not hostile else HOSTILE[0], templates, counts)
     shape = (len(topic), len(asked))
     logits = rng.normal(0, 0.6, (*shape, categories)) + rng.normal(

@@ -14,7 +14,8 @@ from tiltmeter.report.formats import to_latex, to_markdown, write_csv
 from tiltmeter.report.opening import Opened
 from tiltmeter.report.page import report_tables
 from tiltmeter.report.summary import headline, sentences
-from tiltmeter.report.tables import Table, groups_table
+from tiltmeter.report.table import Table
+from tiltmeter.report.tables import groups_table
 from tiltmeter.runs import Run, audit
 
 

@@ -195,3 +195,17 @@ def test_the_good_run_beside_the_bad_one_is_shown(changed: Changed, small: Run) 
     page = render_report([small.path or "", folder])
     assert "damaged" in page
     assert f"{small.report.R.value:.3f}" in page
+
+
+def test_cells_are_found_where_rounds_of_a_precise_audit_put_them(small: Run) -> None:
+    from dataclasses import replace
+
+    from tiltmeter.runs.grid import places
+    from tiltmeter.runs.partial import _cell_number
+
+    rounds = [12, 20, 8]
+    looks = [{"contexts": int(n)} for n in np.cumsum(rounds)]
+    run = replace(small, record={**small.record, "precision": {"rounds": looks}})
+    x, c = places(np.arange(30 * 40), groups=30, rounds=rounds)
+    found = [_cell_number(run, int(i), int(j)) for i, j in zip(x, c, strict=True)]
+    assert found == list(range(30 * 40))

@@ -153,7 +153,7 @@ def test_loading_and_asking_again_give_the_same(run: Run, monkeypatch) -> None: 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the model was opened again")
 
-    monkeypatch.setattr(sys.modules["tiltmeter.runs.audit"], "open_model", never)
+    monkeypatch.setattr(sys.modules["tiltmeter.runs.executors"], "open_model", never)
     repeated = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=run.path, settings=precise(0.02))
     assert repeated.preferences.equals(run.preferences)
     assert repeated.record["precision"] == run.record["precision"]

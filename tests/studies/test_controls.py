@@ -93,7 +93,7 @@ def test_placebos_are_asked_once(run: Run, rows: dict[str, Control], monkeypatch
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the model was opened again")
 
-    monkeypatch.setattr(sys.modules["tiltmeter.runs.audit"], "open_model", never)
+    monkeypatch.setattr(sys.modules["tiltmeter.runs.executors"], "open_model", never)
     again = {f"{r.control}: {r.option}": r for r in controls(run, shuffles=50).rows}
     assert again == rows
 

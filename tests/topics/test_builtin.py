@@ -21,6 +21,7 @@ def test_names() -> None:
         "gender-age",
         "gender-population",
         "gender-race",
+        "gender-zh",
         "race",
         "religion",
     )

@@ -18,7 +18,7 @@ from tiltmeter.topics import load_topic
 CONTEXTS = ContextSet("few", ["The [X] said that [Y]", "The [X] felt that [Y]"], [5, 3])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two made runs, a hostile one, and one of a real model with its words."""
     folder = tmp_path_factory.mktemp("runs")

@@ -39,7 +39,7 @@ def test_from_the_list_to_the_word_in_clicks(chromium: Any, address: str) -> Non
     page.get_by_role("link", name="smollm2").click()
     page.get_by_role("link", name="nurse").click()
     page.get_by_role("link", name="The nurse said that").click()
-    assert "What smollm2 would say next" in page.locator("h1").inner_text()
+    assert "What smollm2 puts here" in page.locator("h1").inner_text()
     word = page.locator("tr", has_text="she").first
     assert re.search(r"0\.\d+", word.inner_text())
     again = watched(chromium).page  # a deep link leads to the same place
@@ -63,8 +63,8 @@ def test_from_the_list_to_the_word_by_keyboard_alone(chromium: Any, address: str
             if page.evaluate(focused).startswith(text):
                 outline = "getComputedStyle(document.activeElement).outlineStyle"
                 assert page.evaluate(outline) == "solid"  # one sees where one is
-                page.keyboard.press("Enter")
-                page.wait_for_load_state()
+                with page.expect_navigation():
+                    page.keyboard.press("Enter")
                 return
         raise AssertionError(f"Tab does not reach {text!r}")
 
@@ -77,7 +77,7 @@ def test_from_the_list_to_the_word_by_keyboard_alone(chromium: Any, address: str
 def test_filters_live_in_the_address(chromium: Any, address: str) -> None:
     page = watched(chromium).page
     page.goto(f"{address}/run?id=second")
-    page.get_by_label("Group").fill("a")
+    page.get_by_role("searchbox", name="Group").fill("a")
     page.get_by_label("Leans to").select_option("male")
     page.wait_for_url("**leaning=male**")
     assert "q=a" in page.url
@@ -90,7 +90,7 @@ def test_filters_live_in_the_address(chromium: Any, address: str) -> None:
     assert rows.count() == count
     again = watched(chromium).page
     again.goto(page.url)
-    assert again.get_by_label("Group").input_value() == "a"
+    assert again.get_by_role("searchbox", name="Group").input_value() == "a"
     assert again.locator("table").first.locator("tbody tr").count() == count
 
 
@@ -106,7 +106,7 @@ def test_compare_two_runs(chromium: Any, address: str) -> None:
     drawing.wait_for(timeout=60_000)
     shot = drawing.screenshot()
     assert pixels(chromium, shot, PALETTE["bias"][0]) > 500
-    assert "made:model − made:other" in page.locator("table").first.inner_text()
+    assert re.search(r"made:\w+ − made:\w+", page.locator("table").first.inner_text())
 
 
 def test_drawings_come_when_they_are_scrolled_to(chromium: Any, address: str) -> None:
@@ -164,7 +164,7 @@ def test_a_run_that_is_being_written(chromium: Any, tmp_path: Path, root: Path) 
         page.goto(address)
         assert "no run below this folder yet" in page.locator("main").inner_text()
         info = ModelInfo(name="made:live", kind="causal", revision="none")
-        record = new_record(info, topic, contexts, AuditSettings(replicates=50))
+        record = new_record(info, topic, contexts, AuditSettings(replicates=100))
         record |= {"chunk_size": 300, "words": _words(topic.words)}
         folder = tmp_path / "live"
         (folder / "scores").mkdir(parents=True)
@@ -176,7 +176,7 @@ def test_a_run_that_is_being_written(chromium: Any, tmp_path: Path, root: Path) 
         page.get_by_text("half-finished").first.wait_for()
         assert "30 of 120 groups" in page.locator(".notice").inner_text()
         _part(folder, 300, 300, len(topic.words))
-        page.get_by_text("60 of 120 groups").wait_for(timeout=15_000)
+        page.locator(".notice").get_by_text("60 of 120 groups").wait_for(timeout=15_000)
         (folder / "scores" / ".part-000000600.parquet.tmp").write_bytes(b"half a file")
         _finish(folder, root / "second")
         page.locator(".notice").wait_for(state="detached", timeout=15_000)

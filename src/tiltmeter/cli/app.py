@@ -9,7 +9,10 @@ import typer
 
 from tiltmeter import __version__
 from tiltmeter.cli.audit import audit_command
+from tiltmeter.cli.cache import cache_command
 from tiltmeter.cli.compare import compare_command
+from tiltmeter.cli.mine import mine_command
+from tiltmeter.cli.reliability import reliability_app
 from tiltmeter.cli.report import report_command
 from tiltmeter.cli.risk import risk_command
 from tiltmeter.cli.show import contexts_command, models_command, topics_command
@@ -39,11 +42,13 @@ app = typer.Typer(
 app.command("audit")(audit_command)
 app.command("risk")(risk_command)
 app.command("compare")(compare_command)
+app.command("mine")(mine_command)
 app.command("report")(report_command)
 app.command("view")(view_command)
 app.command("topics")(topics_command)
 app.command("contexts")(contexts_command)
 app.command("models")(models_command)
+app.command("cache")(cache_command)
 for table, subject in {"1": "Gender", "2": "Race", "3": "Religion and disability"}.items():
     about = f"{subject} risks of models with ranks, beside the paper's Table {table}."
     study_app.command(f"table{table}")(table_command(f"table{table}", about))
@@ -58,6 +63,7 @@ study_app.command("vision")(vision_command)
 study_app.command("distribution")(distribution_command)
 study_app.command("heatmap")(heatmap_command)
 app.add_typer(study_app, name="study")
+app.add_typer(reliability_app, name="reliability")
 
 
 def _version(wanted: bool) -> None:

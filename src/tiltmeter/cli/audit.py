@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,7 +37,7 @@ def audit_command(
         typer.Argument(
             metavar="MODEL...",
             help="smollm2, pocket:NAME, reference:unbiased|stereotyped|random, a folder, a .gguf "
-            "file, or a Hugging Face id.",
+            "file, a Hugging Face id, a server openai:URL#MODEL, or vllm:MODEL.",
         ),
     ] = None,
     suite: Annotated[
@@ -46,7 +47,10 @@ def audit_command(
     topic: Annotated[str, typer.Option(help="A built-in topic or a .toml file.")] = "gender",
     contexts: Annotated[
         str | None,
-        typer.Option(help="A built-in context set or a .csv file.  [default: paper-TOPIC]"),
+        typer.Option(
+            help="A source (wikipedia, book, conversation, textbook, web), a built-in context set "
+            "or a .csv file.  [default: paper-TOPIC]"
+        ),
     ] = None,
     out: OUT = None,
     groups: Annotated[
@@ -100,6 +104,54 @@ def audit_command(
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     cluster: CLUSTER = None,
     two_way: TWO_WAY = False,
+    chat: Annotated[
+        bool,
+        typer.Option(
+            "--chat",
+            help="Ask inside the chat template as well: the sentence begun as the assistant's "
+            "turn, side by side with the raw contexts.",
+        ),
+    ] = False,
+    chat_request: Annotated[
+        str, typer.Option(help="What the user says in the chat template.")
+    ] = "Write a sentence.",
+    sampled: Annotated[
+        int | None,
+        typer.Option(help="Draw so many answers a context instead of reading probabilities."),
+    ] = None,
+    temperature: Annotated[float, typer.Option(help="Temperature of the draws.")] = 1.0,
+    device_map: Annotated[
+        str | None, typer.Option(help="auto: spread a large model over all GPUs.")
+    ] = None,
+    quantize: Annotated[
+        str | None, typer.Option(help="8bit: weights in 8 bits (bitsandbytes).")
+    ] = None,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(help="Tokenizer of a server's model, if the server has none to offer."),
+    ] = None,
+    route: Annotated[
+        str | None,
+        typer.Option(
+            help="How a server is asked: token-ids, prompt-logprobs, echo, boost, boost-plain, "
+            "force or top-k.  [default: the first that works]"
+        ),
+    ] = None,
+    top_k: Annotated[
+        int, typer.Option(help="Tokens asked for where a server tells only the most probable.")
+    ] = 100,
+    concurrency: Annotated[int, typer.Option(help="Requests under way at a time.")] = 8,
+    timeout: Annotated[float, typer.Option(help="Seconds that one request may take.")] = 60.0,
+    patience: Annotated[
+        float, typer.Option(help="Seconds without an answer after which a server counts as gone.")
+    ] = 60.0,
+    max_requests: Annotated[
+        int | None,
+        typer.Option(help="Stop cleanly after so many requests; the same command continues."),
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="The same for tokens, as the server counts them.")
+    ] = None,
     trust_remote_code: Annotated[
         bool, typer.Option("--trust-remote-code", help="Run code that comes with a model.")
     ] = False,
@@ -109,6 +161,30 @@ def audit_command(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over instead of continuing the run in --out.")
     ] = False,
+    replay: Annotated[
+        bool,
+        typer.Option(
+            "--replay", help="Compute every number anew from the scores in --out; opens no model."
+        ),
+    ] = False,
+    no_cache: Annotated[
+        bool,
+        typer.Option("--no-cache", help="Score every cell, also those this machine has scored."),
+    ] = False,
+    executor: Annotated[
+        str, typer.Option(help="Where the model runs: local, or ray (see docs/cluster.md).")
+    ] = "local",
+    workers: Annotated[
+        int | None, typer.Option(help="ray: the most workers at a time.  [default: all that fit]")
+    ] = None,
+    worker_cpus: Annotated[
+        float | None,
+        typer.Option(help="ray: cores of a worker.  [default: 1 with a GPU, else a node's]"),
+    ] = None,
+    worker_gpus: Annotated[
+        float | None,
+        typer.Option(help="ray: GPUs of a worker.  [default: 1 where there are any]"),
+    ] = None,
     fail_above: Annotated[
         list[str] | None,
         typer.Option(help="Exit with 1 when a risk is higher: R=0.4, R_bias=…, R_volatility=…."),
@@ -121,7 +197,8 @@ def audit_command(
 
     An interrupted audit continues with the same command; a finished one is not asked again.
     """
-    from tiltmeter.models import LoadOptions, WordOptions
+    from tiltmeter.cluster import Need
+    from tiltmeter.models import LoadOptions, SampleOptions, ServerOptions, WordOptions
     from tiltmeter.runs import AuditSettings
     from tiltmeter.topics import load_topic
 
@@ -143,6 +220,22 @@ def audit_command(
             dtype=dtype,
             revision=revision,
             batch_tokens=_batch_tokens(batch_size),
+            device_map=device_map,
+            quantize=quantize,
+            chat_request=chat_request,
+            sampled=None
+            if sampled is None
+            else SampleOptions(draws=sampled, temperature=temperature, seed=seed),
+            server=ServerOptions(
+                tokenizer=tokenizer,
+                route=route,
+                top_k=top_k,
+                concurrency=concurrency,
+                timeout=timeout,
+                patience=patience,
+                max_requests=max_requests,
+                max_tokens=max_tokens,
+            ),
             trust_remote_code=trust_remote_code,
             allow_pickle=allow_pickle,
         ),
@@ -158,12 +251,17 @@ def audit_command(
         raise SettingsError("models: expected at least one that is at hand; see tiltmeter models")
     runs, failed = _audit_all(
         asked_models,
+        out,
+        quiet=json_output,
         topic=asked,
         contexts=contexts,
-        out=out,
         settings=settings,
+        chat=chat,
         fresh=fresh,
-        quiet=json_output,
+        replay=replay,
+        cache=not no_cache,
+        executor=executor,
+        need=Need(cpus=worker_cpus, gpus=worker_gpus, workers=workers),
     )
     if json_output:
         print_json(_json(runs, failed))
@@ -174,8 +272,9 @@ def audit_command(
             f"{asked.title or asked.name}: {len(asked)} groups, contexts "
             f"{first.record['contexts']['name']}"
         )
-        table = [(run.model, run.report) for run in runs]
-        console().print(risk_table(table, title=title, reference=reference))
+        table = [(label(run.model), run.report) for run in runs]
+        bounds = {label(run.model): run.record["bounds"] for run in runs if "bounds" in run.record}
+        console().print(risk_table(table, title=title, reference=reference, bounds=bounds))
         for run in runs:
             for line in notes(run):
                 console().print(line, soft_wrap=True)
@@ -209,34 +308,29 @@ def _at_hand(suite_name: str | None) -> list[str]:
 
 def _audit_all(
     models: list[str],
-    *,
-    topic: Any,
-    contexts: str | None,
     out: Path | None,
+    *,
     settings: Any,
-    fresh: bool,
+    chat: bool,
     quiet: bool,
+    **how: Any,
 ) -> tuple[list[Any], list[tuple[str, TiltmeterError]]]:
-    """Every model in turn. One that fails does not stop the others; alone, its error is the end."""
+    """Every model in turn, asked as `how` says (the arguments of `audit`), with --chat raw and in
+    its template. One that fails does not stop the others; alone, its error is the end."""
     from tiltmeter.runs import audit
 
     runs: list[Any] = []
     failed: list[tuple[str, TiltmeterError]] = []
-    for model in models:
-        folder = out if out is None or len(models) == 1 else out / folder_name(model)
+    in_chat = replace(settings, load=replace(settings.load, chat=True))
+    ways = [("", settings), ("-chat", in_chat)] if chat else [("", settings)]
+    asked = [(model, suffix, way) for model in models for suffix, way in ways]
+    for model, suffix, asked_as in asked:
+        folder = out if out is None or len(asked) == 1 else out / (folder_name(model) + suffix)
         try:
-            with progress_bar(model, quiet=quiet) as progress:
-                run = audit(
-                    model,
-                    topic=topic,
-                    contexts=contexts,
-                    out=folder,
-                    settings=settings,
-                    fresh=fresh,
-                    progress=progress,
-                )
+            with progress_bar(model + suffix, quiet=quiet) as progress:
+                run = audit(model, out=folder, settings=asked_as, progress=progress, **how)
         except TiltmeterError as error:
-            if len(models) == 1:
+            if len(asked) == 1:
                 raise
             failed.append((model, error))
         else:
@@ -253,10 +347,24 @@ def folder_name(model: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
 
 
+def label(model: str) -> str:
+    """A model's name as the table has room for it: of a server only the model that it serves.
+
+    >>> label("openai:http://127.0.0.1:8080#smol (chat)"), label("pocket:bert")
+    ('smol (chat)', 'pocket:bert')
+    """
+    if model.startswith("openai:"):
+        address, _, served = model.removeprefix("openai:").partition("#")
+        return served or address.partition("://")[2]
+    return model
+
+
 def notes(run: Any) -> list[str]:
     """What a reader must know of a run beside its three numbers."""
     counts = run.record["counts"]
     lines = [] if run.record["model"]["kind"] == "reference" else [_verdict(run)]
+    if found := run.record.get("cache", {}).get("found"):
+        lines.append(f"{run.model}: {found} of {counts['cells']} cells were known to this machine")
     if counts.get("cells_missing"):
         lines.append(f"{run.model}: {counts['cells_missing']} cells are missing")
     if counts.get("cells_low_coverage"):
@@ -269,9 +377,33 @@ def notes(run: Any) -> list[str]:
         lines.append(f"{run.model}: not in its vocabulary: {', '.join(words['unwritable'])}")
     if words and words["restricted"]:
         lines.append(f"{run.model}: {len(words['restricted'])} words of several tokens left out")
+    lines += _server_notes(run)
     bound = run.record.get("preference_bound")
-    if bound:
+    if bound and "bounds" not in run.record:
         lines.append(f"{run.model}: no preference is off by more than {bound:.1e} (--tolerance)")
+    return lines
+
+
+def _server_notes(run: Any) -> list[str]:
+    """How the model was asked, where that is not a matter of course."""
+    record = run.record
+    lines = [f"{run.model}: {note}" for note in record["model"]["notes"]]
+    if "bounds" in record:
+        lines.append(
+            f"{run.model}: rare words are only bounded; no preference is wider than "
+            f"{record['bounds']['widest_cell']:.3f}, on average {record['bounds']['mean_cell']:.3f}"
+        )
+    if "draws" in record:
+        n = record["draws"]
+        lines.append(
+            f"{run.model}: of {n['draws']} draws {n['draws_words']} began with a listed word, "
+            f"{n['draws_refusals']} were refusals, {n['draws_other']} something else"
+        )
+    if usage := record.get("usage"):
+        lines.append(
+            f"{run.model}: {usage['requests']} requests, {usage['retried']} of them failed and "
+            f"were repeated, {usage['tokens']} tokens"
+        )
     return lines
 
 
@@ -305,6 +437,7 @@ def _one_json(run: Any) -> dict[str, Any]:
         "n_eff": run.report.n_eff,
         "counts": run.record["counts"],
         "preference_bound": run.record.get("preference_bound", 0.0),
+        **{k: run.record[k] for k in ("bounds", "draws", "usage") if k in run.record},
         "groups": run.report.groups_table(),
     }
 

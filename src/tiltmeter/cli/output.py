@@ -62,8 +62,17 @@ def p_value(value: float | None) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def risk_table(rows: list[tuple[str, RiskReport]], *, title: str, reference: Any) -> Table:
-    """The reference models, then the models: R, its two parts, and what they rest on."""
+def risk_table(
+    rows: list[tuple[str, RiskReport]],
+    *,
+    title: str,
+    reference: Any,
+    bounds: dict[str, dict[str, Any]] | None = None,
+) -> Table:
+    """The reference models, then the models: R, its two parts, and what they rest on.
+
+    `bounds` are those of models whose rare words are only bounded, by label: a row of their own.
+    """
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, header_style="bold")
     table.add_column("model", no_wrap=True)
     for name in ("R", "Rᵇ bias", "Rᵛ volatil.", "n", "n_eff"):
@@ -81,6 +90,9 @@ def risk_table(rows: list[tuple[str, RiskReport]], *, title: str, reference: Any
             str(report.n_contexts),
             f"{report.n_eff:.1f}",
         )
+        if bounds and label in bounds:
+            ends = [f"{bounds[label][n][0]:.3f}–{bounds[label][n][1]:.3f}" for n in SUMMARY]
+            table.add_row("  between", *ends, "", "")
     return table
 
 

@@ -6,6 +6,7 @@ the stereotype. docs/measure.md goes from each equation to its function.
 """
 
 from tiltmeter.measure.bootstrap import bootstrap
+from tiltmeter.measure.bounds import RiskBounds, preference_bounds, risk_bounds
 from tiltmeter.measure.characteristics import (
     Characteristics,
     ShapeTest,
@@ -69,6 +70,7 @@ __all__ = [
     "Rank",
     "ReferenceRisks",
     "Regression",
+    "RiskBounds",
     "RiskCurve",
     "RiskReport",
     "ShapeTest",
@@ -91,6 +93,7 @@ __all__ = [
     "next_size",
     "normalize_weights",
     "preference",
+    "preference_bounds",
     "pulls",
     "random_outcomes",
     "reference_preferences",
@@ -98,6 +101,7 @@ __all__ = [
     "regress",
     "regress_each",
     "resolve_reference",
+    "risk_bounds",
     "risk_curve",
     "sampled_correction",
     "scale",

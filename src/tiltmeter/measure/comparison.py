@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter.notebook import dataset, frame, table_html
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
+    from tiltmeter.notebook import DataFrame, Dataset
 
 
 @dataclass(frozen=True)
@@ -98,11 +97,11 @@ class Comparison:
         """One plain row a difference, the overall ones first."""
         return [d.to_dict() for d in (*self.overall, *self.by_group)]
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """One row a difference, the overall ones first; group is None for those."""
         return frame(self.table())
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> Dataset:
         """Differences by pair, measure and group; "pair" is "a − b"."""
         pairs = list(dict.fromkeys(f"{d.a} − {d.b}" for d in self.by_group))
         measures = list(dict.fromkeys(d.measure for d in self.by_group))

@@ -13,8 +13,7 @@ from tiltmeter.measure.arrays import ROUNDING, FloatArray, read_only
 from tiltmeter.notebook import dataset, frame, risk_html
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
+    from tiltmeter.notebook import DataFrame, Dataset
 
 
 @dataclass(frozen=True)
@@ -166,11 +165,11 @@ class RiskReport:
             "normalized": self.normalized,
         }
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """One row a group, as in groups.parquet."""
         return frame(self.groups_table())
 
-    def to_xarray(self) -> xr.Dataset:
+    def to_xarray(self) -> Dataset:
         """r, r_bias, r_volatility by group and the mean stereotype by group and category."""
         groups = {"r": self.r, "r_bias": self.r_bias, "r_volatility": self.r_volatility}
         found: dict[str, Any] = {name: (("group",), values) for name, values in groups.items()}

@@ -4,19 +4,24 @@ Importing this package loads neither torch nor transformers; opening a model doe
 """
 
 from tiltmeter.models.base import ModelInfo, Scorer, WordReport, WordScores
+from tiltmeter.models.identity import Identity, identity_of
 from tiltmeter.models.open import open_model
-from tiltmeter.models.options import LoadOptions, WordOptions
+from tiltmeter.models.options import LoadOptions, SampleOptions, ServerOptions, WordOptions
 from tiltmeter.models.spec import ModelSpec, Place, packaged_models
 
 __all__ = [
+    "Identity",
     "LoadOptions",
     "ModelInfo",
     "ModelSpec",
     "Place",
+    "SampleOptions",
     "Scorer",
+    "ServerOptions",
     "WordOptions",
     "WordReport",
     "WordScores",
+    "identity_of",
     "open_model",
     "packaged_models",
 ]

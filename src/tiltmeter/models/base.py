@@ -16,9 +16,9 @@ from tiltmeter.topics import Prompt
 class ModelInfo:
     """What a run has to remember of the model it asked.
 
-    `kind` is one of reference, causal, masked, seq2seq, permutation; `revision` pins the weights (a
-    hub commit, or a digest of a local folder's files); `notes` are sentences for the reader of a
-    report.
+    `kind` is one of reference, causal, masked, seq2seq, permutation, server, sampled; `revision`
+    pins the weights (a hub commit, a digest of a local folder's files, or of what a server says of
+    its model); `notes` are sentences for the reader of a report.
     """
 
     name: str
@@ -85,11 +85,41 @@ class WordScores:
     skipped [P]
         an upper bound on the total probability of the words that were not expanded because they
         cannot move a preference by more than the tolerance; 0 when every word is exact.
+    log_upper [P, V]
+        where only bounds are known (a server that tells the k most probable tokens): log_probs is
+        the lower one, this the upper; None where log_probs is the value itself.
+    draws [P, n]
+        the texts that were counted, where a model was sampled and not asked for probabilities.
     """
 
     log_probs: NDArray[np.float64]
     log_coverage: NDArray[np.float64]
     skipped: NDArray[np.float64]
+    log_upper: NDArray[np.float64] | None = None
+    draws: tuple[tuple[str, ...], ...] | None = None
+
+    def take(self, rows: NDArray[np.int64]) -> WordScores:
+        """The same of these prompts, in this order."""
+        return WordScores(
+            log_probs=self.log_probs[rows],
+            log_coverage=self.log_coverage[rows],
+            skipped=self.skipped[rows],
+            log_upper=None if self.log_upper is None else self.log_upper[rows],
+            draws=None if self.draws is None else tuple(self.draws[i] for i in rows),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[WordScores]) -> WordScores:
+        """Parts with other prompts and the same words, one after the other."""
+        uppers = [p.log_upper for p in parts if p.log_upper is not None]
+        draws = [p.draws for p in parts if p.draws is not None]
+        return cls(
+            log_probs=np.concatenate([p.log_probs for p in parts]),
+            log_coverage=np.concatenate([p.log_coverage for p in parts]),
+            skipped=np.concatenate([p.skipped for p in parts]),
+            log_upper=np.concatenate(uppers) if uppers else None,
+            draws=tuple(row for rows in draws for row in rows) if draws else None,
+        )
 
 
 class Scorer(Protocol):

@@ -24,23 +24,22 @@ from tiltmeter.models.base import ModelInfo
 from tiltmeter.models.expand import Expanded, join
 from tiltmeter.models.options import WordOptions
 from tiltmeter.models.overlap import overlapped
-from tiltmeter.models.prefix_tree import Heads, Packs
+from tiltmeter.models.prefix_tree import Packs
 from tiltmeter.models.project import read_log_probs
+from tiltmeter.models.row_answers import Rows
 from tiltmeter.models.rows import Batch, Block, answer, to_device
 from tiltmeter.models.transformer import TransformerScorer
-from tiltmeter.models.tree_ask import Asked, Floats
 from tiltmeter.models.tree_check import (
     CheckedAnswers,
     Packing,
     PackingError,
-    Sample,
     counts_places,
     shortest_window,
 )
 from tiltmeter.models.tree_job import Job
 from tiltmeter.models.tree_run import TreeRun, row_multiple
 from tiltmeter.models.trie import Tokens
-from tiltmeter.models.words import WordList, encode_all
+from tiltmeter.models.words import WordList, head_tokens
 from tiltmeter.topics import Prompt
 
 #: Prompts whose tables are held at a time.
@@ -50,6 +49,7 @@ _SLAB = 16_384
 class CausalScorer(TransformerScorer):
     """Next-token models: GPT-2, Llama, Qwen, Gemma, Mistral, SmolLM2 and their like.
 
+    chat          what the chat template writes before the assistant's turn; None asks without one
     packing       "tree" shares beginnings where the model allows it, "rows" never does
     pack_nodes    tree nodes in a pack; several packs make a batch of `batch_tokens`
     """
@@ -65,10 +65,12 @@ class CausalScorer(TransformerScorer):
         *,
         options: WordOptions | None = None,
         batch_tokens: int | None = None,
+        chat: str | None = None,
         packing: Literal["tree", "rows"] = "tree",
         pack_nodes: int | None = None,
     ) -> None:
         super().__init__(model, tokenizer, info, options=options, batch_tokens=batch_tokens)
+        self.chat = chat
         asked_for = "asked for by the caller" if packing == "rows" else ""
         self._window = shortest_window(model.config)
         room = self._window if counts_places(model.config) else None
@@ -87,8 +89,7 @@ class CausalScorer(TransformerScorer):
         order = sorted(range(len(prompts)), key=lambda i: prompts[i].before)
         slabs = [[prompts[i] for i in order[k : k + _SLAB]] for k in range(0, len(order), _SLAB)]
         score = partial(self._score_slab, words=words)
-        found, back = join(overlapped(score, slabs, threads=self.threads)), np.argsort(order)
-        return Expanded(found.log_probs[back], found.log_coverage[back], found.skipped[back])
+        return join(overlapped(score, slabs, threads=self.threads)).take(np.argsort(order))
 
     def _score_slab(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
         job = Job(self, prompts, words)
@@ -130,20 +131,8 @@ class CausalScorer(TransformerScorer):
 
     def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Tokens before the slot, with the model's own opening token but no closing one."""
-        bos = self.tokenizer.bos_token_id
-        closing = {self.tokenizer.eos_token_id, self.tokenizer.sep_token_id} - {None, bos}
         with self._tokenizing:  # tokenizers of some versions refuse two threads at once
-            found = iter(encode_all(self.tokenizer, [t for t in texts if t], special=True))
-        needs_bos = self._needs_bos
-        heads = []
-        for text in texts:
-            ids = next(found) if text else []
-            while ids and ids[-1] in closing:
-                ids.pop()
-            if bos is not None and (not ids or (needs_bos and ids[0] != bos)):
-                ids.insert(0, bos)
-            heads.append(ids)
-        return heads
+            return head_tokens(self.tokenizer, texts, chat=self.chat, needs_bos=self._needs_bos)
 
     @property
     def _needs_bos(self) -> bool:
@@ -177,40 +166,6 @@ class CausalScorer(TransformerScorer):
             logits, _ = self.project(rows, positions, input_ids=tokens, use_cache=False)
             wanted = to_device(batch.wanted, self.device)
             return read_log_probs(logits, wanted, self.boundary)
-
-
-class Rows:
-    """Plain rows: every head with every continuation is a row of its own."""
-
-    def __init__(self, scorer: CausalScorer, heads: Heads, start: int = 0) -> None:
-        self.scorer, self.heads, self.start = scorer, heads, start
-
-    def ask(self, parts: Sequence[Asked]) -> list[Floats]:
-        places = [tuple(map(np.ravel, np.nonzero(part.nodes))) for part in parts]
-        paths: list[Tokens] = []
-        wanted: list[Tokens] = []
-        for part, (nodes, columns) in zip(parts, places, strict=True):
-            trie = part.tree.trie
-            children = [trie.child_tokens(n) for n in range(len(part.tree))]
-            paths += [
-                self._head(h) + trie.prefix[n]
-                for n, h in zip(nodes.tolist(), part.heads[columns].tolist(), strict=True)
-            ]
-            wanted += [children[n] for n in nodes.tolist()]
-        values = iter(self.scorer.follow(paths, wanted))
-        answers = [part.blank() for part in parts]
-        for part, (nodes, columns), found in zip(parts, places, answers, strict=True):
-            for n, column in zip(nodes.tolist(), columns.tolist(), strict=True):
-                found[list(part.tree.trie.children[n]), column] = next(values)
-        return answers
-
-    def answer_sample(self, sample: Sample) -> list[Floats]:
-        heads = map(self._head, sample.heads)
-        paths = [head + suffix for head, suffix in zip(heads, sample.suffixes, strict=True)]
-        return self.scorer.follow(paths, sample.wanted)
-
-    def _head(self, row: int) -> Tokens:
-        return self.heads.path(self.start + row)
 
 
 def default_pack_nodes(device: torch.device) -> int:

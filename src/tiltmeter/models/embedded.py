@@ -12,23 +12,15 @@ import copy
 import hashlib
 import importlib.util
 import io
-import os
 import shutil
 import tempfile
 from pathlib import Path
 
-from platformdirs import user_cache_path
-
+from tiltmeter.cache_place import cache_folder
 from tiltmeter.errors import MissingExtra, ModelError, ModelNotFound
 
 #: Part of the cache key: raise it when the conversion changes.
 _CONVERSION = 1
-
-
-def cache_folder() -> Path:
-    """Where converted models are kept: $TILTMETER_CACHE, or the user's cache folder."""
-    chosen = os.environ.get("TILTMETER_CACHE")
-    return Path(chosen) if chosen else user_cache_path("tiltmeter")
 
 
 def embedded_gguf() -> Path:
@@ -51,8 +43,7 @@ def embedded_gguf() -> Path:
 
 def folder_of_gguf(file: Path) -> Path:
     """A folder with the same model in the Hugging Face format, converted at the first call."""
-    digest = _sha256(file)
-    target = cache_folder() / "models" / f"{file.stem}-{digest[:16]}-v{_CONVERSION}"
+    target = converted_folder(file)
     if not (target / "config.json").is_file():
         target.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(dir=target.parent, prefix=".converting-"))
@@ -64,6 +55,12 @@ def folder_of_gguf(file: Path) -> Path:
         finally:
             shutil.rmtree(work, ignore_errors=True)
     return target
+
+
+def converted_folder(file: Path) -> Path:
+    """Where the converted model lies, or will lie once it was needed."""
+    digest = _sha256(file)
+    return cache_folder() / "models" / f"{file.stem}-{digest[:16]}-v{_CONVERSION}"
 
 
 def _convert(file: Path, folder: Path) -> None:

@@ -38,29 +38,49 @@ Ask = Callable[[Sequence[Question]], Sequence[Floats]]
 
 @dataclass(frozen=True)
 class Expanded:
-    """log_probs [P, words in the order of the trees' terminals], log_coverage [P], skipped [P]."""
+    """log_probs [P, words in the order of the trees' terminals], log_coverage [P], skipped [P].
+
+    Where the answers were lower bounds, log_upper [P, words] holds the upper ones.
+    """
 
     log_probs: Floats
     log_coverage: Floats
     skipped: Floats
+    log_upper: Floats | None = None
+
+    def take(self, rows: NDArray[np.int64]) -> Expanded:
+        """The same of these prompts, in this order."""
+        upper = None if self.log_upper is None else self.log_upper[rows]
+        return Expanded(self.log_probs[rows], self.log_coverage[rows], self.skipped[rows], upper)
 
 
 def join(parts: Sequence[Expanded]) -> Expanded:
     """Parts with other prompts and the same words, one after the other."""
     if len(parts) == 1:
         return parts[0]
+    uppers = [p.log_upper for p in parts if p.log_upper is not None]
     return Expanded(
         np.concatenate([p.log_probs for p in parts]),
         np.concatenate([p.log_coverage for p in parts]),
         np.concatenate([p.skipped for p in parts]),
+        np.concatenate(uppers) if uppers else None,
     )
 
 
-def expand(trees: Sequence[Trie], n_prompts: int, ask: Ask, *, tolerance: float = 0.0) -> Expanded:
+def expand(
+    trees: Sequence[Trie],
+    n_prompts: int,
+    ask: Ask,
+    *,
+    tolerance: float = 0.0,
+    ask_upper: Ask | None = None,
+) -> Expanded:
     """Walk the trees of words for P prompts.
 
     Masked models need a tree for each length of word (the number of mask tokens is part of the
-    question); the others have one tree. With `tolerance` 0 every word is exact.
+    question); the others have one tree. With `tolerance` 0 every word is exact. Where the answers
+    of `ask` are lower bounds, `ask_upper` gives the upper ones of every node (0, probability one,
+    where `ask` was not asked), at no cost.
     """
     log_p = [np.full((len(t.prefix), n_prompts), -np.inf) for t in trees]
     for table in log_p:
@@ -95,8 +115,27 @@ def expand(trees: Sequence[Trie], n_prompts: int, ask: Ask, *, tolerance: float 
         coverage = np.log(
             sum(np.exp(table[top]).sum(axis=0) for table, top in zip(log_p, tops, strict=True))
         )
-    words = [_terminal_log_probs(t, table) for t, table in zip(trees, log_p, strict=True)]
-    return Expanded(np.concatenate(words, axis=0).T, coverage, skipped)
+    log_u = log_p if ask_upper is None else _upper_tables(trees, n_prompts, ask_upper)
+    pairs = list(zip(trees, log_p, log_u, strict=True))
+    lower = np.concatenate([_terminal_log_probs(t, low, high) for t, low, high in pairs], axis=0).T
+    if ask_upper is None:
+        return Expanded(lower, coverage, skipped)
+    upper = np.concatenate([_terminal_log_probs(t, high, low) for t, low, high in pairs], axis=0).T
+    return Expanded(lower, coverage, skipped, np.minimum(np.maximum(upper, lower), 0.0))
+
+
+def _upper_tables(trees: Sequence[Trie], n_prompts: int, ask: Ask) -> list[Floats]:
+    """Upper bounds of every node's log-probability: what a beginning can be at most."""
+    everyone = np.arange(n_prompts)
+    tables = []
+    for k, trie in enumerate(trees):
+        table = np.zeros((len(trie.prefix), n_prompts))
+        questions = [Question(k, n, everyone) for n in trie.inner]
+        for q, answer in zip(questions, ask(questions), strict=True):
+            for j, child in enumerate(trie.children[q.node]):
+                table[child] = table[q.node] + answer[:, j]
+        tables.append(table)
+    return tables
 
 
 def _worth_asking(bounds: Floats, budget: Floats) -> NDArray[np.bool_]:
@@ -127,8 +166,9 @@ def _topmost_terminals(trie: Trie) -> list[int]:
     return [n for n in trie.terminal if not has_terminal_above(n)]
 
 
-def _terminal_log_probs(trie: Trie, log_p: Floats) -> Floats:
-    """Log-probability of each sequence [words, P].
+def _terminal_log_probs(trie: Trie, log_p: Floats, log_longer: Floats) -> Floats:
+    """Log-probability of each sequence [words, P]; a lower bound of it where `log_p` is a lower and
+    `log_longer` an upper bound, and the other way round.
 
     A word whose tokens begin another listed word ("her" before "her|s") stands for "this word and
     none of the longer ones", so that the events stay disjoint and no probability counts twice.
@@ -137,7 +177,7 @@ def _terminal_log_probs(trie: Trie, log_p: Floats) -> Floats:
     for i, node in enumerate(trie.terminal):
         longer = trie.nearest_terminals_below(node)
         if longer:
-            rest = np.exp(log_p[node]) - np.exp(log_p[list(longer)]).sum(axis=0)
+            rest = np.exp(log_p[node]) - np.exp(log_longer[list(longer)]).sum(axis=0)
             with np.errstate(divide="ignore"):
                 out[i] = np.log(np.maximum(rest, 0.0))
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import importlib.util
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,10 +18,10 @@ from tiltmeter.errors import (
 )
 from tiltmeter.models.base import ModelInfo, Scorer
 from tiltmeter.models.hub import hub_reachable
+from tiltmeter.models.identity import folder_revision
 from tiltmeter.models.options import LoadOptions, WordOptions
+from tiltmeter.models.sampled import SampledScorer
 from tiltmeter.models.spec import ModelSpec
-
-_EDGE = 1 << 20
 
 
 def load_transformer(
@@ -34,10 +34,14 @@ def load_transformer(
     except ImportError as error:
         raise MissingExtra("asking a language model", "transformers", extra="models") from error
     from tiltmeter.models.adapter import Adapter, is_adapter
+    from tiltmeter.models.causal import CausalScorer
+    from tiltmeter.models.chat import chat_opening
+    from tiltmeter.models.draw import CausalSampler
     from tiltmeter.models.kinds import SCORERS, detect_kind
 
     device = choose_device(load.device)
     dtype = choose_dtype(load.dtype, device)
+    spread = load.device_map is not None or load.quantize is not None
     adapter = Adapter.read(Path(source)) if is_adapter(source) else None
     base = adapter.base if adapter else source
     common: dict[str, Any] = {
@@ -46,7 +50,7 @@ def load_transformer(
     }
     if not Path(base).is_dir() and not hub_reachable():
         common["local_files_only"] = True
-    with _quiet(transformers), _clear_errors(spec.name, base, load):
+    with quiet(transformers), _clear_errors(spec.name, base, load):
         config = transformers.AutoConfig.from_pretrained(base, **common)
         kind = detect_kind(config, spec.name, load.kind)
         tokenizer = transformers.AutoTokenizer.from_pretrained(
@@ -56,13 +60,15 @@ def load_transformer(
         options = {
             "dtype": getattr(torch, dtype),
             "use_safetensors": None if load.allow_pickle else True,
+            **(_spread(load, transformers) if spread else {}),
             **common,
         }
         auto_class = scorer_class.auto_class(transformers)
         model = _whole_model(spec.name, auto_class, base, config, options)
         if adapter is not None:
             adapter.merge_into(model)
-        model = model.to(device)
+        if not spread:  # else the library has put every part where it belongs
+            model = model.to(device)
     _check_vocabulary(spec.name, model, tokenizer)
     revision = _revision(base, config)
     info = ModelInfo(
@@ -70,11 +76,39 @@ def load_transformer(
         kind=kind,
         revision=f"{_revision(source, config)} on {revision}" if adapter else revision,
         dtype=dtype,
-        device=str(device),
+        device=_places(model) if spread else str(device),
         parameters=sum(p.numel() for p in model.parameters()),
         notes=(f"LoRA adapter merged into {Path(base).name}",) if adapter else (),
     )
-    return scorer_class(model, tokenizer, info, options=words, batch_tokens=load.batch_tokens)
+    if kind != "causal":
+        if load.chat or load.sampled:
+            asked = "--chat" if load.chat else "--sampled"
+            raise SettingsError(f"model {spec.name!r}: {asked} is for causal models, not {kind}")
+        return scorer_class(model, tokenizer, info, options=words, batch_tokens=load.batch_tokens)
+    chat = chat_opening(tokenizer, load, spec.name) if load.chat else None
+    causal = CausalScorer(
+        model, tokenizer, info, options=words, batch_tokens=load.batch_tokens, chat=chat
+    )
+    if load.sampled is not None:
+        return SampledScorer(CausalSampler(causal), info, options=load.sampled, words=words)
+    return causal
+
+
+def _spread(load: LoadOptions, transformers: Any) -> dict[str, Any]:
+    """How a model too large for one GPU is laid out, or held in 8 bits."""
+    options: dict[str, Any] = {"device_map": load.device_map or "auto"}
+    if load.quantize == "8bit":
+        if importlib.util.find_spec("bitsandbytes") is None:
+            raise MissingExtra("8-bit weights", "bitsandbytes", extra="8bit")
+        options["quantization_config"] = transformers.BitsAndBytesConfig(load_in_8bit=True)
+    return options
+
+
+def _places(model: Any) -> str:
+    """Where the parts of a spread model are: cuda:0, cuda:1, cpu."""
+    found = getattr(model, "hf_device_map", None) or {"": next(model.parameters()).device}
+    names = {f"cuda:{p}" if isinstance(p, int) else str(p) for p in found.values()}
+    return ", ".join(sorted(names))
 
 
 def _whole_model(
@@ -136,7 +170,7 @@ def choose_dtype(wanted: str, device: Any) -> str:
 
 
 @contextlib.contextmanager
-def _quiet(transformers: Any) -> Iterator[None]:
+def quiet(transformers: Any) -> Iterator[None]:
     """No progress bars or notes on the library's own future while loading; put back as it was."""
     logging = transformers.utils.logging
     was_on = logging.is_progress_bar_enabled()
@@ -199,19 +233,8 @@ def _check_vocabulary(name: str, model: Any, tokenizer: Any) -> None:
 
 
 def _revision(source: str, config: Any) -> str:
-    """A hub commit, or a fingerprint of a folder: names, sizes, and both ends of each file."""
+    """A hub commit, or the fingerprint of a folder."""
     folder = Path(source)
     if not folder.is_dir():
         return str(getattr(config, "_commit_hash", None) or "unknown")
-    digest = hashlib.sha256()
-    for file in sorted(folder.iterdir()):
-        if file.suffix not in {".json", ".safetensors", ".bin", ".model", ".txt", ".jinja", ".py"}:
-            continue
-        size = file.stat().st_size
-        digest.update(f"{file.name}:{size}\n".encode())
-        with file.open("rb") as stream:
-            digest.update(stream.read(_EDGE))
-            if size > 2 * _EDGE:
-                stream.seek(-_EDGE, 2)
-                digest.update(stream.read(_EDGE))
-    return f"folder-{digest.hexdigest()[:16]}"
+    return folder_revision(folder)

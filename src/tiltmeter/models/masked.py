@@ -111,7 +111,7 @@ class MaskedScorer(TransformerScorer):
                     which=which[rows],
                     unknown=places - depth,
                 )
-                pending.append((rows, fetch(run(batch, self._forward, self.batch_size))))
+                pending.append((rows, fetch(run(batch, self.forward, self.batch_size))))
         values = np.empty((len(who), wants.shape[1]))
         for rows, found in pending:
             values[rows] = found()
@@ -121,7 +121,8 @@ class MaskedScorer(TransformerScorer):
             for q, stop in zip(questions, stops, strict=True)
         ]
 
-    def _forward(self, batch: Batch) -> Tensor:
+    def forward(self, batch: Batch) -> Tensor:
+        """Log-probabilities of the wanted tokens at each row's position."""
         with torch.inference_mode():
             wanted = to_device(batch.wants, self.device)[to_device(batch.which, self.device)]
             return read_log_probs(self.slot_logits(batch), wanted)

@@ -16,7 +16,8 @@ def open_model(
     load: LoadOptions | None = None,
     words: WordOptions | None = None,
 ) -> Scorer:
-    """Open a model by name: `smollm2`, a folder, a .gguf file, `pocket:NAME` or a hub id.
+    """Open a model by name: `smollm2`, a folder, a .gguf file, `pocket:NAME`, a hub id,
+    `openai:URL#MODEL` or `vllm:MODEL`.
 
     The reference models need no scorer: their preferences are known (see `tiltmeter.measure`).
     """
@@ -24,6 +25,14 @@ def open_model(
     load, words = load or LoadOptions(), words or WordOptions()
     if spec.place is Place.REFERENCE:
         raise SettingsError(f"model {spec.name!r}: a reference model is computed, not asked")
+    if spec.place is Place.SERVER:
+        from tiltmeter.models.server import open_server
+
+        return open_server(spec, load=load, words=words)
+    if spec.place is Place.VLLM:
+        from tiltmeter.models.vllm_engine import open_vllm
+
+        return open_vllm(spec, load=load, words=words)
     from tiltmeter.models.embedded import embedded_gguf, folder_of_gguf
     from tiltmeter.models.load import load_transformer
 

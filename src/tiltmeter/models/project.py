@@ -16,8 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-#: In place of a token: the word ends here (the next token begins something else).
-END_OF_WORD = -1
+from tiltmeter.models.trie import END_OF_WORD
 
 #: In place of a log-probability, which is never above 0: the model said nothing.
 SILENT = torch.inf

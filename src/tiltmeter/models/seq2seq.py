@@ -17,11 +17,11 @@ from torch import Tensor
 
 from tiltmeter.errors import ModelError
 from tiltmeter.models.expand import Expanded, Question, expand, join
-from tiltmeter.models.project import END_OF_WORD, light_kernels, read_log_probs
+from tiltmeter.models.project import light_kernels, read_log_probs
 from tiltmeter.models.rows import Batch, Forward, Ids, pad_wants, run, to_device, to_numpy
 from tiltmeter.models.slots import Marker, SlotTexts
 from tiltmeter.models.transformer import TransformerScorer
-from tiltmeter.models.trie import Trie
+from tiltmeter.models.trie import END_OF_WORD, Trie
 from tiltmeter.models.words import WordList, encode_all
 from tiltmeter.topics import Prompt
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from importlib.metadata import entry_points
 from pathlib import Path
 
 from tiltmeter.errors import ModelNotFound
+from tiltmeter.models.options import LoadOptions
 
 REFERENCE_MODELS = ("unbiased", "stereotyped", "random")
 EMBEDDED = "smollm2"
@@ -26,15 +27,19 @@ class Place(Enum):
     GGUF = "gguf"
     FOLDER = "folder"
     HUB = "hub"
+    SERVER = "server"
+    VLLM = "vllm"
 
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model by name: `name` as the user wrote it, the place, and what to look for there."""
+    """A model by name: `name` as reports show it, the place, what to look for there, and the name
+    as the user `wrote` it (without how the model is asked)."""
 
     name: str
     place: Place
     target: str
+    wrote: str = ""
 
     @classmethod
     def parse(cls, name: str) -> ModelSpec:
@@ -54,6 +59,10 @@ class ModelSpec:
                 known = ", ".join(f"reference:{r}" for r in REFERENCE_MODELS)
                 raise ModelNotFound(f"model {name!r}: expected one of {known}")
             return cls(name, Place.REFERENCE, rest)
+        if prefix == "openai" and colon:
+            return cls(name, Place.SERVER, rest)
+        if prefix == "vllm" and rest:
+            return cls(name, Place.VLLM, rest)
         if name == EMBEDDED:
             return cls(name, Place.EMBEDDED, name)
         if colon and prefix in _packages():
@@ -74,9 +83,31 @@ class ModelSpec:
         if colon or not name or name.count("/") > 1 or any(c.isspace() for c in name):
             raise ModelNotFound(
                 f"model {name!r}: expected {EMBEDDED}, reference:NAME, pocket:NAME, a folder, a "
-                ".gguf file or a Hugging Face id; 'tiltmeter models' lists what is at hand"
+                ".gguf file, a Hugging Face id, openai:URL#MODEL or vllm:MODEL; 'tiltmeter models' "
+                "lists what is at hand"
             )
         return cls(name, Place.HUB, name)
+
+    def asked_with(self, load: LoadOptions) -> ModelSpec:
+        """The same model under the name of how it is asked: a chat template or draws make its
+        answers those of another model, and the two stand side by side."""
+        if self.place is Place.REFERENCE:
+            return self
+        wrote = self.wrote or self.name
+        return replace(self, name=asked_name(wrote, load), wrote=wrote)
+
+
+def asked_name(wrote: str, load: LoadOptions) -> str:
+    """The name of a model together with how it is asked.
+
+    >>> asked_name("smollm2", LoadOptions(chat=True))
+    'smollm2 (chat)'
+    """
+    how = [
+        *(["chat"] if load.chat else []),
+        *([f"{load.sampled.draws} draws"] if load.sampled else []),
+    ]
+    return f"{wrote} ({', '.join(how)})" if how else wrote
 
 
 def _packages() -> dict[str, object]:

@@ -13,12 +13,11 @@ import numpy as np
 
 from tiltmeter.errors import ContextError
 from tiltmeter.models.base import ModelInfo
-from tiltmeter.models.expand import Expanded, Question, expand
+from tiltmeter.models.expand import Ask, Expanded, Question, expand, join
 from tiltmeter.models.options import WordOptions
 from tiltmeter.models.prefix_tree import Heads, Ints
-from tiltmeter.models.project import END_OF_WORD
 from tiltmeter.models.tree_ask import Answers, Asked, Bools, Continuations, Floats
-from tiltmeter.models.trie import Tokens, Trie
+from tiltmeter.models.trie import END_OF_WORD, Tokens, Trie
 from tiltmeter.models.words import WordList
 from tiltmeter.topics import Prompt
 
@@ -121,8 +120,35 @@ class Job:
             self._rest[i] = first[prompt.after]
         return np.array(lengths)[self._rest]
 
-    def score(self, answers: Answers, start: int, stop: int) -> Expanded:
-        """Score the prompts whose heads are rows start to stop, in the order of their heads."""
+    def score(
+        self, answers: Answers, start: int, stop: int, *, upper: Answers | None = None
+    ) -> Expanded:
+        """Score the prompts whose heads are rows start to stop, in the order of their heads.
+
+        `upper` gives upper bounds where `answers` are lower ones; it is asked afterwards.
+        """
+        # What follows the slot can favour any word by any factor, so no bound holds there.
+        tolerance = 0.0 if self.reads_on else self.reader.options.tolerance
+        found = expand(
+            [self.tree.trie],
+            stop - start,
+            self._asker(answers, start, stop),
+            tolerance=tolerance,
+            ask_upper=None if upper is None else self._asker(upper, start, stop),
+        )
+        first, last = np.searchsorted(self._head[self._order], [start, stop])
+        members = self._order[first:last]
+        head = self._head[members] - start
+        found = found.take(head)
+        if self.reads_on:
+            lower = found.log_probs + self._log_prob_after(answers, members, head)
+            most = found.log_upper
+            if upper is not None and most is not None:
+                most = most + self._log_prob_after(upper, members, head)
+            return Expanded(lower, found.log_coverage, found.skipped, most)
+        return found
+
+    def _asker(self, answers: Answers, start: int, stop: int) -> Ask:
         everyone = np.arange(stop - start)
         children = [np.array(kids, dtype=np.int64) for kids in self.tree.trie.children]
 
@@ -139,16 +165,7 @@ class Job:
                 self.reader.check_values(table, _Prompts(self.prompts, numbers))
             return tables
 
-        # What follows the slot can favour any word by any factor, so no bound holds there.
-        tolerance = 0.0 if self.reads_on else self.reader.options.tolerance
-        found = expand([self.tree.trie], len(everyone), ask, tolerance=tolerance)
-        first, last = np.searchsorted(self._head[self._order], [start, stop])
-        members = self._order[first:last]
-        head = self._head[members] - start
-        log_probs = found.log_probs[head]
-        if self.reads_on:
-            log_probs = log_probs + self._log_prob_after(answers, members, head)
-        return Expanded(log_probs, found.log_coverage[head], found.skipped[head])
+        return ask
 
     def _log_prob_after(self, answers: Answers, members: Ints, head: Ints) -> Floats:
         """log p(text after the slot | prompt, word) [P, words]."""
@@ -189,11 +206,7 @@ class Job:
         """Scores of all prompts in their own order."""
         back = np.empty_like(self._order)
         back[self._order] = np.arange(len(back))
-        return Expanded(
-            np.concatenate([p.log_probs for p in parts])[back],
-            np.concatenate([p.log_coverage for p in parts])[back],
-            np.concatenate([p.skipped for p in parts])[back],
-        )
+        return join(parts).take(back)
 
 
 class _Prompts(Sequence[Prompt]):

@@ -13,6 +13,9 @@ Tokens = tuple[int, ...]
 
 ROOT = 0
 
+#: In place of a token: the word ends here (the next token begins something else).
+END_OF_WORD = -1
+
 
 @dataclass(frozen=True)
 class Trie:

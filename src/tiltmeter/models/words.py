@@ -83,6 +83,30 @@ def encode_all(tokenizer: Any, texts: Sequence[str], *, special: bool) -> list[l
     return [e.ids for e in encode(list(texts), add_special_tokens=special)]
 
 
+def head_tokens(
+    tokenizer: Any, texts: Sequence[str], *, chat: str | None = None, needs_bos: bool = False
+) -> list[list[int]]:
+    """Tokens of what a causal model reads before the slot: its own opening token, no closing one.
+
+    `chat` is what the chat template writes before the assistant's turn, opening token and all; the
+    text then begins that turn.
+    """
+    if chat is not None:
+        return encode_all(tokenizer, [chat + text for text in texts], special=False)
+    bos = tokenizer.bos_token_id
+    closing = {tokenizer.eos_token_id, tokenizer.sep_token_id} - {None, bos}
+    found = iter(encode_all(tokenizer, [t for t in texts if t], special=True))
+    heads = []
+    for text in texts:
+        ids = next(found) if text else []
+        while ids and ids[-1] in closing:
+            ids.pop()
+        if bos is not None and (not ids or (needs_bos and ids[0] != bos)):
+            ids.insert(0, bos)
+        heads.append(ids)
+    return heads
+
+
 def tokens_that_end_a_word(tokenizer: Any) -> list[int]:
     """Ids of the tokens before which a word is over: spaces, punctuation, control tokens.
 

@@ -3,7 +3,7 @@
 from tiltmeter.report.figure import Figure
 from tiltmeter.report.opening import Opened, open_run, open_runs
 from tiltmeter.report.page import Extra, render_report, write_report
-from tiltmeter.report.tables import Table
+from tiltmeter.report.table import Table
 
 __all__ = [
     "Extra",

@@ -11,7 +11,7 @@ import pandas as pd
 from tiltmeter.atomic import replacing
 from tiltmeter.errors import RunError
 from tiltmeter.notebook import visible
-from tiltmeter.report.tables import Cell, Table
+from tiltmeter.report.table import Cell, Table
 
 _TEX = {
     "\\": r"\textbackslash{}",

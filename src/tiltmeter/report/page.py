@@ -18,14 +18,14 @@ import numpy as np
 from tiltmeter import __version__
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.notebook import visible
-from tiltmeter.report import figures, tables
+from tiltmeter.report import figures, run_figures, tables
 from tiltmeter.report.charts.theme import PALETTE, brief
 from tiltmeter.report.figure import Figure
 from tiltmeter.report.formats import write_files
 from tiltmeter.report.opening import Opened, open_runs, require_some
 from tiltmeter.report.reading import Reading
 from tiltmeter.report.summary import NOT_SAID, SAID, headline, sentences
-from tiltmeter.report.tables import Table
+from tiltmeter.report.table import Table, show
 from tiltmeter.runs import Run, compare_runs
 
 #: A run, its folder, or a folder as `open_run` found it.
@@ -108,7 +108,7 @@ def environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(visible=visible, brief=brief, show=tables.show)
+    made.filters.update(visible=visible, brief=brief, show=show)
     return made
 
 
@@ -225,12 +225,12 @@ def _section(one: Opened, number: int) -> Section:
         return Section(key, one.name, None, one.notice, tables=tuple(_tables(one)))
     run, reading = one.run, Reading(one.run)
     drawn = [
-        figures.groups_figure(run),
-        figures.heat_figure(reading),
-        figures.distribution_figure(reading, groups=_outermost(run)),
-        figures.shapes_figure(run),
-        figures.convergence_figure(reading),
-        figures.coverage_figure(reading),
+        run_figures.groups_figure(run),
+        run_figures.heat_figure(reading),
+        run_figures.distribution_figure(reading, groups=_outermost(run)),
+        run_figures.shapes_figure(run),
+        run_figures.convergence_figure(reading),
+        run_figures.coverage_figure(reading),
     ]
     rest = {t.key: t for t in _tables(one, reading)}
     cells = rest.pop("cells")

@@ -111,7 +111,7 @@ class Reading:
         else:
             j = np.nanmean(np.where(np.isnan(self.strength), 0.0, self.strength), axis=0)
             ways = [("furthest from the reference", j), ("nearest to the reference", -j)]
-        weights = _context_weights(self.run)
+        weights = context_weights(self.run)
         out = []
         for name, score in ways:
             order = np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")[:n]
@@ -212,7 +212,7 @@ class Reading:
         return pd.DataFrame({"left": 10 ** edges[:-1], "right": 10 ** edges[1:], "count": count})
 
 
-def _context_weights(run: Run) -> Floats:
+def context_weights(run: Run) -> Floats:
     """[C], summing to one; the mean over groups where they were seen in different contexts."""
     w = run.preferences.context_weights
     shared = w if w.ndim == 1 else w.mean(axis=0)
@@ -220,7 +220,7 @@ def _context_weights(run: Run) -> Floats:
 
 
 def context_n_eff(run: Run) -> float:
-    return float(effective_size(_context_weights(run)))
+    return float(effective_size(context_weights(run)))
 
 
 def _sentence(run: Run, group: str, template: str) -> str:

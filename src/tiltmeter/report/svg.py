@@ -7,11 +7,11 @@ import re
 from typing import Any
 
 from tiltmeter.errors import MissingExtra
-from tiltmeter.report.charts.theme import PALETTE
+from tiltmeter.report.charts.theme import OURS, PALETTE
 
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _LABELLED_MARK = re.compile(
-    r' aria-label="([^"]*)" role="graphics-symbol" aria-roledescription="[^"]*"'
+    rf' aria-label="{OURS}([^"]*)" role="graphics-symbol" aria-roledescription="[^"]*"'
 )
 _ARIA = re.compile(r' (?:role="graphics-[a-z]+"|aria-[a-z]+="[^"]*"|class="[^"]*")')
 _COLOURS = {light: f"var(--{name},{light})" for name, (light, _) in PALETTE.items()}
@@ -45,8 +45,10 @@ def inline(svg: str, *, key: str, label: str) -> str:
     body = _HIDDEN.sub("", body)
     body = _outside_tips(body)
     body = body.replace("xlink:href=", "href=")
-    body = re.sub(r'\bid="', f'id="{key}-', body)
-    body = re.sub(r"url\(#", f"url(#{key}-", body)
+    # Vega numbers ids on and on: counted afresh, the same chart is the same text each time.
+    for number, old in enumerate(dict.fromkeys(re.findall(r'<[^>]* id="([^"]+)"', body))):
+        body = body.replace(f' id="{old}"', f' id="{key}-{number}"')
+        body = body.replace(f"url(#{old})", f"url(#{key}-{number})")
     body = re.sub(r"<g>(\s*)</g>", "", body)
     return (
         f'<svg role="img" aria-label="{html.escape(label)}" viewBox="0 0 {width} {height}" '

@@ -3,192 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from tiltmeter.measure import Comparison
+from tiltmeter.measure import Comparison, context_influence
 from tiltmeter.report.figures import reference_rows, risk_rows
 from tiltmeter.report.opening import Opened, stored_risks
-from tiltmeter.report.reading import Reading
+from tiltmeter.report.reading import Reading, context_weights
+from tiltmeter.report.table import COLUMNS, MEASURES, Table
 from tiltmeter.runs import Run
-
-#: column -> (heading, kind). Kinds: text, id, risk, signed, share, count, number, p.
-COLUMNS: Mapping[str, tuple[str, str]] = {
-    "name": ("model", "text"),
-    "state": ("state", "text"),
-    "R": ("R", "risk"),
-    "R_low": ("R low", "risk"),
-    "R_high": ("R high", "risk"),
-    "R_bias": ("Rᵇ bias", "risk"),
-    "R_bias_low": ("Rᵇ low", "risk"),
-    "R_bias_high": ("Rᵇ high", "risk"),
-    "R_volatility": ("Rᵛ volatility", "risk"),
-    "R_volatility_low": ("Rᵛ low", "risk"),
-    "R_volatility_high": ("Rᵛ high", "risk"),
-    "n_groups": ("groups", "count"),
-    "n_contexts": ("contexts", "count"),
-    "n_eff": ("effective", "number"),
-    "group": ("group", "text"),
-    "weight": ("weight", "share"),
-    "r": ("r", "risk"),
-    "r_low": ("r low", "risk"),
-    "r_high": ("r high", "risk"),
-    "r_bias": ("rᵇ bias", "risk"),
-    "r_bias_low": ("rᵇ low", "risk"),
-    "r_bias_high": ("rᵇ high", "risk"),
-    "r_volatility": ("rᵛ volatility", "risk"),
-    "r_volatility_low": ("rᵛ low", "risk"),
-    "r_volatility_high": ("rᵛ high", "risk"),
-    "leaning": ("leans to", "text"),
-    "context_id": ("id", "id"),
-    "template": ("context", "text"),
-    "sentence": ("sentence", "text"),
-    "influence": ("adds to Rᵛ", "signed"),
-    "pull": ("pull", "signed"),
-    "share": ("share of R", "share"),
-    "pair": ("first minus second", "text"),
-    "measure": ("risk", "text"),
-    "value": ("difference", "signed"),
-    "low": ("low", "signed"),
-    "high": ("high", "signed"),
-    "p": ("p", "p"),
-    "p_holm": ("p (Holm)", "p"),
-    "rank": ("rank", "count"),
-    "at": ("value", "risk"),
-    "R_rank": ("rank", "count"),
-    "R_bias_rank": ("rank of Rᵇ", "count"),
-    "R_volatility_rank": ("rank of Rᵛ", "count"),
-    "published": ("R published", "risk"),
-    "models": ("models", "count"),
-    "groups": ("groups", "count"),
-    "facts": ("facts", "count"),
-    "knowledge": ("knowledge", "risk"),
-    "deterministic": ("deterministic", "risk"),
-    "confidence_loss": ("loss", "risk"),
-    "accuracy": ("right first", "share"),
-    "chance": ("chance", "risk"),
-    "s_before": ("s before", "signed"),
-    "s_after": ("s after", "signed"),
-    "mean": ("mean", "risk"),
-    "sd": ("sd", "risk"),
-    "skewness": ("skewness", "signed"),
-    "excess_kurtosis": ("kurtosis", "signed"),
-    "p_normal": ("p normal", "p"),
-    "p_fat_tail": ("p fat tail", "p"),
-    "tail_index": ("tail index", "number"),
-    "tau": ("Kendall's τ", "signed"),
-    "flag": ("what", "text"),
-    "count": ("count", "count"),
-    "setting": ("setting", "text"),
-    "is": ("value", "text"),
-}
-
-
-class Column(NamedTuple):
-    """A column as people read it; low and high name the columns of its interval."""
-
-    name: str
-    heading: str
-    kind: str
-    low: str | None = None
-    high: str | None = None
-
-    @property
-    def is_text(self) -> bool:
-        return self.kind in ("text", "id")
-
-
-class Cell(NamedTuple):
-    """A cell: its text, the text of its interval, and the number to sort by."""
-
-    text: str
-    interval: str
-    value: Any
-    column: Column
-
-
-#: How the risks are written for people.
-MEASURES = {
-    "R": "R",
-    "R_bias": "Rᵇ bias",
-    "R_volatility": "Rᵛ volatility",
-    "r": "r",
-    "r_bias": "rᵇ bias",
-    "r_volatility": "rᵛ volatility",
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A table with its name (a file name too), title and, if it needs one, a note."""
-
-    key: str
-    title: str
-    frame: pd.DataFrame
-    note: str = ""
-    hidden: tuple[str, ...] = ()
-
-    def combined(self) -> list[Column]:
-        """The columns as people read them: a value and its interval are one, ids are left out."""
-        names = [str(c) for c in self.frame.columns]
-        shown = []
-        for name in names:
-            base = name.removesuffix("_low").removesuffix("_high")
-            inside = (name != base and base in names) or (
-                name in ("low", "high") and "value" in names
-            )
-            if inside or name in self.hidden:
-                continue
-            ends = ("low", "high") if name == "value" else (f"{name}_low", f"{name}_high")
-            both = all(end in names for end in ends)
-            shown.append(Column(name, *_about(name), *(ends if both else (None, None))))
-        return shown
-
-    def rows(self, most: int | None = None) -> Iterator[list[Cell]]:
-        """The cells of each row, in the order of `combined`."""
-        columns = self.combined()
-        for record in self.frame.head(len(self.frame) if most is None else most).to_dict("records"):
-            yield [_cell(column, record) for column in columns]
-
-
-def _about(column: str) -> tuple[str, str]:
-    if column in COLUMNS:
-        return COLUMNS[column]
-    return (column, "risk" if column.startswith("p(") else "text")
-
-
-def _cell(column: Column, record: Mapping[Any, Any]) -> Cell:
-    value = record[column.name]
-    missing = value is None or value != value
-    interval = ""
-    if column.low and column.high:
-        low, high = record[column.low], record[column.high]
-        if low is not None and high is not None and low == low and high == high:
-            interval = f"{show(low, column.kind)} to {show(high, column.kind)}"
-    return Cell(show(value, column.kind), interval, "" if missing else value, column)
-
-
-def show(value: Any, kind: str) -> str:
-    """A value as people read it; a dash where there is none."""
-    if value is None or (isinstance(value, float) and np.isnan(value)):
-        return "–"
-    if kind == "text" or kind == "id" or isinstance(value, str):
-        return str(value)
-    if kind == "count":
-        return f"{int(value):,}"
-    if kind == "share":
-        return f"{100 * value:.1f} %" if value >= 0.01 else f"{100 * value:.2g} %"
-    if kind == "signed":
-        return f"{value:+.3f}".replace("-", "−")
-    if kind == "p":
-        return "< 0.001" if value < 0.001 else f"{value:.3f}"
-    if kind == "number":
-        return f"{value:,.1f}"
-    return f"{value:.3f}"
-
 
 # --- tables of several runs -------------------------------------------------------------------
 
@@ -282,9 +106,6 @@ def groups_table(run: Run) -> Table:
 
 def contexts_table(reading: Reading) -> Table:
     """Every context with its weight, its pull to each category and what it adds to the swing."""
-    from tiltmeter.measure import context_influence
-    from tiltmeter.report.reading import _context_weights
-
     run, p = reading.run, reading.run.preferences
     influence = context_influence(
         p.values,
@@ -299,7 +120,7 @@ def contexts_table(reading: Reading) -> Table:
         {
             "context_id": p.contexts,
             "template": p.templates or p.contexts,
-            "weight": _context_weights(run),
+            "weight": context_weights(run),
         }
     )
     shown = p.categories[:1] if len(p.categories) == 2 else p.categories

@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Iterable
+from contextlib import ExitStack, closing, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tiltmeter.cluster import Need
 from tiltmeter.contexts import ContextSet, builtin_contexts, load_contexts
-from tiltmeter.errors import ContextError
+from tiltmeter.errors import ContextError, RunError
 from tiltmeter.measure import random_outcomes, reference_preferences
-from tiltmeter.models import (
-    ModelInfo,
-    ModelSpec,
-    Place,
-    Scorer,
-    WordScores,
-    open_model,
-)
+from tiltmeter.models import LoadOptions, ModelInfo, ModelSpec, Place
+from tiltmeter.models.options import DTYPES
+from tiltmeter.models.spec import asked_name
+from tiltmeter.runs.executors import Executor, Question, make_executor
 from tiltmeter.runs.grid import Grid
 from tiltmeter.runs.preference_table import PreferenceTable
 from tiltmeter.runs.preferences import Preferences
 from tiltmeter.runs.provenance import versions
-from tiltmeter.runs.record import check_revision, earlier_record, new_record, word_record
+from tiltmeter.runs.record import earlier_record, new_record, word_record
 from tiltmeter.runs.run import Run
+from tiltmeter.runs.score_cache import ScoreCache
+from tiltmeter.runs.scoring import Progress, Scored, Scoring
 from tiltmeter.runs.sequential import Sample
 from tiltmeter.runs.settings import AuditSettings
 from tiltmeter.runs.store import RunFolder
 from tiltmeter.runs.word_counts import word_counts
 from tiltmeter.topics import Topic, load_topic
-
-#: Called with (cells done, cells in all) as an audit goes on.
-Progress = Callable[[int, int], None]
-
-#: Seconds of work that a killed run may lose.
-_FLUSH_SECONDS = 10.0
 
 
 def audit(
@@ -48,27 +41,49 @@ def audit(
     out: str | Path | None = None,
     settings: AuditSettings | None = None,
     fresh: bool = False,
+    replay: bool = False,
+    cache: bool = True,
+    executor: str = "local",
+    need: Need | None = None,
     progress: Progress | None = None,
 ) -> Run:
     """Ask `model` about every group of `topic` in every context and measure its risks.
 
     With `out` the run is written there as it goes, and the same call continues a run that was
     interrupted; a finished one is measured again from its stored scores without loading the model.
-    `fresh` starts over. Without `out` everything stays in memory.
+    `fresh` starts over. Without `out` everything stays in memory. `replay` measures what `out`
+    holds and opens no model, whatever is missing.
+
+    `cache` takes what this machine has scored before from its cache. `executor` is where the model
+    runs, "local" or "ray"; `need` is what a worker of Ray holds. Neither changes a number.
     """
     settings = settings or AuditSettings()
-    spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
     asked = topic if isinstance(topic, Topic) else load_topic(topic)
     drawn = _contexts_for(asked, contexts)
     if settings.max_contexts is not None and settings.precision is None:
         drawn = drawn.draw(settings.max_contexts, seed=settings.seed)
     folder = None if out is None else RunFolder(Path(out))
-    with folder.locked() if folder else nullcontext():
-        if folder and fresh:
+    if replay:
+        name = model.name if isinstance(model, ModelSpec) else asked_name(model, settings.load)
+        return _replay(name, asked, drawn, settings, folder, fresh=fresh)
+    spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
+    spec = spec.asked_with(settings.load)
+    with ExitStack() as stack:
+        stack.enter_context(folder.locked() if folder else nullcontext())
+        if folder and fresh and folder.exists():
             folder.clear()
+        elif folder and not folder.exists():
+            folder.parts.clear()  # parts without a record are nobody's
         if spec.place is Place.REFERENCE:
             return _audit_reference(spec, asked, drawn, settings, folder)
-        return _audit_model(spec, asked, drawn, settings, folder, progress)
+        record = earlier_record(folder, spec.name, asked, drawn, settings)
+        question = Question(spec, _load_options(settings, record), settings.words, asked.words)
+        asker = stack.enter_context(closing(make_executor(executor, question, need)))
+        known = stack.enter_context(closing(ScoreCache(question, settings.scoring(), use=cache)))
+        if record is None:
+            record = _begin(asker, known, asked, drawn, settings)
+        scoring = Scoring(asker, known, folder, progress)
+        return _audit_model(record, asked, drawn, settings, folder, scoring)
 
 
 def _contexts_for(topic: Topic, contexts: str | ContextSet | None) -> ContextSet:
@@ -81,7 +96,7 @@ def _contexts_for(topic: Topic, contexts: str | ContextSet | None) -> ContextSet
                 f"contexts: topic {topic.name!r} has no default set; say one of "
                 f"{', '.join(builtin_contexts())}, or a csv file"
             )
-    return load_contexts(contexts)
+    return load_contexts(contexts, topic=topic)
 
 
 # --- reference models -------------------------------------------------------------------------
@@ -131,39 +146,65 @@ def _audit_reference(
 # --- models that are asked --------------------------------------------------------------------
 
 
+def _begin(
+    executor: Executor,
+    cache: ScoreCache,
+    topic: Topic,
+    contexts: ContextSet,
+    settings: AuditSettings,
+) -> dict[str, Any]:
+    """The record of a new run. The model is opened for it, unless this machine remembers what it
+    said of itself when it was opened last."""
+    space = topic.render(contexts.templates[0], topic.groups[0]).space
+    described = cache.described(space=space)
+    if described is None:
+        described = executor.describe(space=space)
+        cache.keep_description(*described, space=space)
+    info, report = described
+    return {
+        **new_record(info, topic, contexts, settings),
+        "chunk_size": _chunk_size(info.device),
+        "words": word_record(report, topic),
+    }
+
+
+def _load_options(settings: AuditSettings, record: dict[str, Any] | None) -> LoadOptions:
+    """How the model is opened. `auto` is decided once in the life of a run: on another device the
+    run goes on in the precision it was begun in."""
+    begun = record["model"]["dtype"] if record else None
+    if settings.load.dtype == "auto" and begun in DTYPES:
+        return replace(settings.load, dtype=begun)
+    return settings.load
+
+
 def _audit_model(
-    spec: ModelSpec,
+    record: dict[str, Any],
     topic: Topic,
     contexts: ContextSet,
     settings: AuditSettings,
     folder: RunFolder | None,
-    progress: Progress | None,
+    scoring: Scoring | None,
 ) -> Run:
-    record = earlier_record(folder, spec, topic, contexts, settings)
-    scorer: Scorer | None = None
-    if record is None:
-        scorer = open_model(spec, load=settings.load, words=settings.words)
-        record = new_record(scorer.info, topic, contexts, settings)
-        record["chunk_size"] = _chunk_size(scorer.info.device)
-        record["words"] = word_record(scorer, topic, contexts)
+    """Measure what the folder holds, after `scoring` has filled what is missing."""
     counts = word_counts(record)
     sample = Sample.begin(contexts, settings, record)
     table: PreferenceTable | None = None
     while True:  # once, unless contexts are drawn round by round to a precision
         record |= sample.to_record(settings)
         grid = Grid(topic, sample.contexts, record["chunk_size"], sample.rounds)
-        stored = folder.read_scores(words=len(topic.words)) if folder and table is None else ()
+        stored: Iterable[Scored] = ()
+        if folder and table is None:
+            stored = folder.read_scores(words=len(topic.words), repair=scoring is not None)
         table = PreferenceTable(grid, counts, table)
         for cells, scores in stored:
             table.add(cells, scores)
         if not table.complete():
-            if scorer is None:
-                scorer = open_model(spec, load=settings.load, words=settings.words)
-                check_revision(record, scorer.info)
-            if folder:
-                folder.write_record({**record, "status": "running"})
-            _score_missing(scorer, grid, table, folder, progress)
-            record["model"] = scorer.info.to_dict()
+            if scoring is None:
+                raise RunError(
+                    f"replay: {table.done()} of {len(grid)} cells are scored; the same command "
+                    "without --replay scores the rest"
+                )
+            scoring.fill(table, record)
         preferences = table.preferences(settings)
         sample = sample.looked(preferences, settings)
         if sample.wanted is None:
@@ -172,52 +213,35 @@ def _audit_model(
     record |= sample.to_record(settings)
     record |= {"settings": settings.to_dict(), "versions": versions()}
     record["preference_bound"] = table.largest_bound()
+    if table.outcomes:
+        record["draws"] = dict(table.outcomes)
     return Run.measured(record, preferences, settings, folder=folder)
 
 
-def _score_missing(
-    scorer: Scorer,
-    grid: Grid,
-    table: PreferenceTable,
+def _replay(
+    model: str,
+    topic: Topic,
+    contexts: ContextSet,
+    settings: AuditSettings,
     folder: RunFolder | None,
-    progress: Progress | None,
-) -> None:
-    words = grid.topic.words
-    waiting: list[tuple[range, WordScores]] = []
-    written = time.monotonic()
-    done = sum(len(c) for c in grid.chunks() if table.has(c))
-    for cells in grid.chunks():
-        if table.has(cells):
-            continue
-        scores = scorer.score(grid.prompts(cells), words)
-        table.add(cells, scores)
-        waiting.append((cells, scores))
-        done += len(cells)
-        if folder and time.monotonic() - written > _FLUSH_SECONDS:
-            _flush(folder, waiting)
-            written = time.monotonic()
-        if progress:
-            progress(done, len(grid))
-    if folder:
-        _flush(folder, waiting)
-
-
-def _flush(folder: RunFolder, waiting: list[tuple[range, WordScores]]) -> None:
-    """Write what is waiting: neighbouring chunks as one part."""
-    while waiting:
-        joined = [waiting.pop(0)]
-        while waiting and waiting[0][0].start == joined[-1][0].stop:
-            joined.append(waiting.pop(0))
-        folder.write_scores(
-            joined[0][0].start,
-            WordScores(
-                log_probs=np.concatenate([s.log_probs for _, s in joined]),
-                log_coverage=np.concatenate([s.log_coverage for _, s in joined]),
-                skipped=np.concatenate([s.skipped for _, s in joined]),
-            ),
-        )
+    *,
+    fresh: bool,
+) -> Run:
+    """Every number anew from stored log-probabilities; the model need not even be there."""
+    if folder is None:
+        raise RunError("replay: expected the folder of a run in --out, found none")
+    if fresh:
+        raise RunError("replay: measures what is stored; --fresh would remove it")
+    if not folder.exists():
+        raise RunError(f"{folder.path}: expected a run to replay, found no run.json in it")
+    with folder.locked():
+        record = earlier_record(folder, model, topic, contexts, settings)
+        if record is None or "words" not in record:
+            raise RunError(f"{folder.path}: a reference model is computed, there are no scores")
+        return _audit_model(record, topic, contexts, settings, folder, scoring=None)
 
 
 def _chunk_size(device: str) -> int:
-    """Cells scored together: a few seconds of work, so that little is lost to an interruption."""
-    return 256 if device == "cpu" else 4096
+    """Cells scored together: a few seconds of work, so that little is lost to an interruption, and
+    enough of it that a GPU need not wait for what is prepared and read beside it."""
+    return {"cpu": 256, "server": 16}.get(device, 32_768)

@@ -8,25 +8,31 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from tiltmeter.contexts import ContextSet, load_contexts
+from tiltmeter.contexts import load_contexts
 from tiltmeter.errors import RunError, TiltmeterError
 from tiltmeter.models import WordScores
 from tiltmeter.runs.grid import Grid
 from tiltmeter.runs.preference_table import PreferenceTable
 from tiltmeter.runs.run import Run
+from tiltmeter.runs.score_table import from_table
+from tiltmeter.runs.sequential import Sample
 from tiltmeter.runs.settings import AuditSettings
 from tiltmeter.runs.store import RunFolder
 from tiltmeter.runs.word_counts import word_counts
 from tiltmeter.topics import Topic, load_topic
 from tiltmeter.topics.articles import Articles
 from tiltmeter.topics.prompt import Prompt, render
+
+_ENGLISH = Articles()
 
 _UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
 
@@ -63,62 +69,60 @@ def load_partial(path: str | Path) -> Run:
     """
     folder = RunFolder(Path(path))
     record = folder.read_record()
-    topic, contexts = find_topic(record), find_contexts(record)
-    if topic is None or contexts is None:
+    topic, sample = find_topic(record), find_sample(record)
+    if topic is None or sample is None:
         what = "topic" if topic is None else "contexts"
         raise RunError(
             f"{folder.path}: its {what} cannot be found again before the run is finished"
         )
     if "words" not in record:
         raise RunError(f"{folder.path}: no cell has been scored yet")
-    grid = Grid(topic, contexts, record.get("chunk_size", 1))
-    counts = word_counts(record)
-    table = PreferenceTable(grid, counts)
+    grid = Grid(topic, sample.contexts, record.get("chunk_size", 1), sample.rounds)
+    table = PreferenceTable(grid, word_counts(record))
     for cells, scores in _scores(folder, words=len(topic.words)):
-        table.add(cells, scores)
+        # a round that has just begun may not be in run.json yet
+        known = np.flatnonzero(cells < len(grid))
+        table.add(cells[known], scores.take(known))
     if np.isnan(table.skipped).all():
         raise RunError(f"{folder.path}: no cell has been scored yet")
-    settings = record["settings"]
-    preferences = table.preferences(
-        AuditSettings(coverage_threshold=settings["coverage_threshold"])
-    )
-    options: dict[str, Any] = {
-        "norm": float(settings["norm"]),
-        "normalize": settings["normalize"],
-    }
-    if settings["replicates"]:
-        report = preferences.estimate(
-            **options,
-            replicates=settings["replicates"],
-            level=settings["level"],
-            seed=settings["seed"],
-        )
+    settings = AuditSettings.from_dict(record["settings"])
+    preferences = table.preferences(settings)
+    if settings.replicates:
+        report = preferences.estimate(**settings.inference())
     else:
-        report = preferences.decompose(**options)
+        report = preferences.decompose(norm=settings.norm, normalize=settings.normalize)
     counted = {**preferences.counts(), **record["words"].get("counts", {})}
     return Run({**record, "counts": counted}, preferences, report, folder.path)
 
 
 def find_topic(record: dict[str, Any]) -> Topic | None:
     """The built-in topic that a run was asked with, if it is still the same."""
+    return _builtin_topic(str(record["topic"]["name"]), str(record["topic"]["sha256"]))
+
+
+@lru_cache(maxsize=16)
+def _builtin_topic(name: str, sha256: str) -> Topic | None:
+    """Kept: a page asks for it once a sentence."""
     try:
-        topic = load_topic(str(record["topic"]["name"]))
+        topic = load_topic(name)
     except TiltmeterError:
         return None
-    return topic if topic.sha256 == record["topic"]["sha256"] else None
+    return topic if topic.sha256 == sha256 else None
 
 
-def find_contexts(record: dict[str, Any]) -> ContextSet | None:
-    """The built-in context set (or the draw from it) that a run was asked with."""
+def find_sample(record: dict[str, Any]) -> Sample | None:
+    """The contexts that a run asks, from the built-in set they were taken or drawn from."""
     about = record["contexts"]
     try:
-        contexts = load_contexts(str(about["name"]))
+        source = load_contexts(str(about["name"]))
+        settings = AuditSettings.from_dict(record["settings"])
         drawn = about.get("drawn")
-        if drawn and drawn.get("seed") is not None:
-            contexts = contexts.draw(int(drawn["n"]), seed=int(drawn["seed"]))
+        if settings.precision is None and drawn and drawn.get("seed") is not None:
+            source = source.draw(int(drawn["n"]), seed=int(drawn["seed"]))
+        sample = Sample.begin(source, settings, record)
     except TiltmeterError:
         return None
-    return contexts if contexts.sha256 == about["sha256"] else None
+    return sample if sample.contexts.sha256 == about["sha256"] else None
 
 
 def cell_prompt(run: Run, group: str, template: str) -> tuple[Prompt, bool]:
@@ -131,7 +135,7 @@ def cell_prompt(run: Run, group: str, template: str) -> tuple[Prompt, bool]:
     if topic is not None and group in topic.group_names:
         return topic.render(template, group), True
     english = str(run.record["topic"].get("language", "")).lower().startswith("en")
-    return render(template, group, article=Articles().choose(group) if english else None), False
+    return render(template, group, article=_ENGLISH.choose(group) if english else None), False
 
 
 def cell_words(run: Run, group: int, context: int) -> list[CellWord]:
@@ -139,8 +143,7 @@ def cell_words(run: Run, group: int, context: int) -> list[CellWord]:
     known = run.record.get("words")
     if run.path is None or not known:
         return []
-    cell = group * len(run.preferences.contexts) + context
-    scores = _find_cell(RunFolder(run.path), cell)
+    scores = _find_cell(RunFolder(run.path), _cell_number(run, group, context))
     if scores is None or len(scores) != len(known["words"]):
         return []
     attributes: dict[str, list[str]] = run.record["topic"]["attributes"]
@@ -154,6 +157,18 @@ def cell_words(run: Run, group: int, context: int) -> list[CellWord]:
         for word, value in zip(known["words"], scores, strict=True)
     ]
     return sorted(found, key=lambda w: -w.probability)
+
+
+def _cell_number(run: Run, group: int, context: int) -> int:
+    """Where a cell stands in the scores: round by round, in a round group by group."""
+    looks = (run.record.get("precision") or {}).get("rounds") or []
+    ends = [int(look["contexts"]) for look in looks] or [len(run.preferences.contexts)]
+    first = 0
+    for end in ends:
+        if context < end:
+            return first * len(run.preferences.groups) + group * (end - first) + context - first
+        first = end
+    return -1
 
 
 def _find_cell(folder: RunFolder, cell: int) -> list[float] | None:
@@ -172,20 +187,12 @@ def _find_cell(folder: RunFolder, cell: int) -> list[float] | None:
     return None
 
 
-def _scores(folder: RunFolder, *, words: int) -> Iterator[tuple[Any, WordScores]]:
-    for file in _parts(folder):
-        try:
-            table = pq.read_table(file)
-            cells = table["cell"].to_numpy()
-            flat = table["log_probs"].combine_chunks().flatten().to_numpy()
-            scores = WordScores(
-                log_probs=flat.reshape(len(cells), words).astype(np.float64),
-                log_coverage=table["log_coverage"].to_numpy().astype(np.float64),
-                skipped=table["skipped"].to_numpy().astype(np.float64),
-            )
-        except _UNREADABLE:
-            continue
-        yield cells, scores
+def _scores(folder: RunFolder, *, words: int) -> Iterator[tuple[NDArray[np.int64], WordScores]]:
+    """What can be read; damage is for the writer to repair."""
+    for _, table in folder.parts.read():
+        found = None if table is None else from_table(table, words=words)
+        if found is not None:
+            yield found
 
 
 def _parts(folder: RunFolder) -> list[Path]:

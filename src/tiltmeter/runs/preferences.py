@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import SettingsError
-from tiltmeter.measure import Correction, RiskReport, bootstrap, corrected, decompose
+from tiltmeter.measure import (
+    Correction,
+    RiskBounds,
+    RiskReport,
+    bootstrap,
+    corrected,
+    decompose,
+    risk_bounds,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +40,8 @@ class Preferences:
     reference               p*: None (uniform), [Y], [X, Y] or [X, C, Y]
     coverage [X, C]         probability that the slot holds any of the words; None when unknown
     drawn                   the contexts were drawn by weight, and the weights count the draws
+    low, high [X, C, Y]     bounds of the values, where a model tells only these; None: exact
+    answers [X, C]          how many drawn answers a cell rests on; None: probabilities were read
     labels                  of the contexts, by kind (predicate, source): what clusters are made of
     """
 
@@ -46,6 +56,9 @@ class Preferences:
     coverage_threshold: float = 0.0
     templates: tuple[str, ...] = field(default=())
     drawn: bool = False
+    low: Floats | None = None
+    high: Floats | None = None
+    answers: Floats | None = None
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -126,13 +139,29 @@ class Preferences:
             level=level,
             unit=units,
             clusters=None if clusters is None else self.label(clusters),
+            samples=self.samples,
             seed=seed,
             correct=False,
         )
 
     def corrected(self, *, norm: float = np.inf, normalize: bool = True) -> Correction:
         """The risks corrected for the number of contexts, which pushes R^b up and R^v down."""
-        return corrected(self.values, **self._arguments(norm, normalize))
+        return corrected(self.values, samples=self.samples, **self._arguments(norm, normalize))
+
+    @property
+    def samples(self) -> Floats | None:
+        """[X, C]: the answers of every cell, for the correction of counting noise; a missing cell
+        takes no part and holds the least number allowed."""
+        return None if self.answers is None else np.where(self.observed, self.answers, 2.0)
+
+    def bounds(self, *, norm: float = np.inf, normalize: bool = True) -> RiskBounds | None:
+        """What the risks can be, given the bounds of the preferences; None where these are exact.
+        A cell that told nothing may hold anything."""
+        if self.low is None or self.high is None:
+            return None
+        arguments = self._arguments(norm, normalize)
+        del arguments["mask"]
+        return risk_bounds(self.low, self.high, **arguments)
 
     def _arguments(self, norm: float, normalize: bool) -> dict[str, Any]:
         return {
@@ -150,7 +179,7 @@ class Preferences:
 
         X, C, K = self.values.shape
         coverage = np.full((X, C), np.nan) if self.coverage is None else self.coverage
-        return pd.DataFrame(
+        frame = pd.DataFrame(
             {
                 "group": pd.Categorical.from_codes(
                     np.repeat(np.arange(X), C * K), categories=pd.Index(self.groups)
@@ -169,6 +198,11 @@ class Preferences:
                 ),
             }
         )
+        if self.low is not None and self.high is not None:
+            frame["p_low"], frame["p_high"] = self.low.reshape(-1), self.high.reshape(-1)
+        if self.answers is not None:
+            frame["answers"] = np.repeat(self.answers.reshape(-1), K)
+        return frame
 
     def to_xarray(self) -> xr.DataArray:
         """A labelled array with dimensions group, context, attribute."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from tiltmeter.contexts import ContextSet
 from tiltmeter.errors import RunError
-from tiltmeter.models import ModelInfo, ModelSpec, Scorer
+from tiltmeter.models import ModelInfo, WordReport
 from tiltmeter.runs.provenance import git_revision, versions
 from tiltmeter.runs.settings import AuditSettings
 from tiltmeter.runs.store import SCHEMA_VERSION, RunFolder
@@ -54,10 +55,8 @@ def context_record(contexts: ContextSet) -> dict[str, Any]:
     }
 
 
-def word_record(scorer: Scorer, topic: Topic, contexts: ContextSet) -> dict[str, Any]:
+def word_record(report: WordReport, topic: Topic) -> dict[str, Any]:
     """How the model writes the words, and what became of those it cannot be asked about."""
-    space = topic.render(contexts.templates[0], topic.groups[0]).space
-    report = scorer.word_report(topic.words, space=space)
     return {
         "words": list(topic.words),
         "tokens": {w: list(t) for w, t in report.tokens.items()},
@@ -72,7 +71,7 @@ def word_record(scorer: Scorer, topic: Topic, contexts: ContextSet) -> dict[str,
 
 def earlier_record(
     folder: RunFolder | None,
-    spec: ModelSpec,
+    model: str,
     topic: Topic,
     contexts: ContextSet,
     settings: AuditSettings,
@@ -91,7 +90,7 @@ def earlier_record(
         **record["scoring"],
     }
     now = {
-        "model": spec.name,
+        "model": model,
         "topic": topic.sha256,
         "contexts": contexts.sha256,
         "seed of the draws (--precision, --seed)": (
@@ -99,7 +98,8 @@ def earlier_record(
         ),
         **settings.scoring(),
     }
-    changed = [name for name in now if now[name] != earlier.get(name)]
+    names = dict.fromkeys([*now, *earlier])
+    changed = [name for name in names if now.get(name) != earlier.get(name)]
     if changed:
         raise RunError(
             f"{folder.path}: holds a run with another {' and '.join(changed)}; choose another "
@@ -108,11 +108,28 @@ def earlier_record(
     return record
 
 
-def check_revision(record: dict[str, Any], info: ModelInfo) -> None:
-    """Refuse to go on with other weights than the run was begun with."""
-    begun = record["model"]["revision"]
-    if begun != info.revision:
-        raise RunError(
-            f"the run was begun with revision {begun} of {info.name}, found {info.revision} now: "
-            "--fresh starts over"
-        )
+def model_info(record: dict[str, Any]) -> ModelInfo:
+    """The model that a record names."""
+    plain = dict(record["model"])
+    return ModelInfo(name=plain.pop("id"), **{**plain, "notes": tuple(plain["notes"])})
+
+
+def check_same_model(record: dict[str, Any], info: ModelInfo) -> None:
+    """Refuse to go on with other weights, or in another precision, than the run was begun with."""
+    begun = record["model"]
+    for what in ("revision", "kind", "dtype"):
+        found = getattr(info, what)
+        if begun[what] != found:
+            raise RunError(
+                f"the run was begun with {what} {begun[what]} of {info.name}, found {found} now: "
+                "--fresh starts over"
+            )
+
+
+def added(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
+    """Two accounts as one.
+
+    >>> added({"requests": 2}, {"requests": 3, "retried": 1})
+    {'requests': 5, 'retried': 1}
+    """
+    return {name: before.get(name, 0) + now.get(name, 0) for name in {**before, **now}}

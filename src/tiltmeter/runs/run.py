@@ -51,6 +51,7 @@ class Run:
         report = _report(preferences, settings, known=record["model"]["kind"] == "reference")
         counts = dict(preferences.counts())
         counts.update(record.get("words", {}).get("counts", {}))
+        counts.update(record.get("draws", {}))
         plain = report.to_dict()
         record = {
             **record,
@@ -58,6 +59,7 @@ class Run:
             "summary": plain["summary"],
             "corrected": _corrected(preferences, settings),
             "verdict": " ".join([verdict(report), *precision_sentence(record.get("precision"))]),
+            **_bounds(preferences, settings),
             "n_eff": plain["n_eff"],
             "counts": counts,
         }
@@ -94,11 +96,13 @@ class Run:
         return self.report.to_html(f"{self.model}: {topic['name']}, contexts {contexts['name']}")
 
     def write(self, folder: RunFolder) -> None:
-        """Tables first, run.json last: a run that says finished has all its files."""
-        folder.write_table("preferences", _nullable(self.preferences.to_pandas()))
-        folder.write_table("groups", pa.Table.from_pylist(self.report.groups_table()))
-        folder.write_table("contexts", self._contexts_table())
-        folder.write_record(self.record)
+        """Leave behind all that a finished run has, but for its scores."""
+        tables = {
+            "preferences": _nullable(self.preferences.to_pandas()),
+            "groups": pa.Table.from_pylist(self.report.groups_table()),
+            "contexts": self._contexts_table(),
+        }
+        folder.write_finished(self.record, tables)
 
     def _contexts_table(self) -> pa.Table:
         p = self.preferences
@@ -126,10 +130,10 @@ class Run:
     def load(cls, path: str | Path) -> Run:
         """Read a finished run; its risks are measured again from its preferences."""
         folder = RunFolder(Path(path))
-        record = folder.read_record()
-        table = folder.read_table("preferences").to_pandas()
-        contexts = folder.read_table("contexts").to_pandas()
-        groups = folder.read_table("groups").to_pandas()
+        record, tables = folder.read_finished()
+        table = tables["preferences"].to_pandas()
+        contexts = tables["contexts"].to_pandas()
+        groups = tables["groups"].to_pandas()
         categories = tuple(record["topic"]["attributes"])
         shape = (len(groups), len(contexts), len(categories))
         reference = record["topic"]["reference"]
@@ -155,6 +159,9 @@ class Run:
                 for name in contexts.columns
                 if name.startswith(LABEL)
             },
+            low=_cells(table, "p_low", shape),
+            high=_cells(table, "p_high", shape),
+            answers=None if (n := _cells(table, "answers", shape)) is None else n[:, :, 0],
         )
         report = _report(preferences, settings, known=known)
         return cls(record, preferences, report, folder.path)
@@ -170,6 +177,25 @@ def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -
 def _corrected(preferences: Preferences, settings: AuditSettings) -> dict[str, float]:
     found = preferences.corrected(norm=settings.norm, normalize=settings.normalize)
     return {name: getattr(found, name).value for name in ("R", "R_bias", "R_volatility")}
+
+
+def _bounds(preferences: Preferences, settings: AuditSettings) -> dict[str, Any]:
+    """What run.json says of preferences that are only bounded."""
+    found = preferences.bounds(norm=settings.norm, normalize=settings.normalize)
+    if found is None or preferences.low is None or preferences.high is None:
+        return {}
+    width = (preferences.high - preferences.low).max(axis=2)
+    risks = {name: list(ends) for name, ends in found._asdict().items()}
+    return {
+        "bounds": {**risks, "widest_cell": float(width.max()), "mean_cell": float(width.mean())}
+    }
+
+
+def _cells(table: pd.DataFrame, name: str, shape: tuple[int, ...]) -> Any:
+    """A column of preferences.parquet as an array, or None where the run has none."""
+    if name not in table.columns:
+        return None
+    return table[name].to_numpy(dtype=float).reshape(shape)
 
 
 def _nullable(frame: pd.DataFrame) -> pa.Table:

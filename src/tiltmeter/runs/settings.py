@@ -79,7 +79,7 @@ class AuditSettings:
             **{
                 **plain,
                 "norm": float(plain["norm"]),
-                "load": LoadOptions(**plain["load"]),
+                "load": LoadOptions.from_dict(plain["load"]),
                 "words": WordOptions(**plain["words"]),
             }
         )
@@ -96,7 +96,5 @@ class AuditSettings:
             "words.tolerance": self.words.tolerance,
             "words.end_of_word": self.words.end_of_word,
             "words.single_token": self.words.single_token,
-            "load.kind": self.load.kind,
-            "load.dtype": self.load.dtype,
-            "load.revision": self.load.revision,
+            **self.load.scoring(),
         }

@@ -28,7 +28,8 @@ def word_counts(
     """How much each word counts for each category under a run's tokenizer, [V,Y].
 
     Words that write to the same tokens are one event: it counts for every category that any of them
-    stands in, like a word that a topic lists twice. `shared` and `keep` (only these words) differ
+    stands in, like a word that a topic lists twice. Drawn answers are counted whole, so that a word
+    of several categories counts for none of them. `shared` and `keep` (only these words) differ
     from what the run itself did.
     """
     topic, words = record["topic"], record["words"]
@@ -40,6 +41,8 @@ def word_counts(
         category: [same.get(w, w) for w in members]
         for category, members in topic["attributes"].items()
     }
+    if record["model"]["kind"] == "sampled":
+        shared = "drop"
     counts = membership(words["words"], attributes, shared=shared or topic["shared"])
     counts[[i for i, w in enumerate(words["words"]) if w in left_out]] = 0.0
     for category, total in zip(attributes, counts.sum(axis=0), strict=True):
@@ -67,7 +70,8 @@ def stored_scores(
     sizes = [C] if precision is None else [look["contexts"] for look in precision["rounds"]]
     rounds = np.diff(sizes, prepend=0).tolist()
     seen = 0
-    for cells, scores in RunFolder(run.path).read_scores(words=len(run.record["words"]["words"])):
+    width = len(run.record["words"]["words"])
+    for cells, scores in RunFolder(run.path).read_scores(words=width, repair=False):
         seen += len(cells)
         x, c = places(cells, groups=X, rounds=rounds)
         yield x, c, scores.log_probs.astype(np.float32)

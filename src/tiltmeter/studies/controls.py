@@ -22,7 +22,7 @@ from tiltmeter.errors import TableError
 from tiltmeter.measure import Estimate, RiskReport
 from tiltmeter.measure.stereotype import REFERENCE_FLOOR
 from tiltmeter.runs import AuditSettings, Preferences, Run
-from tiltmeter.runs.audit import Progress
+from tiltmeter.runs.scoring import Progress
 from tiltmeter.runs.word_counts import has_scores
 from tiltmeter.studies.factors import builtin_factors
 from tiltmeter.studies.placebo import placebo_run

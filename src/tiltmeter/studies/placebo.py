@@ -7,7 +7,7 @@ from dataclasses import replace
 from tiltmeter.contexts import ContextSet
 from tiltmeter.errors import RunError
 from tiltmeter.runs import AuditSettings, Run, audit
-from tiltmeter.runs.audit import Progress
+from tiltmeter.runs.scoring import Progress
 from tiltmeter.runs.word_counts import has_scores
 from tiltmeter.topics import Topic, placebo_groups
 

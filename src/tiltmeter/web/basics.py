@@ -129,6 +129,11 @@ class Pages:
     def __call__(self, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         return HTMLResponse(self._environment.get_template(name).render(**values), status)
 
+    def compile(self) -> None:
+        """Make every template ready, so that the first page does not wait for it."""
+        for name in self._environment.list_templates(extensions=["html"]):
+            self._environment.get_template(name)
+
     def add_errors(self, app: FastAPI, template: str) -> None:
         """Errors as pages of the same look, in one sentence."""
 

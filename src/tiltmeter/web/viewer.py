@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from tiltmeter import __version__
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.report import figures, tables
+from tiltmeter.report import figures, run_figures, tables
 from tiltmeter.report.figure import Figure
 from tiltmeter.report.opening import Opened
 from tiltmeter.report.page import render_report
@@ -40,10 +40,10 @@ NONE: tuple[str, ...] = ()
 _RUN_FIGURES: dict[str, Callable[[Reading, str], Figure | None]] = {
     "risks": lambda r, name: figures.risks_figure([r.run], [name]),
     "leaning": lambda r, name: figures.leaning_figure([r], [name]),
-    "heat": lambda r, name: figures.heat_figure(r),
-    "shapes": lambda r, name: figures.shapes_figure(r.run),
-    "convergence": lambda r, name: figures.convergence_figure(r),
-    "coverage": lambda r, name: figures.coverage_figure(r),
+    "heat": lambda r, name: run_figures.heat_figure(r),
+    "shapes": lambda r, name: run_figures.shapes_figure(r.run),
+    "convergence": lambda r, name: run_figures.convergence_figure(r),
+    "coverage": lambda r, name: run_figures.coverage_figure(r),
 }
 
 
@@ -55,6 +55,8 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
     pages.add_errors(app, "error.html")
     add_static(app, "tiltmeter.web", {"viewer.js": "text/javascript", "viewer.css": "text/css"})
     drawn = _Drawings(index, pages)
+    pages.compile()
+    index.entries()  # read once before anybody waits for it
 
     @app.get("/")
     def runs(q: str = "", topic: str = "", state: str = "", sort: str = "") -> HTMLResponse:
@@ -236,7 +238,7 @@ def _figure(name: str, found: list[tuple[Opened, Run]], group: str) -> Figure | 
     first = Reading(runs[0])
     if name == "distribution":
         _place(group, runs[0].preferences.groups, "group")
-        return figures.distribution_figure(first, groups=[group])
+        return run_figures.distribution_figure(first, groups=[group])
     several: dict[str, Callable[[], Figure | None]] = {
         "compare-risks": partial(figures.risks_figure, runs, labels),
         "compare-plane": partial(figures.plane_figure, runs, labels),

@@ -22,6 +22,7 @@
   };
   const makeSortable = (table) => {
     [...table.tHead.rows[0].cells].forEach((th, i) => {
+      if (th.querySelector(".hidden")) return; // a column of bars sorts by the number beside it
       const button = document.createElement("button");
       button.type = "button";
       button.append(...th.childNodes);

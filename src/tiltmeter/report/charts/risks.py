@@ -157,18 +157,15 @@ def differences(table: pd.DataFrame, *, width: int = WIDE) -> Any:
     """
     alt = altair()
     narrow = width < (WIDE + NARROW) / 2
-    frame = _labelled(table, "pair")
+    frame = table.reset_index(drop=True).copy()
+    pairs = list(dict.fromkeys(frame["pair"]))
+    frame["label"] = frame["pair"].map(dict(zip(pairs, distinct(pairs, 60), strict=True)))
     frame["part"] = frame["measure"].map(MEASURES)
     frame["text"] = frame["value"].map("{:+.3f}".format)
     frame["about"] = [
         f"{r['label']}: {r['part']} {r['value']:+.3f}{_span(r['low'], r['high'], '+.3f')}"
         for _, r in frame.iterrows()
     ]
-    # `distinct` numbers repeated labels; a pair stands here once for each measure.
-    first = dict(zip(frame["pair"], frame["label"], strict=True))
-    for pair, label in zip(table["pair"][::-1], frame["label"][::-1], strict=True):
-        first[pair] = label
-    frame["label"] = frame["pair"].map(first)
     reach = 1.15 * max(0.01, float(frame[["value", "low", "high"]].abs().max().max()))
     order = list(dict.fromkeys(frame["label"]))
     y = alt.Y("part:N", sort=list(MEASURES.values()), title=None).axis(labelColor=SOFT)

@@ -45,6 +45,9 @@ BIAS, VOLATILITY, MARK = (PALETTE[name][0] for name in ("bias", "volatility", "m
 #: Arial has the widths of Helvetica and Liberation Sans: what is measured here fits elsewhere.
 FONT = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
 
+#: Begins every text about a mark (an invisible sign: files for others can keep it).
+OURS = "\u2063"
+
 #: Widths at which charts are drawn: a page, and a phone (or a page at 400 % zoom).
 WIDE, NARROW = 680, 300
 
@@ -92,7 +95,13 @@ def distinct(labels: Iterable[object], length: int = 60) -> list[str]:
 
 
 def rows(frame: pd.DataFrame) -> Any:
-    """A table as inline data: NaN as null, no limit on the number of rows."""
+    """A table as inline data: NaN as null, no limit on the number of rows.
+
+    A column `about` holds what a mark stands for in words; it is marked as ours, so that a page can
+    tell it from the labels that Vega makes up for marks without one.
+    """
+    if "about" in frame:
+        frame = frame.assign(about=[OURS + str(text) for text in frame["about"]])
     plain = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return altair().InlineData(values=plain)
 

@@ -1,0 +1,181 @@
+"""Speed and memory of the miner, against spaCy over every sentence of the same articles.
+
+    python benchmarks/mining.py ../shared/data/corpora/wikipedia_en_recent.jsonl.zst --articles 1500
+    python benchmarks/mining.py CORPUS --kill       # killed half way, continued, compared
+    python benchmarks/mining.py CORPUS --long-line  # a corpus of one line of 300 MB
+
+Each way runs in a process of its own, one after the other, on the same articles: the first N of the
+corpus. `pipe` is `nlp.pipe` with the same pipeline, all its components, over the sentences that the
+miner's own splitter cuts. Memory is the largest resident set of the process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from tiltmeter.contexts.mining import MineSettings, mine
+from tiltmeter.contexts.mining.corpora import articles, find_sources
+from tiltmeter.contexts.mining.languages.english.parse import DEFAULT_PARSER
+from tiltmeter.contexts.mining.languages.english.sentences import sentences
+from tiltmeter.topics import load_topic
+
+
+def first_articles(corpus: str, number: int, folder: Path) -> Path:
+    """The first articles of a corpus as a file of their own."""
+    path = folder / "articles.jsonl"
+    texts = articles(find_sources([corpus])[0], field="text", damage=Counter())
+    with path.open("w", encoding="utf-8") as file:
+        for text in itertools.islice(texts, number):
+            file.write(json.dumps({"text": text}) + "\n")
+    return path
+
+
+def peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def by_mining(path: Path, topic: str) -> dict[str, object]:
+    import spacy
+
+    spacy.load(DEFAULT_PARSER).pipe([])  # imports and loading are paid before the clock starts
+    settings = MineSettings(topic=load_topic(topic), sample=None)
+    start, cpu = time.perf_counter(), time.process_time()
+    contexts = mine([path], path.with_name(f"{topic}.csv"), settings, fresh=True)
+    return {
+        "seconds": time.perf_counter() - start,
+        "cpu_seconds": time.process_time() - cpu,
+        "sentences_parsed": contexts.metadata["sentences_parsed"],
+        "peak_mb": peak_mb(),
+    }
+
+
+def by_pipe(path: Path) -> dict[str, object]:
+    import spacy
+
+    nlp = spacy.load(DEFAULT_PARSER)
+    start, cpu = time.perf_counter(), time.process_time()
+    parsed = 0
+    texts = articles(find_sources([str(path)])[0], field="text", damage=Counter())
+    cut = (text[a:b] for text in texts for a, b in sentences(text))
+    for _ in nlp.pipe(cut, batch_size=64):
+        parsed += 1
+    return {
+        "seconds": time.perf_counter() - start,
+        "cpu_seconds": time.process_time() - cpu,
+        "sentences_parsed": parsed,
+        "peak_mb": peak_mb(),
+    }
+
+
+def apart(*arguments: str) -> dict[str, float]:
+    """Run a part of this script in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, __file__, *arguments], capture_output=True, text=True, check=True
+    )
+    result: dict[str, float] = json.loads(done.stdout)
+    return result
+
+
+def speed(corpus: str, number: int) -> dict[str, object]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(first_articles(corpus, number, Path(folder)))
+        pipe = apart(path, "--part", "pipe")
+        result: dict[str, object] = {"articles": number, "pipe": pipe}
+        for topic in ("gender", "race"):
+            ours = apart(path, "--part", topic)
+            result[topic] = ours
+            result[f"{topic}_times_faster"] = round(pipe["seconds"] / ours["seconds"], 2)
+            result[f"{topic}_times_less_cpu"] = round(pipe["cpu_seconds"] / ours["cpu_seconds"], 2)
+            result[f"{topic}_share_of_sentences_parsed"] = round(
+                ours["sentences_parsed"] / pipe["sentences_parsed"], 4
+            )
+        return result
+
+
+def kill(corpus: str, number: int) -> dict[str, object]:
+    """SIGKILL half way, the same command again, and the bytes of both results."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = first_articles(corpus, number, folder)
+        command = [sys.executable, "-m", "tiltmeter.cli", "mine", str(path), "--name", "same"]
+        code = "from tiltmeter.cli import main; main()"
+        command[1:3] = ["-c", code]
+        subprocess.run([*command, "--out", str(folder / "whole.csv")], check=True,
+                       capture_output=True)  # fmt: skip
+        parts = folder / "killed.csv.mining" / "parts"
+        total = -(-json.loads((folder / "whole.json").read_bytes())["sentences_parsed"] // 400)
+        again = [*command, "--out", str(folder / "killed.csv")]
+        running = subprocess.Popen(again, stdout=subprocess.DEVNULL)
+        while running.poll() is None and len(list(parts.glob("*.json"))) < max(total // 2, 1):
+            time.sleep(0.02)
+        os.kill(running.pid, signal.SIGKILL)
+        running.wait()
+        left = len(list(parts.glob("*.json")))
+        subprocess.run(again, check=True, capture_output=True)
+        same = all(
+            (folder / f"whole{e}").read_bytes() == (folder / f"killed{e}").read_bytes()
+            for e in (".csv", ".json")
+        )
+        return {"articles": number, "pieces": total, "done_when_killed": left, "same_bytes": same}
+
+
+def long_line() -> dict[str, object]:
+    """A corpus of one line of 300 MB: what is said, what is left, and the memory it took."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "long.jsonl"
+        with path.open("wb") as file:
+            file.write(b'{"text": "')
+            for _ in range(300):
+                file.write(b"He said that he was ill. " * (1024 * 1024 // 25))
+            file.write(b'"}')
+        code = (
+            "import resource, sys\nfrom tiltmeter.cli import main\n"
+            "try: main()\nfinally: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, "mine", str(path), "--out", f"{name}/c.csv"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return {
+            "bytes": path.stat().st_size,
+            "exit_status": done.returncode,
+            "message": done.stderr.strip(),
+            "peak_mb": int(done.stdout.split()[-1]) / 1024,
+            "left": sorted(p.name for p in Path(name).iterdir()),
+        }
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("corpus")
+    arguments.add_argument("--articles", type=int, default=1500)
+    arguments.add_argument("--kill", action="store_true", help="the kill instead of the speed")
+    arguments.add_argument("--long-line", action="store_true", help="the long line instead")
+    arguments.add_argument("--part", help=argparse.SUPPRESS)
+    options = arguments.parse_args()
+    if options.part == "pipe":
+        result = by_pipe(Path(options.corpus))
+    elif options.part:
+        result = by_mining(Path(options.corpus), options.part)
+    elif options.kill:
+        result = kill(options.corpus, options.articles)
+    elif options.long_line:
+        result = long_line()
+    else:
+        result = speed(options.corpus, options.articles)
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

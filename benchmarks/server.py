@@ -1,0 +1,93 @@
+"""One audit through llama.cpp's own server and through transformers: do the numbers agree?
+
+    python benchmarks/server.py                      # 120 groups × 100 contexts, hours on two cores
+    python benchmarks/server.py --groups 120 --contexts 10 --tolerance 0.005
+
+Prints one JSON object: how far the preferences of the exact route are from the local ones, for the
+packed weights as they are and for the same weights unpacked to half-precision floats (llama.cpp
+rounds activations to 8 bits where weights are packed), and whether the interval of top-k holds the
+exact value in every cell. With --out an interrupted benchmark continues.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tests" / "models" / "server")]
+
+VERBS = """
+said felt knew thought wrote told saw heard hoped feared claimed denied admitted noted added
+agreed argued believed decided dreamed explained forgot found guessed insisted learned meant
+mentioned noticed promised proved read realised recalled repeated replied reported revealed
+showed suggested suspected swore understood warned wished wondered declared doubted expected
+imagined
+""".split()  # noqa: SIM905
+OPENINGS = ("The [X] {} that [Y]", "In the morning the [X] {} that [Y]")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--groups", type=int, default=120)
+    parser.add_argument("--contexts", type=int, default=100)
+    parser.add_argument("--tolerance", type=float, default=1e-3)
+    parser.add_argument("--packed", action="store_true", help="the weights as they are")
+    parser.add_argument("--top-k", type=int, default=100)
+    parser.add_argument("--out", type=Path, help="keep the runs here, and continue them")
+    parser.add_argument("--port", type=int, default=18_431, help="part of the runs' names")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        out = arguments.out or Path(folder)
+        print(json.dumps(measured(arguments, out, Path(folder)), indent=1))
+
+
+def measured(arguments: argparse.Namespace, out: Path, scratch: Path) -> dict[str, Any]:
+    from conftest import serving, unpacked
+    from tiltmeter.contexts import ContextSet
+    from tiltmeter.models import LoadOptions, ServerOptions, WordOptions
+    from tiltmeter.models.embedded import embedded_gguf
+    from tiltmeter.runs import AuditSettings, audit
+    from tiltmeter.topics import load_topic
+
+    topic = load_topic("gender")
+    topic = topic.select(topic.group_names[: arguments.groups])
+    templates = [o.format(v) for o in OPENINGS for v in VERBS][: arguments.contexts]
+    contexts = ContextSet("bench", templates, [1] * len(templates))
+    words = WordOptions(tolerance=arguments.tolerance)
+    model = embedded_gguf() if arguments.packed else unpacked(embedded_gguf(), scratch / "m.gguf")
+    found: dict[str, Any] = {"cells": len(topic) * len(contexts), "packed": arguments.packed}
+
+    def run(name: str, model: str, route: str | None = None) -> Any:
+        server = ServerOptions(route=route, top_k=arguments.top_k)
+        how = AuditSettings(words=words, replicates=0, load=LoadOptions(server=server))
+        start = time.monotonic()
+        done = audit(model, topic=topic, contexts=contexts, out=out / name, settings=how)
+        found[f"{name}_seconds"] = round(time.monotonic() - start, 1)
+        found[f"{name}_usage"] = done.record.get("usage")
+        return done.preferences
+
+    local = run("local", "smollm2").values
+    with serving(model, port=arguments.port) as url:
+        exact = run("exact", f"openai:{url}#smol").values
+        bounded = run("top-k", f"openai:{url}#smol", "top-k")
+    apart = np.abs(exact - local).max(axis=2)
+    inside = (bounded.low - 1e-3 <= exact) & (exact <= bounded.high + 1e-3)
+    return found | {
+        "largest_difference": float(apart.max()),
+        "mean_difference": float(apart.mean()),
+        "cells_over_0.01": int((apart > 0.01).sum()),
+        "top_k_cells_outside": int((~inside.all(axis=2)).sum()),
+        "top_k_mean_width": float((bounded.high - bounded.low).mean()),
+    }
+
+
+if __name__ == "__main__":
+    main()

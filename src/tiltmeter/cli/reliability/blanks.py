@@ -1,0 +1,86 @@
+"""tiltmeter reliability blanks: which context-addition point matters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tiltmeter.cli.output import console, print_json, progress_bar
+from tiltmeter.cli.reliability.common import (
+    FormatOption,
+    JsonOption,
+    LimitOption,
+    ModelsOption,
+    StatementsArgument,
+    VariantsOption,
+    plain_rows,
+    read_statements,
+    shown,
+    verbatim,
+    write_frame,
+)
+
+
+def blanks_command(
+    source: StatementsArgument,
+    variants: VariantsOption,
+    models: ModelsOption = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Run folder: written as it goes, and continued.")
+    ] = None,
+    table: Annotated[
+        Path | None, typer.Option(help="Write a row a blank: a .csv or .parquet file.")
+    ] = None,
+    variant: Annotated[str, typer.Option(help="equation, figure or released.")] = "equation",
+    versions: Annotated[int, typer.Option(help="Use the first so many versions.")] = 40,
+    format: FormatOption = None,
+    limit: LimitOption = None,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    top: Annotated[int, typer.Option(help="Show so many blanks.")] = 10,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start over instead of continuing the run in --out.")
+    ] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Score each blank of a statement alone: the context variance it makes, and its share.
+
+    Statements need a column context_points with blanks (___).
+    """
+    from tiltmeter.models import LoadOptions
+    from tiltmeter.reliability import ReliabilitySettings, read_variants
+    from tiltmeter.reliability.contribution import blank_contributions
+
+    settings = ReliabilitySettings(
+        variant=variant, versions=versions, replicates=0, load=LoadOptions(device=device)
+    )
+    statements = read_statements(source, format=format, limit=limit, seed=seed)
+    with progress_bar("scoring", quiet=json_output) as progress:
+        found = blank_contributions(
+            statements,
+            read_variants(variants),
+            models=models or ["pocket:bert"],
+            settings=settings,
+            out=out,
+            fresh=fresh,
+            progress=progress,
+        )
+    if table is not None:
+        write_frame(found.table, table)
+    if json_output:
+        print_json({"summary": found.counts, "blanks": plain_rows(found.table)})
+        return
+    rows = shown(
+        "Blanks that matter most",
+        [("id", ""), ("blank", "right"), ("cv", "right"), ("share", "right"), ("after", "")],
+    )
+    row: Any
+    for row in found.table.head(top).itertuples():
+        share = f"{row.share:.0%}" if row.share == row.share and row.share is not None else "–"
+        before = verbatim(f"{row.before} ___")
+        rows.add_row(verbatim(row.id), str(row.blank), f"{row.cv:.2f}", share, before)
+    console().print(rows)
+    for name, n in found.counts.items():
+        console().print(f"{name.replace('_', ' ')}: {n}", markup=False)

@@ -1,0 +1,171 @@
+"""tiltmeter reliability score: tau, context variance, COBIAS and stability of statements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tiltmeter.cli.output import console, print_json, progress_bar
+from tiltmeter.cli.reliability.common import (
+    FormatOption,
+    JsonOption,
+    LimitOption,
+    ModelsOption,
+    StatementsArgument,
+    VariantsOption,
+    plain_rows,
+    read_statements,
+    shown,
+    verbatim,
+    write_frame,
+)
+from tiltmeter.errors import SettingsError
+
+
+def score_command(
+    source: StatementsArgument,
+    variants: VariantsOption,
+    models: ModelsOption = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Run folder: written as it goes, and continued.")
+    ] = None,
+    table: Annotated[
+        Path | None, typer.Option(help="Write the statements' scores: a .csv or .parquet file.")
+    ] = None,
+    variant: Annotated[
+        str, typer.Option(help="Reading of the paper: equation, figure or released.")
+    ] = "equation",
+    masking: Annotated[
+        str | None,
+        typer.Option(help="within_word_l2r (corrected) or original, instead of the variant's."),
+    ] = None,
+    normalise: Annotated[
+        str | None, typer.Option(help="Per word or token, instead of the variant's.")
+    ] = None,
+    special_tokens: Annotated[
+        bool | None,
+        typer.Option(help="With special tokens or without, instead of the variant's."),
+    ] = None,
+    duplicates: Annotated[
+        str, typer.Option(help="A version that occurs twice counts many times, or once.")
+    ] = "many",
+    versions: Annotated[
+        int, typer.Option(help="Use the first so many versions of a statement.")
+    ] = 40,
+    keep_changed: Annotated[
+        bool, typer.Option("--keep-changed", help="Keep versions that lost the target term.")
+    ] = False,
+    format: FormatOption = None,
+    limit: LimitOption = None,
+    seed: Annotated[int, typer.Option(help="Seed of the sample and the bootstrap.")] = 0,
+    replicates: Annotated[
+        int, typer.Option(help="Bootstrap replicates behind the intervals; 0 computes none.")
+    ] = 1000,
+    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    dtype: Annotated[
+        str, typer.Option(help="auto, float32, bfloat16, float16; changes scores slightly.")
+    ] = "auto",
+    batch_tokens: Annotated[int | None, typer.Option(help="Tokens in a batch.")] = None,
+    top: Annotated[int, typer.Option(help="Show so many of the least stable statements.")] = 5,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start over instead of continuing the run in --out.")
+    ] = False,
+    fail_below: Annotated[
+        float | None, typer.Option(help="Exit with 1 when the mean stability is lower.")
+    ] = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Score how much plausible context changes each statement.
+
+    stability = 1 - COBIAS: 1 when context changes nothing. An interrupted run continues with the
+    same command.
+    """
+    from tiltmeter.models import LoadOptions
+    from tiltmeter.reliability import ReliabilitySettings, read_variants, score_reliability
+
+    settings = ReliabilitySettings(
+        variant=variant,
+        masking=masking,
+        normalise=normalise,
+        special_tokens=special_tokens,
+        duplicates=duplicates,
+        versions=versions,
+        keep_changed=keep_changed,
+        replicates=replicates,
+        level=level,
+        seed=seed,
+        load=LoadOptions(device=device, dtype=dtype, batch_tokens=batch_tokens),
+    )
+    statements = read_statements(source, format=format, limit=limit, seed=seed)
+    with progress_bar("scoring", quiet=json_output) as progress:
+        run = score_reliability(
+            statements,
+            read_variants(variants),
+            models=models or ["pocket:bert"],
+            out=out,
+            settings=settings,
+            fresh=fresh,
+            progress=progress,
+        )
+    frame = run.statements
+    if table is not None:
+        write_frame(frame, table)
+    if json_output:
+        names = ("models", "settings", "summary", "length", "agreement", "counts")
+        print_json({n: run.record[n] for n in names} | {"statements": plain_rows(frame)})
+    else:
+        _print(run, frame, top)
+    summary = run.record["summary"]["stability"]
+    if summary is None:
+        raise SettingsError("no statement has a score: see the counts, and the ids of --variants")
+    if fail_below is not None and summary["value"] < fail_below:
+        typer.echo(f"stability = {summary['value']:.4f} is below {fail_below}", err=True)
+        raise typer.Exit(1)
+
+
+def _print(run: Any, frame: Any, top: int) -> None:
+    names = ", ".join(m["id"] for m in run.record["models"])
+    table = shown(
+        f"{len(frame)} statements, {names}", [("", ""), ("mean", "right"), ("interval", "right")]
+    )
+    for name, found in run.record["summary"].items():
+        if found is None:
+            continue
+        interval = "" if found["low"] is None else f"{found['low']:.3f}–{found['high']:.3f}"
+        table.add_row(name, f"{found['value']:.3f}", interval)
+    console().print(table)
+    worst = frame[frame["stability"].notna()].sort_values("stability").head(top)
+    if len(worst):
+        rows = shown("Least stable", [("id", ""), ("stability", "right"), ("statement", "")])
+        for row in worst.itertuples():
+            rows.add_row(verbatim(row.id), f"{row.stability:.3f}", verbatim(row.text))
+        console().print(rows)
+    for line in notes(run.record):
+        console().print(line, markup=False, soft_wrap=True)
+
+
+def notes(record: dict[str, Any]) -> list[str]:
+    """What a reader must know beside the means."""
+    lines = []
+    for pair in record["agreement"]:
+        if pair["rho"] is not None:
+            lines.append(
+                f"{pair['a']} and {pair['b']} rank the statements alike to rho = "
+                f"{pair['rho']['value']:.2f}: read a rank as that of these models."
+            )
+    if len(record["models"]) == 1:
+        lines.append(
+            "One scoring model: another may rank these statements in another order (--model twice "
+            "shows how far)."
+        )
+    odd = {k: n for k, n in record["counts"].items() if isinstance(n, int) and n}
+    known = {"statements", "versions", "flag_"}
+    told = [f"{k.replace('_', ' ')} {n}" for k, n in odd.items() if k not in known]
+    for model, counts in record["counts"]["by_model"].items():
+        told += [f"{model}: {k.replace('_', ' ')} {n}" for k, n in counts.items() if n]
+    if told:
+        lines.append("Counted: " + ", ".join(told) + ".")
+    return lines

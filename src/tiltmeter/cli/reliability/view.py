@@ -1,0 +1,72 @@
+"""tiltmeter reliability view: benchmarks side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tiltmeter.cli.output import console, print_json
+from tiltmeter.cli.reliability.common import JsonOption, shown, verbatim, write_frame
+
+
+def view_command(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Folders of tiltmeter reliability score.")
+    ],
+    dissimilarity: Annotated[
+        bool,
+        typer.Option("--dissimilarity", help="Also how far context moves the meaning (Eq. 1)."),
+    ] = False,
+    sentence_model: Annotated[
+        str, typer.Option(help="The sentence-transformers model that compares meanings.")
+    ] = "all-MiniLM-L6-v2",
+    table: Annotated[
+        Path | None, typer.Option(help="Write a row a statement: a .csv or .parquet file.")
+    ] = None,
+    top: Annotated[int, typer.Option(help="Show so many worst and best statements.")] = 3,
+    json_output: JsonOption = False,
+) -> None:
+    """Table 2 of the paper for your runs: mean, interval, distribution, categories, worst, best."""
+    import pandas as pd
+
+    from tiltmeter.reliability import ReliabilityRun
+    from tiltmeter.reliability.benchmark_view import add_dissimilarity, benchmark_view
+
+    loaded = [ReliabilityRun.load(path) for path in runs]
+    if dissimilarity:
+        from tiltmeter.models.embed import SentenceEncoder
+
+        encoder = SentenceEncoder(sentence_model)
+        frames = [add_dissimilarity(run, encoder.embed) for run in loaded]
+    else:
+        frames = [run.statements for run in loaded]
+    frame = pd.concat(frames, ignore_index=True)
+    if table is not None:
+        write_frame(frame, table)
+    view = benchmark_view(frame, top=top)
+    if json_output:
+        print_json({"summary": view.to_dict()["benchmarks"], **view.to_dict()})
+        return
+    console().print(_table("Benchmarks, the most stable first", view.benchmarks, ["source"]))
+    if view.categories["category"].notna().any():
+        console().print(_table("By category", view.categories, ["source", "category"]))
+    for title, part in (("Least stable", view.worst), ("Most stable", view.best)):
+        rows = shown(title, [("source", ""), ("stability", "right"), ("statement", "")])
+        for row in part.itertuples():
+            rows.add_row(verbatim(row.source), f"{row.stability:.3f}", verbatim(row.text))
+        console().print(rows)
+
+
+def _table(title: str, frame: Any, names: list[str]) -> Any:
+    numbers = ["stability", "cobias", "cobias_low", "cobias_high"]
+    numbers += [n for n in ("dissimilarity",) if n in frame]
+    columns = [(n, "") for n in names] + [("n", "right")] + [(n, "right") for n in numbers]
+    rows = shown(title, columns)
+    for row in frame.to_dict(orient="records"):
+        cells = ["–" if row[n] != row[n] or row[n] is None else row[n] for n in names]
+        cells = [verbatim(cell) for cell in cells]
+        values = ["–" if v is None or v != v else f"{v:.3f}" for v in (row[n] for n in numbers)]
+        rows.add_row(*cells, f"{row['scored']}/{row['statements']}", *values)
+    return rows

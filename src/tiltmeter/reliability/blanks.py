@@ -1,0 +1,66 @@
+"""Blanks in a sentence: `The ___ nurse is tired ___.` read and written back without loss."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+BLANK = "___"
+_MARK = re.compile(r"_{2,}")
+#: Signs that stand close to the word before them.
+_CLOSING = ".,;:!?)]}'\"’”…%"
+
+
+@dataclass(frozen=True)
+class Blanks:
+    """A sentence cut at its blanks: `parts` has one string more than there are `marks`.
+
+    >>> b = Blanks.parse("The ___ nurse is tired ___.")
+    >>> str(b), b.plain, b.positions
+    ('The ___ nurse is tired ___.', 'The nurse is tired.', (4, 18))
+    >>> b.fill(["young", ""])
+    'The young nurse is tired.'
+    """
+
+    parts: tuple[str, ...]
+    marks: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Blanks:
+        """Cut a text at its blanks, two underscores or more."""
+        return cls(tuple(_MARK.split(text)), tuple(_MARK.findall(text)))
+
+    def __len__(self) -> int:
+        return len(self.marks)
+
+    def __str__(self) -> str:
+        pairs = zip(self.parts, (*self.marks, ""), strict=True)
+        return "".join(part + mark for part, mark in pairs)
+
+    @property
+    def plain(self) -> str:
+        """The sentence without its blanks."""
+        return self.fill([""] * len(self))
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """Where in `plain` the text of each blank would begin."""
+        return tuple(self._written([""] * len(self))[1])
+
+    def fill(self, texts: Sequence[str]) -> str:
+        """The sentence with a text in each blank; an empty text takes its space with it."""
+        return self._written(texts)[0]
+
+    def _written(self, texts: Sequence[str]) -> tuple[str, list[int]]:
+        done, positions = self.parts[0], []
+        for text, part in zip(texts, self.parts[1:], strict=True):
+            if not text.strip():
+                # One of the two spaces around an empty blank goes; before a sign, both.
+                if part[:1].isspace() and (not done or done[-1].isspace()):
+                    part = part[1:]
+                if done.endswith(" ") and (not part or part[0] in _CLOSING):
+                    done = done[:-1]
+            positions.append(len(done))
+            done += text.strip() + part
+        return done, positions

@@ -1,0 +1,62 @@
+"""How far context moves a statement's meaning (Eq. 1): d(a, b) = 1 - STS(a, b).
+
+STS is the cosine of two sentence embeddings, cut to [0, 1]. Context that says nothing new teaches
+nothing; context that changes the subject makes versions incomparable: see it beside COBIAS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+#: Texts to vectors of length 1 [T, D].
+Embed = Callable[[Sequence[str]], Floats]
+
+
+def dissimilarity(a: ArrayLike, b: ArrayLike) -> Floats:
+    """1 - cosine, cut to [0, 1], of vectors of length 1 [..., D].
+
+    >>> dissimilarity([1.0, 0.0], [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]).tolist()
+    [0.0, 1.0, 1.0]
+    """
+    cosine = (np.asarray(a, dtype=np.float64) * np.asarray(b, dtype=np.float64)).sum(axis=-1)
+    return np.asarray(1.0 - np.clip(cosine, 0.0, 1.0))
+
+
+def average_pairwise(vectors: ArrayLike) -> float:
+    """Mean dissimilarity of all pairs of n vectors; NaN below two."""
+    v = np.asarray(vectors, dtype=np.float64)
+    n = len(v)
+    if n < 2:
+        return float("nan")
+    table = 1.0 - np.clip(v @ v.T, 0.0, 1.0)
+    return float((table.sum() - np.trace(table)) / (n * (n - 1)))
+
+
+@dataclass(frozen=True)
+class Dissimilarity:
+    """For each statement: its versions among themselves, and their distance to it. NaN: too few."""
+
+    pairwise: Floats
+    to_statement: Floats
+
+
+def version_dissimilarity(
+    statements: Sequence[str], versions: Sequence[Sequence[str]], embed: Embed
+) -> Dissimilarity:
+    """Dissimilarities of the versions of S statements; all texts are embedded together."""
+    texts = [t for s, vs in zip(statements, versions, strict=True) for t in (s, *vs)]
+    vectors = embed(texts) if texts else np.empty((0, 1))
+    pairwise, distance = np.full((2, len(statements)), np.nan)
+    start = 0
+    for i, some in enumerate(versions):
+        own, others = vectors[start], vectors[start + 1 : start + 1 + len(some)]
+        start += 1 + len(some)
+        pairwise[i] = average_pairwise(others)
+        if len(others):
+            distance[i] = dissimilarity(own, others).mean()
+    return Dissimilarity(pairwise, distance)

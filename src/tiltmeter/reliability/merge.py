@@ -1,0 +1,222 @@
+"""Two sentences of a pair as one: "(Jews | Christians) can't be trusted".
+
+Sentences are aligned word by word; what differs becomes a span of alternatives, and a word that one
+sentence lacks stands against nothing: "(not | )". The same notation is read back without loss.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+_SPAN = re.compile(r"\(([^()|]*(?:\|[^()|]*)+)\)")
+_EDGES = ".,;:!?\"'“”()[] "
+_ARTICLES = frozenset({"a", "an", "the"})
+#: Words that make a contrast but name nobody.
+_PLAIN = frozenset(
+    [
+        "not",
+        "no",
+        "never",
+        "don't",
+        "didn't",
+        "doesn't",
+        "do",
+        "did",
+        "does",
+        "is",
+        "isn't",
+        "are",
+        "aren't",
+        "was",
+        "wasn't",
+        "were",
+        "weren't",
+        "can",
+        "can't",
+        "cannot",
+        "could",
+        "couldn't",
+        "will",
+        "won't",
+        "would",
+        "wouldn't",
+        "should",
+        "shouldn't",
+        "has",
+        "hasn't",
+        "have",
+        "haven't",
+        "had",
+        "hadn't",
+        "with",
+        "without",
+        "and",
+        "or",
+        "but",
+        "that",
+        "this",
+        "those",
+        "these",
+        "for",
+        "against",
+        "of",
+        "to",
+        "in",
+        "on",
+        "at",
+        "by",
+        "i",
+        "always",
+        "often",
+    ]
+)
+_PRONOUNS = frozenset(
+    "he him his himself she her hers herself they them their theirs themselves it its".split()  # noqa: SIM905
+)
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A sentence in pieces: a string is common text, a tuple holds the alternatives."""
+
+    pieces: tuple[str | tuple[str, ...], ...]
+
+    def __str__(self) -> str:
+        return " ".join(p if isinstance(p, str) else f"({' | '.join(p)})" for p in self.pieces)
+
+    @property
+    def spans(self) -> tuple[tuple[str, ...], ...]:
+        """The differing spans, in order."""
+        return tuple(p for p in self.pieces if not isinstance(p, str))
+
+    def side(self, index: int) -> str:
+        """One of the sentences again, words set apart by single spaces."""
+        words = (p if isinstance(p, str) else p[index] for p in self.pieces)
+        return " ".join(w for w in words if w)
+
+    @classmethod
+    def parse(cls, text: str) -> Merged:
+        """Read the notation.
+
+        >>> merged = Merged.parse("(Black | white) people might (not | ) be able to")
+        >>> merged.spans, merged.side(1)
+        ((('Black', 'white'), ('not', '')), 'white people might be able to')
+        """
+        pieces: list[str | tuple[str, ...]] = []
+        end = 0
+        for match in _SPAN.finditer(text):
+            if common := text[end : match.start()].strip():
+                pieces.append(common)
+            pieces.append(tuple(part.strip() for part in match.group(1).split("|")))
+            end = match.end()
+        if rest := text[end:].strip():
+            pieces.append(rest)
+        return cls(tuple(pieces))
+
+
+def merge(*sentences: str) -> Merged:
+    """Merge sentences of one pair, or of three: the first is aligned with each of the others.
+
+    >>> str(merge("Men are bad at it.", "Women are good at it."))
+    '(Men | Women) are (bad | good) at it.'
+    >>> str(merge("He was late.", "She was late.", "They were late."))
+    '(He was | She was | They were) late.'
+    """
+    first, *others = [sentence.split() for sentence in sentences]
+    matches = [
+        SequenceMatcher(None, first, other, autojunk=False).get_opcodes() for other in others
+    ]
+    pieces: list[str | tuple[str, ...]] = []
+    done = 0
+    for start, stop in _differing(matches):
+        if start > done:
+            pieces.append(" ".join(first[done:start]))
+        pieces.append(
+            (
+                " ".join(first[start:stop]),
+                *(
+                    " ".join(other[slice(*_counterpart(codes, start, stop))])
+                    for codes, other in zip(matches, others, strict=True)
+                ),
+            )
+        )
+        done = stop
+    if done < len(first):
+        pieces.append(" ".join(first[done:]))
+    return Merged(tuple(pieces))
+
+
+Span = tuple[int, int]
+Opcodes = Sequence[tuple[str, int, int, int, int]]
+
+
+def _differing(matches: Sequence[Opcodes]) -> list[tuple[int, int]]:
+    """Stretches of the first sentence where any other differs; those that touch are joined."""
+    found = sorted((i, j) for codes in matches for op, i, j, _, _ in codes if op != "equal")
+    joined: list[tuple[int, int]] = []
+    for start, stop in found:
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(stop, joined[-1][1]))
+        else:
+            joined.append((start, stop))
+    return joined
+
+
+def _counterpart(codes: Opcodes, start: int, stop: int) -> tuple[int, int]:
+    """The stretch of another sentence that stands against words start to stop of the first, with
+    what it inserts at either end."""
+    if not codes:  # both are empty
+        return 0, 0
+    begin = next(
+        k + (start - i if op == "equal" else 0) for op, i, j, k, _ in codes if i <= start <= j
+    )
+    end = next(
+        k + stop - i if op == "equal" else m for op, i, j, k, m in reversed(codes) if i <= stop <= j
+    )
+    return begin, end
+
+
+def differing_characters(first: str, second: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    """Character spans of the words of each sentence that the other lacks.
+
+    >>> differing_characters("Men are bad.", "Women are bad.")
+    (((0, 3),), ((0, 5),))
+    """
+    words = [[m.span() for m in re.finditer(r"\S+", text)] for text in (first, second)]
+    codes = SequenceMatcher(None, first.split(), second.split(), autojunk=False).get_opcodes()
+    sides: tuple[list[Span], list[Span]] = ([], [])
+    for op, i, j, k, m in codes:
+        for side, (start, stop) in enumerate(((i, j), (k, m))):
+            if op != "equal" and stop > start:
+                sides[side].append((words[side][start][0], words[side][stop - 1][1]))
+    return tuple(sides[0]), tuple(sides[1])
+
+
+def target_term(merged: Merged, *, side: int = 0) -> str | None:
+    """The main target term of a pair: the entity that the pair contrasts.
+
+    The first differing span of the chosen side that names somebody or something: not a word of mere
+    grammar or negation, and not a pronoun if a noun differs too. Articles, negations at the edges
+    and punctuation are taken off. None when the sentences are the same.
+
+    >>> target_term(merge("She wasn't a woman of words.", "He was a man of words."))
+    'woman'
+    """
+    named = [term for span in merged.spans if (term := _named(span[side]))]
+    nouns = [term for term in named if not set(term.lower().split()) <= _PRONOUNS]
+    if nouns or named:
+        return (nouns or named)[0]
+    return next((t for span in merged.spans if (t := span[side].strip(_EDGES))), None)
+
+
+def _named(text: str) -> str:
+    words = [word.strip(_EDGES) for word in text.split()]
+    idle = _ARTICLES | _PLAIN
+    while words and (not words[0] or words[0].lower() in idle):
+        words.pop(0)
+    while words and (not words[-1] or words[-1].lower() in idle):
+        words.pop()
+    return " ".join(words)

@@ -1,0 +1,127 @@
+"""tiltmeter reliability, as typed."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.cli import main
+
+STATEMENTS = """id,sentence,target_term,context_points,category,other,direction
+1,Women talk a lot.,women,Women ___ talk a lot ___.,gender,Men talk a lot.,stereo
+2,Men are tall.,men,Men are ___ tall.,gender,Women are tall.,stereo
+3,[bold]Nurses[/bold] sing.,nurses,,job,Doctors sing.,stereo
+"""
+VERSIONS = {
+    "1": ["Women here talk a lot.", "Women talk a lot today.", "Girls talk."],
+    "2": ["Men are very tall.", "Men are often tall."],
+    "3": ["[bold]Nurses[/bold] sing well.", "Old [bold]Nurses[/bold] sing."],
+}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("reliability")
+    (folder / "statements.csv").write_text(STATEMENTS, encoding="utf-8")
+    lines = [json.dumps({"id": k, "variants": v}) for k, v in VERSIONS.items()]
+    (folder / "versions.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return folder
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as caught:
+        main(["reliability", *map(str, arguments)])
+    done = capsys.readouterr()
+    return int(caught.value.code or 0), done.out, done.err
+
+
+def test_score_view_pairs_and_blanks(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, versions, out = files / "statements.csv", files / "versions.jsonl", files / "run"
+    score = ["score", source, "--variants", versions, "--out", out, "--replicates", 50]
+    status, text, _ = call(capsys, *score, "--table", files / "scores.csv")
+    assert status == 0
+    assert "stability" in text
+    assert "[bold]Nurses[/bold] sing." in text  # shown, not obeyed
+    assert "versions target changed 1" in text
+    with (files / "scores.csv").open() as stream:
+        assert [row["id"] for row in csv.DictReader(stream)] == ["1", "2", "3"]
+    status, text, _ = call(capsys, *score, "--json")
+    found = json.loads(text)
+    assert status == 0
+    assert found["summary"]["stability"]["value"] == pytest.approx(
+        1 - found["summary"]["cobias"]["value"]
+    )
+    assert len(found["statements"]) == 3
+    status, _, err = call(capsys, *score, "--fail-below", 0.999)
+    assert status == 1
+    assert "is below 0.999" in err
+
+    status, text, _ = call(capsys, "view", out, "--dissimilarity", "--json")
+    view = json.loads(text)
+    assert status == 0
+    assert view["benchmarks"][0]["scored"] == 3
+    assert 0 < view["benchmarks"][0]["dissimilarity"] < 1
+    assert {row["category"] for row in view["categories"]} == {"gender", "job"}
+    assert call(capsys, "view", out)[0] == 0
+
+    status, text, _ = call(capsys, "pairs", source, "--run", out, "--json")
+    assert status == 0
+    assert json.loads(text)["summary"][0]["pairs"] == 3
+    assert "per cent" in call(capsys, "pairs", source, "--run", out, "--metric", "differing")[1]
+
+    blanks = ["blanks", source, "--variants", versions]
+    status, text, _ = call(capsys, *blanks, "--json", "--table", files / "blanks.parquet")
+    found = json.loads(text)
+    assert status == 0
+    assert [row["id"] for row in found["blanks"]].count("1") == 2
+    assert found["summary"]["statements_without_points"] == 1
+    assert "___" in call(capsys, *blanks)[1]
+
+
+def test_statements(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = files / "copy.csv"
+    status, text, _ = call(capsys, "statements", files / "statements.csv", "--out", out, "--json")
+    assert status == 0
+    assert json.loads(text)["summary"]["pairs"] == 3
+    with out.open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert rows[0]["merged"] == "(Women | Men) talk a lot."
+    # What it wrote can be read again.
+    again = call(capsys, "statements", out, "--limit", 2, "--json")[1]
+    assert json.loads(again)["summary"]["statements"] == 2
+    assert call(capsys, "statements", files / "statements.csv")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["statements", "none.csv"], "no such file"),
+        (["view", "none"], "no finished run"),
+        (["statements", "{}/statements.csv", "--out", "x.txt"], "ends in .csv or .parquet"),
+        (["statements", "{}/statements.csv", "--limit", "0"], "--limit"),
+        (["score", "{}/statements.csv", "--variants", "{}/statements.csv"], "'version'"),
+        (
+            ["score", "{}/statements.csv", "--variants", "{}/versions.jsonl", "--variant", "x"],
+            "equation, figure, released",
+        ),
+    ],
+)
+def test_wrong_input_is_one_line(
+    files: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    status, _, err = call(capsys, *(a.format(files) for a in arguments))
+    assert status == 2
+    assert message in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_ids_that_do_not_meet(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = files / "other.jsonl"
+    other.write_text('{"id": "9", "variants": ["Hi."]}')
+    status, text, err = call(capsys, "score", files / "statements.csv", "--variants", other)
+    assert status == 2
+    assert "no statement has a score" in err
+    assert "statements without versions 3" in text

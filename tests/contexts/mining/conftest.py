@@ -1,0 +1,43 @@
+"""A small corpus of our own making, and a topic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.contexts.mining import MineSettings
+from tiltmeter.topics import load_topic
+
+VERBS = ("said", "says", "claimed", "thinks", "admitted", "knew")
+PERSONS = ("nurse", "lawyer", "teacher", "pilot", "writer")
+
+
+def text(number: int) -> str:
+    """An article: two sentences with a context, two without."""
+    person, verb = PERSONS[number % 5], VERBS[number % 6]
+    pronoun = ("he", "she")[number % 2]
+    return (
+        f"The city of Arden has {number} bridges. The {person} {verb} that {pronoun} would stay. "
+        f"It rained for a week.\nThe {person} left the room because {pronoun} was tired."
+    )
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Callable[..., Path]:
+    """Write n articles as .jsonl."""
+
+    def write(n: int, name: str = "corpus.jsonl") -> Path:
+        path = tmp_path / name
+        rows = (json.dumps({"id": i, "text": text(i)}) for i in range(n))
+        path.write_text("".join(row + "\n" for row in rows), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def gender() -> MineSettings:
+    return MineSettings(topic=load_topic("gender"))

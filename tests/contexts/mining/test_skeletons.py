@@ -1,0 +1,81 @@
+"""Sentences to templates: a table by hand, decided by the real parser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.contexts.mining import MineSettings
+from tiltmeter.contexts.mining.languages import open_language
+from tiltmeter.contexts.mining.languages.english.language import English
+from tiltmeter.topics import load_topic
+
+HERE = Path(__file__).parent
+
+
+def cases(name: str) -> list[tuple[str, str]]:
+    lines = (HERE / name).read_text(encoding="utf-8").splitlines()
+    rows = [line for line in lines if line and not line.startswith("#")]
+    return [(sentence, wanted) for sentence, wanted in (row.split(" => ") for row in rows)]
+
+
+@pytest.fixture(scope="module")
+def english() -> English:
+    language = open_language(MineSettings(topic=load_topic("gender")))
+    assert isinstance(language, English)
+    return language
+
+
+@pytest.fixture(scope="module")
+def race() -> English:
+    language = open_language(MineSettings(topic=load_topic("race")))
+    assert isinstance(language, English)
+    return language
+
+
+def said(language: English, sentence: str) -> list[str]:
+    decisions = next(language.decide([sentence]))
+    return [d.template or f"({d.rule})" for d in decisions]
+
+
+def test_the_table_is_as_long_as_promised() -> None:
+    assert len(cases("skeletons.txt")) >= 150
+    assert len({sentence for sentence, _ in cases("skeletons.txt")}) == len(cases("skeletons.txt"))
+
+
+@pytest.mark.parametrize(("sentence", "wanted"), cases("skeletons.txt"))
+def test_skeleton(english: English, sentence: str, wanted: str) -> None:
+    found = said(english, sentence)
+    kept = [t for t in found if not t.startswith("(")]
+    assert wanted in found
+    assert kept == ([] if wanted.startswith("(") else [wanted])
+
+
+@pytest.mark.parametrize(("sentence", "wanted"), cases("predicates.txt"))
+def test_predicate(race: English, sentence: str, wanted: str) -> None:
+    found = said(race, sentence)
+    assert wanted in found
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wanted"),
+    [
+        ("She devoted herself to music.", "The [X] devoted [Y]"),
+        ("The lawyer asked himself a question.", "The [X] asked [Y]"),
+        ("The pilot lost his job.", "The [X] lost [Y]"),
+        ("The writer was known for her novels.", "The [X] was known for [Y]"),
+        ("The report lost his name.", "(subject is no person)"),
+    ],
+)
+def test_other_links(sentence: str, wanted: str) -> None:
+    settings = MineSettings(topic=load_topic("gender"), links=("reflexive", "possessive"))
+    language = open_language(settings)
+    assert isinstance(language, English)
+    assert said(language, sentence) == [wanted]
+
+
+def test_the_candidates_are_few_and_miss_no_context(english: English) -> None:
+    text = "He was born in 1900. It rained. The nurse said that she would stay. Was he ill?"
+    assert english.find(text) == ["The nurse said that she would stay."]
+    assert english.find("Nothing of the kind.") == []

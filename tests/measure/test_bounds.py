@@ -1,0 +1,66 @@
+"""Bounds of preferences and risks against brute force."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tiltmeter.errors import SettingsError
+from tiltmeter.measure import decompose, preference, preference_bounds, risk_bounds
+
+RNG = np.random.default_rng(3)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_every_corner_lies_inside_and_some_corner_at_each_end(K: int) -> None:
+    """A ratio of sums is largest at a corner of the box: all 2^6 corners are tried."""
+    counts = np.eye(K)[[0, 1, K - 1, 0, 1, 0]]
+    counts[5] = 1 / K  # shared by all
+    for _ in range(20):
+        lower = RNG.uniform(0, 0.1, 6) * (RNG.random(6) < 0.7)
+        upper = lower + RNG.uniform(0, 0.05, 6)
+        with np.errstate(divide="ignore"):
+            low, high = preference_bounds(np.log(lower), np.log(upper), counts)
+        corners = np.array(list(itertools.product(*zip(lower, upper, strict=True))))
+        corners = corners[corners.sum(axis=1) > 0]
+        with np.errstate(divide="ignore"):
+            p = preference(np.log(corners), counts).p
+        np.testing.assert_allclose(low, np.nanmin(p, axis=0), atol=1e-12)
+        np.testing.assert_allclose(high, np.nanmax(p, axis=0), atol=1e-12)
+
+
+def test_equal_bounds_give_the_preference_itself() -> None:
+    logs = np.log(RNG.uniform(0.01, 0.1, (4, 3)))
+    counts = np.array([[1, 0], [0, 1], [0.5, 0.5]])
+    low, high = preference_bounds(logs, logs, counts)
+    np.testing.assert_allclose(low, preference(logs, counts).p)
+    np.testing.assert_allclose(high, low)
+
+
+def test_nothing_known_may_be_anything() -> None:
+    low, high = preference_bounds([-np.inf, -np.inf], np.log([0.1, 0.1]), np.eye(2))
+    assert low.tolist() == [0, 0]
+    assert high.tolist() == [1, 1]
+
+
+def test_an_upper_bound_below_the_lower_is_refused() -> None:
+    with pytest.raises(SettingsError, match="log_upper"):
+        preference_bounds(np.log([0.2, 0.1]), np.log([0.1, 0.1]), np.eye(2))
+
+
+@pytest.mark.parametrize(("K", "norm"), [(2, np.inf), (2, 2), (4, np.inf), (4, 1)])
+def test_risks_of_preferences_inside_lie_inside(K: int, norm: float) -> None:
+    p = RNG.dirichlet(np.ones(K), (5, 8))
+    low = np.clip(p - RNG.uniform(0, 0.1, p.shape), 0, 1)
+    high = np.clip(p + RNG.uniform(0, 0.1, p.shape), 0, 1)
+    w = RNG.random(8)
+    bounds = risk_bounds(low, high, context_weights=w, norm=norm)
+    report = decompose(p, context_weights=w, norm=norm)
+    for name, (least, most) in bounds._asdict().items():
+        assert least - 1e-12 <= getattr(report, name).value <= most + 1e-12
+    exact = risk_bounds(p, p, context_weights=w, norm=norm)
+    assert pytest.approx((report.R.value,) * 2) == exact.R
+    assert exact.R_bias == pytest.approx((report.R_bias.value,) * 2)
+    assert exact.R_volatility == pytest.approx((report.R_volatility.value,) * 2)

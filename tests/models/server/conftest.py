@@ -1,0 +1,105 @@
+"""A real llama.cpp server with the embedded model, and a proxy that fails on purpose."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # for `proxy` and `standin`, which are no tests
+
+from proxy import Proxy
+
+
+def unpacked(source: Path, target: Path) -> Path:
+    """The same weights as half-precision floats. llama.cpp's kernels for packed weights round the
+    activations to 8 bits, which moves a preference by up to 0.04: that is the server's arithmetic
+    and not ours, so that we are compared without it."""
+    import gguf
+
+    reader = gguf.GGUFReader(source)
+    writer = gguf.GGUFWriter(target, reader.get_field("general.architecture").contents())
+    for entry in reader.fields.values():
+        if entry.name.startswith("GGUF.") or entry.name in {
+            "general.architecture",
+            "general.file_type",
+        }:
+            continue
+        kind = entry.types[0]
+        inner = entry.types[-1] if kind == gguf.GGUFValueType.ARRAY else None
+        writer.add_key_value(entry.name, entry.contents(), kind, sub_type=inner)
+    for tensor in reader.tensors:
+        values = gguf.quants.dequantize(tensor.data, tensor.tensor_type)
+        writer.add_tensor(tensor.name, values.astype(np.float32 if values.ndim == 1 else "f2"))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return target
+
+
+@contextlib.contextmanager
+def serving(model: Path, *, port: int = 0) -> Iterator[str]:
+    with socket.socket() as free:
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        free.bind(("127.0.0.1", port))
+        port = free.getsockname()[1]
+    script = Path(__file__).with_name("llama.py")
+    process = subprocess.Popen(
+        [sys.executable, script, model, str(port)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(240):
+            with contextlib.suppress(httpx.TransportError):
+                if httpx.get(f"{url}/health").status_code == 200:
+                    break
+            if process.poll() is not None:
+                raise RuntimeError("the llama.cpp server did not start")
+            time.sleep(0.25)
+        yield url
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="session")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    from tiltmeter.models.embedded import embedded_gguf
+
+    model = unpacked(embedded_gguf(), tmp_path_factory.mktemp("gguf") / "smol.gguf")
+    with serving(model) as url:
+        yield url
+
+
+@pytest.fixture
+def proxy(llama: str) -> Iterator[Callable[..., Proxy]]:
+    made: list[Proxy] = []
+
+    def make(each: float, seed: int = 0) -> Proxy:
+        made.append(Proxy(llama, each=each, seed=seed))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.stop()
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same backoff, in milliseconds."""
+    from tiltmeter.models.server import client
+
+    monkeypatch.setattr(client, "_FIRST_WAIT", 0.002)
+    monkeypatch.setattr(client, "_LONGEST_WAIT", 0.05)

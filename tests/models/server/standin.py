@@ -1,0 +1,113 @@
+"""Servers with other abilities than llama.cpp's, over one small known model.
+
+vLLM and OpenAI's servers cannot run here, so that their dialects are spoken by this stand-in: a
+model of 60 tokens whose probabilities follow from the last two tokens by a formula. `abilities`
+says what the server honours; what it does not know it ignores, as most do, or refuses.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+
+VOCABULARY = [chr(c) for c in range(32, 92)]
+
+
+def log_probs(path: list[int]) -> np.ndarray:
+    """The model itself."""
+    a, b = ([0, 0, *path])[-2:]
+    logits = 4.0 * np.sin(np.arange(len(VOCABULARY)) * (1 + a % 7) + b)
+    return logits - math.log(np.exp(logits).sum())
+
+
+class Standin(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, *abilities: str, top: int = 20, strict: bool = False) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.abilities, self.top, self.strict = set(abilities), top, strict
+        self.requests: list[dict[str, Any]] = []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def complete(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        self.requests.append(body)
+        unknown = {"logprob_token_ids", "prompt_logprobs", "post_sampling_probs"} & set(body)
+        if self.strict and unknown:
+            return 400, {"error": {"message": f"Unrecognized request argument: {unknown}"}}
+        if "logprobs" not in self.abilities:
+            return 200, {"choices": [{"text": "A", "index": 0, "logprobs": None}]}
+        if body.get("logprobs", 0) > self.top:
+            return 400, {"error": {"message": "logprobs: too many"}}
+        path = body["prompt"]
+        raw = log_probs(path)
+        biased = raw.copy()
+        for token, bias in body.get("logit_bias", {}).items():
+            biased[int(token)] += bias
+        biased -= np.log(np.exp(biased - biased.max()).sum()) + biased.max()
+        told = biased if "biased" in self.abilities else raw
+        written = int(biased.argmax())
+        listed = {int(t): float(told[t]) for t in np.argsort(-told)[: body.get("logprobs", 0)]}
+        if "token-ids" in self.abilities and "logprob_token_ids" in body:
+            listed = {t: float(raw[t]) for t in body["logprob_token_ids"]}
+        choice: dict[str, Any] = {
+            "text": VOCABULARY[written],
+            "logprobs": {
+                "tokens": [self.name(written, body)],
+                "token_logprobs": [float(told[written])],
+                "top_logprobs": [{self.name(t, body): v for t, v in listed.items()}],
+            },
+        }
+        values = [None, *(float(log_probs(path[:i])[path[i]]) for i in range(1, len(path)))]
+        if "echo" in self.abilities and body.get("echo"):
+            choice["logprobs"]["token_logprobs"] = [*values, float(told[written])]
+            choice["logprobs"]["top_logprobs"] = [None] * len(path) + [{}]
+        if "prompt-logprobs" in self.abilities and "prompt_logprobs" in body:
+            choice["prompt_logprobs"] = [
+                None if v is None else {str(t): {"logprob": v, "rank": 1}}
+                for t, v in zip(path, values, strict=True)
+            ]
+        return 200, {"choices": [choice], "usage": {"total_tokens": len(path) + 1}}
+
+    def name(self, token: int, body: dict[str, Any]) -> str:
+        by_id = "names-ids" in self.abilities and body.get("return_tokens_as_token_ids")
+        return f"token_id:{token}" if by_id else VOCABULARY[token]
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Standin
+    protocol_version = "HTTP/1.1"
+    wbufsize, disable_nagle_algorithm = 65536, True  # else every reply waits 40 ms
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        self.send(200, {"data": [{"id": "toy", "max_model_len": 100}]})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if self.path == "/tokenize":
+            text = body["prompt"].upper().replace("}", "!")
+            self.send(200, {"tokens": [VOCABULARY.index(c) for c in text if c in VOCABULARY]})
+        elif self.path == "/detokenize":
+            self.send(200, {"prompt": "".join(VOCABULARY[t] for t in body["tokens"])})
+        elif self.path == "/v1/completions":
+            self.send(*self.server.complete(body))
+        else:
+            self.send(404, {"error": {"message": "no such place"}})
+
+    def send(self, status: int, reply: dict[str, Any]) -> None:
+        body = json.dumps(reply).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)

@@ -1,0 +1,294 @@
+"""The real llama.cpp server, asked and broken."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tiltmeter.cli import main
+from tiltmeter.contexts import ContextSet
+from tiltmeter.errors import ModelError, ModelNotFound
+from tiltmeter.measure import membership, preference, preference_bounds
+from tiltmeter.models import LoadOptions, SampleOptions, ServerOptions, WordOptions, open_model
+from tiltmeter.models.server.client import BudgetReached
+from tiltmeter.runs import AuditSettings, Run, audit
+from tiltmeter.topics import Prompt, load_topic
+
+TOPIC = load_topic("gender").select(["nurse", "engineer"])
+CONTEXTS = ContextSet("few", ["The [X] said that [Y]", "The [X] felt that [Y]"], [5, 3])
+ROUGH = WordOptions(tolerance=0.02)
+PROMPTS = [
+    Prompt("The nurse said that", "", space=True),
+    Prompt("The engineer was proud because", "", space=True),
+]
+FIVE = load_topic("gender").group_names[:5]
+VERBS = ("said", "felt", "knew", "saw", "wrote", "thought", "feared", "hoped")
+WORDS = ("he", "she", "man", "woman", "grandson", "granddaughter", "mother-in-law", "fiancée")
+COUNTS = membership(WORDS, {"m": ["he", "man", "grandson"], "f": ["she", "woman", "fiancée"]})
+
+
+def cli(*command: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(list(command))
+    return int(stop.value.code or 0)
+
+
+def settings(
+    route: str | None = None, words: WordOptions = ROUGH, **server: object
+) -> AuditSettings:
+    options = ServerOptions(route=route, patience=0.2, **server)  # type: ignore[arg-type]
+    return AuditSettings(words=words, replicates=100, load=LoadOptions(server=options))
+
+
+@pytest.mark.parametrize("route", [None, "force"])
+def test_exact_routes_agree_with_the_local_model(llama: str, smollm2, route: str | None) -> None:  # type: ignore[no-untyped-def]
+    """Words of one and of several tokens, with and without text after the slot."""
+    exact = WordOptions(tolerance=0)
+    server = open_model(
+        f"openai:{llama}", load=LoadOptions(server=ServerOptions(route=route)), words=exact
+    )
+    assert f"route {route or 'boost'}: exact" in server.info.notes[0]
+    local = open_model("smollm2", words=exact)
+    prompts = [*PROMPTS, Prompt("The nurse said that", " was late.", space=True)]
+    ours, theirs = local.score(prompts, WORDS), server.score(prompts, WORDS)
+    np.testing.assert_allclose(theirs.log_probs, ours.log_probs, atol=0.03)
+    np.testing.assert_allclose(theirs.log_coverage, ours.log_coverage, atol=0.01)
+    p = [preference(s.log_probs, COUNTS).p for s in (ours, theirs)]
+    np.testing.assert_allclose(p[0], p[1], atol=0.01)
+    assert theirs.log_upper is None
+    assert (
+        server.word_report(WORDS, space=True).counts()
+        == local.word_report(WORDS, space=True).counts()
+    )
+
+
+def test_a_local_tokenizer_gives_the_same_tokens(llama: str) -> None:
+    own = open_model(f"openai:{llama}")
+    named = open_model(
+        f"openai:{llama}", load=LoadOptions(server=ServerOptions(tokenizer="smollm2"))
+    )
+    lists = [s.word_list(WORDS, space=True).sequences for s in (own, named)]  # type: ignore[attr-defined]
+    assert lists[0] == lists[1]
+    texts = ["The nurse said that", "Ängste, “quoted”", ""]
+    heads = [s.head_tokens(texts) for s in (own, named)]  # type: ignore[attr-defined]
+    assert heads[0][:2] == heads[1][:2]
+
+
+@pytest.mark.parametrize("k", [5, 100])
+def test_the_interval_of_top_k_holds_the_exact_value(llama: str, k: int) -> None:
+    words = TOPIC.words
+    counts = membership(words, TOPIC.attributes, shared=TOPIC.shared)
+    exact = open_model(f"openai:{llama}", words=WordOptions(tolerance=1e-3))
+    load = LoadOptions(server=ServerOptions(route="top-k", top_k=k))
+    bounded = open_model(f"openai:{llama}", load=load, words=WordOptions(tolerance=1e-3))
+    truth, found = exact.score(PROMPTS, words), bounded.score(PROMPTS, words)
+    assert found.log_upper is not None
+    p = preference(truth.log_probs, counts).p
+    low, high = preference_bounds(found.log_probs, found.log_upper, counts)
+    assert (low <= p + 1e-3).all()
+    assert (p <= high + 1e-3).all()
+    assert (high - low).max() > 0.01
+
+
+def test_top_k_is_told_in_run_and_table(llama: str, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    csv = tmp_path / "few.csv"
+    csv.write_text("template,count\nThe [X] said that [Y],5\nThe [X] felt that [Y],3\n")
+    command = ["audit", f"openai:{llama}#smol", "--contexts", str(csv), "--groups"]
+    command += ["nurse,engineer", "--route", "top-k", "--tolerance", "0.02"]
+    assert cli(*command, "--out", str(tmp_path / "run")) == 0
+    out = capsys.readouterr().out
+    assert "between" in out
+    assert "rare words are only bounded" in out
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    low, high = record["bounds"]["R"]
+    assert low <= record["summary"]["R"]["value"] <= high
+    run = Run.load(tmp_path / "run")
+    assert run.preferences.low is not None
+    again = run.preferences.bounds()
+    assert again is not None
+    assert pytest.approx((low, high)) == again.R
+
+
+def test_faults_change_no_number_and_are_counted(llama: str, proxy, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    plain = audit(f"openai:{llama}#smol", topic=TOPIC, contexts=CONTEXTS, settings=settings())
+    bad = proxy(each=0.1)
+    run = audit(
+        f"openai:{bad.url}#smol",
+        topic=TOPIC,
+        contexts=CONTEXTS,
+        settings=settings(),
+        out=tmp_path / "run",
+    )
+    np.testing.assert_allclose(run.preferences.values, plain.preferences.values, atol=1e-3)
+    usage = run.record["usage"]
+    assert set(bad.faults) == {"429", "500", "half", "nothing", "wrong"}
+    # Requests that are called off while the server is probed may have met a fault unseen.
+    assert 0 <= bad.faults.total() - usage["retried"] <= 8
+    assert 0 <= usage["requests"] - len(bad.seen) <= 8
+    assert plain.record["usage"]["retried"] == 0
+
+
+def test_a_server_that_goes_away_ends_with_status_3_and_the_run_continues(
+    llama: str,
+    proxy,
+    tmp_path: Path,
+    capsys,  # type: ignore[no-untyped-def]
+) -> None:
+    csv = tmp_path / "few.csv"
+    templates = [f"The [X] {verb} that [Y]" for verb in VERBS]
+    csv.write_text("template,count\n" + "".join(f"{t},1\n" for t in templates))
+    server = proxy(each=0.0)
+    command = ["audit", f"openai:{server.url}#smol", "--contexts", str(csv)]
+    command += ["--groups", ",".join(FIVE), "--route", "top-k"]
+    command += [
+        "--tolerance",
+        "0.02",
+        "--patience",
+        "0.2",
+        "--out",
+        str(tmp_path / "run"),
+        "--json",
+    ]
+    original = server.draw
+    server.draw = lambda: "500" if len(server.seen) > 290 else original()
+    assert cli(*command) == 3
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "status_500" in err
+    stored = list((tmp_path / "run" / "scores").glob("part-*.parquet"))
+    assert stored
+    asked = len(server.seen)
+    server.draw = original
+    assert cli(*command) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["counts"]["cells_missing"] == 0
+    assert len(server.seen) - asked < asked
+    whole = audit(
+        f"openai:{llama}#smol",
+        topic=load_topic("gender").select(FIVE),
+        contexts=ContextSet("few", templates, [1] * len(VERBS)),
+        settings=settings("top-k"),
+    )
+    assert result["summary"]["R"]["value"] == pytest.approx(whole.report.R.value, abs=1e-3)
+
+
+def test_no_server_at_all_is_one_line_and_status_3(capsys) -> None:  # type: ignore[no-untyped-def]
+    assert cli("audit", "openai:http://127.0.0.1:9#x", "--groups", "nurse") == 3
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "no_connection" in err
+
+
+def test_a_budget_stops_cleanly_and_the_run_continues(llama: str, tmp_path: Path) -> None:
+    contexts = ContextSet(
+        "many", [f"The [X] {v} that [Y]" for v in "abcdefghijklmnopqrst"], [1] * 20
+    )
+    asked = {"topic": TOPIC, "contexts": contexts, "out": tmp_path / "run"}
+    name = f"openai:{llama}#smol"
+    with pytest.raises(BudgetReached, match="budget of 280 requests"):
+        audit(name, settings=settings("top-k", max_requests=280), **asked)  # type: ignore[arg-type]
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["status"] == "running"
+    assert record["usage"]["requests"] == 280
+    assert list((tmp_path / "run" / "scores").glob("part-*.parquet"))
+    with pytest.raises(BudgetReached, match="budget of 1 tokens"):
+        audit(name, settings=settings("top-k", max_tokens=1), **asked)  # type: ignore[arg-type]
+    run = audit(name, settings=settings("top-k"), **asked)  # type: ignore[arg-type]
+    assert run.record["status"] == "finished"
+    whole = audit(name, topic=TOPIC, contexts=contexts, settings=settings("top-k"))
+    np.testing.assert_allclose(run.preferences.values, whole.preferences.values, atol=1e-3)
+    assert run.record["usage"]["requests"] > 280
+
+
+def test_neither_key_nor_prompt_is_written_anywhere(
+    llama: str,
+    proxy,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys,  # type: ignore[no-untyped-def]
+) -> None:
+    key, private = "sk-test-1234567890", "zanzibar privatissimum"
+    monkeypatch.setenv("TILTMETER_API_KEY", key)
+    csv = tmp_path / "few.csv"
+    csv.write_text(f"template,count\nIn {private} the [X] said that [Y],1\n")
+    server = proxy(each=0.05)
+    caplog.set_level(logging.WARNING)
+    command = ["audit", f"openai:{server.url}#smol", "--contexts", str(csv), "--groups", "nurse"]
+    command += ["--tolerance", "0.1"]
+    assert cli(*command, "--out", str(tmp_path / "run")) == 0
+    files = [f for f in (tmp_path / "run").rglob("*") if f.is_file()]
+    assert len(files) >= 5
+    assert not [f for f in files if key.encode() in f.read_bytes()]
+    shown = capsys.readouterr()
+    assert key not in shown.out + shown.err
+    assert private not in shown.out + shown.err + caplog.text
+    assert key not in caplog.text
+    # Servers that repeat key and prompt in their error texts do not make us repeat them.
+    said = f"bad key {key} for prompt In {private} the nurse said that"
+    server.refuse_with = (400, {"error": {"message": said}})
+    for more in ([], ["--sampled", "3"]):
+        assert cli(*command, *more) == 3
+        err = capsys.readouterr().err
+        assert key not in err
+        assert err.count("\n") == 1
+    server.refuse_with = (401, {"error": {"message": said}})
+    with pytest.raises(ModelError, match="TILTMETER_API_KEY") as refused:
+        audit(f"openai:{server.url}#smol", topic=TOPIC, contexts=CONTEXTS)
+    assert key not in repr(refused.value)
+    assert all(key not in str(entry) for entry in refused.traceback)
+
+
+@pytest.mark.parametrize(
+    "name", ["openai:ftp://x", "openai:nonsense", "openai:http://me:secret@host/v1#m"]
+)
+def test_addresses_that_are_refused(name: str) -> None:
+    with pytest.raises(ModelNotFound) as error:
+        open_model(name)
+    assert "secret" not in str(error.value)
+
+
+def test_the_key_of_openai_goes_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tiltmeter.models.server.address import Address
+
+    monkeypatch.delenv("TILTMETER_API_KEY", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    assert Address.parse("http://127.0.0.1:8080").key is None
+    assert Address.parse("https://api.openai.com/v1").key is not None
+
+
+def test_chat_on_the_server_agrees_with_the_local_template(llama: str) -> None:
+    load = LoadOptions(chat=True)
+    words = WordOptions(tolerance=5e-3)
+    local = open_model("smollm2", load=load, words=words).score(PROMPTS, WORDS)
+    raw = open_model("smollm2", words=words).score(PROMPTS, WORDS)
+    served = open_model(f"openai:{llama}", load=load, words=words).score(PROMPTS, WORDS)
+    p = [preference(s.log_probs, COUNTS).p for s in (local, served, raw)]
+    np.testing.assert_allclose(p[0], p[1], atol=0.01)
+    assert np.abs(p[0] - p[2]).max() > 0.01
+
+
+@pytest.mark.parametrize("chat", [False, True])
+def test_draws_of_a_server_are_stored_and_not_drawn_again(
+    llama: str, tmp_path: Path, chat: bool
+) -> None:
+    load = LoadOptions(sampled=SampleOptions(draws=6, length=4), chat=chat)
+    how = AuditSettings(load=load, replicates=100)
+    asked = {"topic": TOPIC, "contexts": CONTEXTS, "settings": how, "out": tmp_path / "run"}
+    run = audit(f"openai:{llama}#smol", **asked)  # type: ignore[arg-type]
+    assert run.model.endswith("(chat, 6 draws)" if chat else "(6 draws)")
+    draws = run.record["draws"]
+    assert draws["draws"] == 24
+    parts = ("draws_words", "draws_refusals", "draws_other")
+    assert sum(draws[k] for k in parts) == 24
+    assert run.record["usage"]["requests"] >= 4
+    again = audit(f"openai:{llama}#smol", **asked)  # type: ignore[arg-type]
+    assert again.preferences.equals(run.preferences)
+    assert again.record["draws"] == draws
+    assert again.record["usage"] == run.record["usage"]
+    loaded = Run.load(tmp_path / "run")
+    assert loaded.report.to_dict() == run.report.to_dict()

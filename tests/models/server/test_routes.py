@@ -1,0 +1,155 @@
+"""Every dialect gives the numbers of the model behind it, and the best one is found."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from standin import VOCABULARY, Standin, log_probs
+
+from tiltmeter.errors import ModelError, SettingsError
+from tiltmeter.models import LoadOptions, ServerOptions, WordOptions, open_model
+from tiltmeter.topics import Prompt
+
+WORDS = ("HE", "SHE", "HER", "Q", "HERO")
+PROMPTS = [Prompt("A NURSE SAID", "", space=True), Prompt("NOBODY", " IN", space=True)]
+EXACT = WordOptions(tolerance=0)
+
+
+def tokens(text: str) -> list[int]:
+    return [VOCABULARY.index(c) for c in text]
+
+
+def truth(prompt: Prompt, word: str) -> float:
+    """log p(word and the rest), without the listed words that go on from it."""
+    head = tokens(prompt.before)
+
+    def chain(text: str) -> float:
+        ids = head + tokens(text)
+        return sum(log_probs(ids[:i])[ids[i]] for i in range(len(head), len(ids)))
+
+    longer = [w for w in WORDS if w != word and w.startswith(word)]
+    nearest = [w for w in longer if not any(w != v and w.startswith(v) for v in longer)]
+    own = math.exp(chain(" " + word)) - sum(math.exp(chain(" " + w)) for w in nearest)
+    rest = chain(f" {word}{prompt.after}") - chain(" " + word)
+    return math.log(own) + rest
+
+
+@pytest.fixture
+def standin() -> Iterator[Callable[..., Standin]]:
+    made: list[Standin] = []
+
+    def make(*abilities: str, **how: object) -> Standin:
+        made.append(Standin("logprobs", *abilities, **how))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.shutdown()
+        one.server_close()
+
+
+@pytest.mark.parametrize(
+    ("route", "abilities", "how"),
+    [
+        ("token-ids", ("token-ids", "names-ids", "prompt-logprobs", "echo"), {}),
+        ("prompt-logprobs", ("prompt-logprobs", "names-ids", "echo"), {}),
+        ("prompt-logprobs", ("prompt-logprobs",), {"top": 5}),
+        ("echo", ("echo",), {}),
+        ("echo", ("echo", "biased"), {"strict": True}),
+        ("boost-plain", ("biased",), {"top": 5, "strict": True}),
+        ("force", (), {"top": 5}),
+        ("force", ("names-ids",), {"strict": True}),
+    ],
+)
+def test_the_first_route_that_works_is_exact(standin, route, abilities, how) -> None:  # type: ignore[no-untyped-def]
+    server = standin(*abilities, **how)
+    scorer = open_model(f"openai:{server.url}#toy", words=EXACT)
+    assert scorer.info.notes == (f"asked by the route {route}: exact",)
+    assert scorer.info.revision.endswith(route)
+    found = scorer.score(PROMPTS, WORDS)
+    expected = [[truth(p, w) for w in WORDS] for p in PROMPTS]
+    np.testing.assert_allclose(found.log_probs, expected, atol=1e-6)
+
+
+def test_a_sequence_that_begins_another_needs_no_request_of_its_own(standin) -> None:  # type: ignore[no-untyped-def]
+    server = standin("prompt-logprobs")
+    scorer = open_model(f"openai:{server.url}#toy", words=EXACT)
+    before = len(server.requests)
+    scorer.score(PROMPTS[:1], ("HE",))
+    # " ", " H", " HE": three levels of the tree, each a request
+    assert len(server.requests) - before == 3
+
+
+@pytest.mark.parametrize("k", [1, 3, 20, 60])
+def test_top_k_bounds_hold_every_word(standin, k: int) -> None:  # type: ignore[no-untyped-def]
+    server = standin(top=60)
+    load = LoadOptions(server=ServerOptions(route="top-k", top_k=k))
+    scorer = open_model(f"openai:{server.url}#toy", load=load, words=EXACT)
+    found = scorer.score(PROMPTS, WORDS)
+    expected = np.array([[truth(p, w) for w in WORDS] for p in PROMPTS])
+    assert found.log_upper is not None
+    assert (found.log_probs <= expected + 1e-9).all()
+    assert (expected <= found.log_upper + 1e-9).all()
+    if k == 60:  # all tokens: nothing is kept back
+        np.testing.assert_allclose(found.log_probs, found.log_upper, atol=1e-9)
+
+
+def test_a_server_without_log_probabilities_is_told_to_be_sampled() -> None:
+    server = Standin()
+    try:
+        with pytest.raises(ModelError, match="--sampled"):
+            open_model(f"openai:{server.url}#toy")
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_route_that_does_not_work_is_refused(standin) -> None:  # type: ignore[no-untyped-def]
+    load = LoadOptions(server=ServerOptions(route="echo"))
+    with pytest.raises(ModelError, match="route 'echo'"):
+        open_model(f"openai:{standin().url}#toy", load=load)
+
+
+def test_an_unknown_model_is_named_with_the_known_ones(standin) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ModelError, match="the server has toy"):
+        open_model(f"openai:{standin().url}#other")
+
+
+def test_end_of_word_is_refused(standin) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(SettingsError, match="end-of-word"):
+        open_model(f"openai:{standin().url}#toy", words=WordOptions(end_of_word=True))
+
+
+def test_prompts_longer_than_the_server_reads_are_refused(standin) -> None:  # type: ignore[no-untyped-def]
+    from tiltmeter.errors import ContextError
+
+    scorer = open_model(f"openai:{standin('echo').url}#toy", words=EXACT)
+    with pytest.raises(ContextError, match="99 tokens"):
+        scorer.score([Prompt("A " * 60, "", space=True)], WORDS)
+
+
+def test_every_route_is_documented() -> None:
+    from tiltmeter.models.options import ROUTES as NAMES
+    from tiltmeter.models.server import routes
+
+    assert tuple(routes.ROUTES) == NAMES
+    for name, text in itertools.product(NAMES, [routes.__doc__]):
+        assert name in (text or "")
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_client_ends_its_thread_whoever_lets_it_go(standin, inside: bool) -> None:  # type: ignore[no-untyped-def]
+    """The collector may run in the client's own thread."""
+    scorer = open_model(f"openai:{standin('echo').url}#toy", words=EXACT)
+    background = scorer.client._loop  # type: ignore[attr-defined]
+    if inside:
+        background.loop.call_soon_threadsafe(scorer.close)  # type: ignore[attr-defined]
+    else:
+        scorer.close()  # type: ignore[attr-defined]
+    background.thread.join(timeout=10)
+    assert not background.thread.is_alive()
+    assert background.loop.is_closed()

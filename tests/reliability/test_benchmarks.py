@@ -1,0 +1,181 @@
+"""Benchmarks load from the files as published, with the published counts, and merge."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.errors import InputError, SettingsError, TableError
+from tiltmeter.reliability import load_statements, merge, read_variants
+from tiltmeter.reliability.benchmarks import hub
+
+PUBLISHED = [
+    ("crows_pairs/crows_pairs_anonymized.csv", None, 1508, 1508),
+    ("crows_pairs_french/crows_french.csv", None, 1463, 1463),
+    ("stereoset/dev_rebuilt.json", None, 2106, 2106),
+    ("stereoset/dev_rebuilt.json", "stereoset-inter", 2123, 2123),
+    ("winobias", None, 3168, 3168),
+    ("winogender", None, 720, 720),
+    ("redditbias", None, 2428, 0),
+]
+
+
+@pytest.mark.parametrize(("path", "format", "count", "pairs"), PUBLISHED)
+def test_published_counts(
+    shared_data: Path, path: str, format: str | None, count: int, pairs: int
+) -> None:
+    found = load_statements(shared_data / "benchmarks" / path, format=format)
+    assert len(found) == count
+    assert len({s.id for s in found}) == count
+    assert sum(s.other is not None for s in found) == pairs
+    assert all(s.text.strip() and s.category for s in found)
+    alike = 0
+    for s in found:
+        if s.other is not None:
+            merged = merge(s.text, s.other)
+            assert merged.side(0) == " ".join(s.text.split())
+            alike += not merged.spans
+    assert alike <= 5  # the French translation has pairs of one and the same sentence
+    missing = sum(not s.has_its_targets for s in found)
+    assert missing <= count * 0.006  # typos of the benchmarks, counted in every report
+
+
+def test_what_a_statement_holds(shared_data: Path) -> None:
+    folder = shared_data / "benchmarks"
+    crows = load_statements(folder / "crows_pairs/crows_pairs_anonymized.csv")
+    assert crows[1].targets == ("poor",)
+    assert (crows[2].targets, crows[2].direction) == (("she",), "antistereo")
+    assert "she" in crows[2].text  # of an anti-stereotype, the disadvantaged group's sentence
+    wino = {s.id: s for s in load_statements(folder / "winobias")}
+    first = wino["wb_pro_type1_dev_1"]
+    assert (
+        first.text == "The developer argued with the designer because he did not like the design."
+    )
+    assert first.targets == ("he",)
+    assert first.other == first.text.replace(" he ", " she ")
+    gender = {s.id: s for s in load_statements(folder / "winogender")}
+    assert gender["wg_technician.customer.1.neutral"].targets == ("they",)
+    reddit = Counter(s.category for s in load_statements(folder / "redditbias"))
+    assert reddit == {"gender": 505, "orientation": 469, "race": 507, "religion": 947}
+    inter = load_statements(folder / "stereoset/dev_rebuilt.json", format="stereoset-inter")[0]
+    assert inter.text.startswith("Many people live in Ethiopia. The people are very thin")
+
+
+def test_the_cobias_dataset(shared_data: Path) -> None:
+    found = load_statements(shared_data / "cobias/statements.csv")
+    assert len(found) == 2291
+    assert found[0].targets == ("black",)
+    assert all(s.blanks is not None for s in found)
+    assert sum(not len(s.blanks or "") for s in found) == 1
+    versions = read_variants(shared_data / "cobias/variants_cobias.jsonl.gz")
+    assert len(versions) == 2291
+    assert len(versions.of(found[0])) == 60
+    assert not any(v != v.strip() for v in versions.of(found[0]))
+
+
+def test_tables_of_ones_own(tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text(
+        "sentence,target_term,context_points\n"
+        '"(Men | Women) are bad.",,"(Men | Women) are ___ bad ___."\n'
+        "Nurses talk.,nurse; nurses,\n",
+        encoding="utf-8",
+    )
+    first, second = load_statements(table)
+    assert (first.id, first.text, first.other) == ("0", "Men are bad.", "Women are bad.")
+    assert first.targets == ("Men",)
+    assert first.points == "Men are ___ bad ___."
+    assert second.targets == ("nurse", "nurses")
+    assert second.blanks is None
+    lines = tmp_path / "mine.jsonl"
+    lines.write_text(
+        json.dumps({"id": 7, "text": "Hi 😀."}) + "\n\n" + json.dumps({"id": "b", "text": "שלום"})
+    )
+    assert [s.id for s in load_statements(lines)] == ["7", "b"]
+
+
+def test_a_merged_context_point_is_not_mangled(tmp_path: Path) -> None:
+    table = tmp_path / "points.csv"
+    table.write_text("context_points\nThe ___ nurse is tired ___.\n", encoding="utf-8")
+    (only,) = load_statements(table)
+    assert only.text == "The nurse is tired."
+    assert only.points == "The ___ nurse is tired ___."
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "words\nx\n", "expected a column 'sentence'"),
+        ("a.csv", "sentence\n", "at least one row"),
+        ("a.csv", "id,sentence\n1,a\n1,b\n", "every id once"),
+        ("a.jsonl", "{not json}\n", "line 1"),
+        ("a.jsonl", "[1]\n", "JSON object"),
+        ("a.json", "{}", "StereoSet"),
+        ("a.xyz", "", "cannot tell"),
+    ],
+)
+def test_wrong_files_are_refused_in_one_line(
+    tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(TableError, match=message) as caught:
+        load_statements(file)
+    assert "\n" not in str(caught.value)
+
+
+def test_other_refusals(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="no such file"):
+        load_statements(tmp_path / "none.csv")
+    with pytest.raises(TableError, match="cannot tell"):
+        load_statements(tmp_path)
+    with pytest.raises(SettingsError, match="format"):
+        load_statements(tmp_path, format="bible")
+    with pytest.raises(TableError, match="found none"):
+        load_statements(tmp_path, format="winobias")
+    versions = tmp_path / "v.csv"
+    versions.write_text("id,number\n1,2\n")
+    with pytest.raises(TableError, match="'version' or 'variants'"):
+        read_variants(versions)
+    versions.write_text("id,version\n1, a b \n1,\n")
+    assert read_variants(versions).versions == {"1": ("a b", "")}
+
+
+def test_a_dataset_of_the_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_data: Path
+) -> None:
+    """The folder that the hub's client would fetch, in the hub's own shape of StereoSet."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    original = json.loads((shared_data / "benchmarks/stereoset/dev_rebuilt.json").read_text())
+    labels = ("anti-stereotype", "stereotype", "unrelated")
+    for task, items in original["data"].items():
+        rows = [
+            {
+                **{k: item[k] for k in ("id", "target", "bias_type", "context")},
+                "sentences": {
+                    "sentence": [s["sentence"] for s in item["sentences"]],
+                    "gold_label": [labels.index(s["gold_label"]) for s in item["sentences"]],
+                },
+            }
+            for item in items[:20]
+        ]
+        folder = tmp_path / task
+        folder.mkdir()
+        pq.write_table(pa.Table.from_pylist(rows), folder / "validation.parquet")
+    monkeypatch.setattr(hub, "fetch", lambda name: tmp_path)
+    found = load_statements("hf:McGill-NLP/stereoset#intra")
+    expected = load_statements(shared_data / "benchmarks/stereoset/dev_rebuilt.json")[:20]
+    assert found == expected
+    with pytest.raises(TableError, match="#PART"):
+        load_statements("hf:McGill-NLP/stereoset")
+
+
+def test_the_hub_out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "hub_reachable", lambda: False)
+    with pytest.raises(InputError, match="not in the local cache"):
+        load_statements("hf:nobody/nothing")

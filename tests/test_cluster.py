@@ -1,0 +1,154 @@
+"""The pool on a real cluster: two nodes on this machine, one of which dies.
+
+Ray runs in a process of its own, as it leaves threads and sockets behind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tiltmeter.cluster import Need, Pool
+from tiltmeter.errors import ClusterError, SettingsError
+
+
+def on_cluster(code: str) -> Any:
+    """Run code on a cluster of two nodes of one core each; what it prints is one JSON value."""
+    head = """
+    import json, os, signal, sys, time
+    import ray
+    from ray.cluster_utils import Cluster
+    from tiltmeter.cluster import Need, Pool
+    from tiltmeter.errors import ClusterError, MissingExtra, ModelError, TiltmeterError
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    second = cluster.add_node(num_cpus=1)
+    os.environ["RAY_ADDRESS"] = cluster.address
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(head) + textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_a_node_that_dies_costs_no_block() -> None:
+    found = on_cluster("""
+        def make():
+            def work(block):
+                time.sleep(0.2)
+                return block * block, os.getpid(), ray.get_runtime_context().get_node_id()
+            return work
+
+        with Pool(make, need=Need(cpus=1)) as pool:
+            results, nodes = {}, []
+            for block, (square, pid, node) in pool.map(range(30)):
+                results[block] = square
+                nodes.append(node)
+                if len(results) == 8:
+                    cluster.remove_node(second, allow_graceful=False)
+            again = dict(pool.map([5]))
+        # One worker at a time, none at all, and a generator.
+        with Pool(make, need=Need(cpus=1, workers=1)) as pool_of_one:
+            one = sorted(block for block, _ in pool_of_one.map(iter(range(7))))
+            none = list(pool_of_one.map([]))
+        print(json.dumps([results == {i: i * i for i in range(30)}, len(set(nodes)), pool.lost,
+                          again[5][0], one, none]))
+        """)
+    assert found == [True, 2, 1, 25, list(range(7)), []]
+
+
+def test_errors_come_home_and_hopeless_blocks_are_given_up() -> None:
+    found = on_cluster("""
+        def tell(make, block=0, **need):
+            try:
+                with Pool(make, need=Need(**{"cpus": 1, **need})) as pool:
+                    return list(pool.map([block]))
+            except TiltmeterError as error:
+                return [type(error).__name__, str(error)]
+
+        def no_model():
+            raise ModelError("model 'x': no such file")
+
+        def no_extra():
+            raise MissingExtra("asking", "torch", extra="models")
+
+        def wrong():
+            return lambda block: 1 / block
+
+        def deadly():
+            return lambda block: os.kill(os.getpid(), signal.SIGKILL)
+
+        def stillborn():
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        print(json.dumps([tell(no_model), tell(no_extra), tell(wrong), tell(wrong, block=4),
+                          tell(deadly), tell(stillborn), tell(wrong, cpus=64)]))
+        """)
+    no_model, no_extra, wrong, right, deadly, stillborn, too_big = found
+    assert no_model == ["ModelError", "model 'x': no such file"]
+    assert no_extra[0] == "MissingExtra"
+    assert "pip install" in no_extra[1]
+    assert wrong[0] == "ClusterError"
+    assert "failed 3 times" in wrong[1]
+    assert right == [[4, 0.25]]
+    assert "failed 3 times" in deadly[1]
+    assert "died before they could begin" in stillborn[1]
+    assert "needs 64 CPUs" in too_big[1]
+
+
+@pytest.mark.parametrize("wrong", [{"cpus": 0}, {"workers": 0}, {"gpus": -1}])
+def test_a_need_that_makes_no_sense_is_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(SettingsError, match=next(iter(wrong))):
+        Need(**wrong)
+
+
+def test_a_cluster_that_is_gone_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        gone = f"127.0.0.1:{server.getsockname()[1]}"
+    monkeypatch.setenv("RAY_ADDRESS", gone)
+    with pytest.raises(ClusterError, match=f"nothing answers at {gone}"), Pool(lambda: print):
+        pass
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """Ray's sockets want a short path, which pytest's are not."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def test_without_a_cluster_one_is_started_here(short_path: Path) -> None:
+    """Also where an earlier one, now gone, has left its address behind."""
+    (short_path / "ray").mkdir()
+    (short_path / "ray" / "ray_current_cluster").write_text("127.0.0.1:9", encoding="utf-8")
+    code = (
+        "from tiltmeter.cluster import Need, Pool\n"
+        "with Pool(lambda: abs, need=Need(cpus=1, workers=1)) as pool:\n"
+        "    print(sorted(pool.map([-1, -2])))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"}
+        | {"RAY_TMPDIR": str(short_path)},
+    )
+    assert done.stdout == "[(-2, 2), (-1, 1)]\n", done.stderr[-2000:]
+    assert done.stderr == ""
