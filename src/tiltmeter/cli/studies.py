@@ -237,6 +237,9 @@ def alignment_command(
         list[str],
         typer.Argument(metavar="BASE VERSION...", help="The base model, then versions of it."),
     ],
+    chat: Annotated[
+        bool, typer.Option("--chat", help="Ask the versions inside their chat template as well.")
+    ] = False,
     topic: TOPIC = "gender",
     contexts: CONTEXTS = None,
     max_contexts: MAX = None,
@@ -259,6 +262,7 @@ def alignment_command(
             topic=load_topic(topic),
             contexts=contexts,
             settings=settings_of(max_contexts, seed, device, single_token),
+            chat=chat,
         ),
         alignment_findings,
         out=out,

@@ -29,7 +29,7 @@ def vision_command(
     json_output: JSON = False,
 ) -> None:
     """Which text a CLIP-type model prefers for groups in varied scenes (E.3)."""
-    from tiltmeter.studies.plan import folder_name
+    from tiltmeter.models.spec import folder_name
     from tiltmeter.studies.vision import ask_images, find_images, vision_findings
 
     folder = out or Path("studies") / "vision"

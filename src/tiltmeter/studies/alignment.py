@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from tiltmeter.errors import SettingsError
+from tiltmeter.models.spec import folder_name
 from tiltmeter.runs import AuditSettings, Run
 from tiltmeter.studies.changes import (
     change_figures,
@@ -18,7 +20,7 @@ from tiltmeter.studies.changes import (
 )
 from tiltmeter.studies.defaults import study_contexts
 from tiltmeter.studies.frame import Findings
-from tiltmeter.studies.plan import Ask, Plan, asks_of, folder_name
+from tiltmeter.studies.plan import Ask, Plan, asks_of
 from tiltmeter.studies.side_by_side import risks_table
 from tiltmeter.topics import Topic
 
@@ -29,12 +31,25 @@ _MAY = (
 
 
 def alignment_plan(
-    models: Sequence[str], *, topic: Topic, contexts: str | None, settings: AuditSettings
+    models: Sequence[str],
+    *,
+    topic: Topic,
+    contexts: str | None,
+    settings: AuditSettings,
+    chat: bool = False,
 ) -> Plan:
-    """The base first, then its versions, all in the same contexts without a template."""
+    """The base first, then its versions, all in the same contexts without a template; with `chat`
+    the versions once more inside their chat template."""
     if len(models) < 2:
         raise SettingsError("study alignment: expected a base model and at least one version of it")
-    return Plan("alignment", asks_of(models, topic, study_contexts(topic, contexts), settings))
+    asks = asks_of(models, topic, study_contexts(topic, contexts), settings)
+    if chat:
+        inside = replace(settings, load=replace(settings.load, chat=True))
+        asks += tuple(
+            replace(a, label=f"{a.label} (chat)", folder=f"{a.folder}-chat", settings=inside)
+            for a in asks[1:]
+        )
+    return Plan("alignment", asks)
 
 
 def alignment_findings(asked: list[tuple[Ask, Run]]) -> Findings:

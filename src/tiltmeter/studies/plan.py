@@ -16,6 +16,7 @@ import numpy as np
 from tiltmeter.contexts import ContextSet
 from tiltmeter.errors import SettingsError, TiltmeterError
 from tiltmeter.models import ModelSpec, Place
+from tiltmeter.models.spec import folder_name
 from tiltmeter.runs import AuditSettings, RunFolder
 from tiltmeter.topics import Topic
 
@@ -130,16 +131,6 @@ def asks_of(
     return tuple(
         Ask(m, m, topic, contexts, settings, prefix + folder_name(m), role=role) for m in models
     )
-
-
-def folder_name(model: str) -> str:
-    """A model's name as the name of a folder: pocket:bert -> pocket-bert.
-
-    >>> folder_name("openai-community/gpt2"), folder_name("reference:random")
-    ('openai-community-gpt2', 'reference-random')
-    """
-    kept = "".join(c if c.isalnum() or c in "._-" else "-" for c in model)
-    return "-".join(part for part in kept.split("-") if part).strip("-.") or "model"
 
 
 def spoken(seconds: float | None) -> str:

@@ -11,12 +11,13 @@ import pandas as pd
 
 from tiltmeter.errors import RunError, SettingsError
 from tiltmeter.measure import distribution_characteristics
+from tiltmeter.models.spec import folder_name
 from tiltmeter.report import Figure, Table, charts
-from tiltmeter.report.figures import distribution_figure, leaning_figure, shapes_figure
+from tiltmeter.report.figures import leaning_figure
 from tiltmeter.report.reading import Reading
+from tiltmeter.report.run_figures import distribution_figure, shapes_figure
 from tiltmeter.runs import Run
 from tiltmeter.studies.frame import Findings
-from tiltmeter.studies.plan import folder_name
 
 
 def leaning_findings(named: Sequence[tuple[str, Run]]) -> Findings:
