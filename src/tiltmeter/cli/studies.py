@@ -20,6 +20,9 @@ from tiltmeter.errors import SettingsError
 MODELS = Annotated[list[str], typer.Argument(metavar="MODEL...", help="Models, as for audit.")]
 RUNS = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
 TOPIC = Annotated[str, typer.Option(help="A built-in topic, or a topic file.")]
+GROUPS = Annotated[
+    str | None, typer.Option(help="Only these groups of the topic, separated by commas.")
+]
 CONTEXTS = Annotated[
     str | None,
     typer.Option(help="A built-in context set, or a csv file.  [default: the topic's own]"),
@@ -39,6 +42,16 @@ NO_PAGE = Annotated[bool, typer.Option("--no-page", help="Do not write report.ht
 
 #: Tables of up to so many rows are shown in the terminal; all are csv files.
 _SHOWN = 24
+
+
+def topic_of(name: str, groups: str | None) -> Any:
+    """The topic, or only some of its groups."""
+    from tiltmeter.topics import load_topic
+
+    topic = load_topic(name)
+    if groups is None:
+        return topic
+    return topic.select([g.strip() for g in groups.split(",") if g.strip()])
 
 
 def settings_of(max_contexts: int | None, seed: int, device: str, single_token: bool) -> Any:
@@ -189,6 +202,7 @@ def size_command(
         typer.Option(help="NAME=MODEL,MODEL,…: a further family, with a trend of its own."),
     ] = None,
     topic: TOPIC = "gender",
+    groups: GROUPS = None,
     contexts: CONTEXTS = None,
     max_contexts: MAX = None,
     out: OUT = None,
@@ -205,13 +219,12 @@ def size_command(
     The models given are one family; --family adds others.
     """
     from tiltmeter.studies.size import size_findings, size_plan
-    from tiltmeter.topics import load_topic
 
     families = [("", models)] + [_family(text) for text in family or ()]
     carry_out(
         size_plan(
             families,
-            topic=load_topic(topic),
+            topic=topic_of(topic, groups),
             contexts=contexts,
             settings=settings_of(max_contexts, seed, device, single_token),
         ),
@@ -241,6 +254,7 @@ def alignment_command(
         bool, typer.Option("--chat", help="Ask the versions inside their chat template as well.")
     ] = False,
     topic: TOPIC = "gender",
+    groups: GROUPS = None,
     contexts: CONTEXTS = None,
     max_contexts: MAX = None,
     out: OUT = None,
@@ -254,12 +268,11 @@ def alignment_command(
 ) -> None:
     """Base against aligned or instructed versions (Figure 8): paired differences."""
     from tiltmeter.studies.alignment import alignment_findings, alignment_plan
-    from tiltmeter.topics import load_topic
 
     carry_out(
         alignment_plan(
             models,
-            topic=load_topic(topic),
+            topic=topic_of(topic, groups),
             contexts=contexts,
             settings=settings_of(max_contexts, seed, device, single_token),
             chat=chat,
@@ -314,6 +327,7 @@ def sources_command(
         ),
     ] = None,
     topic: TOPIC = "gender",
+    groups: GROUPS = None,
     max_contexts: MAX = None,
     out: OUT = None,
     only_plan: PLAN = False,
@@ -326,9 +340,8 @@ def sources_command(
 ) -> None:
     """The same models over contexts of several sources: do the rankings agree? (Table 4)"""
     from tiltmeter.studies.sources import source_sets, sources_findings, sources_plan
-    from tiltmeter.topics import load_topic
 
-    asked_topic = load_topic(topic)
+    asked_topic = topic_of(topic, groups)
     carry_out(
         sources_plan(
             models,
@@ -355,6 +368,7 @@ def _source(text: str) -> tuple[str, str]:
 def languages_command(
     models: MODELS,
     topic: TOPIC = "gender-zh",
+    groups: GROUPS = None,
     contexts: CONTEXTS = None,
     max_contexts: MAX = None,
     out: OUT = None,
@@ -368,11 +382,10 @@ def languages_command(
 ) -> None:
     """Risks in another language, beside the paper's Table 5; a topic file brings any language."""
     from tiltmeter.studies.risk_tables import languages_plan, table_findings
-    from tiltmeter.topics import load_topic
 
     settings = settings_of(max_contexts, seed, device, single_token)
     carry_out(
-        languages_plan(models, topic=load_topic(topic), contexts=contexts, settings=settings),
+        languages_plan(models, topic=topic_of(topic, groups), contexts=contexts, settings=settings),
         lambda asked: table_findings("languages", asked),
         out=out,
         only_plan=only_plan,

@@ -13,6 +13,7 @@ from tiltmeter.cli.studies import (
     CONTEXTS,
     DEVICE,
     FRESH,
+    GROUPS,
     MAX,
     NO_PAGE,
     OUT,
@@ -21,6 +22,7 @@ from tiltmeter.cli.studies import (
     TOPIC,
     carry_out,
     settings_of,
+    topic_of,
 )
 from tiltmeter.cli.study import JSON
 
@@ -42,6 +44,7 @@ def toxicity_command(
     lora: Annotated[bool, typer.Option("--lora", help="Train a LoRA adapter only.")] = False,
     rank: Annotated[int, typer.Option(min=1, help="Rank of the adapter.")] = 16,
     topic: TOPIC = "gender",
+    groups: GROUPS = None,
     contexts: CONTEXTS = None,
     max_contexts: MAX = None,
     out: OUT = None,
@@ -60,7 +63,6 @@ def toxicity_command(
     from tiltmeter.studies.finetune import Training, finetuned
     from tiltmeter.studies.texts import read_texts, some_of
     from tiltmeter.studies.toxicity import toxicity_findings, toxicity_plan
-    from tiltmeter.topics import load_topic
 
     folder = out or Path("studies") / "toxicity"
     chosen = some_of(read_texts(texts, column=column, where=where or ()), max_texts, seed=seed)
@@ -79,7 +81,7 @@ def toxicity_command(
         model,
         folder,
         chosen,
-        topic=load_topic(topic),
+        topic=topic_of(topic, groups),
         contexts=contexts,
         settings=settings_of(max_contexts, seed, device, False),
         training=training,
