@@ -15,7 +15,7 @@ from tiltmeter.models.spec import folder_name
 from tiltmeter.report import Figure, Table, charts
 from tiltmeter.report.figures import leaning_figure
 from tiltmeter.report.reading import Reading
-from tiltmeter.report.run_figures import distribution_figure, shapes_figure
+from tiltmeter.report.run_figures import distribution_figure, heat_figure, shapes_figure
 from tiltmeter.runs import Run
 from tiltmeter.studies.frame import Findings
 
@@ -131,37 +131,37 @@ def _heat(name: str, run: Run, groups: Sequence[str], contexts: int) -> tuple[Fi
     x = [p.groups.index(g) for g in groups] if groups else list(range(len(p.groups)))
     weights = p.context_weights if p.context_weights.ndim == 1 else p.context_weights.sum(axis=0)
     c = np.argsort(-weights, kind="stable")[:contexts].tolist()
-    strength, favoured = reading.strength[np.ix_(x, c)], reading.favoured[np.ix_(x, c)]
-    shown_groups = [p.groups[i] for i in x]
-    shown_contexts = [p.templates[i] if p.templates else p.contexts[i] for i in c]
-    figure = Figure(
-        key=f"heatmap-{folder_name(name)}",
-        title=f"{name}: what each context makes of each group",
-        caption=f"n = {len(x)} groups × {len(c)} contexts, the heaviest first. Colour: the "
-        "favoured category; strength: how far from the reference.",
-        alt=f"Heat map of {len(x)} groups in {len(c)} contexts.",
-        draw=lambda width: charts.heat_map(
-            strength,
-            favoured,
-            groups=shown_groups,
-            contexts=shown_contexts,
-            categories=p.categories,
-            width=width,
-        ),
-    )
     rows = [
         {
             "name": name,
             "group": p.groups[i],
-            "template": template,
+            "template": p.templates[j] if p.templates else p.contexts[j],
             "leans": p.categories[int(reading.favoured[i, j])],
-            **{f"p: {k}": p.values[i, j, n] for n, k in enumerate(p.categories)},
+            "strength": reading.strength[i, j],
+            "p": p.values[i, j, reading.favoured[i, j]],
+            **{f"p({k})": p.values[i, j, n] for n, k in enumerate(p.categories)},
         }
         for i in x
-        for j, template in zip(c, shown_contexts, strict=True)
+        for j in c
         if not np.isnan(p.values[i, j]).any()
     ]
-    return figure, pd.DataFrame(rows)
+    frame = pd.DataFrame(rows)
+    if len(x) > charts.MOST_GROUPS:
+        return _renamed(heat_figure(reading), name, many=True), frame
+    figure = Figure(
+        key=f"heatmap-{folder_name(name)}",
+        title=f"{name}: what each context makes of each group",
+        caption=f"n = {len(x)} groups × {len(c)} contexts, the heaviest first. Colour: the "
+        "favoured category; strength: how far from the reference; number: its probability.",
+        alt="Heat map. " + "; ".join(_row_said(frame, g) for g in dict.fromkeys(frame["group"])),
+        draw=lambda width: charts.answers(frame, categories=p.categories, width=width),
+    )
+    return figure, frame
+
+
+def _row_said(frame: pd.DataFrame, group: str) -> str:
+    leans = frame[frame["group"] == group]["leans"].value_counts()
+    return f"{group}: " + ", ".join(f"{c} in {n}" for c, n in leans.items())
 
 
 def _moments(name: str, run: Run) -> list[dict[str, object]]:

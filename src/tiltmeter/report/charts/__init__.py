@@ -4,6 +4,7 @@ Each takes `width` (WIDE for a page, NARROW for a phone) and knows nothing of ru
 the same ones. `Figure` puts a title, a caption with its n, and a text alternative to a chart.
 """
 
+from tiltmeter.report.charts.answers import MOST_GROUPS, answers
 from tiltmeter.report.charts.boxes import boxes
 from tiltmeter.report.charts.density import density
 from tiltmeter.report.charts.heat import heat_map, heat_png
@@ -17,10 +18,12 @@ from tiltmeter.report.charts.theme import NARROW, PALETTE, WIDE, brief
 from tiltmeter.report.charts.trend import trend
 
 __all__ = [
+    "MOST_GROUPS",
     "NARROW",
     "PALETTE",
     "WIDE",
     "agreement",
+    "answers",
     "boxes",
     "brief",
     "convergence",
