@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.output import progress_bar
-from tiltmeter.cli.studies import (
+from tiltmeter.cli.study import JSON
+from tiltmeter.cli.study_frame import (
     CONTEXTS,
     DEVICE,
     FRESH,
@@ -24,7 +25,6 @@ from tiltmeter.cli.studies import (
     settings_of,
     topic_of,
 )
-from tiltmeter.cli.study import JSON
 
 
 def toxicity_command(

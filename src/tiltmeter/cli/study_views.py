@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tiltmeter.cli.studies import NO_PAGE, OUT, RUNS, finish
 from tiltmeter.cli.study import JSON
+from tiltmeter.cli.study_frame import NO_PAGE, OUT, RUNS, finish
 
 
 def leaning_command(

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.output import console, print_json, progress_bar
-from tiltmeter.cli.studies import DEVICE, NO_PAGE, OUT, PLAN, SEED, finish, settings_of
 from tiltmeter.cli.study import JSON
+from tiltmeter.cli.study_frame import DEVICE, NO_PAGE, OUT, PLAN, SEED, finish, settings_of
 from tiltmeter.errors import SettingsError
 
 
