@@ -7,7 +7,7 @@ continues an interrupted study, and each part can be looked at like any other ru
     DIR/tables/*.csv     numbers in full
     DIR/charts/*.svg     and .png
     DIR/study.json       what --json prints
-    DIR/report.html      the study, then its runs
+    DIR/report.html      the runs, then the study
 """
 
 from __future__ import annotations
