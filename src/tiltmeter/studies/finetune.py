@@ -19,7 +19,7 @@ from typing import Any
 
 from tiltmeter.errors import MissingExtra, ModelError, SettingsError
 from tiltmeter.models import ModelSpec, Place
-from tiltmeter.runs.audit import Progress
+from tiltmeter.runs.scoring import Progress
 
 RECORD = "training.json"
 
@@ -104,7 +104,7 @@ def _train(
         import transformers
     except ImportError as error:
         raise MissingExtra("fine-tuning", "transformers", extra="models") from error
-    logging = transformers.utils.logging
+    logging: Any = transformers.utils.logging
     bars, loud = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity_error()

@@ -25,7 +25,7 @@ from tiltmeter.errors import RunError, SettingsError, TiltmeterError
 from tiltmeter.report import Extra, Figure, Table, write_report
 from tiltmeter.report.formats import write_csv, write_files
 from tiltmeter.runs import Run, audit
-from tiltmeter.runs.audit import Progress
+from tiltmeter.runs.scoring import Progress
 from tiltmeter.studies.plan import Ask, Plan
 
 #: Called before each audit; gives what reports its progress.

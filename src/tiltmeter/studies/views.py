@@ -33,19 +33,19 @@ def leaning_findings(named: Sequence[tuple[str, Run]]) -> Findings:
     strength = pd.DataFrame({name: _strength(run) for name, run in named})
     table = leans.copy()
     table.insert(0, "group", leans.index)
-    for name in strength:
+    for name, _ in named:
         table[f"s: {name}"] = strength[name]
     complete = leans.dropna()
     alike = complete[complete.nunique(axis=1) == 1].iloc[:, 0]
     counts = pd.DataFrame(
         [
             {"name": name, "category": c, "groups": int((leans[name] == c).sum())}
-            for name in leans
+            for name, _ in named
             for c in categories
         ]
     )
     said = []
-    for name in leans:
+    for name, _ in named:
         parts = ", ".join(f"{int((leans[name] == c).sum())} to {c}" for c in categories)
         said.append(f"{name}: of {int(leans[name].notna().sum())} groups lean {parts}.")
     if len(named) > 1:
@@ -165,7 +165,7 @@ def _row_said(frame: pd.DataFrame, group: str) -> str:
 
 
 def _moments(name: str, run: Run) -> list[dict[str, object]]:
-    rows = []
+    rows: list[dict[str, object]] = []
     for measure in ("r_bias", "r_volatility"):
         shape = distribution_characteristics(getattr(run.report, measure))
         rows.append(

@@ -24,7 +24,7 @@ from tiltmeter.report import Table
 from tiltmeter.report.figures import leaning_figure, risks_figure
 from tiltmeter.report.reading import Reading
 from tiltmeter.runs import AuditSettings, Preferences, Run, RunFolder
-from tiltmeter.runs.audit import Progress
+from tiltmeter.runs.scoring import Progress
 from tiltmeter.runs.record import new_record
 from tiltmeter.studies.frame import Findings
 from tiltmeter.studies.side_by_side import risks_table
@@ -148,7 +148,7 @@ def _classifier(model: str, device: str) -> Any:
         ) from error
     from tiltmeter.models.load import choose_device
 
-    logging = transformers.utils.logging
+    logging: Any = transformers.utils.logging
     bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:

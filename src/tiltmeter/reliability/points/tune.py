@@ -84,7 +84,7 @@ def tune_points(
     try:
         import peft
     except ImportError as error:
-        raise MissingExtra("training an adapter", "peft", extra="tune") from error
+        raise MissingExtra("training an adapter", "peft", extra="training") from error
     started = time.monotonic()
     adapted = _adapted(peft, writer, settings)
     losses = _train(adapted, [_encoded(writer, s) for s in taken], settings, progress)
@@ -175,7 +175,7 @@ def _train(
             tokens = torch.tensor([ids], device=model.device)
             answer = len(ids) - begin
             logits = model(input_ids=tokens, logits_to_keep=answer + 1).logits[0, :-1]
-            loss = torch.nn.functional.cross_entropy(logits.float(), tokens[0, begin:])
+            loss: Any = torch.nn.functional.cross_entropy(logits.float(), tokens[0, begin:])
             loss.backward()
             torch.nn.utils.clip_grad_norm_(trained, 1.0)
             optimiser.step()
