@@ -176,7 +176,7 @@ def _train(
             answer = len(ids) - begin
             logits = model(input_ids=tokens, logits_to_keep=answer + 1).logits[0, :-1]
             loss = torch.nn.functional.cross_entropy(logits.float(), tokens[0, begin:])
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(trained, 1.0)
             optimiser.step()
             schedule.step()
