@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import typer
 
+from tiltmeter.cli.reliability.agreement import agreement_command
 from tiltmeter.cli.reliability.blanks import blanks_command
 from tiltmeter.cli.reliability.pairs import pairs_command
 from tiltmeter.cli.reliability.points import points_command
 from tiltmeter.cli.reliability.score import score_command
 from tiltmeter.cli.reliability.statements import statements_command
 from tiltmeter.cli.reliability.tune import tune_command
+from tiltmeter.cli.reliability.validate import validate_command
 from tiltmeter.cli.reliability.variants import variants_command
 from tiltmeter.cli.reliability.view import view_command
 
@@ -24,5 +26,7 @@ reliability_app.command("score")(score_command)
 reliability_app.command("blanks")(blanks_command)
 reliability_app.command("view")(view_command)
 reliability_app.command("pairs")(pairs_command)
+reliability_app.command("agreement")(agreement_command)
+reliability_app.command("validate")(validate_command)
 
 __all__ = ["reliability_app"]
