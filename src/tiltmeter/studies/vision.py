@@ -24,8 +24,8 @@ from tiltmeter.report import Table
 from tiltmeter.report.figures import leaning_figure, risks_figure
 from tiltmeter.report.reading import Reading
 from tiltmeter.runs import AuditSettings, Preferences, Run, RunFolder
-from tiltmeter.runs.scoring import Progress
 from tiltmeter.runs.record import new_record
+from tiltmeter.runs.scoring import Progress
 from tiltmeter.studies.frame import Findings
 from tiltmeter.studies.side_by_side import risks_table
 from tiltmeter.topics import Group, Topic
