@@ -46,7 +46,13 @@ $(STAMPS)/browser: $(STAMPS)/venv
 	npm install --silent --no-save --no-audit --no-fund --prefix $(VENV)/npm axe-core@4.10.3
 	touch $@
 
-$(STAMPS)/test: $(STAMPS)/demo $(STAMPS)/browser
+# The annotation tests start a PostgreSQL of their own in a temporary folder.
+$(STAMPS)/postgres: $(STAMPS)/venv
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
+	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends postgresql; }
+	touch $@
+
+$(STAMPS)/test: $(STAMPS)/demo $(STAMPS)/browser $(STAMPS)/postgres
 	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models,dev]'
 	touch $@
 

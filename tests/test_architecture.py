@@ -36,7 +36,7 @@ LAYERS = {
 #: models know what a Prompt is, and nothing else of topics; parts are written atomically,
 #: and the cache has its place.
 #: models know what a Prompt is, and nothing else of topics; results show themselves in a notebook;
-#: the commands start the pages.
+#: the commands start the pages; studies draw with the charts of reports.
 #: models know what a Prompt is, the miner what a Topic is; parts are written atomically.
 MEET = {
     ("models", "topics"),
@@ -45,6 +45,7 @@ MEET = {
     ("measure", "notebook"),
     ("cli", "web"),
     ("contexts", "topics"),
+    ("studies", "report"),
 }
 
 

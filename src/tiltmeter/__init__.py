@@ -22,6 +22,10 @@ if TYPE_CHECKING:
         Statement,
         score_reliability,
     )
+    from tiltmeter.reliability.check import (
+        Check,
+        check,
+    )
     from tiltmeter.runs import AuditSettings, Preferences, Run, audit, read_table
     from tiltmeter.topics import Topic, load_topic
 
@@ -29,6 +33,7 @@ __version__ = "0.1.0"
 
 _LAZY = {
     "AuditSettings": "tiltmeter.runs",
+    "Check": "tiltmeter.reliability.check",
     "ContextSet": "tiltmeter.contexts",
     "Estimate": "tiltmeter.measure",
     "Preferences": "tiltmeter.runs",
@@ -40,6 +45,7 @@ _LAZY = {
     "Topic": "tiltmeter.topics",
     "audit": "tiltmeter.runs",
     "bootstrap": "tiltmeter.measure",
+    "check": "tiltmeter.reliability.check",
     "compare": "tiltmeter.measure",
     "decompose": "tiltmeter.measure",
     "load_contexts": "tiltmeter.contexts",
@@ -50,6 +56,7 @@ _LAZY = {
 
 __all__ = [
     "AuditSettings",
+    "Check",
     "ContextSet",
     "Estimate",
     "Preferences",
@@ -62,6 +69,7 @@ __all__ = [
     "__version__",
     "audit",
     "bootstrap",
+    "check",
     "compare",
     "decompose",
     "load_contexts",

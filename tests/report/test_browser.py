@@ -75,7 +75,9 @@ def test_every_figure_has_pixels_a_name_and_words(chromium: Any, report: Path) -
 def test_sorting_and_filtering(chromium: Any, report: Path) -> None:
     page = watched(chromium, offline=True).page
     page.goto(report.as_uri())
-    table = page.locator("section details[open] table.sortable").first
+    groups = page.locator("section details:has(input[type=search])").first
+    groups.locator("summary").first.click()
+    table = groups.locator("table.sortable")
     values = "els => els.map(e => Number(e.dataset.v))"
     cells = table.locator("tbody tr td:nth-child(2)")
     table.locator("th:nth-child(2) button").click()

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from tiltmeter.contexts import load_contexts
 from tiltmeter.errors import RunError
 from tiltmeter.measure import membership, preference
-from tiltmeter.models import ModelInfo
+from tiltmeter.models import ModelInfo, WordScores
 from tiltmeter.report import open_run, render_report
 from tiltmeter.report.opening import stored_risks
 from tiltmeter.runs import AuditSettings, Run, RunFolder
@@ -54,22 +53,13 @@ def half(tmp_path: Path) -> Path:
         "counts": {"words_shared": 1},
     }
     folder = tmp_path / "half"
-    (folder / "scores").mkdir(parents=True)
+    folder.mkdir()
     RunFolder(folder).write_record(record)
     rng = np.random.default_rng(0)
     for first in (0, 250):
         logs = np.log(rng.dirichlet(np.ones(len(topic.words)), 250) * 0.5).astype(np.float32)
-        table = pa.table(
-            {
-                "cell": pa.array(np.arange(first, first + 250)),
-                "log_probs": pa.FixedSizeListArray.from_arrays(
-                    pa.array(logs.reshape(-1)), len(topic.words)
-                ),
-                "log_coverage": pa.array(np.full(250, np.log(0.5), np.float32)),
-                "skipped": pa.array(np.zeros(250, np.float32)),
-            }
-        )
-        pq.write_table(table, folder / "scores" / f"part-{first:09d}.parquet")
+        scores = WordScores(logs.astype(np.float64), np.full(250, np.log(0.5)), np.zeros(250))
+        RunFolder(folder).write_scores([(np.arange(first, first + 250), scores)])
     return folder
 
 
@@ -90,7 +80,8 @@ def test_half_finished_is_measured_as_far_as_it_goes(half: Path) -> None:
     assert run.report.missing_cells == 700
     # The first cell by hand: Eq. 8 over its stored log-probabilities.
     topic = load_topic("gender")
-    scores = pq.read_table(half / "scores" / "part-000000000.parquet")["log_probs"][0].as_py()
+    first = min((half / "scores").iterdir())
+    scores = pq.read_table(first)["log_probs"][0].as_py()
     counts = membership(topic.words, topic.attributes)
     expected = preference(np.array([scores], dtype=np.float32), counts).p[0]
     np.testing.assert_allclose(run.preferences.values[0, 0], expected, rtol=1e-6)

@@ -8,15 +8,29 @@ from typing import Annotated
 import typer
 
 from tiltmeter import __version__
+from tiltmeter.cli.annotate import annotate_command
 from tiltmeter.cli.audit import audit_command
 from tiltmeter.cli.cache import cache_command
+from tiltmeter.cli.check import check_command
 from tiltmeter.cli.compare import compare_command
 from tiltmeter.cli.mine import mine_command
 from tiltmeter.cli.reliability import reliability_app
 from tiltmeter.cli.report import report_command
 from tiltmeter.cli.risk import risk_command
 from tiltmeter.cli.show import contexts_command, models_command, topics_command
+from tiltmeter.cli.studies import (
+    alignment_command,
+    knowledge_command,
+    languages_command,
+    size_command,
+    sources_command,
+    table_command,
+)
 from tiltmeter.cli.study import study_app
+from tiltmeter.cli.study_context import temperature_command, versions_command
+from tiltmeter.cli.study_toxicity import toxicity_command
+from tiltmeter.cli.study_views import distribution_command, heatmap_command, leaning_command
+from tiltmeter.cli.study_vision import vision_command
 from tiltmeter.cli.view import view_command
 from tiltmeter.errors import TiltmeterError
 
@@ -34,10 +48,27 @@ app.command("compare")(compare_command)
 app.command("mine")(mine_command)
 app.command("report")(report_command)
 app.command("view")(view_command)
+app.command("annotate")(annotate_command)
 app.command("topics")(topics_command)
 app.command("contexts")(contexts_command)
 app.command("models")(models_command)
+app.command("check")(check_command)
+study_app.command("versions")(versions_command)
+study_app.command("temperature")(temperature_command)
 app.command("cache")(cache_command)
+for table, subject in {"1": "Gender", "2": "Race", "3": "Religion and disability"}.items():
+    about = f"{subject} risks of models with ranks, beside the paper's Table {table}."
+    study_app.command(f"table{table}")(table_command(f"table{table}", about))
+study_app.command("leaning")(leaning_command)
+study_app.command("toxicity")(toxicity_command)
+study_app.command("size")(size_command)
+study_app.command("alignment")(alignment_command)
+study_app.command("knowledge")(knowledge_command)
+study_app.command("sources")(sources_command)
+study_app.command("languages")(languages_command)
+study_app.command("vision")(vision_command)
+study_app.command("distribution")(distribution_command)
+study_app.command("heatmap")(heatmap_command)
 app.add_typer(study_app, name="study")
 app.add_typer(reliability_app, name="reliability")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from tiltmeter.cli.output import (
     risk_table,
 )
 from tiltmeter.errors import SettingsError, TiltmeterError
+from tiltmeter.models.spec import folder_name
 
 OUT = Annotated[
     Path | None,
@@ -336,15 +336,6 @@ def _audit_all(
         else:
             runs.append(run)
     return runs, failed
-
-
-def folder_name(model: str) -> str:
-    """A model's name as the name of a folder: pocket:bert -> pocket-bert.
-
-    >>> folder_name("openai-community/gpt2"), folder_name("reference:random")
-    ('openai-community-gpt2', 'reference-random')
-    """
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
 
 
 def label(model: str) -> str:

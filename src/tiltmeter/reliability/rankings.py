@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from tiltmeter.measure import Estimate
+from tiltmeter.reliability.correlation import spearman
 
 
 @dataclass(frozen=True)
@@ -44,29 +44,6 @@ def rank_agreement(
     for a, b in combinations(scores, 2):
         both = np.isfinite(scores[a]) & np.isfinite(scores[b])
         x, y = scores[a][both], scores[b][both]
-        found.append(RankAgreement(a, b, len(x), _spearman(x, y, replicates, level, seed)))
+        rho = spearman(x, y, replicates=replicates, level=level, seed=seed, unit="statements")
+        found.append(RankAgreement(a, b, len(x), None if rho is None else rho.rho))
     return found
-
-
-def _spearman(
-    x: NDArray[np.float64], y: NDArray[np.float64], replicates: int, level: float, seed: int
-) -> Estimate | None:
-    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return None
-    value = _correlation(rankdata(x), rankdata(y))
-    if replicates < 1:
-        return Estimate(value)
-    generator = np.random.default_rng(seed)
-    drawn = []
-    for _ in range(replicates):
-        index = generator.integers(len(x), size=len(x))
-        if np.ptp(x[index]) > 0 and np.ptp(y[index]) > 0:
-            drawn.append(_correlation(rankdata(x[index]), rankdata(y[index])))
-    share = (1.0 - level) / 2.0
-    low, high = np.quantile(drawn, [share, 1.0 - share])
-    return Estimate(value, float(low), float(high), level, "bootstrap over statements")
-
-
-def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    dx, dy = x - x.mean(), y - y.mean()
-    return float((dx @ dy) / np.sqrt((dx @ dx) * (dy @ dy)))

@@ -110,7 +110,7 @@ def tex_text(text: object) -> str:
 def write_csv(tables: Sequence[Table], folder: Path) -> list[Path]:
     """One file a table, numbers in full; returns the files."""
     files = {
-        folder / f"{t.key}.csv": t.frame.map(_no_formula).to_csv(index=False).encode("utf-8")
+        folder / f"{t.key}.csv": t.frame.map(no_formula).to_csv(index=False).encode("utf-8")
         for t in tables
     }
     write_files(files)
@@ -128,9 +128,14 @@ def write_files(files: Mapping[Path, bytes]) -> None:
             beside.write_bytes(content)
 
 
-def _no_formula(value: object) -> object:
-    """A text that a spreadsheet would run as a formula is written with a quote before it."""
-    if isinstance(value, str) and value[:1] in "=+-@\t\r" and not _is_number(value):
+def no_formula(value: object) -> object:
+    """A text that a spreadsheet would run as a formula is written with a quote before it.
+
+    >>> no_formula("=1+1"), no_formula("-1.5"), no_formula("")
+    ("'=1+1", '-1.5', '')
+    """
+    begins = ("=", "+", "-", "@", "\t", "\r")
+    if isinstance(value, str) and value.startswith(begins) and not _is_number(value):
         return "'" + value
     return value
 

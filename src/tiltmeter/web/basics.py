@@ -79,13 +79,16 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def new_app(*, title: str, token: str | None = None, host: str = "127.0.0.1") -> FastAPI:
+def new_app(
+    *, title: str, token: str | None = None, host: str = "127.0.0.1", guarded: bool = False
+) -> FastAPI:
     """An application without its pages.
 
     `token`: every request must carry it, once as ?token=… and then as a cookie. A host that is
-    not this machine alone is refused without one.
+    not this machine alone is refused without one, unless the pages ask for tokens of their own
+    (`guarded`).
     """
-    if not is_loopback(host) and not token:
+    if not is_loopback(host) and not token and not guarded:
         raise SettingsError(f"host: {host} can be reached by others; expected a token with it")
     app = FastAPI(title=title, docs_url=None, redoc_url=None, openapi_url=None)
     if token:

@@ -108,7 +108,7 @@ def test_an_endless_line_is_skipped_and_never_held(
     [
         ("c.jsonl", b"\0\1\2\3" * 100, "expected text, found a binary file"),
         ("c.jsonl", b'{"title": "a", "body": "b"}\n', "no article has text in the field 'text'"),
-        ("c.jsonl.gz", gzip.compress(LINES * 50)[:60], "damaged, cannot be unpacked"),
+        ("c.jsonl.gz", gzip.compress(LINES * 50, mtime=0)[:60], "damaged, cannot be unpacked"),
         ("c.jsonl.zst", b"no zst at all", "damaged, cannot be unpacked"),
         ("c.parquet", b"no parquet", "not a readable parquet file"),
         ("c.zip", b"no zip", "not a readable zip file"),

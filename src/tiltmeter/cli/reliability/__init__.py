@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import typer
 
+from tiltmeter.cli.reliability.agreement import agreement_command
 from tiltmeter.cli.reliability.blanks import blanks_command
 from tiltmeter.cli.reliability.pairs import pairs_command
+from tiltmeter.cli.reliability.points import points_command
 from tiltmeter.cli.reliability.score import score_command
 from tiltmeter.cli.reliability.statements import statements_command
+from tiltmeter.cli.reliability.tune import tune_command
+from tiltmeter.cli.reliability.validate import validate_command
+from tiltmeter.cli.reliability.variants import variants_command
 from tiltmeter.cli.reliability.view import view_command
 
 reliability_app = typer.Typer(
     help="Is a statement of a bias benchmark a reliable judge? (COBIAS)", no_args_is_help=True
 )
 reliability_app.command("statements")(statements_command)
+reliability_app.command("points")(points_command)
+reliability_app.command("tune")(tune_command)
+reliability_app.command("variants")(variants_command)
 reliability_app.command("score")(score_command)
 reliability_app.command("blanks")(blanks_command)
 reliability_app.command("view")(view_command)
 reliability_app.command("pairs")(pairs_command)
+reliability_app.command("agreement")(agreement_command)
+reliability_app.command("validate")(validate_command)
 
 __all__ = ["reliability_app"]

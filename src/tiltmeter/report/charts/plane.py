@@ -51,7 +51,8 @@ def plane(table: pd.DataFrame, *, width: int = WIDE) -> Any:
     y = alt.Y("R_volatility:Q", title="volatility risk Rᵛ ↑ more swing").scale(
         domain=[0, top], nice=False
     )
-    y = y.axis(**above(grid=True, gridColor=LINE, tickCount=4, format=".2~f"))
+    digits = ".2~f" if top > 0.06 else ".3~f"
+    y = y.axis(**above(grid=True, gridColor=LINE, tickCount=4, format=digits))
     names = list(dict.fromkeys(frame["series"]))
     single = len(names) == len(frame)
     palette = [INK] if single else category_colours(len(names))

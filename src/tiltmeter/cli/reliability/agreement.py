@@ -1,0 +1,165 @@
+"""tiltmeter reliability agreement: do people agree, and what do they accept?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tiltmeter.cli.output import console, print_json
+from tiltmeter.cli.reliability.common import JsonOption, shown, write_frame
+from tiltmeter.errors import SettingsError, TableError
+
+if TYPE_CHECKING:
+    from tiltmeter.measure import Estimate
+    from tiltmeter.reliability.people import Agreement, Ratings
+
+RatingsArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RATINGS",
+        help="Judgements: id and a column an annotator, or id, annotator, value.",
+    ),
+]
+ColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--annotator", help="A column of judgements; repeat. Default: annotator…, rater…."
+    ),
+]
+ReplicatesOption = Annotated[
+    int, typer.Option(help="Replicates of the bootstrap over items; 0: no intervals.")
+]
+LevelOption = Annotated[float, typer.Option(help="Level of the intervals.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of the bootstrap.")]
+
+
+def agreement_command(
+    ratings: RatingsArgument,
+    annotators: ColumnsOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the accepted items: a .csv or .parquet file."),
+    ] = None,
+    dataset: Annotated[
+        Path | None,
+        typer.Option(help="The table that was judged; --out then holds its rows, joined by id."),
+    ] = None,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(help="A judgement that accepts an item; repeat. Default: yes."),
+    ] = None,
+    share: Annotated[str, typer.Option(help="Share of judgements that must accept it.")] = "2/3",
+    judgements: Annotated[
+        int, typer.Option(help="An item with fewer judgements is not accepted.")
+    ] = 2,
+    replicates: ReplicatesOption = 2000,
+    level: LevelOption = 0.95,
+    seed: SeedOption = 0,
+    json_output: JsonOption = False,
+) -> None:
+    """Percent agreement, kappa and alpha with intervals, who stands apart, and what is accepted.
+
+    An empty cell, "skip" and "na" are no judgement. With --out, items that at least --share of
+    their annotators accept become a dataset.
+    """
+    from tiltmeter.reliability.people import Rule, accepted, agreement, read_ratings
+    from tiltmeter.reliability.people.acceptance import parse_share
+
+    rule = Rule(tuple(a.strip().lower() for a in accept or ["yes"]), parse_share(share), judgements)
+    given = read_ratings(ratings, columns=annotators)
+    found = agreement(given, replicates=replicates, level=level, seed=seed)
+    kept = None
+    if accept or out is not None or set(rule.categories) & set(given.categories):
+        kept = accepted(given, rule)
+    if out is not None and kept is not None:
+        _write(given, kept, out=out, dataset=dataset)
+    elif dataset is not None:
+        raise SettingsError("--dataset: expected --out with it")
+    if json_output:
+        result = found.to_dict()
+        result["summary"]["accepted"] = None if kept is None else len(kept)
+        print_json(result)
+        return
+    print_agreement(found)
+    if kept is not None:
+        where = "" if out is None else f", written to {out}"
+        console().print(
+            f"{len(kept)} of {found.items} items accepted ({', '.join(rule.categories)} by at "
+            f"least {rule.share}){where}",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+def print_agreement(found: Agreement) -> None:
+    """The tables, and the notes that say how to read them."""
+    out = console()
+    steps = sorted({s for _, s, _ in found.levels})
+    table = shown(
+        f"Agreement of {len(found.annotators)} annotators on {found.items} items",
+        [("majority", ""), *((f"{float(s):.2%}", "right") for s in steps), ("items", "right")],
+    )
+    for category in dict.fromkeys(c for c, _, _ in found.levels):
+        at = {s: n for c, s, n in found.levels if c == category}
+        table.add_row(category, *(str(at.get(s, 0)) for s in steps), str(sum(at.values())))
+    out.print(table)
+
+    table = shown("Beyond chance", [("statistic", ""), ("value", "right"), ("interval", "right")])
+    table.add_row("agreement observed", *numbers(found.observed))
+    table.add_row("agreement by chance", f"{found.by_chance:.3f}", "")
+    table.add_row("Fleiss' kappa", *numbers(found.fleiss))
+    for name, alpha in found.alpha.items():
+        table.add_row(f"Krippendorff's alpha, {name}", *numbers(alpha))
+    table.add_row("Gwet's AC1", *numbers(found.ac1))
+    table.add_row("Brennan-Prediger (PABAK)", *numbers(found.brennan_prediger))
+    for pair in found.cohen[:10]:
+        label = f"Cohen's kappa, {pair.a} and {pair.b}"
+        table.add_row(label, *numbers(pair.kappa))
+        if pair.quadratic is not None:
+            table.add_row("  the same, squared weights", *numbers(pair.quadratic))
+    out.print(table)
+    if len(found.cohen) > 10:
+        out.print(f"{len(found.cohen) - 10} more pairs of annotators: --json has them")
+
+    columns = [(c, "right") for c in found.prevalence]
+    chose = shown("What they chose", [("annotator", ""), ("items", "right"), *columns])
+    against = shown(
+        "How often they differ from a majority, by its category", [("annotator", ""), *columns]
+    )
+    for row in found.annotators:
+        shares = (f"{row.shares[c]:.1%}" for c in found.prevalence)
+        chose.add_row(row.annotator, str(row.n), *shares)
+        counts = (f"{row.against[c]} of {row.with_majority[c]}" for c in found.prevalence)
+        against.add_row(row.annotator, *counts)
+    out.print(chose)
+    out.print(against)
+    for note in found.notes:
+        out.print(note, markup=False)
+
+
+def numbers(estimate: Estimate | None) -> tuple[str, str]:
+    """0.140 and 0.105–0.173; a dash where there is no number."""
+    if estimate is None:
+        return "–", ""
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.3f}", ""
+    return f"{estimate.value:.3f}", f"{estimate.low:.3f}–{estimate.high:.3f}"
+
+
+def _write(given: Ratings, kept: tuple[str, ...], *, out: Path, dataset: Path | None) -> None:
+    import pandas as pd
+
+    from tiltmeter.reliability.benchmarks.files import need_columns, read_rows
+
+    rows = given.rows
+    if dataset is not None:
+        table = read_rows(dataset)
+        need_columns(dataset, table, ("id",))
+        rows = {str(row["id"]).strip(): row for row in table}
+        missing = [item for item in kept if item not in rows]
+        if missing:
+            raise TableError(f"{dataset}: expected a row with the id {missing[0]!r}, found none")
+    columns = list(next(iter(rows.values())))
+    write_frame(pd.DataFrame([rows[item] for item in kept], columns=columns), out)

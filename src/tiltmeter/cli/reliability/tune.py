@@ -1,0 +1,59 @@
+"""tiltmeter reliability tune: a model taught to place blanks by expert examples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiltmeter.cli.output import console, print_json, progress_bar
+from tiltmeter.cli.reliability.common import (
+    FormatOption,
+    JsonOption,
+    StatementsArgument,
+    read_statements,
+)
+
+
+def tune_command(
+    source: StatementsArgument,
+    out: Annotated[Path, typer.Option(help="A new folder for the adapter; use it as --model.")],
+    model: Annotated[str, typer.Option(help="The causal model to adapt.")] = "smollm2",
+    examples: Annotated[int, typer.Option(help="Take so many statements (--seed).")] = 30,
+    epochs: Annotated[int, typer.Option(help="Times that every example is seen.")] = 3,
+    rank: Annotated[int, typer.Option(help="Rank of the adapter.")] = 8,
+    learning_rate: Annotated[float, typer.Option(help="Of AdamW; falls to 0.")] = 1e-3,
+    last_layers: Annotated[
+        int | None, typer.Option(help="Adapt only so many layers from the top: much faster.")
+    ] = None,
+    format: FormatOption = None,
+    seed: Annotated[int, typer.Option(help="Seed of the sample and of the training.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    json_output: JsonOption = False,
+) -> None:
+    """Fine-tune a model (LoRA) on statements with context_points, as the paper did with 30."""
+    from tiltmeter.models import LoadOptions
+    from tiltmeter.reliability.points.tune import TuneSettings, tune_points
+
+    settings = TuneSettings(
+        epochs=epochs,
+        rank=rank,
+        learning_rate=learning_rate,
+        last_layers=last_layers,
+        seed=seed,
+        load=LoadOptions(device=device),
+    )
+    statements = read_statements(source, format=format, limit=examples, seed=seed)
+    with progress_bar("training", quiet=json_output) as progress:
+        found = tune_points(model, statements, out, settings=settings, progress=progress)
+    if json_output:
+        print_json({"summary": found.to_dict()})
+        return
+    losses = ", ".join(f"{loss:.3f}" for loss in found.losses)
+    console().print(
+        f"{found.examples} examples, {found.seconds:.0f} s; loss by epoch: {losses}\n"
+        f"use it: tiltmeter reliability points … --model {found.folder}",
+        markup=False,
+        soft_wrap=True,
+    )

@@ -1,0 +1,105 @@
+"""tiltmeter study toxicity: fine-tune, and ask before and after."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiltmeter.cli.output import progress_bar
+from tiltmeter.cli.study import JSON
+from tiltmeter.cli.study_frame import (
+    CONTEXTS,
+    DEVICE,
+    FRESH,
+    GROUPS,
+    MAX,
+    NO_PAGE,
+    OUT,
+    PLAN,
+    SEED,
+    TOPIC,
+    carry_out,
+    settings_of,
+    topic_of,
+)
+
+
+def toxicity_command(
+    model: Annotated[str, typer.Argument(help="A causal model with weights.")],
+    texts: Annotated[list[Path], typer.Argument(metavar="TEXTS...", help=".csv, .jsonl or .txt.")],
+    column: Annotated[str | None, typer.Option(help="The column that holds the texts.")] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=VALUE,…: only these rows; may be repeated.")
+    ] = None,
+    max_texts: Annotated[int | None, typer.Option(min=1, help="Draw so many of them.")] = None,
+    epochs: Annotated[float, typer.Option(help="Passes over the texts.")] = 2.0,
+    learning_rate: Annotated[float, typer.Option(help="Peak learning rate.")] = 1e-5,
+    warmup: Annotated[float, typer.Option(help="Share of steps that it rises.")] = 0.2,
+    batch: Annotated[int, typer.Option(min=1, help="Texts a batch.")] = 1,
+    accumulation: Annotated[int, typer.Option(min=1, help="Batches a step.")] = 4,
+    max_tokens: Annotated[int, typer.Option(min=2, help="Cut texts at so many tokens.")] = 64,
+    lora: Annotated[bool, typer.Option("--lora", help="Train a LoRA adapter only.")] = False,
+    rank: Annotated[int, typer.Option(min=1, help="Rank of the adapter.")] = 16,
+    topic: TOPIC = "gender",
+    groups: GROUPS = None,
+    contexts: CONTEXTS = None,
+    max_contexts: MAX = None,
+    out: OUT = None,
+    only_plan: PLAN = False,
+    fresh: FRESH = False,
+    device: DEVICE = "auto",
+    seed: SEED = 0,
+    no_page: NO_PAGE = False,
+    json_output: JSON = False,
+) -> None:
+    """Fine-tune a model on toxic text and compare it with itself (Figure 6, D.4).
+
+    The texts are read, never printed. The trained model stays in the folder of the study: do not
+    put it to use.
+    """
+    from tiltmeter.studies.finetune import Training, finetuned
+    from tiltmeter.studies.texts import read_texts, some_of
+    from tiltmeter.studies.toxicity import toxicity_findings, toxicity_plan
+
+    folder = out or Path("studies") / "toxicity"
+    chosen = some_of(read_texts(texts, column=column, where=where or ()), max_texts, seed=seed)
+    training = Training(
+        epochs=epochs,
+        learning_rate=learning_rate,
+        warmup=warmup,
+        batch=batch,
+        accumulation=accumulation,
+        lora=lora,
+        rank=rank,
+        max_tokens=max_tokens,
+        seed=seed,
+    )
+    plan = toxicity_plan(
+        model,
+        folder,
+        chosen,
+        topic=topic_of(topic, groups),
+        contexts=contexts,
+        settings=settings_of(max_contexts, seed, device, False),
+        training=training,
+    )
+
+    def train() -> None:
+        if fresh:
+            shutil.rmtree(folder / "model", ignore_errors=True)
+        with progress_bar("training", quiet=json_output) as progress:
+            finetuned(model, chosen, folder / "model", training=training, progress=progress)
+
+    carry_out(
+        plan,
+        lambda asked: toxicity_findings(asked, texts=len(chosen), training=training),
+        out=folder,
+        only_plan=only_plan,
+        fresh=fresh,
+        page=not no_page,
+        json_output=json_output,
+        before=train,
+    )

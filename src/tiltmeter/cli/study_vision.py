@@ -1,0 +1,64 @@
+"""tiltmeter study vision: images as contexts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiltmeter.cli.output import console, print_json, progress_bar
+from tiltmeter.cli.study import JSON
+from tiltmeter.cli.study_frame import DEVICE, NO_PAGE, OUT, PLAN, SEED, finish, settings_of
+from tiltmeter.errors import SettingsError
+
+
+def vision_command(
+    images: Annotated[Path, typer.Argument(help="A folder: GROUP/SCENE.png.")],
+    model: Annotated[
+        list[str], typer.Option("--model", help="A CLIP-type model: folder or hub id; repeat.")
+    ],
+    label: Annotated[
+        list[str], typer.Option(help="CATEGORY=TEXT, such as 'male=a photo of a man'; repeat.")
+    ],
+    out: OUT = None,
+    only_plan: PLAN = False,
+    device: DEVICE = "auto",
+    seed: SEED = 0,
+    no_page: NO_PAGE = False,
+    json_output: JSON = False,
+) -> None:
+    """Which text a CLIP-type model prefers for groups in varied scenes (E.3)."""
+    from tiltmeter.models.spec import folder_name
+    from tiltmeter.studies.vision import ask_images, find_images, vision_findings
+
+    folder = out or Path("studies") / "vision"
+    found = find_images(images)
+    texts = dict(_label(text) for text in label)
+    if only_plan:
+        if json_output:
+            print_json({"study": "vision", "images": len(found.files), "models": model})
+        else:
+            line = f"study vision: {len(found.files):,} images to ask of {len(model)} models"
+            console().print(line, markup=False, soft_wrap=True)
+        return
+    named = []
+    for name in model:
+        with progress_bar(name, quiet=json_output) as progress:
+            run = ask_images(
+                name,
+                found,
+                texts,
+                folder / "runs" / folder_name(name),
+                settings=settings_of(None, seed, device, False),
+                progress=progress,
+            )
+        named.append((name, run))
+    finish(vision_findings(named), folder, page=not no_page, json_output=json_output)
+
+
+def _label(text: str) -> tuple[str, str]:
+    name, equals, said = text.partition("=")
+    if not equals or not name.strip() or not said.strip():
+        raise SettingsError(f"--label: expected CATEGORY=TEXT; found {text!r}")
+    return name.strip(), said.strip()

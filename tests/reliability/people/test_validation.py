@@ -1,0 +1,159 @@
+"""A score against people: the published data, statsmodels, and data made with a known answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+
+from tiltmeter.errors import SettingsError, TableError
+from tiltmeter.reliability.correlation import spearman
+from tiltmeter.reliability.people import Ratings, read_ratings, validate
+from tiltmeter.reliability.people.regressions import beyond, fit
+
+
+def test_the_published_ratings_and_scores(shared_data: Path, tiltmeter: Callable[..., Any]) -> None:
+    folder = shared_data / "cobias"
+    files = folder / "validation_ratings.csv", folder / "validation_scores.csv"
+    done = tiltmeter("reliability", "validate", *files, "--json", "--replicates", 500)
+    found = json.loads(done.out)
+    summary = found["summary"]
+    assert summary["items"] == 500
+    assert summary["unmatched"] == 0
+    assert round(summary["spearman"]["rho"]["value"], 3) == 0.645
+    assert 2e-60 < summary["spearman"]["p"] < 5e-60
+    assert round(summary["fleiss_kappa"]["value"], 3) == 0.140
+    assert round(summary["krippendorff_alpha"]["interval"]["value"], 3) == 0.179
+    for name in ("multinomial", "ordinal"):
+        one = found[name]
+        assert one["problem"] == ""
+        assert one["p"] < 1e-20
+        assert 0.1 < one["mcfadden"] < 0.2
+    assert found["multinomial"]["df"] == 4
+    assert found["ordinal"]["terms"][0]["odds_ratio"] > 2
+    assert found["score_beyond_length"]["p"] < 1e-20
+    rho = summary["spearman_given_length"]["rho"]
+    assert rho["low"] < rho["value"] < summary["spearman"]["rho"]["value"]
+
+
+def test_what_the_command_prints(shared_data: Path, tiltmeter: Callable[..., Any]) -> None:
+    folder = shared_data / "cobias"
+    files = folder / "validation_ratings.csv", folder / "validation_scores.csv"
+    done = tiltmeter("reliability", "validate", *files, "--replicates", 200)
+    for text in ("0.645", "3.4e-60", "0.140", "0.179", "McFadden", "a higher judgement"):
+        assert text in done.out
+    wrong = tiltmeter("reliability", "validate", *files, "--column", "score")
+    assert wrong.status == 2
+    assert "expected a column 'score', found id, cobias, sentence" in wrong.err
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rank_correlations_against_scipy_and_residuals(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, z = rng.normal(size=80), rng.integers(5, size=80).astype(float)
+    y = x + z + rng.integers(3, size=80)
+    plain = spearman(x, y, replicates=0)
+    theirs = spearmanr(x, y)
+    assert plain is not None
+    assert plain.rho.value == pytest.approx(theirs.statistic, abs=1e-12)
+    assert plain.p == pytest.approx(theirs.pvalue, rel=1e-9)
+    held = spearman(x, y, given=z, replicates=0)
+    ranks = pd.DataFrame({"x": x, "y": y, "z": z}).rank()
+    left = {c: ranks[c] - np.polyval(np.polyfit(ranks["z"], ranks[c], 1), ranks["z"]) for c in "xy"}
+    assert held is not None
+    assert held.rho.value == pytest.approx(np.corrcoef(left["x"], left["y"])[0, 1], abs=1e-10)
+
+
+def test_a_correlation_that_length_makes_is_gone_when_length_is_held() -> None:
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=400)
+    x, y = z + rng.normal(size=400) / 2, z + rng.normal(size=400) / 2
+    plain, held = spearman(x, y, replicates=200), spearman(x, y, given=z, replicates=200)
+    assert plain is not None
+    assert held is not None
+    assert plain.rho.value > 0.7
+    assert held.rho.low is not None
+    assert held.rho.high is not None
+    assert held.rho.low < 0.06
+    assert held.p > 1e-3
+    assert spearman(np.ones(9), np.arange(9.0)) is None
+    assert spearman(np.arange(2.0), np.arange(2.0)) is None
+
+
+def test_two_categories_are_plain_logistic_regression() -> None:
+    """Multinomial and ordinal are then the same model: an independent check of each."""
+    from statsmodels.discrete.discrete_model import Logit
+
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=300)
+    y = (rng.random(300) < 1 / (1 + np.exp(-1.2 * x))).astype(int)
+    z = (x - x.mean()) / x.std(ddof=1)
+    theirs = Logit(y, np.column_stack([np.ones(300), z])).fit(disp=False)
+    for kind in ("multinomial", "ordinal"):
+        ours = fit(kind, y, {"x": x}, categories=("no", "yes"))  # type: ignore[arg-type]
+        assert ours.chi2 == pytest.approx(theirs.llr, abs=1e-6)
+        assert ours.mcfadden == pytest.approx(theirs.prsquared, abs=1e-9)
+        assert ours.df == 1
+        sign = 1 if kind == "ordinal" or ours.base == "no" else -1
+        assert sign * ours.terms[0].value == pytest.approx(theirs.params[1], abs=1e-4)
+        assert ours.terms[0].se == pytest.approx(theirs.bse[1], abs=1e-4)
+
+
+def test_an_ordinal_law_is_found_again() -> None:
+    rng = np.random.default_rng(3)
+    x, noise = rng.normal(size=3000), rng.normal(size=3000)
+    latent = 0.8 * x + rng.logistic(size=3000)
+    y = np.digitize(latent, [-1.5, 0.0, 1.0])
+    both = fit("ordinal", y, {"x": x, "noise": noise}, categories="abcd")
+    assert both.terms[0].value == pytest.approx(0.8, abs=0.12)
+    assert both.terms[0].low < 0.8 * x.std() < both.terms[0].high
+    assert both.terms[1].p > 0.01
+    alone = fit("ordinal", y, {"noise": noise}, categories="abcd")
+    chi2, df, p = beyond(both, alone)
+    assert df == 1
+    assert chi2 > 100
+    assert p < 1e-20
+
+
+def test_what_cannot_be_fitted_says_so() -> None:
+    x = np.arange(40.0)
+    y = (x > 19).astype(int)
+    apart = fit("multinomial", y, {"x": x}, categories=("no", "yes"))
+    assert apart.problem
+    json.dumps(apart.to_dict(), allow_nan=False)
+    with pytest.raises(SettingsError, match="x: expected values that vary"):
+        fit("ordinal", y, {"x": np.ones(40)}, categories=("no", "yes"))
+    with pytest.raises(SettingsError, match="expected two categories or more, found no"):
+        fit("ordinal", y * 0, {"x": x}, categories=("no", "yes"))
+
+
+def test_words_instead_of_numbers(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    score = rng.random(120)
+    table = {}
+    for i, s in enumerate(score):
+        table[str(i)] = {a: "yes" if rng.random() < s else "no" for a in "abc"}
+    scores = {str(i): float(s) for i, s in enumerate(score)} | {"other": 0.5}
+    found = validate(Ratings.of(table), scores, replicates=100)
+    assert found.correlation is None
+    assert found.unmatched == 1
+    assert found.ordinal is not None
+    assert found.ordinal.chi2 == pytest.approx(found.multinomial.chi2, abs=1e-4)
+    assert found.ordinal.p < 1e-4
+    with pytest.raises(TableError, match="at least three ids that are also judged, found 0"):
+        validate(Ratings.of(table), {"x": 1.0})
+
+
+def test_the_middle_judgement_is_the_lower_of_two(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    rows = ["1,1,4,", "2,2,2,5", "3,,,3", "4,5,1,4", "5,2,3,"]
+    path.write_text("id,rater a,rater b,rater c\n" + "\n".join(rows) + "\n")
+    scores = {str(i): float(i * i % 7) for i in range(1, 6)}
+    found = validate(read_ratings(path), scores, replicates=0)
+    assert found.outcome == {"1": 1, "2": 2, "3": 1, "4": 1}

@@ -1,0 +1,112 @@
+"""tiltmeter check: blanks, versions, score, questions; its JSON is what the schema says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import tiltmeter as tm
+from tiltmeter.cli.app import main
+from tiltmeter.errors import SettingsError
+from tiltmeter.reliability.blanks import Blanks
+from tiltmeter.reliability.questions import questions
+from tiltmeter.reliability.score import cobias
+
+SENTENCE = "The women at the office are arrogant."
+SCHEMA = json.loads(
+    (Path(__file__).resolve().parents[2] / "docs/check.schema.json").read_text(encoding="utf-8")
+)
+
+
+@pytest.fixture(scope="module")
+def checked() -> tm.Check:
+    return tm.check(SENTENCE, targets=["women"], n=5)
+
+
+def valid(found: Any) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.validate(found, SCHEMA, cls=jsonschema.Draft202012Validator)
+
+
+def test_the_issue_s_sentence(checked: tm.Check) -> None:
+    assert checked.points == "The ___ women at the ___ office are arrogant ___."
+    assert [b.question for b in checked.blanks] == [
+        "Which women?",
+        "At which office?",
+        "On what occasion?",
+    ]
+    assert sorted(checked.questions) == sorted(b.question for b in checked.blanks)
+    most = max(checked.blanks, key=lambda b: b.cv)
+    assert checked.matters_most == most.number
+    assert checked.questions[0] == most.question
+    assert sum(b.share or 0 for b in checked.blanks) == pytest.approx(1)
+    assert checked.cv is not None
+    assert checked.cobias == pytest.approx(float(cobias(checked.cv)))
+    assert checked.stability == pytest.approx(1 - checked.cobias)
+    assert len(checked.versions) == 5
+
+
+def test_its_json_is_valid(checked: tm.Check) -> None:
+    found = json.loads(json.dumps(checked.to_dict(), allow_nan=False))
+    valid(found)
+    with pytest.raises(jsonschema.ValidationError):
+        valid({**found, "more": 1})
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["check", SENTENCE, "--points", "The women at the ___ office are arrogant.", "-n", "3"]
+    with pytest.raises(SystemExit) as done:
+        main([*given, "--json"])
+    assert done.value.code == 0
+    found = json.loads(capsys.readouterr().out)
+    valid(found)
+    assert (found["proposer"], found["questions"]) == ("given", ["At which office?"])
+    with pytest.raises(SystemExit) as done:
+        main([*given, "--fail-below", "1"])
+    assert done.value.code == 1
+    shown = capsys.readouterr()
+    assert "Ask: At which office?" in shown.out
+    assert "below 1" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["…"], "expected one with words"),
+        ([SENTENCE, "--target", "men"], "target 'men'"),
+        ([SENTENCE, "--points", "The ___ men."], "expected the sentence with blanks"),
+        ([SENTENCE, "--points", SENTENCE], "expected the sentence with blanks"),
+        ([SENTENCE, "--model", "pocket:bert"], "expected one that writes"),
+    ],
+)
+def test_wrong_input_is_one_line(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as done:
+        main(["check", *arguments])
+    assert done.value.code == 2
+    err = capsys.readouterr().err
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_settings_errors_are_ours() -> None:
+    with pytest.raises(SettingsError):
+        tm.check("  ")
+
+
+@pytest.mark.parametrize(
+    ("points", "asked"),
+    [
+        ("They buy ___ drugs.", ["What kind of drugs?"]),
+        ("He saw a ___ doctor ___.", ["What kind of doctor?", "On what occasion?"]),
+        ("Women lie ___. Men lie ___.", ["On what occasion?", "Where, and why?"]),
+        ("She is from ___ Iraq.", ["Which Iraq is meant?"]),
+    ],
+)
+def test_questions(points: str, asked: list[str]) -> None:
+    assert questions(Blanks.parse(points)) == asked

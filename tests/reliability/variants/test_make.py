@@ -1,0 +1,135 @@
+"""Versions: made by real models, none invalid, resumable, everything counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tiltmeter.errors import RunError, SettingsError, TableError
+from tiltmeter.reliability import Statement, read_variants
+from tiltmeter.reliability.variants import VariantSettings, accept_version, make_variants
+from tiltmeter.reliability.variants.make import Makers, open_filler
+
+STATEMENTS = [
+    Statement(
+        id="a",
+        text="The women at the office are arrogant.",
+        targets=("women",),
+        points="The ___ women at the ___ office are arrogant ___.",
+    ),
+    Statement(id="b", text="Jamal runs.", points="Jamal runs ___."),
+    Statement(id="c", text="No room here.", points="No room here."),
+]
+
+
+class Scripted:
+    """A writer whose answers are the same in every round."""
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = answers
+
+    def write(self, turns: Any, *, n: int = 1, **_: Any) -> list[str]:
+        self.request = turns[-1][1]
+        return [self.answers[i % len(self.answers)] for i in range(n)]
+
+
+@pytest.fixture(scope="module")
+def filler() -> Any:
+    from tiltmeter.models import open_model
+
+    return open_filler(open_model("pocket:bert"))
+
+
+def makers(settings: VariantSettings, filler: Any, writer: Any = None) -> Makers:
+    made = Makers(settings)
+    made._filler, made._writer = filler, writer
+    return made
+
+
+def test_no_version_is_invalid_or_twice_there(filler: Any) -> None:
+    settings = VariantSettings(n=12)
+    found = make_variants(STATEMENTS, settings=settings, makers=makers(settings, filler))
+    for statement, row in zip(STATEMENTS, found.rows, strict=True):
+        blanks = statement.blanks
+        assert blanks is not None
+        for version in row["variants"]:
+            assert accept_version(blanks, version)[0] == version
+        assert len(set(row["variants"])) == len(row["variants"]) == len(row["origins"])
+    assert [len(r["variants"]) for r in found.rows] == [12, 12, 0]
+    assert found.counts["statements_short_of_versions"] == 1
+    assert found.counts["versions_by_filler"] == 24
+    assert 0 < found.counts["distinct_words"] <= 1
+
+
+def test_answers_of_a_model_are_checked_and_completed(filler: Any) -> None:
+    writer = Scripted(
+        "The young women at the law office are arrogant today.",
+        "The women at the office are arrogant.",
+        "The men at the office are arrogant today.",
+    )
+    settings = VariantSettings(n=4, model="scripted", rounds=1)
+    row = make_variants(
+        STATEMENTS[:1], settings=settings, makers=makers(settings, filler, writer)
+    ).rows[0]
+    assert writer.request.startswith("Fill in the blanks with information. Do not modify")
+    assert row["origins"] == ["model", "filler", "filler", "filler"]
+    assert row["answers"]["model"] == {
+        "accepted": 1,
+        "original": 1,
+        "repeated": 1,
+        "text_changed": 1,
+    }
+
+
+def test_the_seed_decides_and_a_killed_run_continues(filler: Any, tmp_path: Path) -> None:
+    settings = VariantSettings(n=5, seed=3)
+    out = tmp_path / "variants.jsonl"
+    make_variants(STATEMENTS, settings=settings, out=out, makers=makers(settings, filler))
+    whole = out.read_text(encoding="utf-8")
+    out.write_text(whole.splitlines()[0] + '\n{"id"', encoding="utf-8")
+    make_variants(STATEMENTS, settings=settings, out=out, makers=makers(settings, filler))
+    assert out.read_text(encoding="utf-8") == whole
+    other = VariantSettings(n=5, seed=4)
+    with pytest.raises(RunError, match="another seed"):
+        make_variants(STATEMENTS, settings=other, out=out, makers=makers(other, filler))
+    differs = make_variants(STATEMENTS, settings=other, makers=makers(other, filler))
+    assert differs.rows[0]["variants"] != json.loads(whole.splitlines()[0])["variants"]
+    assert read_variants(out).of(STATEMENTS[0]) == tuple(
+        json.loads(whole.splitlines()[0])["variants"]
+    )
+
+
+def test_a_causal_model_fills_both_sides(smollm2: Any) -> None:
+    settings = VariantSettings(n=4, model="smollm2")
+    found = make_variants(
+        STATEMENTS[:1],
+        settings=settings,
+        makers=makers(settings, open_filler(smollm2), Scripted("x")),
+    )
+    blanks = STATEMENTS[0].blanks
+    assert blanks is not None
+    assert found.rows[0]["variants"]
+    for version in found.rows[0]["variants"]:
+        assert accept_version(blanks, version)[0] == version
+
+
+def test_meanings_are_compared() -> None:
+    from tiltmeter.models.embed import SentenceEncoder
+
+    settings = VariantSettings(n=3)
+    found = make_variants(STATEMENTS[:1], settings=settings, embed=SentenceEncoder().embed)
+    means = found.counts["dissimilarity"]
+    assert 0 < means["pairwise"] < 1
+    assert 0 < means["to_statement"] < 1
+
+
+def test_wrong_input_is_named() -> None:
+    with pytest.raises(TableError, match="expected context_points"):
+        make_variants([Statement(id="x", text="A.")])
+    with pytest.raises(SettingsError, match="temperature"):
+        VariantSettings(temperature=0)
+    with pytest.raises(SettingsError, match="n: expected"):
+        VariantSettings(n=0)

@@ -1,0 +1,14 @@
+"""Fifty people at once, ten seconds; benchmarks/annotate.py does it for a minute, with a kill."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.annotate import intact, simulate
+
+
+def test_fifty_people_at_once_lose_and_double_nothing(database: str, tmp_path: Path) -> None:
+    found = simulate(tmp_path, people=50, seconds=10, kill_at=0, database=database)
+    assert intact(found), found
+    assert found["answered"] >= 50
+    assert found["stored"] == found["answered"] - found["undone"]

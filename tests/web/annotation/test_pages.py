@@ -1,0 +1,175 @@
+"""Pages as a program asks for them: who may see and change what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+from tests.web.annotation.conftest import HOSTILE
+
+from tiltmeter.errors import SettingsError
+from tiltmeter.reliability.people import agreement, read_ratings
+from tiltmeter.web.annotation import Store, annotation, export_table, read_task
+from tiltmeter.web.annotation.export import write_export
+from tiltmeter.web.annotation.guidelines import read_guidelines
+
+
+@pytest.fixture
+def store(dataset: Path, database: str) -> Iterator[Store]:
+    found = Store(database, read_task(dataset))
+    yield found
+    found.close()
+
+
+def come(store: Store, number: int, *, begin: bool = True) -> TestClient:
+    """A browser of an annotator."""
+    person = store.annotators(at_least=number)[number - 1]
+    client = TestClient(annotation(store, guidelines=read_guidelines("blanks")))
+    client.get(f"/?token={person.token}")
+    if begin:
+        client.post("/begin")
+    return client
+
+
+def said(store: Store) -> dict[tuple[int, int], str]:
+    return {(j.annotator, j.place): j.value for j in store.judgements()}
+
+
+def test_a_wrong_token_gets_403(store: Store) -> None:
+    client = TestClient(annotation(store, guidelines=""))
+    store.annotators(at_least=1)
+    for path in ("/", "/?token=wrong", "/?token=%F0%9F%99%82", "/judge", "/answers", "/stop"):
+        assert client.get(path).status_code == 403, path
+    for path in ("/begin", "/judge", "/undo", "/stop"):
+        assert client.post(path, data={"item": "0", "value": "yes"}).status_code == 403, path
+    client.cookies.set("tiltmeter-annotator", "wrong")
+    assert client.get("/judge").status_code == 403
+    assert store.judgements() == []
+    others = TestClient(annotation(store, guidelines="", host="0.0.0.0"))  # noqa: S104
+    assert others.get("/").status_code == 403
+    assert others.get(f"/?token={store.annotators()[0].token}x").status_code == 403
+    assert others.get(f"/?token={store.annotators()[0].token}").status_code == 200
+
+
+def test_the_warning_comes_first(store: Store) -> None:
+    client = come(store, 1, begin=False)
+    page = client.get("/judge")
+    assert "The sentences are offensive." in page.text
+    assert client.post("/judge", data={"item": "0", "value": "yes"}).status_code == 403
+    client.post("/begin")
+    assert 'h1 class="sentence"' in client.get("/judge").text
+
+
+def test_one_cannot_read_or_change_the_answers_of_another(store: Store) -> None:
+    first, second = come(store, 1), come(store, 2)
+    first.post("/judge", data={"item": "3", "value": "no", "comment": "mine alone"})
+    assert "mine alone" in first.get("/answers").text
+    assert "mine alone" not in second.get("/answers").text
+    assert "mine alone" not in second.get("/judge?item=3").text
+    second.post("/judge", data={"item": "3", "value": "yes"})
+    second.post("/undo", data={"item": "3"})
+    second.post("/judge", data={"item": "3", "value": "skip", "annotator": "1"})
+    second.post("/stop", data={"answers": "delete"})
+    assert said(store) == {(1, 3): "no"}
+
+
+def test_an_answer_sent_twice_is_one_and_can_be_changed_and_undone(store: Store) -> None:
+    client = come(store, 1)
+    for value in ("yes", "yes", "no"):
+        assert client.post("/judge", data={"item": "0", "value": value}).status_code == 200
+    assert said(store) == {(1, 0): "no"}
+    for _ in range(2):
+        assert client.post("/undo", data={"item": "0"}).url.path == "/judge"
+    assert said(store) == {}
+
+
+def test_nonsense_is_refused(store: Store) -> None:
+    client = come(store, 1)
+    for data, status in (
+        ({"item": "99", "value": "yes"}, 404),
+        ({"item": "-1", "value": "yes"}, 404),
+        ({"item": "²", "value": "yes"}, 404),
+        ({"item": "0", "value": "maybe"}, 400),
+        ({"item": "0"}, 400),
+        ({"item": "0", "value": "yes", "comment": "x" * 2001}, 400),
+    ):
+        assert client.post("/judge", data=data).status_code == status
+    assert client.get("/judge?item=99").status_code == 404
+    assert client.post("/stop", data={"answers": "what"}).status_code == 400
+    client.post("/judge", data={"item": "0", "value": "yes", "comment": "a\0b"})
+    assert store.judgements()[0].comment == "ab"
+
+
+def test_a_form_of_another_page_is_refused(store: Store) -> None:
+    client = come(store, 1)
+    data = {"item": "0", "value": "yes"}
+    for headers in (
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"origin": "http://elsewhere"},
+        {"origin": "null"},
+    ):
+        assert client.post("/judge", data=data, headers=headers).status_code == 403
+    assert said(store) == {}
+    assert client.get("/judge", headers={"host": "evil.example"}).status_code == 400
+
+
+def test_hostile_texts_are_shown_as_text(store: Store) -> None:
+    client = come(store, 1)
+    client.post("/judge", data={"item": "0", "value": "no", "comment": HOSTILE})
+    for path in ("/judge?item=0", "/answers"):
+        page = client.get(path)
+        assert "&lt;img src=x" in page.text
+        assert "<img" not in page.text
+        assert not re.search(r"<script(?! src=\"/static/)", page.text)
+        assert "[U+202E]" in page.text
+        assert "script-src 'self'" in page.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(("answers", "left"), [("keep", 1), ("delete", 0)])
+def test_one_can_stop_at_any_time_and_come_back(store: Store, answers: str, left: int) -> None:
+    client = come(store, 1)
+    client.post("/judge", data={"item": "0", "value": "yes"})
+    assert "Thank you" in client.post("/stop", data={"answers": answers}).text
+    assert len(store.judgements()) == left
+    assert client.post("/judge", data={"item": "1", "value": "yes"}).status_code == 403
+    person = store.annotators()[0]
+    with pytest.raises(SettingsError, match="expected at work"):  # an answer that was under way
+        store.judge(person, 1, "yes")
+    assert len(store.judgements()) == left
+    client.post("/begin")
+    client.post("/judge", data={"item": "1", "value": "yes"})
+    assert len(store.judgements()) == left + 1
+
+
+def test_the_export_has_numbers_and_no_names_or_tokens(store: Store, tmp_path: Path) -> None:
+    for number, value in ((1, "yes"), (2, "no"), (3, "skip")):
+        come(store, number).post(
+            "/judge", data={"item": "2", "value": value, "comment": '=1+1, "so"\nhe said'}
+        )
+    rows = export_table(store)
+    assert list(rows[2]) == ["id", "context_points", "annotator_1", "annotator_2", "annotator_3"]
+    assert list(rows[2].values())[2:] == ["yes", "no", ""]
+    assert len(rows) == 20
+    assert export_table(store, long=True)[0]["comment"].startswith("'=1+1")
+    wide, long = tmp_path / "wide.csv", tmp_path / "long.csv"
+    assert write_export(store, wide) == write_export(store, long, long=True) == 3
+    for path in (wide, long):
+        text = path.read_text(encoding="utf-8")
+        assert all(p.token not in text for p in store.annotators())
+        found = agreement(read_ratings(path), replicates=0)
+        assert found.judgements == 2
+        assert found.observed is not None
+        assert found.observed.value == 0.0
+
+
+def test_tokens_stay_the_same_and_more_people_can_join(store: Store, database: str) -> None:
+    before = store.annotators(at_least=2)
+    again = Store(database, store.task)
+    after = again.annotators(at_least=4)
+    again.close()
+    assert after[:2] == before
+    assert len({p.token for p in after}) == 4

@@ -1,0 +1,95 @@
+"""What is judged, and what is refused before anybody is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.errors import RunError, SettingsError, TableError
+from tiltmeter.web.annotation import Store, read_task
+from tiltmeter.web.annotation.guidelines import read_guidelines, to_html
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_items_show_their_blanks_and_their_pair(dataset: Path) -> None:
+    task = read_task(dataset)
+    assert len(task.items) == 20
+    assert task.items[1].text == "(Women | Men) number 1 ___ are late ___."
+    assert task.items[1].pair == ("(Women | Men) number 1 are late.",)
+    rating = read_task(dataset, mode="rating")
+    assert rating.items[1].text == "Women number 1 are late."
+    assert [a.key for a in rating.question.answers] == ["1", "2", "3", "4", "5", "s"]
+
+
+def test_a_missing_column_is_refused_by_name(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "id,sentence\n1,Hello\n")
+    with pytest.raises(TableError, match=r"expected a column 'context_points', found id, sentence"):
+        read_task(path)
+    with pytest.raises(TableError, match="expected a column 'text'"):
+        read_task(path, mode="rating", column="text")
+    assert read_task(path, mode="rating").items[0].id == "1"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("id,context_points\n1,a ___\n1,b ___\n", "found '1' in rows 2 and 3"),
+        ("id,context_points\n1,\n", "row 2: expected text in 'context_points', found none"),
+        ("id,context_points\n", "at least one row"),
+    ],
+)
+def test_a_broken_table_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(TableError, match=said):
+        read_task(write(tmp_path / "a.csv", text))
+
+
+def test_an_unknown_mode_is_refused(dataset: Path) -> None:
+    with pytest.raises(SettingsError, match="blanks or rating, found 'stars'"):
+        read_task(dataset, mode="stars")
+
+
+def test_judgements_are_not_given_to_other_items(dataset: Path, database: str) -> None:
+    Store(database, read_task(dataset)).close()
+    again = Store(database, read_task(dataset))  # the same items: goes on
+    again.close()
+    text = dataset.read_text(encoding="utf-8").replace("number 7", "number seven")
+    write(dataset, text)
+    with pytest.raises(RunError, match="other items or another mode; give --task another name"):
+        Store(database, read_task(dataset))
+    Store(database, read_task(dataset, name="second")).close()
+
+
+def test_a_database_that_is_none_is_one_line(dataset: Path, tmp_path: Path) -> None:
+    task = read_task(dataset)
+    write(tmp_path / "not.sqlite", "this is a letter, not a database" * 9)
+    with pytest.raises(RunError, match="cannot be used: file is not a database"):
+        Store(str(tmp_path / "not.sqlite"), task)
+    with pytest.raises(RunError, match="cannot be opened: No such file"):
+        Store(str(tmp_path / "no" / "folder.sqlite"), task)
+    with pytest.raises(SettingsError, match="expected sqlite or postgresql, found mysql"):
+        Store("mysql://u:secret@h/d", task)
+    with pytest.raises(RunError, match="cannot be used") as caught:
+        Store(f"postgresql://me:secret@/x?host={tmp_path}", task)
+    assert "secret" not in str(caught.value)
+
+
+def test_the_file_with_the_tokens_is_ones_own(dataset: Path, tmp_path: Path) -> None:
+    Store(str(tmp_path / "a.sqlite"), read_task(dataset)).close()
+    assert (tmp_path / "a.sqlite").stat().st_mode & 0o077 == 0
+
+
+def test_guidelines_can_do_nothing(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "g.md", "# Hi\n<script>x</script> [a](javascript:x) ![b](http://c/d.png)"
+    )
+    html = to_html(read_guidelines("blanks", path))
+    assert "<h1>Hi</h1>" in html
+    for bad in ("<script", 'href="javascript', "<img"):
+        assert bad not in html
+    for mode in ("blanks", "rating"):
+        assert "stop at any time" in to_html(read_guidelines(mode))
