@@ -19,7 +19,7 @@ def cronbach_alpha(scores: ArrayLike, *, level: float = 0.95) -> Estimate:
     normal scores. Rows with a missing score must be left out by the caller.
 
     >>> round(cronbach_alpha([[1, 2], [2, 3], [4, 5], [5, 6.5]]).value, 4)
-    0.9969
+    0.9958
     """
     x = np.asarray(scores, dtype=np.float64)
     if x.ndim != 2 or x.shape[0] < 2 or x.shape[1] < 2:
