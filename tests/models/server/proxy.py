@@ -17,6 +17,9 @@ FAULTS = ("429", "500", "half", "nothing", "wrong")
 class Proxy(ThreadingHTTPServer):
     """Forwards to `upstream`; each of FAULTS happens to a share `each` of all requests."""
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up is its own affair, and nothing for a command's stderr."""
+
     daemon_threads = True
 
     def __init__(self, upstream: str, *, each: float, seed: int = 0) -> None:

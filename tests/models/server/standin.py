@@ -26,6 +26,9 @@ def log_probs(path: list[int]) -> np.ndarray:
 
 
 class Standin(ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up is its own affair, and nothing for a command's stderr."""
+
     daemon_threads = True
 
     def __init__(self, *abilities: str, top: int = 20, strict: bool = False) -> None:
