@@ -107,8 +107,8 @@ def measure(
     causal = kind == "causal"
     befores, words = texts(settings.templates, settings.contexts, settings.groups)
     prompts = [Prompt(text, "" if causal else " .", space=True) for text in befores]
-    pieces = 1300 if causal else 2000
-    tokenizer = trained(kind, befores[:: max(1, len(befores) // 4000)], words, pieces)
+    pieces, sample = (1300, 4_000) if causal else (1800, 18_000)
+    tokenizer = trained(kind, befores[:: max(1, len(befores) // sample)], words, pieces)
     rows = tokenizer([p.before if causal else p.fill("[MASK]") for p in prompts])["input_ids"]
     name = "AutoModelForCausalLM" if causal else "AutoModelForMaskedLM"
     config = shape(kind, settings.smoke)

@@ -157,6 +157,7 @@ def test_chunks_change_no_number(small_model: Folder, monkeypatch: pytest.Monkey
     for family in ("bert", "t5"):
         scorer = opened(small_model(family))
         whole = scorer.score(PROMPTS, WORDS)
+        monkeypatch.setattr("tiltmeter.models.slots._SLICE", 2)
         monkeypatch.setattr("tiltmeter.models.masked._CHUNK", 2)
         monkeypatch.setitem(__import__("tiltmeter.models.seq2seq", fromlist=["x"])._CHUNK, "cpu", 2)
         parts = scorer.score(PROMPTS, WORDS)
@@ -169,11 +170,10 @@ def test_threads_share_one_model(small_model: Folder) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     scorer: MaskedScorer = opened(small_model("bert"))
-    words = scorer.word_list(WORDS, space=True)
     chunks = [PROMPTS[:1] * 3, PROMPTS[1:2] * 5, PROMPTS[2:3]] * 4
-    expected = [scorer._score_chunk(c, words).log_probs for c in chunks]
+    expected = [scorer.score(c, WORDS).log_probs for c in chunks]
     with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(lambda c: scorer._score_chunk(c, words).log_probs, chunks))
+        found = list(pool.map(lambda c: scorer.score(c, WORDS).log_probs, chunks))
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
 

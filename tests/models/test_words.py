@@ -9,7 +9,7 @@ import pytest
 import transformers
 import zoo
 
-from tiltmeter.models.slots import Marker, SlotTexts
+from tiltmeter.models.slots import Marker, slot_groups
 from tiltmeter.models.words import (
     WordList,
     continuation_tokens,
@@ -162,10 +162,11 @@ def test_text_around_the_slot(family: str) -> None:
     marker = Marker.of(tokenizer, tokenizer.mask_token)
     for after in ("", ".", " was late.", ", and the man"):
         prompt = Prompt("The nurse said that", after, space=True)
-        texts = SlotTexts.of(tokenizer, [prompt], marker)
-        group = texts.groups[0]
+        (group,) = slot_groups(tokenizer, [prompt], marker, rows=lambda _length: 8)
         word = word_tokens(tokenizer, "girl", space=True)
-        filled = group.rows(np.array([0]), places=len(word), known=np.array([word], dtype=np.int64))
+        filled = group.filled(
+            np.array([0]), places=len(word), known=np.array([word], dtype=np.int64)
+        )
         assert names(tokenizer, filled[0]) == names(
             tokenizer, tokenizer("The nurse said that girl" + after)["input_ids"]
         )
@@ -175,4 +176,25 @@ def test_a_prompt_that_holds_the_mask_itself_is_refused() -> None:
     tokenizer = zoo.bert_tokenizer()
     marker = Marker.of(tokenizer, "[MASK]")
     with pytest.raises(ValueError, match=r"expected the slot's \[MASK\] once .* found it 2 times"):
-        SlotTexts.of(tokenizer, [Prompt("The [MASK] said", "", space=True)], marker)
+        list(
+            slot_groups(
+                tokenizer,
+                [Prompt("The [MASK] said", "", space=True)],
+                marker,
+                rows=lambda _length: 8,
+            )
+        )
+
+
+def test_prompts_are_collected_by_length() -> None:
+    """Groups leave when they are full, and every prompt is in one of them."""
+    tokenizer = zoo.bert_tokenizer()
+    marker = Marker.of(tokenizer, "[MASK]")
+    prompts = [Prompt("The nurse " + "said that " * (i % 3), "", space=True) for i in range(9000)]
+    groups = list(slot_groups(tokenizer, prompts, marker, rows=lambda _length: 2000))
+    assert sorted(np.concatenate([g.members for g in groups]).tolist()) == list(range(9000))
+    assert len(groups[0]) == 1366, "the first one does not wait"
+    assert sorted(len(g) for g in groups) == [1000, 1000, 1366, 1634, 2000, 2000]
+    for group in groups:
+        assert {i % 3 for i in group.members} == {group.members[0] % 3}
+        assert (group.tokens[np.arange(len(group)), group.positions] == marker.id).all()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tiltmeter.models.base import ModelInfo
-from tiltmeter.models.expand import Expanded, join
+from tiltmeter.models.expand import Expanded, scattered
 from tiltmeter.models.options import WordOptions
 from tiltmeter.models.overlap import overlapped
 from tiltmeter.models.prefix_tree import Packs
@@ -87,9 +86,12 @@ class CausalScorer(TransformerScorer):
     def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
         """Neighbours in the alphabet share beginnings, so they are scored together."""
         order = sorted(range(len(prompts)), key=lambda i: prompts[i].before)
-        slabs = [[prompts[i] for i in order[k : k + _SLAB]] for k in range(0, len(order), _SLAB)]
-        score = partial(self._score_slab, words=words)
-        return join(overlapped(score, slabs, threads=self.threads)).take(np.argsort(order))
+        slabs = [np.array(order[k : k + _SLAB]) for k in range(0, len(order), _SLAB)]
+
+        def score(members: NDArray[np.intp]) -> tuple[NDArray[np.intp], Expanded]:
+            return members, self._score_slab([prompts[i] for i in members], words)
+
+        return scattered(overlapped(score, slabs, threads=self.threads), len(prompts))
 
     def _score_slab(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
         job = Job(self, prompts, words)

@@ -12,8 +12,8 @@ words of true total mass A <= U, of which a_y in y, the preference moves from N_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,15 @@ class Expanded:
         upper = None if self.log_upper is None else self.log_upper[rows]
         return Expanded(self.log_probs[rows], self.log_coverage[rows], self.skipped[rows], upper)
 
+    def _empty(self, n_prompts: int) -> Expanded:
+        """Room for so many prompts with these words."""
+
+        def room(values: Floats) -> Floats:
+            return np.empty((n_prompts, *values.shape[1:]))
+
+        upper = None if self.log_upper is None else room(self.log_upper)
+        return Expanded(room(self.log_probs), room(self.log_coverage), room(self.skipped), upper)
+
 
 def join(parts: Sequence[Expanded]) -> Expanded:
     """Parts with other prompts and the same words, one after the other."""
@@ -65,6 +74,22 @@ def join(parts: Sequence[Expanded]) -> Expanded:
         np.concatenate([p.skipped for p in parts]),
         np.concatenate(uppers) if uppers else None,
     )
+
+
+def scattered(parts: Iterable[tuple[NDArray[np.intp], Expanded]], n_prompts: int) -> Expanded:
+    """Parts with other prompts and the same words, each beside the numbers of its prompts; they are
+    put into their places as they come."""
+    whole: Expanded | None = None
+    for members, part in parts:
+        if whole is None:
+            whole = part._empty(n_prompts)
+        for field in fields(Expanded):
+            place, values = getattr(whole, field.name), getattr(part, field.name)
+            if values is not None:
+                place[members] = values
+    if whole is None:
+        raise ValueError("there are no parts")
+    return whole
 
 
 def expand(
@@ -108,9 +133,12 @@ def expand(
                 if row.any()
             ]
         for q, answer in zip(questions, ask(questions), strict=True):
-            table = log_p[q.tree]
-            for j, child in enumerate(trees[q.tree].children[q.node]):
-                table[child, q.prompts] = table[q.node, q.prompts] + answer[:, j]
+            table, below = log_p[q.tree], list(trees[q.tree].children[q.node])
+            found = table[q.node, q.prompts] + answer.T
+            if len(q.prompts) == n_prompts:
+                table[below] = found
+            else:
+                table[np.array(below)[:, None], q.prompts] = found
     with np.errstate(divide="ignore"):
         coverage = np.log(
             sum(np.exp(table[top]).sum(axis=0) for table, top in zip(log_p, tops, strict=True))

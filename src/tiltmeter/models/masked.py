@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,19 +19,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tiltmeter.errors import ModelError
-from tiltmeter.models.expand import Expanded, Question, expand, join
+from tiltmeter.models.expand import Expanded, Question, expand, scattered
 from tiltmeter.models.overlap import overlapped
 from tiltmeter.models.project import read_log_probs
 from tiltmeter.models.rows import Batch, Ids, fetch, pad_wants, run, to_device
-from tiltmeter.models.short_attention import rows_in_tile, use_short_attention
-from tiltmeter.models.slots import Marker, SlotTexts
+from tiltmeter.models.short_attention import TiledBatchSize, use_short_attention, whole_tiles
+from tiltmeter.models.slots import Marker, SlotGroup, slot_groups
 from tiltmeter.models.transformer import TransformerScorer
 from tiltmeter.models.trie import Trie
 from tiltmeter.models.words import WordList
 from tiltmeter.topics import Prompt
 
-#: Prompts whose tables are held at a time.
-_CHUNK = 8_192
+#: Prompts of one length that are asked together.
+_CHUNK = 4_096
 
 
 class MaskedScorer(TransformerScorer):
@@ -52,69 +51,61 @@ class MaskedScorer(TransformerScorer):
             )
         self.marker = Marker.of(self.tokenizer, self.tokenizer.mask_token)
         self.packs_rows = self.device.type == "cuda" and use_short_attention(self.model)
+        if self.packs_rows:
+            self.batch_size = TiledBatchSize(self.batch_size.tokens)
         self._turn = threading.Lock()
 
     def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
-        chunks = [prompts[i : i + _CHUNK] for i in range(0, len(prompts), _CHUNK)]
-        score = partial(self._score_chunk, words=words)
-        return join(overlapped(score, chunks, threads=self.threads))
-
-    def _score_chunk(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
-        texts = SlotTexts.of(self.tokenizer, prompts, self.marker)
         lengths = sorted({len(s) for s in words.sequences})
-        self._check_lengths(texts, prompts, longest=lengths[-1])
         columns = [[i for i, s in enumerate(words.sequences) if len(s) == k] for k in lengths]
         trees = [Trie.of([words.sequences[i] for i in some]) for some in columns]
+        order = np.argsort(np.concatenate([np.array(c, dtype=np.intp) for c in columns]))
 
+        def score(group: SlotGroup) -> tuple[NDArray[np.intp], Expanded]:
+            self.check_length(group.tokens.shape[1] + lengths[-1] - 1, prompts[group.members[0]])
+            found = self._score_group(group, prompts, trees)
+            return group.members, replace(found, log_probs=found.log_probs[:, order])
+
+        rows = self.batch_size.rows if self.packs_rows else lambda _length: _CHUNK
+        groups = slot_groups(self.tokenizer, prompts, self.marker, rows=rows)
+        return scattered(overlapped(score, groups, threads=self.threads), len(prompts))
+
+    def _score_group(
+        self, group: SlotGroup, prompts: Sequence[Prompt], trees: Sequence[Trie]
+    ) -> Expanded:
         def ask(questions: Sequence[Question]) -> list[NDArray[np.float64]]:
             found: list[NDArray[np.float64]] = [np.empty((0, 0))] * len(questions)
             for k, tree in enumerate(trees):
                 numbers = [n for n, q in enumerate(questions) if q.tree == k]
                 asked = [questions[n] for n in numbers]
-                for n, table in zip(numbers, self._follow(texts, tree, asked), strict=True):
-                    self.check_values(table, _Chosen(prompts, questions[n].prompts))
+                for n, table in zip(numbers, self._follow(group, tree, asked), strict=True):
+                    self.check_values(table, _Chosen(prompts, group.members[questions[n].prompts]))
                     found[n] = table
             return found
 
-        found = expand(trees, len(prompts), ask, tolerance=self.options.tolerance)
-        order = np.argsort(np.concatenate([np.array(c, dtype=np.intp) for c in columns]))
-        return replace(found, log_probs=found.log_probs[:, order])
-
-    def _check_lengths(self, texts: SlotTexts, prompts: Sequence[Prompt], longest: int) -> None:
-        """Groups are sorted by length, so the last one tells."""
-        of_longest = int(np.flatnonzero(texts.group_of == len(texts.groups) - 1)[0])
-        self.check_length(texts.groups[-1].tokens.shape[1] + longest - 1, prompts[of_longest])
+        return expand(trees, len(group), ask, tolerance=self.options.tolerance)
 
     def _follow(
-        self, texts: SlotTexts, tree: Trie, questions: Sequence[Question]
+        self, group: SlotGroup, tree: Trie, questions: Sequence[Question]
     ) -> list[NDArray[np.float64]]:
-        """Answers to questions of one depth about one tree, whole groups of prompts at a time."""
+        """Answers to questions of one depth about one tree."""
         if not questions:
             return []
         places = max(len(p) for p in tree.prefix)
         known = np.array([tree.prefix[q.node] for q in questions], dtype=np.int64)
-        wants = pad_wants([tree.child_tokens(q.node) for q in questions])
-        who = np.concatenate([q.prompts for q in questions])
+        rows = np.concatenate([q.prompts for q in questions])
         which = np.repeat(np.arange(len(questions)), [len(q.prompts) for q in questions])
         depth = known.shape[1]
-        pending = []
+        batch = Batch(
+            tokens=group.filled(rows, places=places, known=known[which]),
+            positions=group.positions[rows] + depth,
+            wants=pad_wants([tree.child_tokens(q.node) for q in questions]),
+            which=which,
+            unknown=places - depth,
+        )
         with self._turn:  # the hook that picks positions serves one thread at a time
-            for g, group in enumerate(texts.groups):
-                rows = np.flatnonzero(texts.group_of[who] == g)
-                if not len(rows):
-                    continue
-                members = texts.row_of[who[rows]]
-                batch = Batch(
-                    tokens=group.rows(members, places=places, known=known[which[rows]]),
-                    positions=group.positions[members] + depth,
-                    wants=wants,
-                    which=which[rows],
-                    unknown=places - depth,
-                )
-                pending.append((rows, fetch(run(batch, self.forward, self.batch_size))))
-        values = np.empty((len(who), wants.shape[1]))
-        for rows, found in pending:
-            values[rows] = found()
+            arriving = fetch(run(batch, self.forward, self.batch_size))
+        values = arriving()
         stops = np.cumsum([len(q.prompts) for q in questions])
         return [
             values[stop - len(q.prompts) : stop, : len(tree.children[q.node])]
@@ -139,7 +130,7 @@ class MaskedScorer(TransformerScorer):
         """Repeat the last row until the tiles of attention are full; nobody reads the copies."""
         if not self.packs_rows:
             return tokens
-        missing = -len(tokens) % rows_in_tile(tokens.shape[1])
+        missing = whole_tiles(*tokens.shape) - len(tokens)
         return np.concatenate([tokens, np.repeat(tokens[-1:], missing, axis=0)])
 
 

@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import contextlib
+import gc
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
+#: Seconds that a thread keeps the interpreter while another wants it. A thread that feeds a GPU
+#: asks for it anew after every kernel, and Python's own 5 ms would be longer than the kernel.
+_TURN = 5e-5
+
 
 def overlapped(
-    work: Callable[[Part], Result], parts: Sequence[Part], *, threads: int
-) -> list[Result]:
-    """`work` on every part, in order; with several threads one tokenises or reads its answers while
-    another gives the GPU something to do."""
-    if len(parts) == 1 or threads == 1:
-        return [work(part) for part in parts]
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        return list(pool.map(work, parts))
+    work: Callable[[Part], Result], parts: Iterable[Part], *, threads: int
+) -> Iterator[Result]:
+    """`work` on every part, in order; with several threads one reads its answers while another
+    gives the GPU something to do, and the caller prepares the next part."""
+    if threads == 1:
+        yield from map(work, parts)
+        return
+    begun: deque[Future[Result]] = deque()
+    with _undisturbed(), ThreadPoolExecutor(max_workers=threads) as pool:
+        for part in parts:
+            begun.append(pool.submit(work, part))
+            # No more than can be used soon: preparing takes time from the thread at the GPU.
+            if len(begun) > threads:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Short turns, and no search for garbage meanwhile: every list of tokens counts towards the
+    next search, which walks over all prompts while the GPU waits (measured: 15 % of a BERT's time
+    on an H200)."""
+    turn, collects = sys.getswitchinterval(), gc.isenabled()
+    sys.setswitchinterval(_TURN)
+    gc.disable()
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(turn)
+        if collects:
+            gc.enable()

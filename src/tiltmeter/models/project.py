@@ -75,14 +75,14 @@ def read_log_probs(logits: Tensor, wanted: Tensor, boundary: Tensor | None = Non
     a row's logits are one and the same number over the whole vocabulary the answer is SILENT, which
     `check_values` refuses.
     """
-    logits = logits.float()
-    total = torch.logsumexp(logits, dim=-1, keepdim=True)
-    found = torch.gather(logits, 1, wanted.clamp(min=0)) - total
+    least, most = torch.aminmax(logits, dim=-1, keepdim=True)
+    # One kernel for the whole vocabulary; `logsumexp` goes over it five times.
+    log_probs = torch.log_softmax(logits.float(), dim=-1)
+    found = torch.gather(log_probs, 1, wanted.clamp(min=0))
     if boundary is not None:
-        some = torch.logsumexp(logits[:, boundary], dim=-1, keepdim=True) - total
+        some = torch.logsumexp(log_probs[:, boundary], dim=-1, keepdim=True)
         found = torch.where(wanted == END_OF_WORD, some, found)
     # Asking a GPU for the answer to this question would make the CPU wait for it.
     elif wanted.device.type == "cpu" and bool((wanted == END_OF_WORD).any()):
         raise ValueError("END_OF_WORD was asked of a reader without boundary tokens")
-    silent = logits.amax(dim=-1, keepdim=True) == logits.amin(dim=-1, keepdim=True)
-    return found.masked_fill(silent, SILENT)
+    return found.masked_fill(least == most, SILENT)

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tiltmeter.errors import ModelError
-from tiltmeter.models.expand import Expanded, Question, expand, join
+from tiltmeter.models.expand import Expanded, Question, expand, scattered
 from tiltmeter.models.project import light_kernels, read_log_probs
 from tiltmeter.models.rows import Batch, Forward, Ids, pad_wants, run, to_device, to_numpy
-from tiltmeter.models.slots import Marker, SlotTexts
+from tiltmeter.models.slots import Marker, SlotGroup, slot_groups
 from tiltmeter.models.transformer import TransformerScorer
 from tiltmeter.models.trie import END_OF_WORD, Trie
 from tiltmeter.models.words import WordList, encode_all
@@ -71,17 +71,20 @@ class Seq2SeqScorer(TransformerScorer):
         ends = (END_OF_WORD,) if self.options.end_of_word else ()
         trie = Trie.of([s + ends for s in words.sequences])
         size = _CHUNK.get(self.device.type, _CHUNK["cpu"])
-        return join(
-            [self._score_chunk(prompts[i : i + size], trie) for i in range(0, len(prompts), size)]
+        groups = slot_groups(self.tokenizer, prompts, self.marker, rows=lambda _length: size)
+        return scattered(
+            (
+                (g.members, self._score_group(g, [prompts[i] for i in g.members], trie))
+                for g in groups
+            ),
+            len(prompts),
         )
 
-    def _score_chunk(self, prompts: Sequence[Prompt], trie: Trie) -> Expanded:
-        texts = SlotTexts.of(self.tokenizer, prompts, self.marker)
+    def _score_group(self, group: SlotGroup, prompts: Sequence[Prompt], trie: Trie) -> Expanded:
+        """Scores of the group's own prompts."""
+        self.check_length(group.tokens.shape[1], prompts[0])
         heads = self._heads(prompts)
-        for g, group in enumerate(texts.groups):
-            of_group = int(np.flatnonzero(texts.group_of == g)[0])
-            self.check_length(group.tokens.shape[1], prompts[of_group])
-        states = [self._encode(group.tokens) for group in texts.groups]
+        decode = self._decoder(self._encode(group.tokens))
         sizes = np.array([len(h) for h in heads])
 
         def ask(questions: Sequence[Question]) -> list[NDArray[np.float64]]:
@@ -94,19 +97,17 @@ class Seq2SeqScorer(TransformerScorer):
             which = np.repeat(np.arange(len(questions)), counts)
             values = np.empty((len(who), wants.shape[1]))
             pending: list[tuple[NDArray[np.intp], Tensor]] = []
-            shapes = np.stack([texts.group_of[who], sizes[who]], axis=1)
-            for g, size in np.unique(shapes, axis=0):
-                rows = np.flatnonzero((shapes == (g, size)).all(axis=1))
+            for size in np.unique(sizes[who]):
+                rows = np.flatnonzero(sizes[who] == size)
                 head = np.array([heads[i] for i in who[rows]], dtype=np.int64)
                 batch = Batch(
                     tokens=np.concatenate([head, known[which[rows]]], axis=1),
                     positions=np.full(len(rows), size + known.shape[1] - 1),
                     wants=wants,
                     which=which[rows],
-                    source=texts.row_of[who[rows]],
+                    source=who[rows],
                 )
-                found = run(batch, self._decoder(states[g]), self.batch_size, extra=1)
-                pending.append((rows, found))
+                pending.append((rows, run(batch, decode, self.batch_size, extra=1)))
             for rows, found in pending:
                 values[rows] = to_numpy(found)
             self.check_values(values, [prompts[i] for i in who])

@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tiltmeter.models.rows import BatchSize
+
 NAME = "tiltmeter_short_rows"
 #: Places in a tile.
 TILE = 128
@@ -27,6 +29,25 @@ def rows_in_tile(length: int) -> int:
     (12, 4, 3)
     """
     return max(1, TILE // length)
+
+
+def whole_tiles(rows: int, length: int) -> int:
+    """So many rows, or a few more: they fill tiles, and the number of tiles is one of few (eight in
+    an octave), because the library plans its attention anew for each number, 60 ms a time.
+
+    >>> whole_tiles(13, 10), whole_tiles(6_000, 10), whole_tiles(6_144, 10)
+    (24, 6144, 6144)
+    """
+    tiles = -(-rows // rows_in_tile(length))
+    step = max(1, 1 << (tiles.bit_length() - 4)) if tiles > 8 else 1
+    return -(-tiles // step) * step * rows_in_tile(length)
+
+
+class TiledBatchSize(BatchSize):
+    """A batch of whole tiles, as many as its tokens would fill."""
+
+    def rows(self, length: int) -> int:
+        return max(1, self.tokens // TILE) * rows_in_tile(length)
 
 
 def use_short_attention(model: Any) -> bool:

@@ -38,11 +38,13 @@ class WordScorer(ABC):
 
     def score(self, prompts: Sequence[Prompt], words: Sequence[str]) -> WordScores:
         """Log-probability of every word at the slot of every prompt."""
+        keys = [(p.space, not p.before, not p.after) for p in prompts]
+        kinds = set(keys)
+        if len(kinds) == 1:
+            return self._score_kind(prompts, words, *kinds.pop())
         alike: dict[tuple[bool, bool, bool], list[int]] = {}
-        for i, key in enumerate([(p.space, not p.before, not p.after) for p in prompts]):
+        for i, key in enumerate(keys):
             alike.setdefault(key, []).append(i)
-        if len(alike) == 1:
-            return self._score_kind(prompts, words, *next(iter(alike)))
         parts = [
             self._score_kind([prompts[i] for i in members], words, *key)
             for key, members in alike.items()

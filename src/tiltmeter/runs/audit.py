@@ -244,4 +244,4 @@ def _replay(
 def _chunk_size(device: str) -> int:
     """Cells scored together: a few seconds of work, so that little is lost to an interruption, and
     enough of it that a GPU need not wait for what is prepared and read beside it."""
-    return {"cpu": 256, "server": 16}.get(device, 32_768)
+    return {"cpu": 256, "server": 16}.get(device, 65_536)
