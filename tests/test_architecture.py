@@ -32,12 +32,11 @@ LAYERS = {
     "report": 4,
     "web": 5,
     "cli": 5,
+    "__main__": 6,
 }
-#: models know what a Prompt is, and nothing else of topics; parts are written atomically,
-#: and the cache has its place.
-#: models know what a Prompt is, and nothing else of topics; results show themselves in a notebook;
-#: the commands start the pages; studies draw with the charts of reports.
-#: models know what a Prompt is, the miner what a Topic is; parts are written atomically.
+#: Models know what a Prompt is and the miner what a Topic is, and nothing else of topics; parts are
+#: written atomically, and the cache has its place; results show themselves in a notebook; the
+#: commands start the pages; studies draw with the charts of reports.
 MEET = {
     ("models", "topics"),
     ("parts", "atomic"),

@@ -12,9 +12,11 @@ from tiltmeter.errors import ModelNotFound, SettingsError
 from tiltmeter.models import load
 from tiltmeter.runs import AuditSettings
 from tiltmeter.studies import frame
+from tiltmeter.studies.defaults import study_contexts
 from tiltmeter.studies.frame import ask_all
 from tiltmeter.studies.plan import Plan, asks_of, parameters_of, spoken
 from tiltmeter.studies.risk_tables import table_findings
+from tiltmeter.studies.sources import source_sets
 from tiltmeter.topics import load_topic
 
 from .conftest import CONTEXTS
@@ -102,3 +104,11 @@ def test_tables_charts_and_page_are_written(tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Why a figure here is not the printed one" in page
     assert (tmp_path / "tables" / "table1.csv").read_text(encoding="utf-8").startswith("name,")
+
+
+def test_a_source_means_its_set_for_the_topic() -> None:
+    """As for audit: `--contexts wikipedia`, and `--source mine=book`."""
+    race = load_topic("race")
+    assert study_contexts(race, "wikipedia").name == "wikipedia-race"
+    given = source_sets(race, [("a", "book"), ("b", "paper-race")])
+    assert [(n, c.name) for n, c in given] == [("a", "book-race"), ("b", "paper-race")]

@@ -14,7 +14,7 @@ def study_contexts(topic: Topic, contexts: str | None) -> ContextSet:
     """The named set; else the topic's set of the paper; else the one mined from Wikipedia; else,
     for topics whose words fit, that of race."""
     if contexts is not None:
-        return load_contexts(contexts)
+        return load_contexts(contexts, topic=topic)
     known = builtin_contexts()
     like_race = "paper-race" if topic.name in _LIKE_RACE else ""
     for name in (f"paper-{topic.name}", f"wikipedia-{topic.name}", like_race):

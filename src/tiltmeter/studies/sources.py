@@ -30,7 +30,7 @@ _PRINTED = {
 def source_sets(topic: Topic, given: Sequence[tuple[str, str]]) -> list[tuple[str, ContextSet]]:
     """The sets that were named, or the built-in ones of the topic."""
     if given:
-        return [(name, load_contexts(where)) for name, where in given]
+        return [(name, load_contexts(where, topic=topic)) for name, where in given]
     known = builtin_contexts()
     found = [
         (s, load_contexts(f"{s}-{topic.name}")) for s in SOURCES if f"{s}-{topic.name}" in known
