@@ -5,9 +5,11 @@ The tree is walked level by level. A word cannot be more probable than its own b
 each level every unfinished beginning has a known upper bound; beginnings that together cannot move
 any preference by more than the tolerance are left unexpanded, and the bound is reported.
 
-Why `U / (M + U)` is the bound: with finished mass M, of which N_y in category y, and unfinished
-words of true total mass A <= U, of which a_y in y, the preference moves from N_y / M to
-(N_y + a_y) / (M + A), which is at most A / (M + A) <= U / (M + U) away.
+Why `U / M` is the bound, with finished mass M, of which N_y in category y, and unfinished words of
+true mass at most U. Those that begin like no finished word have a mass A, of which a_y in y, and
+move the preference from N_y / M to (N_y + a_y) / (M + A), at most A / (M + A) away. Those that go
+on from a finished word ("hers" from "her") take their mass B from it: M stays, N_y moves by at most
+B. Together that is at most (A + B) / (M + A) <= U / M.
 """
 
 from __future__ import annotations
@@ -125,7 +127,7 @@ def expand(
                 np.exp(table[top]).sum(axis=0) for table, top in zip(log_p, tops, strict=True)
             )
             bounds = np.exp(np.stack([log_p[k][n] for k, n in nodes]))
-            keep = _worth_asking(bounds, tolerance / (1 - tolerance) * mass - skipped)
+            keep = _worth_asking(bounds, tolerance * mass - skipped)
             skipped += np.where(keep, 0.0, bounds).sum(axis=0)
             questions = [
                 Question(k, n, np.flatnonzero(row))

@@ -32,13 +32,20 @@ def fills_of(blanks: Blanks, version: str) -> tuple[str, ...] | None:
     (('young', 'today'), ('', ''))
     >>> fills_of(b, "The young doctor is tired.") is None
     True
+    >>> fills_of(b, "The young nurse is tiredness.") is None  # a word that goes on is another word
+    True
     """
-    kept = [r"\s+".join(re.escape(w) for w in part.split()) for part in blanks.parts]
-    pattern = kept[0]
-    for part in kept[1:]:
-        pattern += r"\s*(.*?)\s*" + part
+    pattern = r"\s*(.*?)\s*".join(_whole(part) for part in blanks.parts)
     match = re.fullmatch(pattern, version.strip(), flags=re.DOTALL | re.IGNORECASE)
     return None if match is None else tuple(match.groups())
+
+
+def _whole(part: str) -> str:
+    """A pattern for this text and no beginning or end of a longer word."""
+    words = part.split()
+    begins = r"(?<![\w'’-])" if words and words[0][0].isalnum() else ""
+    ends = r"(?![\w'’-])" if words and words[-1][-1].isalnum() else ""
+    return begins + r"\s+".join(map(re.escape, words)) + ends
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,6 @@ class PreferenceTable:
 
     def largest_bound(self) -> float:
         """The most that unexpanded words can have moved any preference."""
-        total = self.coverage + self.skipped
-        share = np.divide(self.skipped, total, out=np.zeros_like(total), where=total > 0)
-        return float(share.max())
+        most = np.where(self.skipped > 0, 1.0, 0.0)
+        np.divide(self.skipped, self.coverage, out=most, where=self.coverage > self.skipped)
+        return float(most.max())
