@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: Values of the column `flag` in preferences.parquet.
-FLAG_OK, FLAG_LOW_COVERAGE, FLAG_MISSING = "ok", "low-coverage", "missing"
+#: Values of the column `flag` in preferences.parquet. The first two are numbered by whether the
+#: coverage is low.
+FLAGS = ("ok", "low-coverage", "missing")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +83,11 @@ class Preferences:
 
     def flags(self) -> NDArray[np.str_]:
         """[X, C]: ok, low-coverage or missing."""
-        flags = np.where(self.low_coverage, FLAG_LOW_COVERAGE, FLAG_OK)
-        return np.where(self.observed, flags, FLAG_MISSING)
+        return np.array(FLAGS)[self._flag_codes()]
+
+    def _flag_codes(self) -> NDArray[np.int8]:
+        """[X, C]: numbers of FLAGS; the names take fifty times the room."""
+        return np.where(self.observed, self.low_coverage, len(FLAGS) - 1).astype(np.int8)
 
     def counts(self) -> dict[str, int]:
         """How many cells carry each flag."""
@@ -179,23 +183,19 @@ class Preferences:
 
         X, C, K = self.values.shape
         coverage = np.full((X, C), np.nan) if self.coverage is None else self.coverage
+        group, context, category = (np.arange(n, dtype=np.int32) for n in (X, C, K))
+
+        def named(codes: NDArray[Any], names: Sequence[str]) -> pd.Categorical[str]:
+            return pd.Categorical.from_codes(codes, categories=pd.Index(names))
+
         frame = pd.DataFrame(
             {
-                "group": pd.Categorical.from_codes(
-                    np.repeat(np.arange(X), C * K), categories=pd.Index(self.groups)
-                ),
-                "context_id": pd.Categorical.from_codes(
-                    np.tile(np.repeat(np.arange(C), K), X), categories=pd.Index(self.contexts)
-                ),
-                "attribute": pd.Categorical.from_codes(
-                    np.tile(np.arange(K), X * C), categories=pd.Index(self.categories)
-                ),
+                "group": named(np.repeat(group, C * K), self.groups),
+                "context_id": named(np.tile(np.repeat(context, K), X), self.contexts),
+                "attribute": named(np.tile(category, X * C), self.categories),
                 "p": self.values.reshape(-1),
                 "coverage": np.repeat(coverage.reshape(-1), K),
-                "flag": pd.Categorical(
-                    np.repeat(self.flags().reshape(-1), K),
-                    categories=[FLAG_OK, FLAG_LOW_COVERAGE, FLAG_MISSING],
-                ),
+                "flag": named(np.repeat(self._flag_codes().reshape(-1), K), FLAGS),
             }
         )
         if self.low is not None and self.high is not None:
