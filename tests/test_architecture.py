@@ -22,6 +22,7 @@ LAYERS = {
     "cluster": 1,
     "parts": 1,
     "notebook": 1,
+    "result_folder": 1,
     "measure": 1,
     "topics": 2,
     "contexts": 2,
@@ -40,6 +41,8 @@ LAYERS = {
 MEET = {
     ("models", "topics"),
     ("parts", "atomic"),
+    ("result_folder", "atomic"),
+    ("result_folder", "parts"),
     ("cache", "cache_place"),
     ("measure", "notebook"),
     ("cli", "web"),

@@ -99,7 +99,7 @@ def test_statements(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["statements", "none.csv"], "no such file"),
-        (["view", "none"], "no finished run"),
+        (["view", "none"], "no such run folder"),
         (["statements", "{}/statements.csv", "--out", "x.txt"], "ends in .csv or .parquet"),
         (["statements", "{}/statements.csv", "--limit", "0"], "--limit"),
         (["score", "{}/statements.csv", "--variants", "{}/statements.csv"], "'version'"),

@@ -24,6 +24,7 @@ from tiltmeter.reliability import (
     taus,
 )
 from tiltmeter.reliability.statement import count_words, find_term
+from tiltmeter.runs import RunFolder
 
 FEW = ReliabilitySettings(replicates=50)
 LONG = " ".join(["The nurse talks."] * 700)  # 2,800 tokens
@@ -160,7 +161,7 @@ def test_an_interrupted_run_goes_on(
     with pytest.raises(KeyboardInterrupt):
         tm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path, settings=FEW, progress=stop)
     assert json.loads((tmp_path / "run.json").read_text())["status"] == "running"
-    with pytest.raises(RunError, match="no finished run"):
+    with pytest.raises(RunError, match="the run is not finished"):
         ReliabilityRun.load(tmp_path)
     seen: list[tuple[int, int]] = []
     again = tm.score_reliability(
@@ -247,3 +248,10 @@ def test_wrong_sets() -> None:
         tm.score_reliability(["a", "a"], {})
     with pytest.raises(SettingsError, match="models"):
         tm.score_reliability(["a"], {}, models=["pocket:bert", "pocket:bert"])
+
+
+def test_a_run_of_another_command_is_refused(tmp_path: Path, run: ReliabilityRun) -> None:
+    """Both have a run.json: each says what it expected."""
+    tm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path, settings=FEW)
+    with pytest.raises(RunError, match="expected a run of 'tiltmeter audit', found another kind"):
+        RunFolder(tmp_path).read_finished()

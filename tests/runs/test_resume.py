@@ -145,7 +145,7 @@ def test_a_turned_bit_in_a_part_is_scored_again(small: Run, tmp_path: Path) -> N
 def test_a_turned_bit_in_a_table_is_refused_and_replayed(
     small: Run, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tiltmeter.runs.store._LOOKS_S", (0.0, 0.01))
+    monkeypatch.setattr("tiltmeter.result_folder._LOOKS_S", (0.0, 0.01))
     out = tmp_path / "run"
     shutil.copytree(small.path, out)  # type: ignore[arg-type]
     file = out / f"{name}.parquet"

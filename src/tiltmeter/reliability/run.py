@@ -14,8 +14,9 @@ from tiltmeter.reliability.asked import Asked, ask
 from tiltmeter.reliability.result import ReliabilityRun
 from tiltmeter.reliability.settings import ReliabilitySettings
 from tiltmeter.reliability.statement import Statement, VariantSet
-from tiltmeter.reliability.store import KIND, SCHEMA_VERSION, ReliabilityFolder
+from tiltmeter.reliability.store import ReliabilityFolder
 from tiltmeter.reliability.taus import Progress, fingerprint, model_taus
+from tiltmeter.result_folder import SCHEMA_VERSION
 
 
 def score_reliability(
@@ -43,7 +44,8 @@ def score_reliability(
     with folder.locked() if folder else nullcontext():
         if folder and fresh:
             folder.clear()
-        record = (folder.read_record() if folder else None) or _new_record(asked, settings)
+        begun = folder is not None and folder.exists()
+        record = folder.read_record() if folder and begun else _new_record(asked, settings)
         _check_same(record, asked, settings, folder)
         known = {m["id"]: m for m in record["models"]}
 
@@ -86,7 +88,7 @@ def _variants(given: VariantSet | Mapping[str, Sequence[str]]) -> VariantSet:
 def _new_record(asked: Asked, settings: ReliabilitySettings) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
-        "kind": KIND,
+        "kind": ReliabilityFolder.kind,
         "status": "running",
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "models": [],

@@ -20,9 +20,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tiltmeter.errors import RunError, TiltmeterError
+from tiltmeter.result_folder import SCHEMA_VERSION
 from tiltmeter.runs import Run, RunFolder
 from tiltmeter.runs.partial import load_partial, progress
-from tiltmeter.runs.store import SCHEMA_VERSION
 
 State = Literal["finished", "half-finished", "another schema", "damaged", "missing"]
 

@@ -9,9 +9,10 @@ from typing import Any
 from tiltmeter.contexts import ContextSet
 from tiltmeter.errors import RunError
 from tiltmeter.models import ModelInfo, WordReport
+from tiltmeter.result_folder import SCHEMA_VERSION
 from tiltmeter.runs.provenance import git_revision, versions
 from tiltmeter.runs.settings import AuditSettings
-from tiltmeter.runs.store import SCHEMA_VERSION, RunFolder
+from tiltmeter.runs.store import RunFolder
 from tiltmeter.topics import Topic
 
 

@@ -16,9 +16,9 @@ from typing import Any
 
 from tiltmeter.errors import RunError
 from tiltmeter.report.opening import Opened, open_run
+from tiltmeter.result_folder import SCHEMA_VERSION
 from tiltmeter.runs import RunFolder
 from tiltmeter.runs.partial import progress
-from tiltmeter.runs.store import SCHEMA_VERSION
 
 #: Folders below the root that are looked through.
 _DEPTH = 6
