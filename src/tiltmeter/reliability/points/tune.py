@@ -95,7 +95,8 @@ def tune_points(
         adapted.save_pretrained(work)
         writer.scorer.tokenizer.save_pretrained(work)
         how = asdict(settings) | {"load": settings.load.dtype, "model": model}
-        record = {"settings": how, "result": tuned.to_dict()}
+        used = [s.id for s in taken]
+        record = {"settings": how, "examples": used, "result": tuned.to_dict()}
         (work / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
         work.rename(folder)
     finally:
