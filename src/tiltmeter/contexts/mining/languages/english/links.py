@@ -146,7 +146,7 @@ def connector(link: Link) -> list[str]:
             return asked
         return _marked(marks, allowed=("that", "if", "whether")) or ["that"]
     if dep == "advcl":
-        if asked and asked[0] in ("when", "whenever"):
+        if asked and (asked[0] in ("when", "whenever") or opening[0].lower_ == "where"):
             return asked
         before = link.path[-1].doc[max(opening[0].i - 1, 0)].lower_ if opening else ""
         if marks[:1] == ["that"]:

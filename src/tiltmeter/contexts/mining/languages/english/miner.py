@@ -20,7 +20,9 @@ from tiltmeter.contexts.mining.languages.english.links import (
     subject_of,
     word_link,
 )
+from tiltmeter.contexts.mining.languages.english.needs import CUES_BY_MEANING
 from tiltmeter.contexts.mining.languages.english.predicate import predicate, whole_predicate
+from tiltmeter.contexts.mining.languages.english.sound import check_joint, check_words
 from tiltmeter.contexts.mining.languages.english.words import (
     POSSESSIVES,
     REFLEXIVES,
@@ -75,18 +77,24 @@ def _decide(
         evidence = _evidence(link)
         who = resolver(link, parsed, persons)
         evidence += f"; subject is a {who}"
-        template = finish(_template(link, kind), cues=cues)
+        words = _template(link, kind, persons)
+        check_words(words)
+        template = finish(words, cues=cues | CUES_BY_MEANING)
     except Refused as no:
         return Decision(sentence, None, no.rule, evidence)
     return Decision(sentence, template, "", evidence)
 
 
-def _template(link: Link, kind: str) -> list[str]:
+def _template(link: Link, kind: str, persons: Set[str]) -> list[str]:
     if link.fronted:
         words = [opening_word(link), "the", "[X]", *predicate(link.path)]
         return [*words[:-1], words[-1] + ",", "[Y]"]
-    joined = connector(link) if kind == "clause" else []
-    return ["The", "[X]", *predicate(link.path), *joined, "[Y]"]
+    joined: list[str] = []
+    words = ["The", "[X]", *predicate(link.path)]
+    if kind == "clause":
+        joined = connector(link)
+        check_joint(link, words, joined, persons)
+    return [*words, *joined, "[Y]"]
 
 
 def _evidence(link: Link) -> str:

@@ -145,7 +145,7 @@ def base_and_past(word: str, tag: str) -> tuple[str, str]:
     known = _BASES.get(word)
     lemmas = (known,) if known else getLemma(word, upos="VERB")
     base = word if tag in ("VB", "VBP") and not known else (lemmas[0] if lemmas else word)
-    if tag != "VBD" and not _is_known(base):
+    if tag != "VBD" and not is_known(base):
         raise Refused("unknown verb")
     past_form = word if tag == "VBD" else inflect(base, "VBD")
     return base, SPELLINGS.get(past_form, past_form)
@@ -193,7 +193,7 @@ _IRREGULAR = {
 
 
 @lru_cache(maxsize=16_384)
-def _is_known(base: str) -> bool:
+def is_known(base: str) -> bool:
     """Whether the dictionary has the verb; what it guesses of others ("complianted") is no word."""
     from lemminflect import getAllInflections
 
