@@ -29,7 +29,7 @@ MASS = frozenset(
     "training".split()
 )
 #: Further nouns that sound wrong with "the" where a person's own was meant: "turned the attention".
-OWN = frozenset("attention emotions eyesight feelings senses sight tears will".split())
+OWN = frozenset("attention emotions eyesight feelings pardon senses sight tears will".split())
 #: Numbers that say nothing without the digits before them, which a skeleton drops.
 MAGNITUDES = frozenset("billion dozen hundred million millions thousand times trillion".split())
 #: Quantities that stand for a noun, which a skeleton would lose: "would spend much (of the year)".
@@ -50,7 +50,7 @@ NEEDS_NOUN = frozenset("bind do force spend".split())
 #: Verbs that say whom before they say what: "told that" is none.
 NEEDS_WHOM = frozenset("assure convince inform notify persuade remind tell".split())
 #: Verbs that no clause with "that" follows, whatever the parser says: "lived that".
-NO_CLAUSE = frozenset("appoint bind live point".split())
+NO_CLAUSE = frozenset("appoint bind live point speak".split())
 #: Verbs after which something must follow: "went", "was put".
 NEEDS_MORE = frozenset(
     "bring call categorise categorize classify consider deem describe go indicate lay list lodge "

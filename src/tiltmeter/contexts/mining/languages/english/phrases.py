@@ -155,7 +155,8 @@ def _check_lost(noun: Token, before: list[str], kept: list[str], step: Token | N
     if any(c.dep_ == "npadvmod" for mod in mods if mod.lower_ in kept for c in mod.lefts):
         raise Refused("a noun that lost what it needs")  # "a year long trip"
     bare = not before and not kept and noun.tag_ == "NN" and word not in MASS
-    other = [c for c in noun.rights if c.dep_ in ("acl", "prep") and c is not step]
+    on_path = step.i if step is not None else -1
+    other = [c for c in noun.rights if c.dep_ in ("acl", "prep") and c.i != on_path]
     if (
         (bare and lost and lost[0].dep_ != "compound")  # "of Chinese descent"
         or any(_ORDINAL.fullmatch(c.lower_) for c in lost)  # "in the 40th round"

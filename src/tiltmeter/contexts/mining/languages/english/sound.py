@@ -24,8 +24,8 @@ from tiltmeter.contexts.mining.languages.english.needs import (
     TWO_OBJECTS,
 )
 from tiltmeter.contexts.mining.languages.english.phrases import hyphenated, is_time
-from tiltmeter.contexts.mining.languages.english.tense import base_and_past, is_known
-from tiltmeter.contexts.mining.languages.english.words import DO
+from tiltmeter.contexts.mining.languages.english.tense import base_and_past, is_known, verb_group
+from tiltmeter.contexts.mining.languages.english.words import DO, NEEDS_OBJECT
 
 if TYPE_CHECKING:
     from spacy.tokens import Token
@@ -52,8 +52,10 @@ def check_verb(verb: Token, base: str, words: list[str], *, copula: bool, end: i
     phrases = [c.i for c in before if c.dep_ == "prep" and c.lower_ in words]
     if any(i < noun.i for i in phrases for noun in nouns if noun.dep_ == "dobj"):
         raise Refused("word order")  # "saw on the territory a group"
-    passive = any(c.dep_ == "auxpass" for c in verb.lefts)
+    passive = verb_group(verb).passive
     clause = any(c.dep_ == "ccomp" for c in before)
+    if base in NEEDS_OBJECT and not passive and not words and not clause:
+        raise Refused("incomplete predicate")  # a participle alone: "caused"
     whom = passive or any(c.dep_ in ("dobj", "dative") for c in before)
     if base in NEEDS_NOUN and not whom and not (base == "do" and clause):
         raise Refused("incomplete predicate")  # "spent (one year) at a university"
