@@ -12,6 +12,7 @@ from tiltmeter.errors import ModelNotFound, SettingsError
 from tiltmeter.models import load
 from tiltmeter.runs import AuditSettings
 from tiltmeter.studies import frame
+from tiltmeter.studies.alignment import alignment_plan
 from tiltmeter.studies.defaults import study_contexts
 from tiltmeter.studies.frame import ask_all
 from tiltmeter.studies.plan import Plan, asks_of, parameters_of, spoken
@@ -112,3 +113,15 @@ def test_a_source_means_its_set_for_the_topic() -> None:
     assert study_contexts(race, "wikipedia").name == "wikipedia-race"
     given = source_sets(race, [("a", "book"), ("b", "paper-race")])
     assert [(n, c.name) for n, c in given] == [("a", "book-race"), ("b", "paper-race")]
+
+
+def test_a_model_alone_is_compared_with_itself_in_chat() -> None:
+    asks = alignment_plan(
+        ["smollm2"], topic=TOPIC, contexts="paper-gender", settings=SETTINGS, chat=True
+    ).asks
+    assert [(a.label, a.settings.load.chat) for a in asks] == [
+        ("smollm2", False),
+        ("smollm2 (chat)", True),
+    ]
+    with pytest.raises(SettingsError, match="or one model and --chat"):
+        alignment_plan(["smollm2"], topic=TOPIC, contexts="paper-gender", settings=SETTINGS)

@@ -115,10 +115,14 @@ def _family(text: str) -> tuple[str, list[str]]:
 def alignment_command(
     models: Annotated[
         list[str],
-        typer.Argument(metavar="BASE VERSION...", help="The base model, then versions of it."),
+        typer.Argument(metavar="BASE [VERSION...]", help="The base model, then versions of it."),
     ],
     chat: Annotated[
-        bool, typer.Option("--chat", help="Ask the versions inside their chat template as well.")
+        bool,
+        typer.Option(
+            "--chat",
+            help="Ask the versions inside their chat template as well; a model alone, itself.",
+        ),
     ] = False,
     topic: TOPIC = "gender",
     groups: GROUPS = None,

@@ -39,15 +39,19 @@ def alignment_plan(
     chat: bool = False,
 ) -> Plan:
     """The base first, then its versions, all in the same contexts without a template; with `chat`
-    the versions once more inside their chat template."""
-    if len(models) < 2:
-        raise SettingsError("study alignment: expected a base model and at least one version of it")
+    the versions once more inside their chat template. A model alone, with `chat`, is its own
+    version."""
+    if len(models) < 2 and not chat:
+        raise SettingsError(
+            "study alignment: expected a base model and at least one version of it, or one model "
+            "and --chat"
+        )
     asks = asks_of(models, topic, study_contexts(topic, contexts), settings)
     if chat:
         inside = replace(settings, load=replace(settings.load, chat=True))
         asks += tuple(
             replace(a, label=f"{a.label} (chat)", folder=f"{a.folder}-chat", settings=inside)
-            for a in asks[1:]
+            for a in asks[1:] or asks
         )
     return Plan("alignment", asks)
 
