@@ -125,3 +125,13 @@ def test_a_model_alone_is_compared_with_itself_in_chat() -> None:
     ]
     with pytest.raises(SettingsError, match="or one model and --chat"):
         alignment_plan(["smollm2"], topic=TOPIC, contexts="paper-gender", settings=SETTINGS)
+
+
+def test_folders_are_named_without_the_way_to_them(tmp_path: Path) -> None:
+    for name in ("a/model", "b/model", "b/other"):
+        (tmp_path / name).mkdir(parents=True)
+    folders = [str(tmp_path / n) for n in ("a/model", "b/other")]
+    asks = asks_of([*folders, "smollm2"], TOPIC, CONTEXTS, SETTINGS)
+    assert [a.label for a in asks] == ["model", "other", "smollm2"]
+    alike = [str(tmp_path / n) for n in ("a/model", "b/model")]
+    assert [a.label for a in asks_of(alike, TOPIC, CONTEXTS, SETTINGS)] == alike

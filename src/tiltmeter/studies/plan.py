@@ -129,8 +129,16 @@ def asks_of(
     """One audit a model, on the same topic and contexts."""
     prefix = f"{folder_name(role)}-" if role else ""
     return tuple(
-        Ask(m, m, topic, contexts, settings, prefix + folder_name(m), role=role) for m in models
+        Ask(label, m, topic, contexts, settings, prefix + folder_name(m), role=role)
+        for m, label in zip(models, _labels(models), strict=True)
     )
+
+
+def _labels(models: Sequence[str]) -> Sequence[str]:
+    """Models as tables and charts name them: folders and files without the way to them, unless two
+    are then called alike."""
+    short = [Path(m).name if Path(m).exists() else m for m in models]
+    return short if len(set(short)) == len(set(models)) else models
 
 
 def spoken(seconds: float | None) -> str:

@@ -161,6 +161,8 @@ def _said(slopes: pd.DataFrame) -> list[str]:
     lines = []
     for row in slopes.to_dict("records"):
         way = "rises" if row["low"] > 0 else "falls" if row["high"] < 0 else "shows no clear trend"
+        if row["models"] == 2:  # two points always lie on a line
+            way = f"is no trend but a difference of two models; it {way}"
         family = f"{row['family']}: " if row["family"] else ""
         lines.append(
             f"{family}{words[row['measure']]} {way} with size: {row['value']:+.3f} per tenfold "
