@@ -2,6 +2,7 @@
 
     python benchmarks/server.py                      # 120 groups × 100 contexts, hours on two cores
     python benchmarks/server.py --groups 120 --contexts 10 --tolerance 0.005
+    python benchmarks/server.py --single             # words of one token: a twentieth of that
 
 Prints one JSON object: how far the preferences of the exact route are from the local ones, for the
 packed weights as they are and for the same weights unpacked to half-precision floats (llama.cpp
@@ -43,6 +44,7 @@ def main() -> None:
     parser.add_argument("--groups", type=int, default=120)
     parser.add_argument("--contexts", type=int, default=100)
     parser.add_argument("--tolerance", type=float, default=1e-3)
+    parser.add_argument("--single", action="store_true", help="words of one token")
     parser.add_argument("--packed", action="store_true", help="the weights as they are")
     parser.add_argument("--round-activations", action="store_true", help="on the local side")
     parser.add_argument("--top-k", type=int, default=100)
@@ -66,7 +68,7 @@ def measured(arguments: argparse.Namespace, out: Path, scratch: Path) -> dict[st
     topic = topic.select(topic.group_names[: arguments.groups])
     templates = [o.format(v) for o in OPENINGS for v in VERBS][: arguments.contexts]
     contexts = ContextSet("bench", templates, [1] * len(templates))
-    words = WordOptions(tolerance=arguments.tolerance)
+    words = WordOptions(tolerance=arguments.tolerance, single_token=arguments.single)
     model = embedded_gguf() if arguments.packed else unpacked(embedded_gguf(), scratch / "m.gguf")
     found: dict[str, Any] = {"cells": len(topic) * len(contexts), "packed": arguments.packed}
 
