@@ -14,7 +14,7 @@ import zoo
 
 from tiltmeter.models import LoadOptions, WordOptions, open_model
 from tiltmeter.models.masked import MaskedScorer
-from tiltmeter.models.project import light_kernels
+from tiltmeter.models.project import light_kernels, read_log_probs
 from tiltmeter.models.short_attention import rows_in_tile, use_short_attention
 from tiltmeter.models.words import tokens_that_end_a_word
 from tiltmeter.topics import Prompt
@@ -190,3 +190,12 @@ def test_onednn_is_left_out_on_arm_and_put_back(monkeypatch: pytest.MonkeyPatch)
             assert settings.enabled
     finally:
         settings.enabled = was_on
+
+
+def test_a_large_vocabulary_costs_no_digits() -> None:
+    """Sums over 262,144 tokens in float32, as in Gemma, beside float64."""
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn((8, 262_144), generator=generator) * 3
+    wanted = torch.arange(8)[None].expand(8, 8)
+    exact = logits.double().log_softmax(-1)[:, :8]
+    assert float((read_log_probs(logits, wanted).double() - exact).abs().max()) < 1e-5
