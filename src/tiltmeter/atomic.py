@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: no reader ever sees half of one."""
+"""Files that appear whole or not at all, and one writer at a time: no reader sees half of one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
-from tiltmeter.errors import InputError
+from filelock import FileLock, Timeout
+
+from tiltmeter.errors import InputError, RunError
 
 
 @contextlib.contextmanager
@@ -27,3 +29,20 @@ def replacing(path: Path, *, error: type[InputError] = InputError) -> Iterator[P
     finally:
         with contextlib.suppress(OSError):
             beside.unlink()
+
+
+@contextlib.contextmanager
+def only_writer(path: Path, lock_file: Path) -> Iterator[None]:
+    """The right to write `path`, refused while another process has it; it goes with the process."""
+    lock = FileLock(lock_file)
+    try:
+        lock_file.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise RunError(f"{path}: another process is writing it") from error
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        lock.release()

@@ -7,17 +7,15 @@ digest.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from filelock import FileLock, Timeout
-
-from tiltmeter.atomic import replacing
+from tiltmeter.atomic import only_writer, replacing
 from tiltmeter.errors import RunError
 from tiltmeter.parts import decode, digest_of, encode
 
@@ -51,21 +49,9 @@ class ResultFolder:
     def exists(self) -> bool:
         return self.record_file.is_file()
 
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """One process writes a run at a time; the lock goes with the process."""
-        lock = FileLock(self.path / ".lock")
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            lock.acquire(timeout=0)
-        except Timeout as error:
-            raise RunError(f"{self.path}: another process is writing this run") from error
-        except OSError as error:
-            raise RunError(f"{self.path}: cannot be written: {error.strerror}") from error
-        try:
-            yield
-        finally:
-            lock.release()
+    def locked(self) -> AbstractContextManager[None]:
+        """One process writes a run at a time."""
+        return only_writer(self.path, self.path / ".lock")
 
     # --- run.json -----------------------------------------------------------------------------
 

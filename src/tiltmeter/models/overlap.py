@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,10 +11,6 @@ from typing import TypeVar
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
-
-#: Seconds that a thread keeps the interpreter while another wants it. A thread that feeds a GPU
-#: asks for it anew after every kernel, and Python's own 5 ms would be longer than the kernel.
-_TURN = 5e-5
 
 
 def overlapped(
@@ -27,7 +22,7 @@ def overlapped(
         yield from map(work, parts)
         return
     begun: deque[Future[Result]] = deque()
-    with _undisturbed(), ThreadPoolExecutor(max_workers=threads) as pool:
+    with _collector_off(), ThreadPoolExecutor(max_workers=threads) as pool:
         for part in parts:
             begun.append(pool.submit(work, part))
             # No more than can be used soon: preparing takes time from the thread at the GPU.
@@ -38,16 +33,13 @@ def overlapped(
 
 
 @contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Short turns, and no search for garbage meanwhile: every list of tokens counts towards the
-    next search, which walks over all prompts while the GPU waits (measured: 15 % of a BERT's time
-    on an H200)."""
-    turn, collects = sys.getswitchinterval(), gc.isenabled()
-    sys.setswitchinterval(_TURN)
+def _collector_off() -> Iterator[None]:
+    """No search for garbage meanwhile: every list of tokens counts towards the next search, which
+    walks over all prompts while the GPU waits (measured: 15 % of a BERT's time on an H200)."""
+    was_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        sys.setswitchinterval(turn)
-        if collects:
+        if was_on:
             gc.enable()

@@ -13,9 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
-from tiltmeter.atomic import replacing
+from tiltmeter.atomic import only_writer, replacing
 from tiltmeter.errors import RunError
 
 
@@ -40,23 +38,13 @@ class Lines:
             return
         if self.path.suffix != ".jsonl":
             raise RunError(f"{self.path}: expected a file name that ends in .jsonl")
-        lock = FileLock(self.path.with_name(f".{self.path.name}.lock"))
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            lock.acquire(timeout=0)
-        except Timeout as error:
-            raise RunError(f"{self.path}: another process is writing it") from error
-        except OSError as error:
-            raise RunError(f"{self.path}: cannot be written: {error.strerror}") from error
-        try:
+        with only_writer(self.path, self.path.with_name(f".{self.path.name}.lock")):
             if fresh:
                 self.path.unlink(missing_ok=True)
                 self.record_file.unlink(missing_ok=True)
             self._check_settings()
             self._read()
             yield
-        finally:
-            lock.release()
 
     def add(self, row: dict[str, Any]) -> None:
         """One row more; on the disk before it counts."""
