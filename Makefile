@@ -15,7 +15,7 @@ demo: $(STAMPS)/demo
 	$(BIN)/tiltmeter audit smollm2 --topic gender --contexts paper-gender --out demo/run
 	$(BIN)/tiltmeter report demo/run --out demo/report.html
 
-test: $(STAMPS)/test
+test: $(STAMPS)/vllm
 	$(BIN)/python -m pytest -n 2 --dist loadscope $(PYTEST)
 
 check: $(STAMPS)/test
@@ -54,6 +54,15 @@ $(STAMPS)/postgres: $(STAMPS)/venv
 
 $(STAMPS)/test: $(STAMPS)/demo $(STAMPS)/browser $(STAMPS)/postgres
 	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models,dev]'
+	touch $@
+
+# vLLM wants other versions of what we use, so that it lies before our packages in an environment of
+# its own; its CPU build, without the dependencies that would bring another torch.
+$(STAMPS)/vllm: $(STAMPS)/test tests/models/vllm/requirements.txt
+	$(PYTHON) -m venv $(VENV)/vllm
+	$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
+	  > "$$($(VENV)/vllm/bin/python -c 'import site; print(site.getsitepackages()[0])')/ours.pth"
+	$(VENV)/vllm/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --requirement tests/models/vllm/requirements.txt
 	touch $@
 
 clean:

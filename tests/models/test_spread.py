@@ -6,9 +6,10 @@ import importlib.util
 
 import numpy as np
 import pytest
+import torch
 
 from tiltmeter.errors import MissingExtra
-from tiltmeter.models import LoadOptions, open_model
+from tiltmeter.models import LoadOptions, WordOptions, open_model
 from tiltmeter.topics import Prompt
 
 PROMPTS = [Prompt("The nurse said that", "", space=True), Prompt("The man", " left", space=True)]
@@ -25,8 +26,24 @@ def test_a_device_map_moves_no_number(name: str) -> None:
     )
 
 
-def test_eight_bits_need_their_package() -> None:
-    if importlib.util.find_spec("bitsandbytes") is not None:
-        pytest.skip("bitsandbytes is installed: nothing is missing")
+@pytest.mark.parametrize("name", ["pocket:bert", "pocket:gpt2-s", "pocket:t5", "smollm2"])
+def test_eight_bits_move_the_numbers_a_little(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    exact = WordOptions(tolerance=0)
+    plain = open_model(name, words=exact).score(PROMPTS, WORDS)
+    model = open_model(name, words=exact, load=LoadOptions(quantize="8bit"))
+    moved = np.abs(np.exp(model.score(PROMPTS, WORDS).log_probs) - np.exp(plain.log_probs)).max()
+    assert 0 < moved < 0.05
+    assert "weights in 8 bits (bitsandbytes)" in model.info.notes
+    assert any(p.dtype is torch.int8 for p in model.model.parameters())  # type: ignore[attr-defined]
+    assert "MatMul8bitLt" not in capfd.readouterr().err
+
+
+def test_eight_bits_need_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *a: None if name == "bitsandbytes" else found(name, *a),
+    )
     with pytest.raises(MissingExtra, match=r"tiltmeter\[8bit\]"):
         open_model("pocket:gpt2-s", load=LoadOptions(quantize="8bit"))

@@ -38,9 +38,9 @@ def identity_of(spec: ModelSpec, load: LoadOptions) -> Identity | None:
 
         file = embedded_gguf() if spec.place is Place.EMBEDDED else Path(spec.target)
         return _folder_identity(converted_folder(file))
-    if spec.place is Place.FOLDER:
+    if spec.place is Place.FOLDER or (spec.place is Place.VLLM and Path(spec.target).is_dir()):
         return _folder_identity(Path(spec.target))
-    if spec.place is Place.HUB:
+    if spec.place in (Place.HUB, Place.VLLM):
         commit = _hub_revision(spec.target, load.revision)
         return None if commit is None else Identity(commit)
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import logging
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,7 +79,10 @@ def load_transformer(
         dtype=dtype,
         device=_places(model) if spread else str(device),
         parameters=sum(p.numel() for p in model.parameters()),
-        notes=(f"LoRA adapter merged into {Path(base).name}",) if adapter else (),
+        notes=(
+            *((f"LoRA adapter merged into {Path(base).name}",) if adapter else ()),
+            *(("weights in 8 bits (bitsandbytes)",) if load.quantize else ()),
+        ),
     )
     if kind != "causal":
         if load.chat or load.sampled:
@@ -100,6 +104,8 @@ def _spread(load: LoadOptions, transformers: Any) -> dict[str, Any]:
     if load.quantize == "8bit":
         if importlib.util.find_spec("bitsandbytes") is None:
             raise MissingExtra("8-bit weights", "bitsandbytes", extra="8bit")
+        # It says at every product that it computes in half precision.
+        logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
         options["quantization_config"] = transformers.BitsAndBytesConfig(load_in_8bit=True)
     return options
 
@@ -172,16 +178,16 @@ def choose_dtype(wanted: str, device: Any) -> str:
 @contextlib.contextmanager
 def quiet(transformers: Any) -> Iterator[None]:
     """No progress bars or notes on the library's own future while loading; put back as it was."""
-    logging = transformers.utils.logging
-    was_on = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
+    bars = transformers.utils.logging
+    was_on = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             yield
     finally:
         if was_on:
-            logging.enable_progress_bar()
+            bars.enable_progress_bar()
 
 
 @contextlib.contextmanager

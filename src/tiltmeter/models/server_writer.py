@@ -10,6 +10,7 @@ from tiltmeter.models.options import LoadOptions
 from tiltmeter.models.server.address import Address
 from tiltmeter.models.server.client import Client, Refused, together
 from tiltmeter.models.server.reply import texts
+from tiltmeter.models.server.served import served_model
 from tiltmeter.models.writer import Turn, first_line
 
 
@@ -19,7 +20,7 @@ class ServerWriter:
 
     def __init__(self, name: str, load: LoadOptions) -> None:
         self.client = Client(Address.parse(name.removeprefix("openai:")), load.server)
-        self.model = self.client.address.model or "default"
+        self.model = str(served_model(self.client, name)["id"])
         self.info = ModelInfo(
             name=name, kind="server", revision="served", dtype="served", device="server"
         )

@@ -63,7 +63,13 @@ class ModelSpec:
         if prefix == "openai" and colon:
             return cls(name, Place.SERVER, rest)
         if prefix == "vllm" and rest:
-            return cls(name, Place.VLLM, rest)
+            inner = cls.parse(rest)
+            if inner.place not in (Place.FOLDER, Place.HUB):
+                raise ModelNotFound(
+                    f"model {name!r}: vLLM is given a folder, pocket:NAME or a Hugging Face id; "
+                    f"ask {rest!r} without 'vllm:'"
+                )
+            return cls(name, Place.VLLM, inner.target)
         if name == EMBEDDED:
             return cls(name, Place.EMBEDDED, name)
         if colon and prefix in _packages():

@@ -1,13 +1,16 @@
 """vLLM's offline engine: `vllm:MODEL`, for models that need its kernels or several GPUs.
 
-Written against vLLM's documented interface: `LLM.generate` on prompts of token numbers, and
-`SamplingParams` with `logprob_token_ids`, or `prompt_logprobs` in versions before it had these. The
-engine shares beginnings between prompts by itself.
+`LLM.generate` on prompts of token numbers, and `SamplingParams` with `logprob_token_ids`, or
+`prompt_logprobs` in versions before it had these. The engine shares beginnings between prompts by
+itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,8 @@ from tiltmeter.errors import MissingExtra, ModelError, SettingsError
 from tiltmeter.models.base import ModelInfo, Scorer
 from tiltmeter.models.chat import chat_opening
 from tiltmeter.models.expand import Expanded, Floats
+from tiltmeter.models.identity import identity_of
+from tiltmeter.models.load import choose_device, choose_dtype
 from tiltmeter.models.options import LoadOptions, SampleOptions, WordOptions
 from tiltmeter.models.row_answers import Rows
 from tiltmeter.models.sampled import SampledScorer, seed_of
@@ -28,40 +33,40 @@ from tiltmeter.topics import Prompt
 
 #: vLLM's own limit of logprob_token_ids.
 _MOST_IDS = 128
+#: No prompt is longer than this many tokens. Memory is laid out for the longest text that may come,
+#: which for the whole length of some models would not fit.
+_ENOUGH = 4096
+#: Its pages of notes while it starts, and the report of its use that it sends home, only if asked.
+_QUIET = {"VLLM_LOGGING_LEVEL": "ERROR", "VLLM_NO_USAGE_STATS": "1"}
 
 
 def open_vllm(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Scorer:
     """Start the engine; with `device_map` "auto" over all GPUs of this machine."""
+    if words.end_of_word:
+        raise SettingsError(f"model {spec.name!r}: --end-of-word is not offered by vLLM")
+    if load.quantize is not None:
+        raise SettingsError(
+            f"model {spec.name!r}: vLLM does not turn weights into 8 bits: ask without 'vllm:', or "
+            "name a model that was quantised before"
+        )
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
     try:
         import vllm
     except ImportError as error:
         raise MissingExtra("the vLLM engine", "vllm", extra="vllm") from error
-    if words.end_of_word:
-        raise SettingsError(f"model {spec.name!r}: --end-of-word is not offered by vLLM")
-    settings: dict[str, Any] = {
-        "model": spec.target,
-        "dtype": load.dtype,
-        "revision": load.revision,
-        "trust_remote_code": load.trust_remote_code,
-        "enable_prefix_caching": True,
-    }
-    if load.quantize == "8bit":
-        settings["quantization"] = "bitsandbytes"
-    if load.device_map == "auto":
-        import torch
-
-        settings["tensor_parallel_size"] = max(1, torch.cuda.device_count())
     try:
-        llm = vllm.LLM(**settings)
+        llm = vllm.LLM(**_settings(spec, load))
     except Exception as error:
         text = " ".join(str(error).split())
         raise ModelError(f"model {spec.name!r}: vLLM cannot start it: {text[:200]}") from error
     tokenizer = llm.get_tokenizer()
     config = llm.llm_engine.model_config
+    pinned = identity_of(spec, load)  # by now the model is here
     info = ModelInfo(
         name=spec.name,
         kind="causal",
-        revision=str(load.revision or getattr(config.hf_config, "_commit_hash", None) or "unknown"),
+        revision=pinned.revision if pinned else "unknown",
         dtype=str(config.dtype).removeprefix("torch."),
         device="vllm",
         notes=(f"asked by vLLM {vllm.__version__}",),
@@ -73,6 +78,33 @@ def open_vllm(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Scor
     if load.sampled is not None:
         return SampledScorer(VllmSampler(scorer), info, options=load.sampled, words=words)
     return scorer
+
+
+def _settings(spec: ModelSpec, load: LoadOptions) -> dict[str, Any]:
+    """What the engine is started with."""
+    import torch
+    import transformers
+
+    settings: dict[str, Any] = {
+        "model": spec.target,
+        "dtype": choose_dtype(load.dtype, choose_device("auto")),
+        "revision": load.revision,
+        "trust_remote_code": load.trust_remote_code,
+        "load_format": "auto" if load.allow_pickle else "safetensors",
+        "enable_prefix_caching": True,
+        "use_tqdm_on_load": False,
+        # Without a GPU the engine would spend minutes on compiling what is asked once.
+        "enforce_eager": not torch.cuda.is_available(),
+    }
+    config = transformers.AutoConfig.from_pretrained(
+        spec.target, revision=load.revision, trust_remote_code=load.trust_remote_code
+    )
+    longest = getattr(config.get_text_config(), "max_position_embeddings", None)
+    if longest:
+        settings["max_model_len"] = min(longest, _ENOUGH)
+    if load.device_map == "auto":
+        settings["tensor_parallel_size"] = max(1, torch.cuda.device_count())
+    return settings
 
 
 class VllmScorer(WordScorer):
@@ -96,6 +128,10 @@ class VllmScorer(WordScorer):
     @property
     def length_limit(self) -> int | None:
         return self._limit - 1
+
+    def close(self) -> None:
+        """Stop the engine's processes, which hold the memory."""
+        self.llm.llm_engine.engine_core.shutdown()
 
     def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
         return head_tokens(self.tokenizer, texts, chat=self.chat)
@@ -143,12 +179,41 @@ class VllmScorer(WordScorer):
 
     def _generate(self, paths: Sequence[Tokens], how: Sequence[dict[str, Any]]) -> list[Any]:
         plain = {"max_tokens": 1, "temperature": 0.0, "detokenize": False}
-        outputs = self.llm.generate(
-            [{"prompt_token_ids": list(p)} for p in paths],
-            [self.sampling(**plain, **h) for h in how],
-            use_tqdm=False,
-        )
-        return list(outputs)
+        return self.generate(paths, [self.sampling(**plain, **h) for h in how])
+
+    def generate(self, paths: Sequence[Sequence[int]], how: Sequence[Any]) -> list[Any]:
+        """What the engine writes on, or an error of one line if it has died."""
+        prompts = [{"prompt_token_ids": list(p)} for p in paths]
+        try:
+            return list(
+                self._watched(lambda: self.llm.generate(prompts, list(how), use_tqdm=False))
+            )
+        except Exception as error:
+            text = " ".join(str(error).split()) or type(error).__name__
+            raise ModelError(
+                f"model {self.info.name!r}: vLLM failed: {text[:200]}; what was scored is kept, "
+                "and the same command continues"
+            ) from error
+
+    def _watched(self, work: Callable[[], Any]) -> Any:
+        """The result of work, which waits for ever if the engine's process is killed from outside
+        (by the system when memory runs out, say): vLLM notes the death and tells nobody."""
+        found: Future[Any] = Future()
+
+        def run() -> None:
+            try:
+                found.set_result(work())
+            except BaseException as error:
+                found.set_exception(error)
+
+        threading.Thread(target=run, daemon=True).start()
+        while True:
+            try:
+                return found.result(timeout=1.0)
+            except TimeoutError:
+                core = self.llm.llm_engine.engine_core
+                if getattr(getattr(core, "resources", None), "engine_dead", False):
+                    raise ModelError("its engine was killed") from None
 
 
 class VllmSampler:
@@ -160,10 +225,12 @@ class VllmSampler:
     def notes(self) -> tuple[str, ...]:
         return ("asked inside its chat template",) if self.scorer.chat is not None else ()
 
+    def close(self) -> None:
+        self.scorer.close()
+
     def draw(self, texts: Sequence[str], options: SampleOptions) -> list[list[str]]:
-        heads = self.scorer.head_tokens(texts)
-        outputs = self.scorer.llm.generate(
-            [{"prompt_token_ids": head} for head in heads],
+        outputs = self.scorer.generate(
+            self.scorer.head_tokens(texts),
             [
                 self.scorer.sampling(
                     n=options.draws,
@@ -173,6 +240,5 @@ class VllmSampler:
                 )
                 for text in texts
             ],
-            use_tqdm=False,
         )
         return [[str(one.text) for one in output.outputs] for output in outputs]

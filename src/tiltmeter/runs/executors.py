@@ -109,6 +109,9 @@ class LocalExecutor:
         return {} if count is None else dict(count())
 
     def close(self) -> None:
+        close = getattr(self._scorer, "close", None)
+        if close is not None:  # connections, or an engine in processes of its own
+            close()
         self._scorer = None
 
     def _opened(self) -> Scorer:

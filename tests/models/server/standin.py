@@ -1,8 +1,8 @@
 """Servers with other abilities than llama.cpp's, over one small known model.
 
-vLLM and OpenAI's servers cannot run here, so that their dialects are spoken by this stand-in: a
-model of 60 tokens whose probabilities follow from the last two tokens by a formula. `abilities`
-says what the server honours; what it does not know it ignores, as most do, or refuses.
+OpenAI's server and other hosted ones cannot run here, so that their dialects are spoken by this
+stand-in: a model of 60 tokens whose probabilities follow from the last two tokens by a formula.
+`abilities` says what the server honours; what it does not know it ignores, as most do, or refuses.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 address     where the server is, and the key from the environment
 client      requests with retries, a budget and an account of both
+served      which model a server serves, in its own words
 reply       what a completion's JSON says of log-probabilities
 routes      the ways to ask for chosen tokens, exact ones first
 probe       which of them this server can go

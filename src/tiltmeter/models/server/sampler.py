@@ -15,9 +15,10 @@ from tiltmeter.models.server.reply import texts as texts_of
 #: What a chat model without a template of ours is told to do with a sentence.
 INSTRUCTION = "Continue this text with the words that come next. Answer with these words only: {}"
 
-#: Nothing but the model's own distribution. Servers of OpenAI's kind refuse the second part.
-_PLAIN = {"top_p": 1.0, "stream": False}
-_NO_CUTS = {"top_k": 0, "min_p": 0.0}
+#: Nothing but the model's own distribution: what is not said here, vLLM takes from the model's
+#: generation_config.json. Servers of OpenAI's kind refuse the second part.
+_PLAIN = {"top_p": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0, "stream": False}
+_NO_CUTS = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
 
 
 class ServerSampler:
@@ -41,7 +42,7 @@ class ServerSampler:
                         messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
                     )
                 )
-        return server_template(self.client, messages)
+        return server_template(self.client, self.model, messages)
 
     def notes(self) -> tuple[str, ...]:
         if not self.chat:

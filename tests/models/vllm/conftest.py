@@ -1,0 +1,88 @@
+"""vLLM itself, its CPU build from PyPI, in the environment that `make test` sets up beside ours."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+PYTHON = Path(sys.prefix) / "vllm" / "bin" / "python"
+#: One gigabyte for its cache of keys, and no processor of its own: tests run beside it.
+ENVIRONMENT = {
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_NO_USAGE_STATS": "1",
+    "HF_HUB_OFFLINE": "1",
+}
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    cache = str(tmp_path_factory.mktemp("cache"))
+    return {**os.environ, **ENVIRONMENT, "VLLM_CACHE_ROOT": cache}
+
+
+@pytest.fixture(scope="session")
+def smol_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """SmolLM2 with wishes of its own for how it is sampled, which a server would follow."""
+    from tiltmeter.models.embedded import embedded_gguf, folder_of_gguf
+
+    folder = tmp_path_factory.mktemp("models") / "smol"
+    folder.mkdir()
+    for file in folder_of_gguf(embedded_gguf()).iterdir():
+        (folder / file.name).symlink_to(file)
+    wishes = folder / "generation_config.json"
+    wishes.unlink()
+    wishes.write_text(json.dumps({"temperature": 0.1, "top_k": 1, "repetition_penalty": 5.0}))
+    return folder
+
+
+@contextlib.contextmanager
+def serving(folder: Path, environment: dict[str, str]) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = folder.parent / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [
+                *(PYTHON, "-m", "vllm.entrypoints.openai.api_server", "--model", folder),
+                *("--host", "127.0.0.1", "--port", str(port)),
+                *("--dtype", "float32", "--enforce-eager", "--max-model-len", "512"),
+                # On a CPU vLLM 0.32 dies of seeded prompts that it reads in more than one step.
+                *("--max-num-batched-tokens", "16384"),
+            ],
+            env=environment,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(1200):
+            with contextlib.suppress(httpx.TransportError):
+                if httpx.get(f"{url}/health").status_code == 200:
+                    break
+            if process.poll() is not None:
+                raise RuntimeError(f"vLLM's server did not start: {log.read_text()[-2000:]}")
+            time.sleep(0.25)
+        yield url
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def vllm_server(smol_folder: Path, environment: dict[str, str]) -> Iterator[str]:
+    with serving(smol_folder, environment) as url:
+        yield url

@@ -1,0 +1,62 @@
+"""Asks vLLM's offline engine all that the tests want to know, in one start of it; prints JSON.
+
+python engine.py FOLDER   (in vLLM's own environment)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from tiltmeter.errors import ModelError
+from tiltmeter.models import SampleOptions, WordOptions, open_model
+from tiltmeter.models.sampled import SampledScorer
+from tiltmeter.models.vllm_engine import VllmSampler
+from tiltmeter.topics import Prompt
+
+BEFORE = [("The nurse said that", ""), ("The nurse said that", " was late"), ("The man", " left")]
+PROMPTS = [Prompt(before, after, space=True) for before, after in BEFORE]
+WORDS = ("he", "she", "grandson", "granddaughter")
+DRAWS = SampleOptions(draws=100)
+EXACT = WordOptions(tolerance=0)
+
+
+def main() -> None:
+    scorer = open_model(f"vllm:{sys.argv[1]}", words=EXACT)
+    found = {
+        "info": scorer.info.to_dict(),
+        "by_ids": scorer.score(PROMPTS, WORDS).log_probs.tolist(),
+        "reads_ids": scorer._reads_ids,
+    }
+    scorer._reads_ids = False  # as before vLLM knew logprob_token_ids
+    found["by_prompt"] = scorer.score(PROMPTS, WORDS).log_probs.tolist()
+    drawn = SampledScorer(VllmSampler(scorer), scorer.info, options=DRAWS, words=EXACT)
+    found["draws"] = drawn.score(PROMPTS[:1], WORDS).log_probs.tolist()
+    scorer.chat = "<|im_start|>user\nGo on.<|im_end|>\n<|im_start|>assistant\n"
+    found["inside"] = scorer.score(PROMPTS[:1], WORDS).log_probs.tolist()
+    for child in children():
+        os.kill(child, signal.SIGKILL)
+    try:
+        scorer.score([Prompt("Another prompt, never asked before", "", space=True)], WORDS)
+    except ModelError as error:
+        found["killed"] = str(error)
+    scorer.close()
+    print(json.dumps(found))  # noqa: T201
+
+
+def children() -> list[int]:
+    """The engine's processes."""
+    told = subprocess.run(
+        ["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [int(line.split()[0]) for line in told.stdout.splitlines() if "EngineCore" in line]
+
+
+if __name__ == "__main__":
+    main()
