@@ -112,6 +112,7 @@ ALL: dict[str, Callable[[int], Any]] = {
     "plane of series": lambda w: charts.plane(
         RISKS.assign(series=list("aabbb"), order=range(5)), width=w
     ),
+    "plane of twenty": lambda w: charts.plane(pd.concat([RISKS] * 4), width=w),
     "trend": lambda w: charts.trend(TREND, x_title="parameters", width=w),
     "knowledge": lambda w: charts.knowledge(KNOWLEDGE, width=w),
     "answers": lambda w: charts.answers(ANSWERS, categories=TWO, width=w),
