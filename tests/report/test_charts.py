@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.report.made import HOSTILE, made_run
+from tests.report.pixels import stays_in_font
 
 from tiltmeter.report import charts
 from tiltmeter.report.charts.theme import PALETTE, brief, distinct
 from tiltmeter.report.factors import factor_figure, regression_line
 from tiltmeter.report.figures import risks_figure
-from tiltmeter.report.svg import inline, to_svg
+from tiltmeter.report.svg import inline, small_signs, to_svg
 
 NAMES = ["a model", *HOSTILE[:4]]
 TWO = ("male", "female")
@@ -71,6 +72,25 @@ DIFFERENCES = pd.DataFrame(
     }
 )
 RELIABILITY = pd.DataFrame({"dataset": ["crows"] * 10 + [HOSTILE[0]] * 10, "value": rng.random(20)})
+TREND = pd.DataFrame(
+    [("s", 1e6, m) for m in ("R", "R_bias", "R_volatility")] + [("l", 1e8, "R")],
+    columns=["name", "x", "measure"],
+).assign(value=0.3, low=0.2, high=0.4)
+KNOWLEDGE = pd.DataFrame(
+    {
+        "name": NAMES,
+        "relation": "capitals",
+        "knowledge": 0.4,
+        "knowledge_low": 0.3,
+        "knowledge_high": 0.5,
+        "deterministic": 0.6,
+        "chance": 0.1,
+    }
+)
+ANSWERS = pd.DataFrame(
+    [(g, f"The [X] said {t} that [Y]", "male", 0.4, 0.7) for t in HOSTILE[:3] for g in GROUPS[:5]],
+    columns=["group", "template", "leans", "strength", "p"],
+)
 X, C = 30, 50
 
 ALL: dict[str, Callable[[int], Any]] = {
@@ -92,6 +112,10 @@ ALL: dict[str, Callable[[int], Any]] = {
     "plane of series": lambda w: charts.plane(
         RISKS.assign(series=list("aabbb"), order=range(5)), width=w
     ),
+    "plane of twenty": lambda w: charts.plane(pd.concat([RISKS] * 4), width=w),
+    "trend": lambda w: charts.trend(TREND, x_title="parameters", width=w),
+    "knowledge": lambda w: charts.knowledge(KNOWLEDGE, width=w),
+    "answers": lambda w: charts.answers(ANSWERS, categories=TWO, width=w),
     "regression": lambda w: charts.regression(SCATTER, LINE, factor="pay", size="people", width=w),
     "differences": lambda w: charts.differences(DIFFERENCES, width=w),
     "reliability": lambda w: charts.reliability(RELIABILITY, score="stability", width=w),
@@ -125,6 +149,9 @@ def test_each_chart_is_valid_and_fits(name: str, width: int) -> None:
     assert "<img" not in body
     assert 'role="graphics' not in body
     assert "var(--" in body
+    texts = ElementTree.fromstring(svg).iterfind(".//{*}text")  # noqa: S314
+    signs = {sign for text in texts for line in text.itertext() for sign in line}
+    assert [sign for sign in signs if small_signs(sign) != sign or not stays_in_font(sign)] == []
 
 
 def test_every_light_colour_is_of_its_own() -> None:

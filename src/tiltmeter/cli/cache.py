@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
 
 
@@ -18,9 +19,7 @@ def cache_command(
     clear_models: Annotated[
         bool, typer.Option("--clear-models", help="Remove GGUF models that were converted.")
     ] = False,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object instead of a table.")
-    ] = False,
+    json_output: JSON = False,
 ) -> None:
     """Show what the cache of this machine holds, or clear it.
 

@@ -10,7 +10,8 @@ import typer
 from rich import box
 from rich.table import Table
 
-from tiltmeter.cli.output import CLUSTER, console, p_value, print_json
+from tiltmeter.cli.options import CLUSTER, JSON, LEVEL
+from tiltmeter.cli.output import console, p_value, print_json
 from tiltmeter.errors import SettingsError
 
 
@@ -23,13 +24,11 @@ def compare_command(
         ),
     ] = "same",
     replicates: Annotated[int, typer.Option(help="Bootstrap replicates.")] = 2000,
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    level: LEVEL = 0.95,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     cluster: CLUSTER = None,
     top: Annotated[int, typer.Option(help="Show so many groups with the smallest p-values.")] = 10,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object instead of a table.")
-    ] = False,
+    json_output: JSON = False,
 ) -> None:
     """Compare runs group by group and context by context.
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json, progress_bar
 from tiltmeter.errors import SettingsError
 
@@ -70,9 +71,7 @@ def mine_command(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over instead of continuing a stopped mining.")
     ] = False,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object instead of a table.")
-    ] = False,
+    json_output: JSON = False,
 ) -> None:
     """Mine contexts from text, with their frequencies as weights.
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from tiltmeter.errors import SettingsError
+from tiltmeter.cli.options import SUMMARY
 from tiltmeter.measure import Estimate, RiskReport, reference_risks
 
 REFERENCE_ROWS = (
@@ -21,21 +20,6 @@ REFERENCE_ROWS = (
     ("stereotyped", "stereotyped"),
     ("randomly stereotyped", "random"),
 )
-
-#: Names of the three numbers as they are typed (--fail-above) and as they are written in JSON.
-SUMMARY = ("R", "R_bias", "R_volatility")
-
-#: Options of the intervals that several commands have.
-CLUSTER = Annotated[
-    str | None,
-    typer.Option(
-        help="Resample whole clusters of contexts: a column of the context set (or table), such as "
-        "predicate or source."
-    ),
-]
-TWO_WAY = Annotated[
-    bool, typer.Option("--two-way", help="Resample the groups too: they are a sample of others.")
-]
 
 
 def console() -> Console:
@@ -116,23 +100,6 @@ def progress_bar(label: str, *, quiet: bool) -> Iterator[Any]:
             bar.update(task, completed=done, total=total)
 
         yield update
-
-
-def parse_limits(limits: list[str]) -> list[tuple[str, float]]:
-    """--fail-above R=0.4 as (name, limit)."""
-    found = []
-    for text in limits:
-        name, equals, value = text.partition("=")
-        try:
-            limit = float(value)
-        except ValueError:
-            limit = float("nan")
-        if not equals or name not in SUMMARY or limit != limit:
-            raise SettingsError(
-                f"--fail-above: expected {'=…, '.join(SUMMARY)}=… with a number; found {text!r}"
-            )
-        found.append((name, limit))
-    return found
 
 
 def exceeded(label: str, report: RiskReport, limits: list[tuple[str, float]]) -> list[str]:

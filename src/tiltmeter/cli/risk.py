@@ -8,16 +8,19 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.audit import parse_norm
-from tiltmeter.cli.output import (
+from tiltmeter.cli.options import (
     CLUSTER,
+    FAIL_ABOVE,
+    JSON,
+    LEVEL,
+    NORM,
+    RAW,
+    REPLICATES,
     TWO_WAY,
-    console,
-    exceeded,
     parse_limits,
-    print_json,
-    risk_table,
+    parse_norm,
 )
+from tiltmeter.cli.output import console, exceeded, print_json, risk_table
 
 
 def risk_command(
@@ -29,24 +32,15 @@ def risk_command(
             "wanted, context_weight, group_weight, reference.",
         ),
     ],
-    norm: Annotated[str, typer.Option(help="k of the criterion J_k: 1, 2, … or inf.")] = "inf",
-    raw: Annotated[
-        bool, typer.Option("--raw", help="Risks of the raw equations, not scaled from 0 to 1.")
-    ] = False,
-    replicates: Annotated[
-        int, typer.Option(help="Bootstrap replicates behind the intervals; 0 computes none.")
-    ] = 2000,
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    norm: NORM = "inf",
+    raw: RAW = False,
+    replicates: REPLICATES = 2000,
+    level: LEVEL = 0.95,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     cluster: CLUSTER = None,
     two_way: TWO_WAY = False,
-    fail_above: Annotated[
-        list[str] | None,
-        typer.Option(help="Exit with 1 when a risk is higher: R=0.4, R_bias=…, R_volatility=…."),
-    ] = None,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object instead of a table.")
-    ] = False,
+    fail_above: FAIL_ABOVE = None,
+    json_output: JSON = False,
 ) -> None:
     """Split the risk in a table of preferences into bias and volatility."""
     from rich.table import Table
@@ -54,7 +48,7 @@ def risk_command(
     from tiltmeter.measure import verdict
     from tiltmeter.runs import read_table
 
-    limits = parse_limits(fail_above or [])
+    limits = parse_limits(fail_above)
     preferences = read_table(table, labels=() if cluster is None else (cluster,))
     k = parse_norm(norm)
     if replicates == 0:

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
 
 NAME = Annotated[
     str | None, typer.Argument(metavar="[NAME]", help="Show this one (a name or a file).")
 ]
-JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
 
 def topics_command(name: NAME = None, json_output: JSON = False) -> None:

@@ -8,23 +8,17 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.study import JSON
-from tiltmeter.cli.study_frame import (
+from tiltmeter.cli.options import GROUPS, grouped, topic_of
+from tiltmeter.cli.study_frame import carry_out
+from tiltmeter.cli.study_options import (
     CONTEXTS,
-    DEVICE,
-    FRESH,
-    GROUPS,
     MAX,
     MODELS,
-    NO_PAGE,
-    OUT,
-    PLAN,
-    SEED,
     SINGLE,
     TOPIC,
-    carry_out,
+    How,
+    Place,
     settings_of,
-    topic_of,
 )
 from tiltmeter.errors import SettingsError
 
@@ -32,36 +26,31 @@ from tiltmeter.errors import SettingsError
 def table_command(study: str, about: str) -> Callable[..., None]:
     """The three tables are one command with three names."""
 
+    @grouped
     def command(
         models: MODELS,
         contexts: CONTEXTS = None,
         max_contexts: MAX = None,
-        out: OUT = None,
-        only_plan: PLAN = False,
-        fresh: FRESH = False,
+        *,
+        place: Place,
         single_token: SINGLE = False,
-        device: DEVICE = "auto",
-        seed: SEED = 0,
-        no_page: NO_PAGE = False,
-        json_output: JSON = False,
+        how: How,
     ) -> None:
         from tiltmeter.studies.risk_tables import table_findings, table_plan
 
-        settings = settings_of(max_contexts, seed, device, single_token)
+        settings = settings_of(how, max_contexts, single_token=single_token)
         carry_out(
             table_plan(study, models, contexts=contexts, settings=settings),
             lambda asked: table_findings(study, asked),
-            out=out,
-            only_plan=only_plan,
-            fresh=fresh,
-            page=not no_page,
-            json_output=json_output,
+            place=place,
+            how=how,
         )
 
     command.__doc__ = about
     return command
 
 
+@grouped
 def size_command(
     models: MODELS,
     family: Annotated[
@@ -72,14 +61,10 @@ def size_command(
     groups: GROUPS = None,
     contexts: CONTEXTS = None,
     max_contexts: MAX = None,
-    out: OUT = None,
-    only_plan: PLAN = False,
-    fresh: FRESH = False,
+    *,
+    place: Place,
     single_token: SINGLE = False,
-    device: DEVICE = "auto",
-    seed: SEED = 0,
-    no_page: NO_PAGE = False,
-    json_output: JSON = False,
+    how: How,
 ) -> None:
     """Trend of bias and volatility with the size of a model (Figure 7).
 
@@ -93,14 +78,11 @@ def size_command(
             families,
             topic=topic_of(topic, groups),
             contexts=contexts,
-            settings=settings_of(max_contexts, seed, device, single_token),
+            settings=settings_of(how, max_contexts, single_token=single_token),
         ),
-        lambda asked: size_findings(asked, seed=seed),
-        out=out,
-        only_plan=only_plan,
-        fresh=fresh,
-        page=not no_page,
-        json_output=json_output,
+        lambda asked: size_findings(asked, seed=how.seed),
+        place=place,
+        how=how,
     )
 
 
@@ -112,6 +94,7 @@ def _family(text: str) -> tuple[str, list[str]]:
     return name.strip(), found
 
 
+@grouped
 def alignment_command(
     models: Annotated[
         list[str],
@@ -128,14 +111,10 @@ def alignment_command(
     groups: GROUPS = None,
     contexts: CONTEXTS = None,
     max_contexts: MAX = None,
-    out: OUT = None,
-    only_plan: PLAN = False,
-    fresh: FRESH = False,
+    *,
+    place: Place,
     single_token: SINGLE = False,
-    device: DEVICE = "auto",
-    seed: SEED = 0,
-    no_page: NO_PAGE = False,
-    json_output: JSON = False,
+    how: How,
 ) -> None:
     """Base against aligned or instructed versions (Figure 8): paired differences."""
     from tiltmeter.studies.alignment import alignment_findings, alignment_plan
@@ -145,18 +124,16 @@ def alignment_command(
             models,
             topic=topic_of(topic, groups),
             contexts=contexts,
-            settings=settings_of(max_contexts, seed, device, single_token),
+            settings=settings_of(how, max_contexts, single_token=single_token),
             chat=chat,
         ),
         alignment_findings,
-        out=out,
-        only_plan=only_plan,
-        fresh=fresh,
-        page=not no_page,
-        json_output=json_output,
+        place=place,
+        how=how,
     )
 
 
+@grouped
 def knowledge_command(
     models: MODELS,
     facts: Annotated[
@@ -164,13 +141,9 @@ def knowledge_command(
         typer.Option(help="A TOML file of your own.  [default: capitals, authors, elements]"),
     ] = None,
     exponent: Annotated[float, typer.Option(help="a of J(p) = p^a, above 0 and at most 1.")] = 0.5,
-    out: OUT = None,
-    only_plan: PLAN = False,
-    fresh: FRESH = False,
-    device: DEVICE = "auto",
-    seed: SEED = 0,
-    no_page: NO_PAGE = False,
-    json_output: JSON = False,
+    *,
+    place: Place,
+    how: How,
 ) -> None:
     """Facts in place of stereotypes: knowledge, and what unsteadiness costs (E.1, E.2)."""
     from tiltmeter.studies.facts import builtin_facts, read_facts
@@ -178,16 +151,14 @@ def knowledge_command(
 
     relations = builtin_facts() if facts is None else read_facts(facts)
     carry_out(
-        knowledge_plan(models, relations, settings=settings_of(None, seed, device, False)),
-        lambda asked: knowledge_findings(asked, relations, exponent=exponent, seed=seed),
-        out=out,
-        only_plan=only_plan,
-        fresh=fresh,
-        page=not no_page,
-        json_output=json_output,
+        knowledge_plan(models, relations, settings=settings_of(how)),
+        lambda asked: knowledge_findings(asked, relations, exponent=exponent, seed=how.seed),
+        place=place,
+        how=how,
     )
 
 
+@grouped
 def sources_command(
     models: MODELS,
     source: Annotated[
@@ -200,14 +171,10 @@ def sources_command(
     topic: TOPIC = "gender",
     groups: GROUPS = None,
     max_contexts: MAX = None,
-    out: OUT = None,
-    only_plan: PLAN = False,
-    fresh: FRESH = False,
+    *,
+    place: Place,
     single_token: SINGLE = False,
-    device: DEVICE = "auto",
-    seed: SEED = 0,
-    no_page: NO_PAGE = False,
-    json_output: JSON = False,
+    how: How,
 ) -> None:
     """The same models over contexts of several sources: do the rankings agree? (Table 4)"""
     from tiltmeter.studies.sources import source_sets, sources_findings, sources_plan
@@ -218,14 +185,11 @@ def sources_command(
             models,
             source_sets(asked_topic, [_source(text) for text in source or ()]),
             topic=asked_topic,
-            settings=settings_of(max_contexts, seed, device, single_token),
+            settings=settings_of(how, max_contexts, single_token=single_token),
         ),
-        lambda asked: sources_findings(asked, seed=seed),
-        out=out,
-        only_plan=only_plan,
-        fresh=fresh,
-        page=not no_page,
-        json_output=json_output,
+        lambda asked: sources_findings(asked, seed=how.seed),
+        place=place,
+        how=how,
     )
 
 
@@ -236,31 +200,25 @@ def _source(text: str) -> tuple[str, str]:
     return name.strip(), where.strip()
 
 
+@grouped
 def languages_command(
     models: MODELS,
     topic: TOPIC = "gender-zh",
     groups: GROUPS = None,
     contexts: CONTEXTS = None,
     max_contexts: MAX = None,
-    out: OUT = None,
-    only_plan: PLAN = False,
-    fresh: FRESH = False,
+    *,
+    place: Place,
     single_token: SINGLE = False,
-    device: DEVICE = "auto",
-    seed: SEED = 0,
-    no_page: NO_PAGE = False,
-    json_output: JSON = False,
+    how: How,
 ) -> None:
     """Risks in another language, beside the paper's Table 5; a topic file brings any language."""
     from tiltmeter.studies.risk_tables import languages_plan, table_findings
 
-    settings = settings_of(max_contexts, seed, device, single_token)
+    settings = settings_of(how, max_contexts, single_token=single_token)
     carry_out(
         languages_plan(models, topic=topic_of(topic, groups), contexts=contexts, settings=settings),
         lambda asked: table_findings("languages", asked),
-        out=out,
-        only_plan=only_plan,
-        fresh=fresh,
-        page=not no_page,
-        json_output=json_output,
+        place=place,
+        how=how,
     )

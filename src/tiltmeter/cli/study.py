@@ -9,10 +9,10 @@ import typer
 from rich import box
 from rich.table import Table
 
+from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, number, p_value, print_json, progress_bar
 
 RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
-JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 study_app = typer.Typer(help="The papers' experiments on the models at hand.", no_args_is_help=True)
 
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json, progress_bar
 from tiltmeter.cli.reliability.common import (
     FormatOption,
-    JsonOption,
     LimitOption,
     ModelsOption,
     StatementsArgument,
@@ -31,7 +31,7 @@ def versions_command(
         str, typer.Option(help="A sentence-transformers model: name, folder or hub id.")
     ] = "all-MiniLM-L6-v2",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    json_output: JsonOption = False,
+    json_output: JSON = False,
 ) -> None:
     """Average pairwise dissimilarity of versions against their number (COBIAS, Figure 8)."""
     from tiltmeter.models.embed import SentenceEncoder
@@ -80,7 +80,7 @@ def temperature_command(
     seed: Annotated[int, typer.Option(help="Seed of the sample and of all draws.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over.")] = False,
-    json_output: JsonOption = False,
+    json_output: JSON = False,
 ) -> None:
     """Cronbach's alpha of COBIAS over temperatures of the generator (COBIAS, D.2).
 

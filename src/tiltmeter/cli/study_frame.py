@@ -1,4 +1,4 @@
-"""What the study commands share: options, the plan, carrying out, printing."""
+"""What the study commands share: the plan, carrying out, printing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich import box
@@ -14,65 +14,18 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from tiltmeter.cli.output import console, print_json, progress_bar
-
-MODELS = Annotated[list[str], typer.Argument(metavar="MODEL...", help="Models, as for audit.")]
-RUNS = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
-TOPIC = Annotated[str, typer.Option(help="A built-in topic, or a topic file.")]
-GROUPS = Annotated[
-    str | None, typer.Option(help="Only these groups of the topic, separated by commas.")
-]
-CONTEXTS = Annotated[
-    str | None,
-    typer.Option(help="A built-in context set, or a csv file.  [default: the topic's own]"),
-]
-MAX = Annotated[int | None, typer.Option("--max-contexts", help="Draw so many contexts by weight.")]
-OUT = Annotated[
-    Path | None, typer.Option("--out", "-o", help="Folder of the study.  [default: studies/NAME]")
-]
-PLAN = Annotated[bool, typer.Option("--plan", help="Say what it would ask and cost; ask nothing.")]
-FRESH = Annotated[bool, typer.Option("--fresh", help="Ask again what the folder already holds.")]
-SINGLE = Annotated[
-    bool, typer.Option("--single-token", help="Leave out words of several tokens, as the paper.")
-]
-DEVICE = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 or mps.")]
-SEED = Annotated[int, typer.Option(help="Seed of the draw and of the intervals.")]
-NO_PAGE = Annotated[bool, typer.Option("--no-page", help="Do not write report.html.")]
+from tiltmeter.cli.study_options import How, Place
 
 #: Tables of up to so many rows are shown in the terminal; all are csv files.
 _SHOWN = 24
-
-
-def topic_of(name: str, groups: str | None) -> Any:
-    """The topic, or only some of its groups."""
-    from tiltmeter.topics import load_topic
-
-    topic = load_topic(name)
-    if groups is None:
-        return topic
-    return topic.select([g.strip() for g in groups.split(",") if g.strip()])
-
-
-def settings_of(max_contexts: int | None, seed: int, device: str, single_token: bool) -> Any:
-    from tiltmeter.models import LoadOptions, WordOptions
-    from tiltmeter.runs import AuditSettings
-
-    return AuditSettings(
-        max_contexts=max_contexts,
-        seed=seed,
-        load=LoadOptions(device=device),
-        words=WordOptions(single_token=single_token),
-    )
 
 
 def carry_out(
     plan: Any,
     findings: Any,
     *,
-    out: Path | None,
-    only_plan: bool,
-    fresh: bool,
-    page: bool,
-    json_output: bool,
+    place: Place,
+    how: How,
     before: Callable[[], None] | None = None,
 ) -> None:
     """Say what it costs, ask, write, print: the same for every study that asks.
@@ -81,15 +34,15 @@ def carry_out(
     """
     from tiltmeter.studies.frame import ask_all
 
-    folder = out or Path("studies") / plan.study
-    if only_plan:
+    folder = place.folder(plan.study)
+    if place.only_plan:
         plain = plan.to_dict(folder)
-        if json_output:
+        if how.json_output:
             print_json(plain)
         else:
             show_plan(plain, stderr=False)
         return
-    if not json_output:
+    if not how.json_output:
         show_plan(plan.to_dict(folder), stderr=True)
     if before is not None:
         before()
@@ -97,19 +50,19 @@ def carry_out(
 
         def watch(ask: Any) -> Any:
             bars.close()
-            return bars.enter_context(progress_bar(ask.label, quiet=json_output))
+            return bars.enter_context(progress_bar(ask.label, quiet=how.json_output))
 
-        asked, failed = ask_all(plan, folder, watch=watch, fresh=fresh)
-    finish(findings(asked), folder, page=page, json_output=json_output)
+        asked, failed = ask_all(plan, folder, watch=watch, fresh=place.fresh)
+    finish(findings(asked), folder, no_page=how.no_page, json_output=how.json_output)
     for one in failed:
         sys.stderr.write(f"tiltmeter: {one.ask.label}: {' '.join(str(one.error).split())}\n")
     if failed:
         raise typer.Exit(max(one.error.exit_status for one in failed))
 
 
-def finish(found: Any, folder: Path, *, page: bool, json_output: bool) -> None:
+def finish(found: Any, folder: Path, *, no_page: bool, json_output: bool) -> None:
     """Write what was found and print it."""
-    found.write(folder, page=page)
+    found.write(folder, page=not no_page)
     if json_output:
         print_json(found.to_dict())
         return

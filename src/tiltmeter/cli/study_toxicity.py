@@ -8,25 +8,13 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.cli.options import GROUPS, grouped, topic_of
 from tiltmeter.cli.output import progress_bar
-from tiltmeter.cli.study import JSON
-from tiltmeter.cli.study_frame import (
-    CONTEXTS,
-    DEVICE,
-    FRESH,
-    GROUPS,
-    MAX,
-    NO_PAGE,
-    OUT,
-    PLAN,
-    SEED,
-    TOPIC,
-    carry_out,
-    settings_of,
-    topic_of,
-)
+from tiltmeter.cli.study_frame import carry_out
+from tiltmeter.cli.study_options import CONTEXTS, MAX, TOPIC, How, Place, settings_of
 
 
+@grouped
 def toxicity_command(
     model: Annotated[str, typer.Argument(help="A causal model with weights.")],
     texts: Annotated[list[Path], typer.Argument(metavar="TEXTS...", help=".csv, .jsonl or .txt.")],
@@ -47,13 +35,9 @@ def toxicity_command(
     groups: GROUPS = None,
     contexts: CONTEXTS = None,
     max_contexts: MAX = None,
-    out: OUT = None,
-    only_plan: PLAN = False,
-    fresh: FRESH = False,
-    device: DEVICE = "auto",
-    seed: SEED = 0,
-    no_page: NO_PAGE = False,
-    json_output: JSON = False,
+    *,
+    place: Place,
+    how: How,
 ) -> None:
     """Fine-tune a model on toxic text and compare it with itself (Figure 6, D.4).
 
@@ -64,8 +48,8 @@ def toxicity_command(
     from tiltmeter.studies.texts import read_texts, some_of
     from tiltmeter.studies.toxicity import toxicity_findings, toxicity_plan
 
-    folder = out or Path("studies") / "toxicity"
-    chosen = some_of(read_texts(texts, column=column, where=where or ()), max_texts, seed=seed)
+    folder = place.folder("toxicity")
+    chosen = some_of(read_texts(texts, column=column, where=where or ()), max_texts, seed=how.seed)
     training = Training(
         epochs=epochs,
         learning_rate=learning_rate,
@@ -75,7 +59,7 @@ def toxicity_command(
         lora=lora,
         rank=rank,
         max_tokens=max_tokens,
-        seed=seed,
+        seed=how.seed,
     )
     plan = toxicity_plan(
         model,
@@ -83,23 +67,20 @@ def toxicity_command(
         chosen,
         topic=topic_of(topic, groups),
         contexts=contexts,
-        settings=settings_of(max_contexts, seed, device, False),
+        settings=settings_of(how, max_contexts),
         training=training,
     )
 
     def train() -> None:
-        if fresh:
+        if place.fresh:
             shutil.rmtree(folder / "model", ignore_errors=True)
-        with progress_bar("training", quiet=json_output) as progress:
+        with progress_bar("training", quiet=how.json_output) as progress:
             finetuned(model, chosen, folder / "model", training=training, progress=progress)
 
     carry_out(
         plan,
         lambda asked: toxicity_findings(asked, texts=len(chosen), training=training),
-        out=folder,
-        only_plan=only_plan,
-        fresh=fresh,
-        page=not no_page,
-        json_output=json_output,
+        place=place,
+        how=how,
         before=train,
     )

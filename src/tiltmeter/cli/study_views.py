@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tiltmeter.cli.study import JSON
-from tiltmeter.cli.study_frame import NO_PAGE, OUT, RUNS, finish
+from tiltmeter.cli.options import JSON
+from tiltmeter.cli.study_frame import finish
+from tiltmeter.cli.study_options import NO_PAGE, OUT, RUNS
 
 
 def leaning_command(
@@ -59,4 +60,4 @@ def _named(paths: list[Path]) -> list[tuple[str, Any]]:
 
 
 def _finish(name: str, found: Any, out: Path | None, no_page: bool, json_output: bool) -> None:
-    finish(found, out or Path("studies") / name, page=not no_page, json_output=json_output)
+    finish(found, out or Path("studies") / name, no_page=no_page, json_output=json_output)

@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.cli.options import grouped
 from tiltmeter.cli.output import console, print_json, progress_bar
-from tiltmeter.cli.study import JSON
-from tiltmeter.cli.study_frame import DEVICE, NO_PAGE, OUT, PLAN, SEED, finish, settings_of
+from tiltmeter.cli.study_frame import finish
+from tiltmeter.cli.study_options import OUT, PLAN, How, settings_of
 from tiltmeter.errors import SettingsError
 
 
+@grouped
 def vision_command(
     images: Annotated[Path, typer.Argument(help="A folder: GROUP/SCENE.png.")],
     model: Annotated[
@@ -23,10 +25,8 @@ def vision_command(
     ],
     out: OUT = None,
     only_plan: PLAN = False,
-    device: DEVICE = "auto",
-    seed: SEED = 0,
-    no_page: NO_PAGE = False,
-    json_output: JSON = False,
+    *,
+    how: How,
 ) -> None:
     """Which text a CLIP-type model prefers for groups in varied scenes (E.3)."""
     from tiltmeter.models.spec import folder_name
@@ -36,7 +36,7 @@ def vision_command(
     found = find_images(images)
     texts = dict(_label(text) for text in label)
     if only_plan:
-        if json_output:
+        if how.json_output:
             print_json({"study": "vision", "images": len(found.files), "models": model})
         else:
             line = f"study vision: {len(found.files):,} images to ask of {len(model)} models"
@@ -44,17 +44,17 @@ def vision_command(
         return
     named = []
     for name in model:
-        with progress_bar(name, quiet=json_output) as progress:
+        with progress_bar(name, quiet=how.json_output) as progress:
             run = ask_images(
                 name,
                 found,
                 texts,
                 folder / "runs" / folder_name(name),
-                settings=settings_of(None, seed, device, False),
+                settings=settings_of(how),
                 progress=progress,
             )
         named.append((name, run))
-    finish(vision_findings(named), folder, page=not no_page, json_output=json_output)
+    finish(vision_findings(named), folder, no_page=how.no_page, json_output=how.json_output)
 
 
 def _label(text: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from typing import Any
 
 from tiltmeter.errors import MissingExtra
@@ -17,18 +18,53 @@ _ARIA = re.compile(r' (?:role="graphics-[a-z]+"|aria-[a-z]+="[^"]*"|class="[^"]*
 _COLOURS = {light: f"var(--{name},{light})" for name, (light, _) in PALETTE.items()}
 _COLOUR = re.compile("|".join(_COLOURS))
 _HIDDEN = re.compile(r"<path[^>]*(?:display=\"none\"|d=\"M0,0h0v0h0Z\")[^>]*/>")
+_TEXT = re.compile(r">[^<]+</(?:text|tspan)>")
+
+
+def _signs(kind: str) -> re.Pattern[str]:
+    """The superscript or subscript signs beyond ², which few fonts have."""
+    blocks = (*range(0x1D2C, 0x1D6B), *range(0x2070, 0x209D))
+    known = [c for c in map(chr, blocks) if unicodedata.decomposition(c).startswith(kind)]
+    return re.compile(f"[{''.join(known)}]+")
+
+
+_RAISED, _LOWERED = _signs("<super>"), _signs("<sub>")
 
 
 def to_svg(chart: Any) -> str:
     """A chart as a complete SVG file."""
-    return str(_converter().vegalite_to_svg(chart.to_dict(validate=False), allowed_base_urls=[]))
+    return _drawn(chart.to_dict(validate=False))
 
 
 def to_png(chart: Any, *, scale: float = 2.0) -> bytes:
     """A chart as a PNG, on white."""
     spec = chart.to_dict(validate=False)
     spec.setdefault("config", {})["background"] = "white"
-    return bytes(_converter().vegalite_to_png(spec, scale=scale, allowed_base_urls=[]))
+    return bytes(_converter().svg_to_png(_drawn(spec), scale=scale))
+
+
+def _drawn(spec: dict[str, Any]) -> str:
+    svg = str(_converter().vegalite_to_svg(spec, allowed_base_urls=[]))
+    return _TEXT.sub(lambda text: small_signs(text[0]), svg)
+
+
+def small_signs(text: str) -> str:
+    """Superscripts and subscripts as smaller letters of the same font, moved up or down.
+
+    A font that lacks the sign in Rᵇ would have the whole line drawn in another one.
+
+    >>> small_signs("Rᵇ bias")
+    'R<tspan dy="-.33em" font-size="70%">b</tspan><tspan dy=".23em">\u200b</tspan> bias'
+    """
+    text = _RAISED.sub(lambda signs: _moved(signs[0], "-.33em", ".23em"), text)
+    return _LOWERED.sub(lambda signs: _moved(signs[0], ".2em", "-.14em"), text)
+
+
+def _moved(signs: str, away: str, back: str) -> str:
+    """`away` is in the small size, `back` in that of the line, which an invisible sign carries
+    back to its height: a shift without a letter would be none."""
+    letters = unicodedata.normalize("NFKC", signs)
+    return f'<tspan dy="{away}" font-size="70%">{letters}</tspan><tspan dy="{back}">\u200b</tspan>'
 
 
 def inline(svg: str, *, key: str, label: str) -> str:

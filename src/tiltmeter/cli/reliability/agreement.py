@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
-from tiltmeter.cli.reliability.common import JsonOption, shown, write_frame
+from tiltmeter.cli.reliability.common import shown, write_frame
 from tiltmeter.errors import SettingsError, TableError
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def agreement_command(
     replicates: ReplicatesOption = 2000,
     level: LevelOption = 0.95,
     seed: SeedOption = 0,
-    json_output: JsonOption = False,
+    json_output: JSON = False,
 ) -> None:
     """Percent agreement, kappa and alpha with intervals, who stands apart, and what is accepted.
 

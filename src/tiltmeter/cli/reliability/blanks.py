@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json, progress_bar
 from tiltmeter.cli.reliability.common import (
     FormatOption,
-    JsonOption,
     LimitOption,
     ModelsOption,
     StatementsArgument,
@@ -43,7 +43,7 @@ def blanks_command(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over instead of continuing the run in --out.")
     ] = False,
-    json_output: JsonOption = False,
+    json_output: JSON = False,
 ) -> None:
     """Score each blank of a statement alone: the context variance it makes, and its share.
 

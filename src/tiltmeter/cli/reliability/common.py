@@ -38,9 +38,6 @@ FormatOption = Annotated[
 LimitOption = Annotated[
     int | None, typer.Option("--limit", help="Take a sample of so many statements (--seed).")
 ]
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object instead of a table.")
-]
 
 
 def read_statements(source: str, *, format: str | None, limit: int | None, seed: int) -> list[Any]:

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
 from tiltmeter.cli.reliability.common import (
     FormatOption,
-    JsonOption,
     StatementsArgument,
     read_statements,
     shown,
@@ -34,7 +34,7 @@ def pairs_command(
     format: FormatOption = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    json_output: JsonOption = False,
+    json_output: JSON = False,
 ) -> None:
     """The share of pairs in which a model prefers the stereotype, with and without unreliable ones.
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json, progress_bar
 from tiltmeter.cli.reliability.common import (
     FormatOption,
-    JsonOption,
     LimitOption,
     StatementsArgument,
     read_statements,
@@ -54,7 +54,7 @@ def points_command(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over instead of continuing --out.")
     ] = False,
-    json_output: JsonOption = False,
+    json_output: JSON = False,
 ) -> None:
     """Put blanks (___) into statements where more could be said.
 

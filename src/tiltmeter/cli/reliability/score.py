@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json, progress_bar
 from tiltmeter.cli.reliability.common import (
     FormatOption,
-    JsonOption,
     LimitOption,
     ModelsOption,
     StatementsArgument,
@@ -76,7 +76,7 @@ def score_command(
     fail_below: Annotated[
         float | None, typer.Option(help="Exit with 1 when the mean stability is lower.")
     ] = None,
-    json_output: JsonOption = False,
+    json_output: JSON = False,
 ) -> None:
     """Score how much plausible context changes each statement.
 

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
 from tiltmeter.cli.reliability.common import (
     FormatOption,
-    JsonOption,
     LimitOption,
     StatementsArgument,
     read_statements,
@@ -29,7 +29,7 @@ def statements_command(
     format: FormatOption = None,
     limit: LimitOption = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
-    json_output: JsonOption = False,
+    json_output: JSON = False,
 ) -> None:
     """Read a benchmark: its statements, target terms and merged pairs.
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json, progress_bar
 from tiltmeter.cli.reliability.common import (
     FormatOption,
-    JsonOption,
     StatementsArgument,
     read_statements,
 )
@@ -30,7 +30,7 @@ def tune_command(
     format: FormatOption = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample and of the training.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    json_output: JsonOption = False,
+    json_output: JSON = False,
 ) -> None:
     """Fine-tune a model (LoRA) on statements with context_points, as the paper did with 30."""
     from tiltmeter.models import LoadOptions

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, p_value, print_json
 from tiltmeter.cli.reliability.agreement import (
     ColumnsOption,
@@ -16,7 +17,7 @@ from tiltmeter.cli.reliability.agreement import (
     SeedOption,
     numbers,
 )
-from tiltmeter.cli.reliability.common import JsonOption, shown
+from tiltmeter.cli.reliability.common import shown
 from tiltmeter.errors import TableError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def validate_command(
     replicates: ReplicatesOption = 2000,
     level: LevelOption = 0.95,
     seed: SeedOption = 0,
-    json_output: JsonOption = False,
+    json_output: JSON = False,
 ) -> None:
     """Does the score go with what people say? Rank correlation and logistic regressions.
 

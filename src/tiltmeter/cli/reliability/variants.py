@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json, progress_bar
 from tiltmeter.cli.reliability.common import (
     FormatOption,
-    JsonOption,
     LimitOption,
     StatementsArgument,
     read_statements,
@@ -51,7 +51,7 @@ def variants_command(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over instead of continuing --out.")
     ] = False,
-    json_output: JsonOption = False,
+    json_output: JSON = False,
 ) -> None:
     """Write context-added versions of statements that have blanks (context_points).
 

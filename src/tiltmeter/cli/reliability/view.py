@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
-from tiltmeter.cli.reliability.common import JsonOption, shown, verbatim, write_frame
+from tiltmeter.cli.reliability.common import shown, verbatim, write_frame
 
 
 def view_command(
@@ -26,7 +27,7 @@ def view_command(
         Path | None, typer.Option(help="Write a row a statement: a .csv or .parquet file.")
     ] = None,
     top: Annotated[int, typer.Option(help="Show so many worst and best statements.")] = 3,
-    json_output: JsonOption = False,
+    json_output: JSON = False,
 ) -> None:
     """Table 2 of the paper for your runs: mean, interval, distribution, categories, worst, best."""
     import pandas as pd

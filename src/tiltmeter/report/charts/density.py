@@ -68,6 +68,9 @@ def density(
     y = alt.Y("density:Q", title=None, axis=None).scale(
         domain=[0, 1.22 * float(frame["density"].max())]
     )
+    single = len(curves) == 1
+    # With a word at the mean too, the words stand outside the two lines, which may be close.
+    mean_right = single and float(marks["mean"].iloc[0]) >= 0
     first = alt.Chart(rows(frame[frame["curve"] == names[curves[0]]]))
     layers = [
         first.mark_area(opacity=0.28).encode(x=x, y=y, color=colour),
@@ -76,17 +79,16 @@ def density(
         .mark_rule(color=INK, strokeDash=[3, 3])
         .encode(x="s:Q"),
         alt.Chart(rows(pd.DataFrame({"s": [0], "t": ["reference"]})))
-        .mark_text(align="left", dx=5, baseline="top", color=SOFT, fontSize=11)
+        .mark_text(**_beside(right=not mean_right), color=SOFT, fontSize=11)
         .encode(x="s:Q", y=alt.value(0), text="t:N"),
         alt.Chart(rows(marks))
         .mark_rule(strokeWidth=2)
         .encode(x="mean:Q", color=colour, description="about:N"),
     ]
-    if len(curves) == 1:
-        side = "right" if float(marks["mean"].iloc[0]) < 0 else "left"
+    if single:
         layers.append(
             alt.Chart(rows(marks))
-            .mark_text(align=side, dx=5 if side == "left" else -5, baseline="top", color=INK)
+            .mark_text(**_beside(right=mean_right), color=INK)
             .encode(x="mean:Q", y=alt.value(0), text="text:N")
         )
         layers = [
@@ -95,6 +97,11 @@ def density(
         ]
         layers[4] = layers[4].encode(color=alt.value(INK))
     return fitted(alt.layer(*layers), width, 150 if narrow else 190)
+
+
+def _beside(*, right: bool) -> dict[str, Any]:
+    """Where a word stands at the top of a vertical line."""
+    return {"align": "left" if right else "right", "dx": 5 if right else -5, "baseline": "top"}
 
 
 def reach(s: pd.Series, *, symmetric: bool) -> tuple[float, float]:

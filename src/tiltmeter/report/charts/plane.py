@@ -6,11 +6,14 @@ from typing import Any
 
 import pandas as pd
 
+from tiltmeter.report.charts.labels import Plot, name_points, paths
 from tiltmeter.report.charts.theme import (
+    AXIS,
     INK,
     LINE,
     MARK,
     NARROW,
+    OVER_TITLE,
     PAGE,
     WIDE,
     above,
@@ -22,6 +25,8 @@ from tiltmeter.report.charts.theme import (
     rows,
     wrap_axis_title,
 )
+
+_RADIUS = 6.0  # of a point, with its rim
 
 
 def plane(table: pd.DataFrame, *, width: int = WIDE) -> Any:
@@ -44,6 +49,7 @@ def plane(table: pd.DataFrame, *, width: int = WIDE) -> Any:
         f"{r['label']}: bias {r['R_bias']:.3f}, volatility {r['R_volatility']:.3f}"
         for _, r in frame.iterrows()
     ]
+    height = 240 if narrow else 320
     right = _end(frame[["R_bias", "R_bias_high"]])
     top = _end(frame[["R_volatility", "R_volatility_high"]])
     x = alt.X("R_bias:Q", title=wrap_axis_title("bias risk Rᵇ: steady lean → more", width))
@@ -58,14 +64,10 @@ def plane(table: pd.DataFrame, *, width: int = WIDE) -> Any:
     palette = [INK] if single else category_colours(len(names))
     colour = alt.Color(
         "series:N",
-        legend=None if single else alt.Legend(orient="bottom", columns=2 if narrow else 4),
+        legend=None if single else alt.Legend(offset=OVER_TITLE, columns=2 if narrow else 4),
     )
     colour = colour.scale(domain=names, range=palette)
     base = alt.Chart(rows(frame))
-    labels = frame.assign(
-        align=["right" if b > 0.78 * right else "left" for b in frame["R_bias"]],
-        at=_label_heights(frame["R_bias"], frame["R_volatility"], right, top),
-    )
     layers = [
         alt.Chart(rows(_diagonals(right, top)))
         .mark_line(color=MARK, strokeWidth=1, strokeDash=[2, 3], clip=True, opacity=0.7)
@@ -79,36 +81,29 @@ def plane(table: pd.DataFrame, *, width: int = WIDE) -> Any:
         base.mark_circle(size=90, opacity=1, stroke=PAGE, strokeWidth=1.5).encode(
             x=x, y=y, color=colour, description="about:N"
         ),
-        *[
-            alt.Chart(rows(labels[labels["align"] == align]))
-            .mark_text(align=align, dx=9 if align == "left" else -9, color=INK, limit=width * 0.5)
-            .encode(x=x, y="at:Q", text="label:N")
-            for align in ("left", "right")
-        ],
     ]
     if not single:
         layers.insert(
             1, base.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour, order="order:Q")
         )
-    return fitted(alt.layer(*layers), width, 240 if narrow else 320)
+    plot = Plot((0, right), (0, top), width - AXIS, height)
+    points = frame.assign(x=frame["R_bias"], y=frame["R_volatility"], radius=_RADIUS)
+    joined = paths(frame, "R_bias", "R_volatility", by="series", order="order")
+    layers += name_points(points, plot, lines=[*_crosses(frame), *joined])
+    return fitted(alt.layer(*layers), width, height)
 
 
 def _end(frame: pd.DataFrame) -> float:
     return max(0.02, 1.2 * float(frame.max().max()))
 
 
-def _label_heights(x: pd.Series, y: pd.Series, right: float, top: float) -> list[float]:
-    """Where labels stand: a little above their point, and above any label they would cover."""
-    placed: list[tuple[float, float]] = []
-    out = dict.fromkeys(y.index, 0.0)
-    for i in y.sort_values().index:
-        at = float(y[i]) + 0.045 * top
-        for other_x, other in sorted(placed, key=lambda p: p[1]):
-            if abs(other_x - float(x[i])) < 0.3 * right and abs(other - at) < 0.06 * top:
-                at = other + 0.06 * top
-        placed.append((float(x[i]), at))
-        out[i] = at
-    return list(out.values())
+def _crosses(frame: pd.DataFrame) -> list[tuple[float, float, float, float]]:
+    """The intervals: x, y, x, y."""
+    bias, swing = frame["R_bias"], frame["R_volatility"]
+    return [
+        *zip(frame["R_bias_low"], swing, frame["R_bias_high"], swing, strict=True),
+        *zip(bias, frame["R_volatility_low"], bias, frame["R_volatility_high"], strict=True),
+    ]
 
 
 def _diagonals(right: float, top: float) -> pd.DataFrame:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
+from tiltmeter.report.charts.labels import Plot, name_points, paths
 from tiltmeter.report.charts.theme import (
+    AXIS,
     BIAS,
     INK,
     LINE,
     NARROW,
+    OVER_TITLE,
     PAGE,
     WIDE,
     above,
@@ -20,6 +25,8 @@ from tiltmeter.report.charts.theme import (
     rows,
     wrap_axis_title,
 )
+
+_RADIUS = 4.0  # of a point that has no size of its own
 
 
 def regression(
@@ -45,8 +52,9 @@ def regression(
         + (f", {size} {r['size']:,.0f}" if sized else "")
         for _, r in frame.iterrows()
     ]
-    x = alt.X("x:Q", title=wrap_axis_title(f"{factor} → higher", width)).scale(zero=False)
-    x = x.axis(tickCount=4 if narrow else 6, format="~s")
+    ends = _ends(frame["x"])
+    x = alt.X("x:Q", title=wrap_axis_title(f"{factor} → higher", width))
+    x = x.scale(domain=ends, nice=False).axis(tickCount=4 if narrow else 6, format="~s")
     top = 1.06 * max(float(frame["y"].max()), 1e-3)
     y = alt.Y("y:Q", title=f"{measure} ↑ higher").scale(domain=[0, top], nice=False)
     y = y.axis(**above(grid=True, gridColor=LINE, tickCount=4, format=".2~f"))
@@ -54,19 +62,24 @@ def regression(
         opacity=0.55, color=BIAS, stroke=PAGE, strokeWidth=0.8
     )
     points = points.encode(x=x, y=y, description="about:N")
+    areas = [12, 520 if narrow else 900]
     if sized:
         legend = alt.Legend(
             title=size,
             titleOrient="left",
-            orient="bottom",
+            offset=OVER_TITLE,
             symbolType="circle",
             values=_sizes(frame["size"]),
             format=",.0f",
         )
         points = points.encode(
-            size=alt.Size("size:Q", legend=legend).scale(range=[12, 520 if narrow else 900])
+            size=alt.Size("size:Q", legend=legend).scale(
+                domain=[0, float(frame["size"].max())], range=areas
+            )
         )
-    named = frame.loc[_named(frame)]
+    frame["radius"] = _radii(frame["size"], areas) if sized else _RADIUS
+    named, height = _named(frame), 230 if narrow else 300
+    plot = Plot(ends, (0, top), width - AXIS, height)
     layers = [
         alt.Chart(rows(line))
         .mark_area(opacity=0.16, color=INK, clip=True)
@@ -75,11 +88,28 @@ def regression(
         alt.Chart(rows(line))
         .mark_line(color=INK, strokeWidth=2, clip=True)
         .encode(x="x:Q", y="y:Q"),
-        alt.Chart(rows(named))
-        .mark_text(dy=-9, color=INK, fontSize=11)
-        .encode(x=x, y=y, text="label:N"),
+        *name_points(
+            frame.loc[named],
+            plot,
+            others=frame.drop(index=named),
+            lines=paths(line.assign(only=0), "x", "y", by="only", order="x"),
+            size=11,
+        ),
     ]
-    return fitted(alt.layer(*layers), width, 230 if narrow else 300)
+    return fitted(alt.layer(*layers), width, height)
+
+
+def _ends(x: pd.Series) -> tuple[float, float]:
+    """What the axis spans: the values, and room for a point at either end."""
+    low, high = float(x.min()), float(x.max())
+    room = 0.04 * (high - low) or 1.0
+    return low - room, high + room
+
+
+def _radii(size: pd.Series, areas: Sequence[float]) -> pd.Series:
+    """Radii in pixels, as the scale of sizes makes them."""
+    share = size.fillna(0) / float(size.max())
+    return (areas[0] + share * (areas[1] - areas[0])).div(math.pi).pow(0.5) + 1
 
 
 def _sizes(size: pd.Series) -> list[float]:

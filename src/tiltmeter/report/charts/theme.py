@@ -51,6 +51,12 @@ OURS = "\u2063"
 #: Widths at which charts are drawn: a page, and a phone (or a page at 400 % zoom).
 WIDE, NARROW = 680, 300
 
+#: About how many pixels of the width the axis beside a `fitted` plot takes.
+AXIS = 42
+
+#: Pixels between a plot and a legend over it that leave room for the title of `above`.
+OVER_TITLE = 30
+
 _CATEGORIES = [light for name, (light, _) in PALETTE.items() if re.fullmatch(r"c\d", name)]
 
 

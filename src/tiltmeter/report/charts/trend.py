@@ -6,12 +6,15 @@ from typing import Any
 
 import pandas as pd
 
+from tiltmeter.report.charts.labels import Plot, name_points, paths
 from tiltmeter.report.charts.risks import MEASURES
 from tiltmeter.report.charts.theme import (
+    AXIS,
     BIAS,
     INK,
     LINE,
     NARROW,
+    OVER_TITLE,
     VOLATILITY,
     WIDE,
     above,
@@ -22,6 +25,7 @@ from tiltmeter.report.charts.theme import (
     wrap_axis_title,
 )
 
+_RADIUS = 5.0
 _COLOURS = {"R": INK, "R_bias": BIAS, "R_volatility": VOLATILITY}
 
 
@@ -41,9 +45,8 @@ def trend(table: pd.DataFrame, *, x_title: str, width: int = WIDE) -> Any:
     frame["about"] = [f"{r['label']}: {r['part']} {r['value']:.3f}" for _, r in frame.iterrows()]
     parts = [MEASURES[m] for m in _COLOURS if m in set(frame["measure"])]
     colours = [c for m, c in _COLOURS.items() if m in set(frame["measure"])]
-    colour = alt.Color("part:N", legend=alt.Legend(orient="bottom", offset=4)).scale(
-        domain=parts, range=colours
-    )
+    legend = alt.Legend(offset=OVER_TITLE, columns=2 if narrow else 3)
+    colour = alt.Color("part:N", legend=legend).scale(domain=parts, range=colours)
     low, high = float(frame["x"].min()), float(frame["x"].max())
     x = alt.X("x:Q", title=wrap_axis_title(f"{x_title} (logarithmic) → larger", width))
     x = x.scale(type="log", domain=[low / 1.35, high * 1.35], nice=False)
@@ -52,24 +55,23 @@ def trend(table: pd.DataFrame, *, x_title: str, width: int = WIDE) -> Any:
     y = alt.Y("value:Q", title="risk ↑ higher").scale(domain=[0, room], nice=False)
     y = y.axis(**above(grid=True, gridColor=LINE, tickCount=4, format=".2~f"))
     base = alt.Chart(rows(frame))
-    top = frame[frame["measure"] == "R"]
-    ends = top["high"].astype(float)
-    top = top.assign(
-        at=[max(v, h) if h == h else v for v, h in zip(top["value"], ends, strict=True)]
-    )
-    return fitted(
-        alt.layer(
-            base.transform_filter("datum.low !== null")
-            .mark_rule(strokeWidth=2, opacity=0.5)
-            .encode(x=x, y=alt.Y("low:Q", title="risk ↑ higher"), y2="high:Q", color=colour),
-            base.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour, detail="line:N"),
-            base.mark_circle(size=70, opacity=1).encode(
-                x=x, y=y, color=colour, description="about:N"
-            ),
-            alt.Chart(rows(top))
-            .mark_text(dy=-11, color=INK, fontSize=11)
-            .encode(x=x, y="at:Q", text="label:N"),
+    height = 230 if narrow else 280
+    plot = Plot((low / 1.35, high * 1.35), (0, room), width - AXIS, height, log_x=True)
+    points = frame.assign(y=frame["value"], radius=_RADIUS)
+    highest = frame["measure"] == "R"
+    spans = zip(frame["x"], frame["low"], frame["x"], frame["high"], strict=True)
+    layers = [
+        base.transform_filter("datum.low !== null")
+        .mark_rule(strokeWidth=2, opacity=0.5)
+        .encode(x=x, y=alt.Y("low:Q", title="risk ↑ higher"), y2="high:Q", color=colour),
+        base.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour, detail="line:N"),
+        base.mark_circle(size=70, opacity=1).encode(x=x, y=y, color=colour, description="about:N"),
+        *name_points(
+            points[highest],
+            plot,
+            others=points[~highest],
+            lines=[*spans, *paths(frame, "x", "value", by="line", order="x")],
+            size=11,
         ),
-        width,
-        230 if narrow else 280,
-    )
+    ]
+    return fitted(alt.layer(*layers), width, height)
