@@ -13,6 +13,8 @@ import pytest
 import transformers
 import zoo
 
+import tiltmeter.models.load
+from tiltmeter.errors import SettingsError
 from tiltmeter.models import LoadOptions, WordOptions, open_model
 from tiltmeter.topics import Prompt
 
@@ -121,3 +123,35 @@ def test_no_preference_moves_by_more_than_the_reported_bound(
         assert (moved <= bound + 1e-6).all()
         asked = np.isfinite(quick.log_probs)
         np.testing.assert_allclose(quick.log_probs[asked], exact.log_probs[asked], atol=1e-4)
+
+
+HALF = [family for family in zoo.FAMILIES if family not in ("deberta", "xlnet")]
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("family", HALF)
+def test_half_precision_answers_nearly_the_same(
+    family: str, dtype: str, small_model: Folder, plain: Callable[[str], tuple[Any, Any]]
+) -> None:
+    """bfloat16 is the default on a GPU. These models are sharper than trained ones."""
+    words = choose_words(plain(family)[1])
+    exact = scorer(small_model(family)).score(PROMPTS, words).log_probs
+    load = LoadOptions(device="cpu", dtype=dtype)
+    half = open_model(str(small_model(family)), load=load, words=WordOptions(tolerance=0.0))
+    assert half.info.dtype == dtype
+    found = half.score(PROMPTS, words).log_probs
+    assert 0 < np.abs(found - exact).max() < 0.1 * np.ptp(exact)
+
+
+@pytest.mark.parametrize("family", ["deberta", "xlnet"])
+def test_what_the_library_cannot_halve_is_asked_whole(
+    family: str, small_model: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(small_model(family))
+    for dtype in ("bfloat16", "float16"):
+        with pytest.raises(SettingsError, match="--dtype float32"):
+            open_model(folder, load=LoadOptions(device="cpu", dtype=dtype))
+    monkeypatch.setattr(tiltmeter.models.load, "choose_dtype", lambda *_: "bfloat16")  # as on a GPU
+    whole = open_model(folder, load=LoadOptions(device="cpu"))
+    assert whole.info.dtype == "float32"
+    assert np.isfinite(whole.score(PROMPTS, ["he", "she"]).log_probs).all()

@@ -24,6 +24,9 @@ from tiltmeter.models.options import LoadOptions, WordOptions
 from tiltmeter.models.sampled import SampledScorer
 from tiltmeter.models.spec import ModelSpec
 
+#: Model types whose code in the library mixes numbers of 32 bits into half precision, and fails.
+_ONLY_FLOAT32 = ("deberta", "xlnet")
+
 
 def load_transformer(
     spec: ModelSpec, source: str, *, load: LoadOptions, words: WordOptions
@@ -41,7 +44,6 @@ def load_transformer(
     from tiltmeter.models.kinds import SCORERS, detect_kind
 
     device = choose_device(load.device)
-    dtype = choose_dtype(load.dtype, device)
     spread = load.device_map is not None or load.quantize is not None
     adapter = Adapter.read(Path(source)) if is_adapter(source) else None
     base = adapter.base if adapter else source
@@ -54,6 +56,7 @@ def load_transformer(
     with quiet(transformers), _clear_errors(spec.name, base, load):
         config = transformers.AutoConfig.from_pretrained(base, **common)
         kind = detect_kind(config, spec.name, load.kind)
+        dtype = _dtype_of(spec.name, config, load.dtype, device)
         tokenizer = transformers.AutoTokenizer.from_pretrained(
             source if _has_tokenizer(source) else base, **common
         )
@@ -166,6 +169,19 @@ def choose_device(wanted: str) -> Any:
     if not there.get(kind, False):
         raise SettingsError(f"device {wanted!r}: none on this machine; use --device cpu or auto")
     return torch.device(wanted)
+
+
+def _dtype_of(name: str, config: Any, wanted: str, device: Any) -> str:
+    """The dtype asked for, as far as the library can compute this architecture in it."""
+    dtype = choose_dtype(wanted, device)
+    if config.model_type not in _ONLY_FLOAT32 or dtype == "float32":
+        return dtype
+    if wanted == "auto":
+        return "float32"
+    raise SettingsError(
+        f"model {name!r}: transformers cannot compute {config.model_type} in {wanted}: use --dtype "
+        "float32, or leave it out"
+    )
 
 
 def choose_dtype(wanted: str, device: Any) -> str:
