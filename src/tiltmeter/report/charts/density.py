@@ -53,7 +53,7 @@ def density(
     names = dict(zip(curves, distinct(curves, 30), strict=True))
     frame = table.assign(curve=table["curve"].map(names))
     marks = means.assign(curve=means["curve"].map(names))
-    marks["text"] = [f"mean {m:+.2f}" for m in marks["mean"]]
+    marks["text"] = [f"mean {m:+.2f}".replace("-", "−") for m in marks["mean"]]
     marks["about"] = [
         f"{c}: mean {m:+.3f}" for c, m in zip(marks["curve"], marks["mean"], strict=True)
     ]

@@ -161,7 +161,7 @@ def differences(table: pd.DataFrame, *, width: int = WIDE) -> Any:
     pairs = list(dict.fromkeys(frame["pair"]))
     frame["label"] = frame["pair"].map(dict(zip(pairs, distinct(pairs, 60), strict=True)))
     frame["part"] = frame["measure"].map(MEASURES)
-    frame["text"] = frame["value"].map("{:+.3f}".format)
+    frame["text"] = [f"{v:+.3f}".replace("-", "−") for v in frame["value"]]
     frame["about"] = [
         f"{r['label']}: {r['part']} {r['value']:+.3f}{_span(r['low'], r['high'], '+.3f')}"
         for _, r in frame.iterrows()
