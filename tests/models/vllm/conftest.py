@@ -16,6 +16,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))  # for `questions`, which is no test
+
 PYTHON = Path(sys.prefix) / "vllm" / "bin" / "python"
 #: One gigabyte for its cache of keys, and no processor of its own: tests run beside it.
 ENVIRONMENT = {

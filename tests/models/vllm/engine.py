@@ -11,17 +11,15 @@ import signal
 import subprocess
 import sys
 
+from questions import CHAT, EXACT, PROMPTS, WORDS
+
 from tiltmeter.errors import ModelError
-from tiltmeter.models import SampleOptions, WordOptions, open_model
+from tiltmeter.models import SampleOptions, open_model
 from tiltmeter.models.sampled import SampledScorer
 from tiltmeter.models.vllm_engine import VllmSampler
 from tiltmeter.topics import Prompt
 
-BEFORE = [("The nurse said that", ""), ("The nurse said that", " was late"), ("The man", " left")]
-PROMPTS = [Prompt(before, after, space=True) for before, after in BEFORE]
-WORDS = ("he", "she", "grandson", "granddaughter")
 DRAWS = SampleOptions(draws=100)
-EXACT = WordOptions(tolerance=0)
 
 
 def main() -> None:
@@ -35,7 +33,7 @@ def main() -> None:
     found["by_prompt"] = scorer.score(PROMPTS, WORDS).log_probs.tolist()
     drawn = SampledScorer(VllmSampler(scorer), scorer.info, options=DRAWS, words=EXACT)
     found["draws"] = drawn.score(PROMPTS[:1], WORDS).log_probs.tolist()
-    scorer.chat = "<|im_start|>user\nGo on.<|im_end|>\n<|im_start|>assistant\n"
+    scorer.chat = CHAT
     found["inside"] = scorer.score(PROMPTS[:1], WORDS).log_probs.tolist()
     for child in children():
         os.kill(child, signal.SIGKILL)

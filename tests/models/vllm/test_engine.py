@@ -11,21 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from questions import CHAT, EXACT, PROMPTS, WORDS
 
 from tiltmeter.errors import MissingExtra, ModelNotFound, SettingsError
 from tiltmeter.models import LoadOptions, ModelSpec, WordOptions, open_model
 from tiltmeter.runs import Run
-from tiltmeter.topics import Prompt
 
 HERE = Path(__file__).parent
 PYTHON = Path(sys.prefix) / "vllm" / "bin" / "python"
-PROMPTS = [
-    Prompt("The nurse said that", "", space=True),
-    Prompt("The nurse said that", " was late", space=True),
-    Prompt("The man", " left", space=True),
-]
-WORDS = ("he", "she", "grandson", "granddaughter")
-EXACT = WordOptions(tolerance=0)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +50,7 @@ def test_the_engine_gives_the_numbers_of_the_model(
 
 def test_inside_a_chat_template(found: dict[str, Any], smol_folder: Path) -> None:
     plain = open_model(str(smol_folder), words=EXACT)
-    plain.chat = "<|im_start|>user\nGo on.<|im_end|>\n<|im_start|>assistant\n"  # type: ignore[attr-defined]
+    plain.chat = CHAT  # type: ignore[attr-defined]
     ours = plain.score(PROMPTS[:1], WORDS).log_probs
     np.testing.assert_allclose(found["inside"], ours, atol=1e-3)
     assert np.abs(ours - np.array(found["by_ids"][:1])).max() > 0.1

@@ -8,19 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from questions import EXACT, PROMPTS, WORDS
 
-from tiltmeter.models import LoadOptions, SampleOptions, ServerOptions, WordOptions, open_model
+from tiltmeter.models import LoadOptions, SampleOptions, ServerOptions, open_model
 from tiltmeter.models.writer import open_writer
 from tiltmeter.runs import Run
 from tiltmeter.topics import Prompt
-
-PROMPTS = [
-    Prompt("The nurse said that", "", space=True),
-    Prompt("The nurse said that", " was late", space=True),
-    Prompt("The man", " left", space=True),
-]
-WORDS = ("he", "she", "grandson", "granddaughter")
-EXACT = WordOptions(tolerance=0)
 
 
 @pytest.mark.parametrize("route", [None, "token-ids", "prompt-logprobs", "echo", "force"])
