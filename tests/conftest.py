@@ -8,22 +8,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.components import pytest_sessionstart, pytest_terminal_summary, require
 
 from tiltmeter.cli import main
 
+__all__ = ["pytest_sessionstart", "pytest_terminal_summary"]  # hooks, found here by pytest
+
 # No test may pass because an earlier one was remembered; tests of the cache switch it on.
 os.environ["TILTMETER_CACHE_LIMIT"] = "0"
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Real third-party data beside the checkout; always there in CI."""
-    folder = ROOT.parent / "shared" / "data"
-    if not folder.is_dir():
-        pytest.skip("the shared data folder is not beside this checkout")
-    return folder
+    return Path(require("shared data"))
 
 
 @pytest.fixture(scope="session")
@@ -36,13 +34,12 @@ def smollm2():  # type: ignore[no-untyped-def]
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
-    """Debian's browser, started once a worker."""
+    """The machine's Chromium, started once a worker."""
+    program = require("browser")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
-        )
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser
         browser.close()
 

@@ -1,8 +1,9 @@
-"""A PostgreSQL of one's own in a temporary folder, from Debian's package."""
+"""A PostgreSQL of one's own in a temporary folder, by the programs found on this machine."""
 
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import subprocess
 import tempfile
@@ -12,18 +13,29 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from tests.components import require
+
+
+def _ordinary_user() -> pwd.struct_passwd:
+    """The user that Debian's package makes for it, or nobody."""
+    known = {entry.pw_name: entry for entry in pwd.getpwall()}
+    return known.get("postgres") or known["nobody"]
+
 
 @contextmanager
 def private_postgres() -> Iterator[Callable[[], str]]:
     """Each call of what it gives makes a new database and returns its URL."""
     import psycopg
 
-    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))[-1]
+    programs = Path(require("PostgreSQL"))
     folder = Path(tempfile.mkdtemp(prefix="tiltmeter-pg-"))  # a socket's path must be short
     who: dict[str, Any] = {}
     if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-        shutil.chown(folder, "postgres", "postgres")
-        who = {"user": "postgres", "group": "postgres", "extra_groups": []}
+        user = _ordinary_user()
+        if "site-packages" in programs.parts:  # a wheel's, perhaps where that user may not look
+            programs = Path(shutil.copytree(programs.parent, folder / "server")) / "bin"
+        os.chown(folder, user.pw_uid, user.pw_gid)
+        who = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
     def run(program: str, *arguments: object) -> None:
         words = [str(programs / program), *map(str, arguments)]

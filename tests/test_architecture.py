@@ -29,6 +29,7 @@ LAYERS = {
     "models": 2,
     "reliability": 3,
     "runs": 3,
+    "machine": 3,
     "studies": 4,
     "report": 4,
     "web": 5,

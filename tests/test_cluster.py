@@ -17,9 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.components import needs
 
 from tiltmeter.cluster import Need, Pool
 from tiltmeter.errors import ClusterError, SettingsError
+
+pytestmark = needs("ray")
 
 
 def on_cluster(code: str) -> Any:

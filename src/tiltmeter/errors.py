@@ -17,6 +17,9 @@ A message is one line: the thing, what was expected, what was found, the next st
 
 from __future__ import annotations
 
+#: The name that pip knows this package by.
+DISTRIBUTION = "tiltmeter"
+
 
 class TiltmeterError(Exception):
     """Base of all errors that tiltmeter raises on purpose.
@@ -59,7 +62,8 @@ class MissingExtra(InputError, ImportError):
     """
 
     def __init__(self, purpose: str, package: str, *, extra: str) -> None:
-        super().__init__(f"{purpose} needs the package {package}: pip install 'tiltmeter[{extra}]'")
+        install = f"pip install '{DISTRIBUTION}[{extra}]'"
+        super().__init__(f"{purpose} needs the package {package}: {install}")
 
 
 class ModelError(TiltmeterError, RuntimeError):

@@ -7,6 +7,7 @@ import importlib.util
 import numpy as np
 import pytest
 import torch
+from tests.components import needs
 
 from tiltmeter.errors import MissingExtra
 from tiltmeter.models import LoadOptions, WordOptions, open_model
@@ -26,6 +27,7 @@ def test_a_device_map_moves_no_number(name: str) -> None:
     )
 
 
+@needs("bitsandbytes")
 @pytest.mark.parametrize("name", ["pocket:bert", "pocket:gpt2-s", "pocket:t5", "smollm2"])
 def test_eight_bits_move_the_numbers_a_little(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     exact = WordOptions(tolerance=0)

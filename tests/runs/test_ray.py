@@ -8,8 +8,11 @@ import sys
 from pathlib import Path
 
 from small_audit import same
+from tests.components import needs
 
 from tiltmeter.runs import Run
+
+pytestmark = needs("ray")
 
 CODE = """
 import json, os, sys

@@ -13,6 +13,7 @@ from tiltmeter.cli.audit import audit_command
 from tiltmeter.cli.cache import cache_command
 from tiltmeter.cli.check import check_command
 from tiltmeter.cli.compare import compare_command
+from tiltmeter.cli.doctor import doctor_command
 from tiltmeter.cli.mine import mine_command
 from tiltmeter.cli.reliability import reliability_app
 from tiltmeter.cli.report import report_command
@@ -56,6 +57,7 @@ app.command("check")(check_command)
 study_app.command("versions")(versions_command)
 study_app.command("temperature")(temperature_command)
 app.command("cache")(cache_command)
+app.command("doctor")(doctor_command)
 for table, subject in {"1": "Gender", "2": "Race", "3": "Religion and disability"}.items():
     about = f"{subject} risks of models with ranks, beside the paper's Table {table}."
     study_app.command(f"table{table}")(table_command(f"table{table}", about))

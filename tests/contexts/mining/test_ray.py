@@ -9,7 +9,11 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.components import needs
+
 from tiltmeter.contexts.mining import MineSettings, mine
+
+pytestmark = needs("ray")
 
 CODE = """
     import os, sys

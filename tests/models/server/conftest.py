@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+from tests.components import require
 
 sys.path.insert(0, str(Path(__file__).parent))  # for `proxy` and `standin`, which are no tests
 
@@ -48,6 +49,7 @@ def unpacked(source: Path, target: Path) -> Path:
 
 @contextlib.contextmanager
 def serving(model: Path, *, port: int = 0) -> Iterator[str]:
+    require("xllamacpp")
     with socket.socket() as free:
         free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         free.bind(("127.0.0.1", port))

@@ -1,0 +1,94 @@
+"""Each program is looked for in order, and one that is missing hides no other."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.machine import find_axe, find_browser, find_postgres, programs
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine with nothing: an empty folder is all of its PATH."""
+    for variable in (programs.BROWSER, programs.POSTGRES):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path / "none"))
+    monkeypatch.setattr(programs, "_POSTGRES_FOLDERS", ())
+    monkeypatch.setattr(programs, "_POSTGRES_WHEELS", ())
+    monkeypatch.setattr(programs, "_MACOS_BROWSERS", ())
+    return tmp_path
+
+
+def program(folder: Path, name: str) -> Path:
+    path = folder / name
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_a_variable_wins_over_the_path(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(bare, "chromium")
+    mine = program(bare, "my-browser")
+    monkeypatch.setenv(programs.BROWSER, str(mine))
+    assert find_browser().found == str(mine)
+
+
+def test_a_variable_that_points_nowhere_is_no_browser(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(bare, "chromium")
+    monkeypatch.setenv(programs.BROWSER, str(bare / "gone"))
+    assert not find_browser()
+
+
+@pytest.mark.parametrize("name", ["chromium", "google-chrome", "chrome", "msedge"])
+def test_a_browser_on_the_path_by_any_of_its_names(bare: Path, name: str) -> None:
+    path = program(bare, name)
+    assert find_browser().found == str(path)
+
+
+def test_no_browser_names_what_it_costs_and_what_brings_it(bare: Path) -> None:
+    finding = find_browser()
+    assert finding.found is None
+    assert finding.line == (
+        "browser: not found; needed for the browser tests of reports, viewer and annotation pages: "
+        "playwright install chromium"
+    )
+
+
+def test_playwrights_own_browser(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = program(bare, "headless")
+    monkeypatch.setattr(programs, "_playwrights_own", lambda: str(own))
+    assert find_browser().found == str(own)
+
+
+def test_postgres_on_the_path_then_where_packagers_put_it(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for version in ("9", "15"):
+        (bare / "lib" / version / "bin").mkdir(parents=True)
+    monkeypatch.setattr(programs, "_POSTGRES_FOLDERS", (f"{bare}/lib/*/bin",))
+    assert find_postgres().found == str(bare / "lib" / "15" / "bin")
+    program(bare, "initdb")
+    assert find_postgres().found == str(bare)
+
+
+def test_a_wheel_that_carries_postgres(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not find_postgres()
+    package = bare / "carrier"
+    (package / "pginstall" / "bin").mkdir(parents=True)
+    (package / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    monkeypatch.syspath_prepend(str(bare))
+    monkeypatch.setattr(programs, "_POSTGRES_WHEELS", (("carrier", "pginstall/bin"),))
+    assert find_postgres().found == str(package / "pginstall" / "bin")
+    assert "carrier" not in sys.modules
+
+
+def test_axe_comes_from_its_package() -> None:
+    found = find_axe().found
+    assert found is not None
+    assert "axe v4" in Path(found).read_text(encoding="utf-8")[:100]

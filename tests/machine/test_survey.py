@@ -1,0 +1,51 @@
+"""The survey: every extra of the package, and what is missing from one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib import metadata
+from typing import Any
+
+import pytest
+
+from tiltmeter.errors import DISTRIBUTION
+from tiltmeter.machine import survey
+from tiltmeter.machine.survey import EXTRAS
+
+
+def test_every_extra_that_users_install_is_listed() -> None:
+    declared = set(metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or [])
+    assert declared - set(EXTRAS) == {"all", "bench", "dev"}
+
+
+def test_what_is_installed_is_found() -> None:
+    found = survey()
+    extras = {finding.name: finding for finding in found["extras"]}
+    assert extras["models"]
+    assert extras["web"]
+    assert not extras["vllm"]
+    assert extras["vllm"].command == f"pip install '{DISTRIBUTION}[vllm]'"
+    assert all(finding for finding in found["models"] if finding.name != "hub cache")
+
+
+def test_a_package_that_is_too_old_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = metadata.version
+    monkeypatch.setattr(
+        metadata, "version", lambda name: "0.1" if name == "altair" else installed(name)
+    )
+    extras = {finding.name: finding for finding in survey()["extras"]}
+    for name in ("report", "web"):  # web builds on report
+        assert not extras[name]
+        assert "altair>=5.5" in extras[name].enables
+    assert extras["models"]
+
+
+def test_the_command(tiltmeter: Callable[..., Any]) -> None:
+    shown = tiltmeter("doctor")
+    assert shown.status == 0
+    for words in ("Python", "extras", "models", "programs", "pip install 'tiltmeter[vllm]'"):
+        assert words in shown.out
+    told = json.loads(tiltmeter("doctor", "--json").out)
+    assert {f["name"] for f in told["programs"]} == {"browser", "axe-core", "PostgreSQL"}
+    assert all(set(f) == {"name", "found", "enables", "command"} for f in told["extras"])
