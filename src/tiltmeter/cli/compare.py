@@ -7,11 +7,10 @@ from string import ascii_uppercase
 from typing import Annotated
 
 import typer
-from rich import box
-from rich.table import Table
 
 from tiltmeter.cli.options import CLUSTER, JSON, LEVEL
 from tiltmeter.cli.output import console, p_value, print_json
+from tiltmeter.cli.table import Table
 from tiltmeter.errors import SettingsError
 
 
@@ -56,23 +55,18 @@ def compare_command(
     letters = dict(zip(found.models, ascii_uppercase, strict=False))
     for model, letter in letters.items():
         console().print(f"{letter} = {model}", markup=False)
-    console().print(_differences(found.overall, letters, title=title, group=False))
-    console().print(_ranks(found.ranks))
+    _differences(found.overall, letters, title=title, group=False).print(console())
+    _ranks(found.ranks).print(console())
     ordered = sorted((d for d in found.by_group if d.p is not None), key=lambda d: d.p or 0.0)
     if ordered and top > 0:
         shown = ordered[:top]
         title = f"Groups with the smallest p-values ({len(shown)} of {len(ordered)} differences)"
-        console().print(_differences(shown, letters, title=title, group=True))
+        _differences(shown, letters, title=title, group=True).print(console())
 
 
 def _differences(rows, letters: dict[str, str], *, title: str, group: bool) -> Table:  # type: ignore[no-untyped-def]
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, header_style="bold")
-    table.add_column("pair", no_wrap=True)
-    if group:
-        table.add_column("group", no_wrap=True)
-    table.add_column("risk", no_wrap=True)
-    for name in ("difference", "interval", "p", "p (Holm)"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = Table(title).add_text("pair", *(["group"] if group else []), "risk")
+    table.add_numbers("difference", "interval", "p", "p (Holm)")
     for d in rows:
         cells = (
             [f"{letters.get(d.a, d.a)} − {letters.get(d.b, d.b)}"]
@@ -86,15 +80,8 @@ def _differences(rows, letters: dict[str, str], *, title: str, group: bool) -> T
 
 
 def _ranks(ranks) -> Table:  # type: ignore[no-untyped-def]
-    table = Table(
-        title="Ranks, 1 the lowest risk",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        header_style="bold",
-    )
-    table.add_column("model", no_wrap=True)
-    for name in ("risk", "value", "rank", "probability of rank 1, 2, …"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = Table("Ranks, 1 the lowest risk").add_text("model", "risk")
+    table.add_numbers("value", "rank").add_text("probability of each rank")
     for r in ranks:
         shares = "  ".join(f"{p:.2f}" for p in r.probability)
         table.add_row(r.model, r.measure, f"{r.value:.3f}", str(r.rank), shares)
