@@ -34,19 +34,22 @@ def compare_command(
     A difference is first minus second. p (Holm) is corrected for the number of pairs, or of groups.
     """
     from tiltmeter.runs import Run, compare_runs
+    from tiltmeter.runs.alignment import resampling_note
 
     if align not in ("same", "common"):
         raise SettingsError(f"--align: expected same or common, found {align!r}")
+    loaded = [Run.load(path) for path in runs]
     found = compare_runs(
-        [Run.load(path) for path in runs],
+        loaded,
         align="same" if align == "same" else "common",
         replicates=replicates,
         level=level,
         seed=seed,
         clusters=cluster,
     )
+    notes = _notes(resampling_note(list(zip(found.models, loaded, strict=True))), cluster)
     if json_output:
-        print_json(found.to_dict())
+        print_json({**found.to_dict(), "notes": notes})
         return
     title = (
         f"{len(found.groups)} groups, {found.n_contexts} contexts ({found.n_eff:.1f} effective), "
@@ -62,6 +65,16 @@ def compare_command(
         shown = ordered[:top]
         title = f"Groups with the smallest p-values ({len(shown)} of {len(ordered)} differences)"
         _differences(shown, letters, title=title, group=True).print(console())
+    for note in notes:
+        console().print(note, markup=False, soft_wrap=True)
+
+
+def _notes(resampling: str, cluster: str | None) -> list[str]:
+    """What a reader must know beside the numbers."""
+    if not resampling:
+        return []
+    unit = "contexts" if cluster is None else f"clusters of contexts by {cluster}"
+    return [f"{resampling} This comparison resamples {unit} for all of them."]
 
 
 def _differences(rows, letters: dict[str, str], *, title: str, group: bool) -> Table:  # type: ignore[no-untyped-def]
