@@ -25,14 +25,14 @@ ROOT = Path(__file__).resolve().parent.parent
 
 #: Occupations with labour statistics: enough of them for a regression on each factor.
 OCCUPATIONS = (
-    "accountant,baker,cashier,chef,dentist,electrician,farmer,hairdresser,lawyer,librarian,"
-    "nurse,plumber"
+    "accountant,baker,cashier,chef,dentist,doctor,electrician,engineer,lawyer,librarian,"
+    "machinist,nurse"
 )
 FEWER = {
     "runs/smollm2": OCCUPATIONS,
     "runs/pocket": OCCUPATIONS,
     "runs/served": "nurse",
-    "study size": "nurse,plumber",
+    "study size": "nurse,engineer",
 }
 
 

@@ -80,6 +80,15 @@ def test_wrong_input_leaves_no_folder_behind(tiltmeter, here: Path) -> None:  # 
     assert list(here.iterdir()) == []
 
 
+def test_a_model_that_cannot_be_opened_leaves_no_folder_behind(tiltmeter, here: Path) -> None:  # type: ignore[no-untyped-def]
+    (here / "broken").mkdir()
+    (here / "broken" / "config.json").write_text("{}", encoding="utf-8")
+    result = tiltmeter("audit", "./broken", *FEW)
+    assert result.status in (2, 3)
+    assert result.err.count("\n") == 1
+    assert list((here / "runs").iterdir()) == []
+
+
 def test_an_audit_from_python_keeps_nothing_unless_asked(here: Path) -> None:
     import tiltmeter as tm
 

@@ -73,9 +73,9 @@ def resampling_note(runs: Sequence[tuple[str, Run]]) -> str:
         return ""
     each = ", ".join(f"{unit} for {name}" for name, unit in units.items())
     return (
-        f"The intervals of these runs rest on different resampling units ({each}): one may be wider "
-        "than another for that reason alone. The same --cluster and --two-way in every audit makes "
-        "them comparable."
+        f"The intervals of these runs rest on different resampling units ({each}): one may be "
+        "wider than another for that reason alone. The same --cluster and --two-way in every audit "
+        "make them comparable."
     )
 
 
