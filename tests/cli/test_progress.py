@@ -200,3 +200,28 @@ def test_ctrl_c_during_mining_says_that_it_continues(tmp_path: Path) -> None:
     (told,) = [line for line in err.splitlines() if line.startswith("tiltmeter: ")]
     assert told.startswith("tiltmeter: interrupted: ")
     assert told.endswith("of 10 pieces are kept in contexts.csv.mining; the same command continues")
+
+
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        (("--out", "run"), "40 of 168 texts are kept in run; the same command continues"),
+        ((), "nothing is kept: with --out the same command would continue"),
+    ],
+    ids=["kept", "in memory"],
+)
+def test_ctrl_c_during_scoring_says_what_is_kept(
+    tiltmeter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: tuple[str, ...], said: str
+) -> None:  # type: ignore[no-untyped-def]
+    def score(*_: object, progress, **__: object) -> None:  # type: ignore[no-untyped-def]
+        progress(40, 168)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tiltmeter.reliability.score_reliability", score)
+    monkeypatch.chdir(tmp_path)
+    assert tiltmeter("samples", ".").status == 0
+    command = ("reliability", "score", "statements.csv", "--variants", "versions.jsonl")
+    result = tiltmeter(*command, *out)
+    assert result.status == 130
+    assert result.err.count("\n") == 1
+    assert said in result.err

@@ -65,6 +65,7 @@ def test_compare_in_a_pipe_prints_both_ends_of_every_interval(
     assert "…" not in pair.out
     for d in found["overall"]:
         assert f"{d['low']:+.3f} to {d['high']:+.3f}" in pair.out
+    assert "pair: " not in pair.out  # both tables fit
 
 
 @pytest.mark.parametrize("columns", ["80", "50"])

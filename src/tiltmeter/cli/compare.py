@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -79,16 +79,14 @@ def _notes(resampling: str, cluster: str | None) -> list[str]:
 
 def _differences(rows, letters: dict[str, str], *, title: str, group: bool) -> Table:  # type: ignore[no-untyped-def]
     table = Table(title).add_text("pair", *(["group"] if group else []), "risk")
-    table.add_numbers("difference", "interval", "p", "p (Holm)")
+    table.add_numbers("difference", "p", "p (Holm)")
     for d in rows:
         cells = (
             [f"{letters.get(d.a, d.a)} − {letters.get(d.b, d.b)}"]
             + ([d.group] if group else [])
             + [d.measure]
         )
-        table.add_row(
-            *cells, _signed(d.value), _interval(d.low, d.high), p_value(d.p), p_value(d.p_holm)
-        )
+        table.add_row(*cells, _difference(d), p_value(d.p), p_value(d.p_holm))
     return table
 
 
@@ -101,9 +99,10 @@ def _ranks(ranks) -> Table:  # type: ignore[no-untyped-def]
     return table
 
 
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.3f}"
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{low:+.3f} to {high:+.3f}"
+def _difference(d: Any) -> str:
+    """+0.087, and under it its interval, +0.053 to +0.119."""
+    if d.value is None:
+        return "–"
+    if d.low is None or d.high is None:
+        return f"{d.value:+.3f}"
+    return f"{d.value:+.3f}\n{d.low:+.3f} to {d.high:+.3f}"
