@@ -44,6 +44,13 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+@pytest.fixture(autouse=True)
+def no_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow machine a command would write lines about its progress; what a test finds on stderr
+    must not depend on that."""
+    monkeypatch.setattr("tiltmeter.cli.progress.FIRST_S", float("inf"))
+
+
 class Result(NamedTuple):
     status: int
     out: str

@@ -23,6 +23,7 @@ LAYERS = {
     "parts": 1,
     "notebook": 1,
     "result_folder": 1,
+    "samples": 2,
     "measure": 1,
     "topics": 2,
     "contexts": 2,

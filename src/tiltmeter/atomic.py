@@ -41,7 +41,9 @@ def only_writer(path: Path, lock_file: Path) -> Iterator[None]:
     except Timeout as error:
         raise RunError(f"{path}: another process is writing it") from error
     except OSError as error:
-        raise RunError(f"{path}: cannot be written: {error.strerror}") from error
+        raise RunError(
+            f"{path}: cannot be written: {error.strerror}; choose another place with --out"
+        ) from error
     try:
         yield
     finally:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -49,9 +49,18 @@ class ResultFolder:
     def exists(self) -> bool:
         return self.record_file.is_file()
 
-    def locked(self) -> AbstractContextManager[None]:
-        """One process writes a run at a time."""
-        return only_writer(self.path, self.path / ".lock")
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """One process writes a run at a time. A run that never began leaves no folder behind."""
+        lock = self.path / ".lock"
+        try:
+            with only_writer(self.path, lock):
+                yield
+        finally:
+            if self.path.is_dir() and {p.name for p in self.path.iterdir()} <= {lock.name}:
+                with suppress(OSError):  # another process may have begun to write here
+                    lock.unlink(missing_ok=True)
+                    self.path.rmdir()
 
     # --- run.json -----------------------------------------------------------------------------
 

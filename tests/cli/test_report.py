@@ -104,3 +104,41 @@ def test_view_listens_on_this_machine_until_it_is_ended(run: Run) -> None:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=20)
     assert "Traceback" not in errors
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> list[Path]:
+    """Two runs of the same questions, one of them with intervals by clusters."""
+    folders = [tmp_path / "plain", tmp_path / "clustered"]
+    for seed, folder in enumerate(folders):
+        made_run(folder, groups=6, contexts=12, model=folder.name, seed=seed, replicates=100)
+    file = folders[1] / "run.json"
+    record = json.loads(file.read_text(encoding="utf-8"))
+    record["settings"]["two_way"] = True
+    file.write_text(json.dumps(record), encoding="utf-8")
+    return folders
+
+
+def test_a_report_says_that_intervals_rest_on_different_units(
+    tiltmeter: Callable[..., Any], mixed: list[Path], tmp_path: Path
+) -> None:
+    done = tiltmeter("report", *mixed, "--out", tmp_path / "page.html")
+    said = "contexts for plain, contexts and groups for clustered"
+    assert said in done.err
+    assert said in (tmp_path / "page.html").read_text(encoding="utf-8")
+    tiltmeter("report", *mixed, "--format", "md", "--out", tmp_path / "page.md")
+    assert said in (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert tiltmeter("report", mixed[0], "--out", tmp_path / "one.html").err == ""
+
+
+def test_a_comparison_says_so_too(tiltmeter: Callable[..., Any], mixed: list[Path]) -> None:
+    few = ("--replicates", 100)
+    shown = tiltmeter("compare", *mixed, *few).out
+    assert "contexts and groups for clustered" in shown
+    assert "This comparison resamples contexts for all of them." in shown
+    found = json.loads(tiltmeter("compare", *mixed, *few, "--json").out)
+    assert "contexts and groups for clustered" in found["notes"][0]
+    file = mixed[1] / "run.json"
+    alike = file.read_text(encoding="utf-8").replace('"two_way": true', '"two_way": false')
+    file.write_text(alike, encoding="utf-8")
+    assert json.loads(tiltmeter("compare", *mixed, *few, "--json").out)["notes"] == []

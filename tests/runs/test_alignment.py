@@ -10,6 +10,7 @@ import pytest
 from tiltmeter.contexts import ContextSet, load_contexts
 from tiltmeter.errors import RunError
 from tiltmeter.runs import Run, audit, compare_runs
+from tiltmeter.runs.alignment import resampling_note
 from tiltmeter.topics import load_topic
 
 TOPIC = load_topic("gender").select(["nurse", "engineer", "accountant", "lawyer"])
@@ -64,3 +65,15 @@ def test_two_runs_of_one_model_keep_apart() -> None:
         [noisy("m", lean=0.3, seed=1), noisy("m", lean=0.3, seed=2)], replicates=200
     )
     assert len(set(found.models)) == 2
+
+
+def test_different_resampling_units_are_said() -> None:
+    a, b = noisy("a", lean=0.3, seed=1), noisy("b", lean=0.05, seed=2)
+    assert resampling_note([("a", a), ("b", b)]) == ""
+    settings = {**b.record["settings"], "clusters": "predicate"}
+    clustered = replace(b, record={**b.record, "settings": settings})
+    note = resampling_note([("a", a), ("b", clustered)])
+    assert "contexts for a, clusters of contexts by predicate for b" in note
+    without = {**settings, "replicates": 0}
+    none = replace(b, record={**b.record, "settings": without})
+    assert resampling_note([("a", a), ("b", none)]) == ""

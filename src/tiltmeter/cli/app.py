@@ -18,6 +18,7 @@ from tiltmeter.cli.mine import mine_command
 from tiltmeter.cli.reliability import reliability_app
 from tiltmeter.cli.report import report_command
 from tiltmeter.cli.risk import risk_command
+from tiltmeter.cli.samples import samples_command
 from tiltmeter.cli.show import contexts_command, models_command, topics_command
 from tiltmeter.cli.studies import (
     alignment_command,
@@ -54,6 +55,7 @@ app.command("topics")(topics_command)
 app.command("contexts")(contexts_command)
 app.command("models")(models_command)
 app.command("check")(check_command)
+app.command("samples")(samples_command)
 study_app.command("versions")(versions_command)
 study_app.command("temperature")(temperature_command)
 app.command("cache")(cache_command)

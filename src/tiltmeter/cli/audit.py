@@ -19,12 +19,16 @@ from tiltmeter.cli.audit_options import (
     AuditOptions,
     Workers,
 )
-from tiltmeter.cli.audit_printing import as_json, print_runs
+from tiltmeter.cli.audit_printing import as_json, print_runs, where_next
 from tiltmeter.cli.audit_settings import audit_settings
 from tiltmeter.cli.options import FAIL_ABOVE, GROUPS, JSON, grouped, parse_limits, topic_of
-from tiltmeter.cli.output import exceeded, print_json, progress_bar
+from tiltmeter.cli.output import exceeded, print_json
+from tiltmeter.cli.progress import kept_cells, progress
 from tiltmeter.errors import SettingsError, TiltmeterError
 from tiltmeter.models.spec import folder_name
+
+#: Where runs are kept unless --out says otherwise; what `tiltmeter view` shows.
+RUNS = Path("runs")
 
 
 @grouped
@@ -59,7 +63,6 @@ def audit_command(
     runs, failed = _audit_all(
         asked_models,
         out,
-        quiet=json_output,
         topic=asked,
         contexts=contexts,
         settings=settings,
@@ -76,6 +79,9 @@ def audit_command(
         print_runs(runs, asked)
     for _, error in failed:
         sys.stderr.write("tiltmeter: " + " ".join(str(error).split()) + "\n")
+    if runs:
+        stream = sys.stderr if json_output else sys.stdout
+        stream.write(where_next([run.path for run in runs]) + "\n")
     above = [line for run in runs for line in exceeded(run.model, run.report, limits)]
     for line in above:
         sys.stderr.write(f"tiltmeter: {line}\n")
@@ -108,12 +114,12 @@ def _audit_all(
     *,
     settings: Any,
     chat: bool,
-    quiet: bool,
     **how: Any,
 ) -> tuple[list[Any], list[tuple[str, TiltmeterError]]]:
     """Every model in turn, asked as `how` says (the arguments of `audit`), with --chat raw and in
     its template. One that fails does not stop the others; alone, its error is the end."""
     from tiltmeter.runs import audit
+    from tiltmeter.runs.default_folder import default_folder
 
     runs: list[Any] = []
     failed: list[tuple[str, TiltmeterError]] = []
@@ -121,10 +127,13 @@ def _audit_all(
     ways = [("", settings), ("-chat", in_chat)] if chat else [("", settings)]
     asked = [(model, suffix, way) for model in models for suffix, way in ways]
     for model, suffix, asked_as in asked:
-        folder = out if out is None or len(asked) == 1 else out / (folder_name(model) + suffix)
         try:
-            with progress_bar(model + suffix, quiet=quiet) as progress:
-                run = audit(model, out=folder, settings=asked_as, progress=progress, **how)
+            if out is None:
+                folder = default_folder(RUNS, model, how["topic"], how["contexts"], asked_as)
+            else:
+                folder = out if len(asked) == 1 else out / (folder_name(model) + suffix)
+            with progress(model + suffix, kept=kept_cells(folder)) as watch:
+                run = audit(model, out=folder, settings=asked_as, progress=watch, **how)
         except TiltmeterError as error:
             if len(asked) == 1:
                 raise

@@ -33,7 +33,10 @@ CONTEXTS = Annotated[
 OUT = Annotated[
     Path | None,
     typer.Option(
-        "--out", "-o", help="Run folder; with several models, one folder a model under it."
+        "--out",
+        "-o",
+        help="Run folder; with several models, one folder per model under it.  "
+        "[default: runs/MODEL-TOPIC-CONTEXTS]",
     ),
 ]
 
@@ -196,12 +199,12 @@ class Again:
     """What becomes of a run that is there, and of scores that are known."""
 
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over instead of continuing the run in --out.")
+        bool, typer.Option("--fresh", help="Start over instead of continuing the run.")
     ] = False
     replay: Annotated[
         bool,
         typer.Option(
-            "--replay", help="Compute every number anew from the scores in --out; opens no model."
+            "--replay", help="Compute every number anew from the stored scores; opens no model."
         ),
     ] = False
     no_cache: Annotated[

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import Any
 
 from tiltmeter.cli.output import console, risk_table
@@ -17,10 +19,10 @@ def print_runs(runs: list[Any], topic: Any) -> None:
     )
     table = [(label(run.model), run.report) for run in runs]
     bounds = {label(run.model): run.record["bounds"] for run in runs if "bounds" in run.record}
-    console().print(risk_table(table, title=title, reference=reference, bounds=bounds))
+    risk_table(table, title=title, reference=reference, bounds=bounds).print(console())
     for run in runs:
         for line in notes(run):
-            console().print(line, soft_wrap=True)
+            console().print(line, markup=False, soft_wrap=True)
 
 
 def label(model: str) -> str:
@@ -91,13 +93,22 @@ def _verdict(run: Any) -> str:
     )
 
 
+def where_next(folders: list[Path]) -> str:
+    """The last line: where the results are, and what to do with them.
+
+    >>> print(where_next([Path("runs/a")]))
+    Kept in runs/a. Next: tiltmeter report runs/a --out report.html, or tiltmeter view runs
+    """
+    place = shlex.quote(str(folders[0] if len(folders) == 1 else folders[0].parent))
+    page = shlex.join(["tiltmeter", "report", *map(str, folders), "--out", "report.html"])
+    view = shlex.join(["tiltmeter", "view", str(folders[0].parent)])
+    return f"Kept in {place}. Next: {page}, or {view}"
+
+
 def as_json(runs: list[Any], failed: list[tuple[str, TiltmeterError]]) -> dict[str, Any]:
-    """One object: that of the only run, or all of them and what failed."""
-    results = [_one_json(run) for run in runs]
-    if len(results) == 1 and not failed:
-        return results[0]
+    """One object of one shape: the runs, also of a single model, and what failed."""
     return {
-        "runs": results,
+        "runs": [_one_json(run) for run in runs],
         "failed": [{"model": model, "error": str(error)} for model, error in failed],
     }
 

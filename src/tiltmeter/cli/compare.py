@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
 
 from tiltmeter.cli.options import CLUSTER, JSON, LEVEL
 from tiltmeter.cli.output import console, p_value, print_json
+from tiltmeter.cli.table import Table
 from tiltmeter.errors import SettingsError
 
 
@@ -35,19 +34,22 @@ def compare_command(
     A difference is first minus second. p (Holm) is corrected for the number of pairs, or of groups.
     """
     from tiltmeter.runs import Run, compare_runs
+    from tiltmeter.runs.alignment import resampling_note
 
     if align not in ("same", "common"):
         raise SettingsError(f"--align: expected same or common, found {align!r}")
+    loaded = [Run.load(path) for path in runs]
     found = compare_runs(
-        [Run.load(path) for path in runs],
+        loaded,
         align="same" if align == "same" else "common",
         replicates=replicates,
         level=level,
         seed=seed,
         clusters=cluster,
     )
+    notes = _notes(resampling_note(list(zip(found.models, loaded, strict=True))), cluster)
     if json_output:
-        print_json(found.to_dict())
+        print_json({**found.to_dict(), "notes": notes})
         return
     title = (
         f"{len(found.groups)} groups, {found.n_contexts} contexts ({found.n_eff:.1f} effective), "
@@ -56,54 +58,51 @@ def compare_command(
     letters = dict(zip(found.models, ascii_uppercase, strict=False))
     for model, letter in letters.items():
         console().print(f"{letter} = {model}", markup=False)
-    console().print(_differences(found.overall, letters, title=title, group=False))
-    console().print(_ranks(found.ranks))
+    _differences(found.overall, letters, title=title, group=False).print(console())
+    _ranks(found.ranks).print(console())
     ordered = sorted((d for d in found.by_group if d.p is not None), key=lambda d: d.p or 0.0)
     if ordered and top > 0:
         shown = ordered[:top]
         title = f"Groups with the smallest p-values ({len(shown)} of {len(ordered)} differences)"
-        console().print(_differences(shown, letters, title=title, group=True))
+        _differences(shown, letters, title=title, group=True).print(console())
+    for note in notes:
+        console().print(note, markup=False, soft_wrap=True)
+
+
+def _notes(resampling: str, cluster: str | None) -> list[str]:
+    """What a reader must know beside the numbers."""
+    if not resampling:
+        return []
+    unit = "contexts" if cluster is None else f"clusters of contexts by {cluster}"
+    return [f"{resampling} This comparison resamples {unit} for all of them."]
 
 
 def _differences(rows, letters: dict[str, str], *, title: str, group: bool) -> Table:  # type: ignore[no-untyped-def]
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, header_style="bold")
-    table.add_column("pair", no_wrap=True)
-    if group:
-        table.add_column("group", no_wrap=True)
-    table.add_column("risk", no_wrap=True)
-    for name in ("difference", "interval", "p", "p (Holm)"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = Table(title).add_text("pair", *(["group"] if group else []), "risk")
+    table.add_numbers("difference", "p", "p (Holm)")
     for d in rows:
         cells = (
             [f"{letters.get(d.a, d.a)} − {letters.get(d.b, d.b)}"]
             + ([d.group] if group else [])
             + [d.measure]
         )
-        table.add_row(
-            *cells, _signed(d.value), _interval(d.low, d.high), p_value(d.p), p_value(d.p_holm)
-        )
+        table.add_row(*cells, _difference(d), p_value(d.p), p_value(d.p_holm))
     return table
 
 
 def _ranks(ranks) -> Table:  # type: ignore[no-untyped-def]
-    table = Table(
-        title="Ranks, 1 the lowest risk",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        header_style="bold",
-    )
-    table.add_column("model", no_wrap=True)
-    for name in ("risk", "value", "rank", "probability of rank 1, 2, …"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = Table("Ranks, 1 the lowest risk").add_text("model", "risk")
+    table.add_numbers("value", "rank").add_text("probability of each rank")
     for r in ranks:
         shares = "  ".join(f"{p:.2f}" for p in r.probability)
         table.add_row(r.model, r.measure, f"{r.value:.3f}", str(r.rank), shares)
     return table
 
 
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.3f}"
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{low:+.3f} to {high:+.3f}"
+def _difference(d: Any) -> str:
+    """+0.087, and under it its interval, +0.053 to +0.119."""
+    if d.value is None:
+        return "–"
+    if d.low is None or d.high is None:
+        return f"{d.value:+.3f}"
+    return f"{d.value:+.3f}\n{d.low:+.3f} to {d.high:+.3f}"

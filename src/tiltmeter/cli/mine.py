@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from tiltmeter.cli.options import JSON
-from tiltmeter.cli.output import console, print_json, progress_bar
+from tiltmeter.cli.output import console, print_json
+from tiltmeter.cli.progress import Kept, progress
+from tiltmeter.cli.table import Table
 from tiltmeter.errors import SettingsError
 
 
@@ -78,6 +79,7 @@ def mine_command(
     A mining that was stopped continues with the same command.
     """
     from tiltmeter.contexts.mining import MineSettings, mine
+    from tiltmeter.contexts.mining.work import WorkFolder
     from tiltmeter.topics import load_topic
 
     settings = MineSettings(
@@ -101,11 +103,11 @@ def mine_command(
         from tiltmeter.models.perplexity import perplexity_of
 
         judge = perplexity_of(perplexity_model)
-    with progress_bar("mining", quiet=json_output) as update:
+    kept = Kept(WorkFolder(out).path)
+    with progress("mining", unit="articles", start="loading the parser", kept=kept) as watch:
 
-        def progress(stage: str, done: int, total: int | None) -> None:
-            if update is not None:
-                update(done, total)
+        def report(stage: str, done: int, total: int | None) -> None:
+            watch.stage(stage, "articles" if total is None else "pieces", done, total)
 
         contexts = mine(
             list(corpus),
@@ -118,21 +120,19 @@ def mine_command(
             fresh=fresh,
             perplexity=judge,
             max_perplexity=max_perplexity,
-            progress=progress,
+            progress=report,
         )
     about = contexts.metadata
     if json_output:
         print_json({"out": str(out), "name": contexts.name, "contexts": len(contexts),
                     "n_eff": contexts.n_eff, "sha256": contexts.sha256, **about})  # fmt: skip
         return
-    table = Table(title=f"{contexts.name}: the ten most frequent of {len(contexts)} contexts",
-                  title_justify="left", header_style="bold")  # fmt: skip
-    table.add_column("template")
-    table.add_column("count", justify="right")
+    table = Table(f"{contexts.name}: the ten most frequent of {len(contexts)} contexts")
+    table.add_text("template").add_numbers("count")
     top = contexts.top(10)
     for template, count in zip(top.templates, top.counts, strict=True):
-        table.add_row(template.replace("[", "\\["), f"{count:.0f}")
-    console().print(table)
+        table.add_row(template, f"{count:.0f}")
+    table.print(console())
     articles = about["articles"]
     console().print(
         f"{about['occurrences']} occurrences in {articles['mined']} articles "  # type: ignore[index]

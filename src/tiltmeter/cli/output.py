@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from tiltmeter.cli.options import SUMMARY
+from tiltmeter.cli.table import Table
 from tiltmeter.measure import Estimate, RiskReport, reference_risks
 
 REFERENCE_ROWS = (
@@ -57,13 +53,11 @@ def risk_table(
 
     `bounds` are those of models whose rare words are only bounded, by label: a row of their own.
     """
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, header_style="bold")
-    table.add_column("model", no_wrap=True)
-    for name in ("R", "Rᵇ bias", "Rᵛ volatil.", "n", "n_eff"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = Table(title).add_text("model")
+    table.add_numbers("R", "Rᵇ bias", "Rᵛ volatil.", "n", "n_eff")
     for label, name in REFERENCE_ROWS:
         risks = reference_risks(name, categories=reference)  # type: ignore[arg-type]
-        table.add_row(label, *(f"{r:.3f}" for r in risks), "", "", style="dim")
+        table.add_row(label, *(f"{r:.3f}" for r in risks), "", "", dim=True)
     table.add_section()
     for label, report in rows:
         table.add_row(
@@ -78,28 +72,6 @@ def risk_table(
             ends = [f"{bounds[label][n][0]:.3f}–{bounds[label][n][1]:.3f}" for n in SUMMARY]
             table.add_row("  between", *ends, "", "")
     return table
-
-
-@contextmanager
-def progress_bar(label: str, *, quiet: bool) -> Iterator[Any]:
-    """A bar on stderr while the block runs; nothing when stderr is not a terminal."""
-    err = Console(stderr=True)
-    if quiet or not err.is_terminal:
-        yield None
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(label, total=None)
-
-        def update(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        yield update
 
 
 def exceeded(label: str, report: RiskReport, limits: list[tuple[str, float]]) -> list[str]:

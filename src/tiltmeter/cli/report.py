@@ -45,6 +45,7 @@ def report_command(
     """
     from tiltmeter.report import open_runs, write_report
     from tiltmeter.report.opening import require_some
+    from tiltmeter.runs.alignment import resampling_note
 
     if form not in FORMATS:
         raise SettingsError(f"--format: expected {', '.join(FORMATS)}; found {form!r}")
@@ -54,6 +55,9 @@ def report_command(
     for one in opened:
         if one.notice:
             sys.stderr.write(f"tiltmeter: {' '.join(one.notice.split())}\n")
+    note = resampling_note([(one.name, one.run) for one in opened if one.run is not None])
+    if note:
+        sys.stderr.write(f"tiltmeter: {note}\n")
     if form == "html":
         write_report(opened, target, extras=factor_extras(opened))
         written = str(target)

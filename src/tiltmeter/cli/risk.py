@@ -21,6 +21,7 @@ from tiltmeter.cli.options import (
     parse_norm,
 )
 from tiltmeter.cli.output import console, exceeded, print_json, risk_table
+from tiltmeter.cli.table import Table
 
 
 def risk_command(
@@ -43,8 +44,6 @@ def risk_command(
     json_output: JSON = False,
 ) -> None:
     """Split the risk in a table of preferences into bias and volatility."""
-    from rich.table import Table
-
     from tiltmeter.measure import verdict
     from tiltmeter.runs import read_table
 
@@ -70,18 +69,15 @@ def risk_command(
         shared = reference if reference is not None and reference.ndim == 1 else None
         known = len(preferences.categories) if shared is None else shared
         title = f"{table.name}: {len(report.groups)} groups, {len(report.categories)} categories"
-        console().print(risk_table([(table.stem, report)], title=title, reference=known))
-        groups = Table(header_style="bold")
-        groups.add_column("group")
-        for name in ("r", "rᵇ", "rᵛ", "leans to"):
-            groups.add_column(name, justify="right")
+        risk_table([(table.stem, report)], title=title, reference=known).print(console())
+        groups = Table().add_text("group").add_numbers("r", "rᵇ", "rᵛ").add_text("leans to")
         for row in report.groups_table():
             cells = [
                 "missing" if row[k] is None else f"{row[k]:.3f}"
                 for k in ("r", "r_bias", "r_volatility")
             ]
             groups.add_row(row["group"], *cells, row["leaning"] or "–")
-        console().print(groups)
+        groups.print(console())
         console().print(verdict(report), soft_wrap=True)
         if report.missing_cells:
             console().print(f"{report.missing_cells} cells are missing")

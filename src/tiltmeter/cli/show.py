@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
+from tiltmeter.cli.table import Table
 
 NAME = Annotated[
     str | None, typer.Argument(metavar="[NAME]", help="Show this one (a name or a file).")
@@ -120,12 +120,15 @@ def _list(what: str, rows: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         print_json({what: rows})
         return
-    table = Table(header_style="bold")
-    for column in rows[0]:
-        table.add_column(column, justify="right" if isinstance(rows[0][column], int) else "left")
+    table = Table()
+    for column, value in rows[0].items():
+        if isinstance(value, int | float):
+            table.add_numbers(column)
+        else:
+            table.add_text(column)
     for row in rows:
-        table.add_row(*(str(v) for v in row.values()))
-    console().print(table)
+        table.add_row(*row.values())
+    table.print(console())
 
 
 def _show(shown: dict[str, Any], as_json: bool) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
-from rich.table import Table
 
 from tiltmeter.cli.options import JSON
-from tiltmeter.cli.output import console, number, p_value, print_json, progress_bar
+from tiltmeter.cli.output import console, number, p_value, print_json
+from tiltmeter.cli.progress import Kept, progress
+from tiltmeter.cli.table import Table
 
 RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 study_app = typer.Typer(help="The papers' experiments on the models at hand.", no_args_is_help=True)
@@ -42,16 +42,8 @@ def factors_command(
         print_json(found.to_dict())
         return
     weight = f", weighted by {found.weight}" if found.weight else ""
-    shown = Table(
-        title=f"{measure} on each factor alone{weight}",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 0),
-        header_style="bold",
-    )
-    shown.add_column("factor", no_wrap=True)
-    for name in ("coef.", "se", "p", "p (Holm)", "R²", "n"):
-        shown.add_column(name, justify="right", no_wrap=True)
+    shown = Table(f"{measure} on each factor alone{weight}").add_text("factor")
+    shown.add_numbers("coef.", "se", "p", "p (Holm)", "R²", "n")
     for name, fit in found.each.items():
         c = fit[name]
         shown.add_row(
@@ -63,7 +55,7 @@ def factors_command(
             _share(fit.r_squared),
             str(fit.n),
         )
-    console().print(shown)
+    shown.print(console())
     if found.together is not None:
         console().print(f"All together ({found.together.n} groups):")
         for name in found.each:
@@ -107,14 +99,15 @@ def controls_command(
 
     table = None if reference is None else read_factors(reference)
     loaded = Run.load(run)
-    with progress_bar("placebo groups", quiet=json_output) as progress:
+    start = f"loading {loaded.model}"
+    with progress("placebo groups", start=start, kept=Kept(run / "controls")) as watch:
         found = controls(
             loaded,
             ask=not stored,
             shuffles=shuffles,
             reference=table,
             seed=seed,
-            progress=progress,
+            progress=watch,
         )
     if json_output:
         print_json(found.to_dict())
@@ -123,7 +116,7 @@ def controls_command(
     for row in found.rows:
         cells = ["–" if e is None else number(e) for e in (row.R, row.R_bias, row.R_volatility)]
         shown.add_row(f"{row.control}\n  {row.option}" if row.option else row.control, *cells)
-    console().print(shown)
+    shown.print(console())
     for row in found.rows:
         if row.p is not None:
             console().print(
@@ -156,7 +149,7 @@ def sensitivity_command(
     for row in found.rows:
         cells = ["–" if v is None else f"{v:.3f}" for v in (row.R, row.R_bias, row.R_volatility)]
         shown.add_row(f"{row.choice}: {row.option}", *cells)
-    console().print(shown)
+    shown.print(console())
     names = {"R": "R", "R_bias": "Rᵇ", "R_volatility": "Rᵛ"}
     spans = [f"{names[n]} {low:.3f} to {high:.3f}" for n, (low, high) in found.span().items()]
     console().print(f"Range on this scale: {', '.join(spans)}", soft_wrap=True)
@@ -166,11 +159,7 @@ def sensitivity_command(
 
 
 def _risk_rows(title: str, first: str) -> Table:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, header_style="bold")
-    table.add_column(first)
-    for name in ("R", "Rᵇ bias", "Rᵛ volatil."):
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
+    return Table(title).add_text(first).add_numbers("R", "Rᵇ bias", "Rᵛ volatil.")
 
 
 def _print_note(what: str, note: str) -> None:

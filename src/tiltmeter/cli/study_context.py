@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.options import JSON
-from tiltmeter.cli.output import console, print_json, progress_bar
+from tiltmeter.cli.output import console, print_json
+from tiltmeter.cli.progress import Kept, progress
 from tiltmeter.cli.reliability.common import (
     FormatOption,
     LimitOption,
@@ -16,8 +17,8 @@ from tiltmeter.cli.reliability.common import (
     StatementsArgument,
     VariantsOption,
     read_statements,
-    shown,
 )
+from tiltmeter.cli.table import Table
 
 
 def versions_command(
@@ -44,15 +45,13 @@ def versions_command(
     if json_output:
         print_json(found.to_dict())
         return
-    table = shown(
-        f"{found.statements} statements with {most} versions or more",
-        [("n", "right"), ("dissimilarity", "right"), ("interval", "right")],
-    )
+    table = Table(f"{found.statements} statements with {most} versions or more")
+    table.add_numbers("n", "dissimilarity", "interval")
     for n, value in zip(found.n, found.dissimilarity, strict=True):
         if n in (2, 3, most) or n % 5 == 0:
             interval = "" if value.low is None else f"{value.low:.4f}–{value.high:.4f}"
             table.add_row(str(n), f"{value.value:.4f}", interval)
-    console().print(table)
+    table.print(console())
     change = found.late_change
     interval = "" if change.low is None else f" ({change.low:+.4f} to {change.high:+.4f})"
     console().print(f"second half less first half: {change.value:+.4f}{interval}", markup=False)
@@ -93,7 +92,7 @@ def temperature_command(
 
     load = LoadOptions(device=device)
     statements = read_statements(source, format=format, limit=limit, seed=seed)
-    with progress_bar("versions", quiet=json_output) as progress:
+    with progress("versions", unit="statements", start="loading models", kept=Kept(out)) as watch:
         found = temperature_study(
             statements,
             temperatures=temperature or TEMPERATURES,
@@ -102,19 +101,17 @@ def temperature_command(
             settings=ReliabilitySettings(versions=None, replicates=0, seed=seed, load=load),
             out=out,
             fresh=fresh,
-            progress=progress,
+            progress=watch,
         )
     if json_output:
         print_json(found.to_dict())
         return
-    table = shown(
-        f"{found.statements} statements, {n} versions each",
-        [("temperature", "right"), ("mean COBIAS", "right"), ("interval", "right")],
-    )
+    table = Table(f"{found.statements} statements, {n} versions each")
+    table.add_numbers("temperature", "mean COBIAS", "interval")
     for t, value in zip(found.temperatures, found.cobias, strict=True):
         interval = "" if value.low is None else f"{value.low:.3f}–{value.high:.3f}"
         table.add_row(f"{t:g}", f"{value.value:.3f}", interval)
-    console().print(table)
+    table.print(console())
     alpha = found.alpha
     console().print(
         f"Cronbach's alpha {alpha.value:.3f} (95 % interval {alpha.low:.3f} to {alpha.high:.3f})",

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich import box
-from rich.markup import escape
-from rich.table import Table as RichTable
 
-from tiltmeter.cli.output import console, print_json, progress_bar
+from tiltmeter.cli.output import console, print_json
+from tiltmeter.cli.progress import kept_cells, progress
 from tiltmeter.cli.study_options import How, Place
+from tiltmeter.cli.table import Table
 
 #: Tables of up to so many rows are shown in the terminal; all are csv files.
 _SHOWN = 24
@@ -50,7 +49,8 @@ def carry_out(
 
         def watch(ask: Any) -> Any:
             bars.close()
-            return bars.enter_context(progress_bar(ask.label, quiet=how.json_output))
+            place = folder / "runs" / ask.folder
+            return bars.enter_context(progress(ask.label, kept=kept_cells(place)))
 
         asked, failed = ask_all(plan, folder, watch=watch, fresh=place.fresh)
     finish(findings(asked), folder, no_page=how.no_page, json_output=how.json_output)
@@ -97,17 +97,12 @@ def show_table(table: Any) -> None:
         line = f"{table.title}: {len(table.frame)} rows in tables/{table.key}.csv"
         console().print(line, markup=False, soft_wrap=True)
         return
-    columns = table.combined()
-    shown = RichTable(
-        title=escape(table.title), title_justify="left", box=box.SIMPLE_HEAD, header_style="bold"
-    )
-    for c in columns:
-        side: Any = "left" if c.is_text else "right"
-        shown.add_column(escape(c.heading), justify=side, no_wrap=c.name == "name")
+    shown = Table(table.title)
+    for c in table.combined():
+        add = shown.add_text if c.is_text else shown.add_numbers
+        add(c.heading)
     for row in table.rows():
-        shown.add_row(
-            *(escape(c.text) + (f"\n{escape(c.interval)}" if c.interval else "") for c in row)
-        )
-    console().print(shown)
+        shown.add_row(*(c.text + (f"\n{c.interval}" if c.interval else "") for c in row))
+    shown.print(console())
     if table.note:
         console().print(table.note, markup=False, soft_wrap=True)

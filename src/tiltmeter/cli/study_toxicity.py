@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.options import GROUPS, grouped, topic_of
-from tiltmeter.cli.output import progress_bar
+from tiltmeter.cli.progress import progress
 from tiltmeter.cli.study_frame import carry_out
 from tiltmeter.cli.study_options import CONTEXTS, MAX, TOPIC, How, Place, settings_of
 
@@ -74,8 +74,8 @@ def toxicity_command(
     def train() -> None:
         if place.fresh:
             shutil.rmtree(folder / "model", ignore_errors=True)
-        with progress_bar("training", quiet=how.json_output) as progress:
-            finetuned(model, chosen, folder / "model", training=training, progress=progress)
+        with progress("training", unit="steps", start=f"loading {model}") as watch:
+            finetuned(model, chosen, folder / "model", training=training, progress=watch)
 
     carry_out(
         plan,

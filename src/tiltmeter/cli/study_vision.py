@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.options import grouped
-from tiltmeter.cli.output import console, print_json, progress_bar
+from tiltmeter.cli.output import console, print_json
+from tiltmeter.cli.progress import Kept, progress
 from tiltmeter.cli.study_frame import finish
 from tiltmeter.cli.study_options import OUT, PLAN, How, settings_of
 from tiltmeter.errors import SettingsError
@@ -44,14 +45,15 @@ def vision_command(
         return
     named = []
     for name in model:
-        with progress_bar(name, quiet=how.json_output) as progress:
+        place = folder / "runs" / folder_name(name)
+        with progress(name, unit="images", kept=Kept(place)) as watch:
             run = ask_images(
                 name,
                 found,
                 texts,
-                folder / "runs" / folder_name(name),
+                place,
                 settings=settings_of(how),
-                progress=progress,
+                progress=watch,
             )
         named.append((name, run))
     finish(vision_findings(named), folder, no_page=how.no_page, json_output=how.json_output)

@@ -13,6 +13,7 @@ from tiltmeter.report.opening import Opened, stored_risks
 from tiltmeter.report.reading import Reading, context_weights
 from tiltmeter.report.table import COLUMNS, MEASURES, Table
 from tiltmeter.runs import Run
+from tiltmeter.runs.alignment import resampling_note
 
 # --- tables of several runs -------------------------------------------------------------------
 
@@ -35,7 +36,8 @@ def risks_table(opened: Sequence[Opened]) -> Table:
         c for c in COLUMNS if c.startswith("R") or c in ("name", "n_groups", "n_contexts", "n_eff")
     ]
     frame = pd.DataFrame(rows).reindex(columns=order).dropna(axis=1, how="all")
-    return Table("risks", "Risks of the models", frame)
+    note = resampling_note([(one.name, one.run) for one in opened if one.run is not None])
+    return Table("risks", "Risks of the models", frame, note)
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:

@@ -63,6 +63,31 @@ def compare_runs(
     )
 
 
+def resampling_note(runs: Sequence[tuple[str, Run]]) -> str:
+    """A sentence where the intervals of runs rest on different resampling units; "" otherwise.
+
+    `runs` are (name, run). Runs without intervals, and reference models, have no unit.
+    """
+    units = {name: unit for name, run in runs if (unit := _resampling_unit(run))}
+    if len(set(units.values())) < 2:
+        return ""
+    each = ", ".join(f"{unit} for {name}" for name, unit in units.items())
+    return (
+        f"The intervals of these runs rest on different resampling units ({each}): one may be "
+        "wider than another for that reason alone. The same --cluster and --two-way in every audit "
+        "make them comparable."
+    )
+
+
+def _resampling_unit(run: Run) -> str:
+    settings = run.record["settings"]
+    if run.record["model"]["kind"] == "reference" or not settings["replicates"]:
+        return ""
+    label = settings.get("clusters")
+    unit = "contexts" if label is None else f"clusters of contexts by {label}"
+    return f"{unit} and groups" if settings.get("two_way") else unit
+
+
 def _draws(run: Run) -> float:
     drawn = run.record["contexts"]["drawn"]
     return float("inf") if drawn is None else float(drawn["n"])

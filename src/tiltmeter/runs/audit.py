@@ -59,9 +59,7 @@ def audit(
     """
     settings = settings or AuditSettings()
     asked = topic if isinstance(topic, Topic) else load_topic(topic)
-    drawn = _contexts_for(asked, contexts)
-    if settings.max_contexts is not None and settings.precision is None:
-        drawn = drawn.draw(settings.max_contexts, seed=settings.seed)
+    drawn = asked_contexts(asked, contexts, settings)
     folder = None if out is None else RunFolder(Path(out))
     if replay:
         name = model.name if isinstance(model, ModelSpec) else asked_name(model, settings.load)
@@ -84,6 +82,16 @@ def audit(
             record = _begin(asker, known, asked, drawn, settings)
         scoring = Scoring(asker, known, folder, progress)
         return _audit_model(record, asked, drawn, settings, folder, scoring)
+
+
+def asked_contexts(
+    topic: Topic, contexts: str | ContextSet | None, settings: AuditSettings
+) -> ContextSet:
+    """The contexts that an audit asks: the whole set, or those it draws of it at once."""
+    chosen = _contexts_for(topic, contexts)
+    if settings.max_contexts is not None and settings.precision is None:
+        return chosen.draw(settings.max_contexts, seed=settings.seed)
+    return chosen
 
 
 def _contexts_for(topic: Topic, contexts: str | ContextSet | None) -> ContextSet:

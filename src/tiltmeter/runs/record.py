@@ -81,6 +81,23 @@ def earlier_record(
     if folder is None or not folder.exists():
         return None
     record = folder.read_record()
+    changed = differences(record, model, topic, contexts, settings)
+    if changed:
+        raise RunError(
+            f"{folder.path}: holds a run with another {' and '.join(changed)}; choose another "
+            "--out, or --fresh to start over"
+        )
+    return record
+
+
+def differences(
+    record: dict[str, Any],
+    model: str,
+    topic: Topic,
+    contexts: ContextSet,
+    settings: AuditSettings,
+) -> list[str]:
+    """What makes a recorded run another one than this, by name; [] for the same run."""
     # Drawn to a precision, a run is known by what it draws from: how much it draws may grow.
     drawn = record.get("precision") or {"from": record["contexts"]["sha256"], "seed": None}
     earlier = {
@@ -100,13 +117,7 @@ def earlier_record(
         **settings.scoring(),
     }
     names = dict.fromkeys([*now, *earlier])
-    changed = [name for name in names if now.get(name) != earlier.get(name)]
-    if changed:
-        raise RunError(
-            f"{folder.path}: holds a run with another {' and '.join(changed)}; choose another "
-            "--out, or --fresh to start over"
-        )
-    return record
+    return [name for name in names if now.get(name) != earlier.get(name)]
 
 
 def model_info(record: dict[str, Any]) -> ModelInfo:

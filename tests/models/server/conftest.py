@@ -99,6 +99,12 @@ def proxy(llama: str) -> Iterator[Callable[..., Proxy]]:
 
 
 @pytest.fixture(autouse=True)
+def folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An audit without --out is kept in the current folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same backoff, in milliseconds."""
     from tiltmeter.models.server import client

@@ -164,7 +164,7 @@ def test_a_server_that_goes_away_ends_with_status_3_and_the_run_continues(
     asked = len(server.seen)
     server.draw = original
     assert cli(*command) == 0
-    result = json.loads(capsys.readouterr().out)
+    (result,) = json.loads(capsys.readouterr().out)["runs"]
     assert result["counts"]["cells_missing"] == 0
     assert len(server.seen) - asked < asked
     whole = audit(

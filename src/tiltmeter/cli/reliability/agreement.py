@@ -9,7 +9,8 @@ import typer
 
 from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
-from tiltmeter.cli.reliability.common import shown, write_frame
+from tiltmeter.cli.reliability.common import write_frame
+from tiltmeter.cli.table import Table
 from tiltmeter.errors import SettingsError, TableError
 
 if TYPE_CHECKING:
@@ -98,16 +99,14 @@ def print_agreement(found: Agreement) -> None:
     """The tables, and the notes that say how to read them."""
     out = console()
     steps = sorted({s for _, s, _ in found.levels})
-    table = shown(
-        f"Agreement of {len(found.annotators)} annotators on {found.items} items",
-        [("majority", ""), *((f"{float(s):.2%}", "right") for s in steps), ("items", "right")],
-    )
+    table = Table(f"Agreement of {len(found.annotators)} annotators on {found.items} items")
+    table.add_text("majority").add_numbers(*(f"{float(s):.2%}" for s in steps), "items")
     for category in dict.fromkeys(c for c, _, _ in found.levels):
         at = {s: n for c, s, n in found.levels if c == category}
         table.add_row(category, *(str(at.get(s, 0)) for s in steps), str(sum(at.values())))
-    out.print(table)
+    table.print(out)
 
-    table = shown("Beyond chance", [("statistic", ""), ("value", "right"), ("interval", "right")])
+    table = Table("Beyond chance").add_text("statistic").add_numbers("value", "interval")
     table.add_row("agreement observed", *numbers(found.observed))
     table.add_row("agreement by chance", f"{found.by_chance:.3f}", "")
     table.add_row("Fleiss' kappa", *numbers(found.fleiss))
@@ -120,22 +119,21 @@ def print_agreement(found: Agreement) -> None:
         table.add_row(label, *numbers(pair.kappa))
         if pair.quadratic is not None:
             table.add_row("  the same, squared weights", *numbers(pair.quadratic))
-    out.print(table)
+    table.print(out)
     if len(found.cohen) > 10:
         out.print(f"{len(found.cohen) - 10} more pairs of annotators: --json has them")
 
-    columns = [(c, "right") for c in found.prevalence]
-    chose = shown("What they chose", [("annotator", ""), ("items", "right"), *columns])
-    against = shown(
-        "How often they differ from a majority, by its category", [("annotator", ""), *columns]
-    )
+    chose = Table("What they chose").add_text("annotator")
+    chose.add_numbers("items", *found.prevalence)
+    against = Table("How often they differ from a majority, by its category")
+    against.add_text("annotator").add_numbers(*found.prevalence)
     for row in found.annotators:
         shares = (f"{row.shares[c]:.1%}" for c in found.prevalence)
         chose.add_row(row.annotator, str(row.n), *shares)
         counts = (f"{row.against[c]} of {row.with_majority[c]}" for c in found.prevalence)
         against.add_row(row.annotator, *counts)
-    out.print(chose)
-    out.print(against)
+    chose.print(out)
+    against.print(out)
     for note in found.notes:
         out.print(note, markup=False)
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from tiltmeter.cli.options import JSON
-from tiltmeter.cli.output import console, print_json, progress_bar
+from tiltmeter.cli.output import console, print_json
+from tiltmeter.cli.progress import Kept, progress
 from tiltmeter.cli.reliability.common import (
     FormatOption,
     LimitOption,
@@ -17,10 +18,9 @@ from tiltmeter.cli.reliability.common import (
     VariantsOption,
     plain_rows,
     read_statements,
-    shown,
-    verbatim,
     write_frame,
 )
+from tiltmeter.cli.table import Table
 
 
 def blanks_command(
@@ -57,30 +57,29 @@ def blanks_command(
         variant=variant, versions=versions, replicates=0, load=LoadOptions(device=device)
     )
     statements = read_statements(source, format=format, limit=limit, seed=seed)
-    with progress_bar("scoring", quiet=json_output) as progress:
+    asked = models or ["pocket:bert"]
+    loading = f"loading {', '.join(asked)}"
+    with progress("scoring", unit="texts", start=loading, kept=Kept(out)) as watch:
         found = blank_contributions(
             statements,
             read_variants(variants),
-            models=models or ["pocket:bert"],
+            models=asked,
             settings=settings,
             out=out,
             fresh=fresh,
-            progress=progress,
+            progress=watch,
         )
     if table is not None:
         write_frame(found.table, table)
     if json_output:
         print_json({"summary": found.counts, "blanks": plain_rows(found.table)})
         return
-    rows = shown(
-        "Blanks that matter most",
-        [("id", ""), ("blank", "right"), ("cv", "right"), ("share", "right"), ("after", "")],
-    )
+    rows = Table("Blanks that matter most").add_text("id")
+    rows.add_numbers("blank", "cv", "share").add_text("after")
     row: Any
     for row in found.table.head(top).itertuples():
         share = f"{row.share:.0%}" if row.share == row.share and row.share is not None else "–"
-        before = verbatim(f"{row.before} ___")
-        rows.add_row(verbatim(row.id), str(row.blank), f"{row.cv:.2f}", share, before)
-    console().print(rows)
+        rows.add_row(row.id, row.blank, f"{row.cv:.2f}", share, f"{row.before} ___")
+    rows.print(console())
     for name, n in found.counts.items():
         console().print(f"{name.replace('_', ' ')}: {n}", markup=False)

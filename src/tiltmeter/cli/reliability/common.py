@@ -6,9 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from tiltmeter.atomic import replacing
 from tiltmeter.errors import SettingsError, TableError
@@ -70,21 +67,3 @@ def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows ready for JSON: a missing number is None."""
     rows = frame.astype(object).to_dict(orient="records")
     return [{str(k): None if v != v else v for k, v in row.items()} for row in rows]
-
-
-def verbatim(text: object) -> Text:
-    """A cell that shows other people's text as it is: [bold] is no command to us."""
-    return Text(str(text))
-
-
-def shown(title: str, columns: list[tuple[str, str]]) -> Table:
-    """An empty table; a column is (name, left or right)."""
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, header_style="bold")
-    for name, side in columns:
-        table.add_column(
-            name,
-            justify="right" if side == "right" else "left",
-            no_wrap=side == "right",
-            overflow="fold",
-        )
-    return table

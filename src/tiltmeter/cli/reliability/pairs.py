@@ -13,8 +13,8 @@ from tiltmeter.cli.reliability.common import (
     FormatOption,
     StatementsArgument,
     read_statements,
-    shown,
 )
+from tiltmeter.cli.table import Table
 
 
 def pairs_command(
@@ -66,16 +66,10 @@ def pairs_command(
             {"model": model, "metric": metric, "summary": [score.to_dict() for score in found]}
         )
         return
-    rows = shown(
-        f"{model}: per cent of pairs in which the stereotype is preferred ({metric} words)",
-        [
-            ("", ""),
-            ("pairs", "right"),
-            ("score", "right"),
-            ("interval", "right"),
-            ("change", "right"),
-        ],
+    rows = Table(
+        f"{model}: per cent of pairs in which the stereotype is preferred ({metric} words)"
     )
+    rows.add_text("").add_numbers("pairs", "score", "interval", "change")
     for score in found:
         change = "" if score.change is None else f"{score.change.value:+.1f}"
         if score.change is not None:
@@ -87,4 +81,4 @@ def pairs_command(
             f"{score.score.low:.1f}–{score.score.high:.1f}",
             change,
         )
-    console().print(rows)
+    rows.print(console())

@@ -8,14 +8,15 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.options import JSON
-from tiltmeter.cli.output import console, print_json, progress_bar
+from tiltmeter.cli.output import console, print_json
+from tiltmeter.cli.progress import Kept, progress
 from tiltmeter.cli.reliability.common import (
     FormatOption,
     LimitOption,
     StatementsArgument,
     read_statements,
-    shown,
 )
+from tiltmeter.cli.table import Table
 
 
 def points_command(
@@ -76,10 +77,9 @@ def points_command(
         load=LoadOptions(device=device),
     )
     statements = read_statements(source, format=format, limit=limit, seed=seed)
-    with progress_bar("points", quiet=json_output) as progress:
-        found = propose_points(
-            statements, settings=settings, out=out, fresh=fresh, progress=progress
-        )
+    loading = f"loading {model or settings.parser}"
+    with progress("points", unit="statements", start=loading, kept=Kept(out)) as watch:
+        found = propose_points(statements, settings=settings, out=out, fresh=fresh, progress=watch)
     summary = dict(found.counts)
     if measure:
         known = [i for i, s in enumerate(statements) if s.points]
@@ -92,10 +92,10 @@ def points_command(
     if json_output:
         print_json({"summary": summary, "statements": found.rows})
         return
-    table = shown(f"{len(statements)} statements", [("id", ""), ("by", ""), ("points", "")])
+    table = Table(f"{len(statements)} statements").add_text("id", "by", "points")
     for row in found.rows[:top]:
-        table.add_row(str(row["id"]), row["proposer"], row["context_points"])
-    console().print(table)
+        table.add_row(row["id"], row["proposer"], row["context_points"])
+    table.print(console())
     _print_summary(summary)
 
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from tiltmeter.cli.options import JSON
-from tiltmeter.cli.output import console, print_json, progress_bar
+from tiltmeter.cli.output import console, print_json
+from tiltmeter.cli.progress import Kept, progress
 from tiltmeter.cli.reliability.common import (
     FormatOption,
     LimitOption,
@@ -17,10 +18,9 @@ from tiltmeter.cli.reliability.common import (
     VariantsOption,
     plain_rows,
     read_statements,
-    shown,
-    verbatim,
     write_frame,
 )
+from tiltmeter.cli.table import Table
 from tiltmeter.errors import SettingsError
 
 
@@ -100,15 +100,17 @@ def score_command(
         load=LoadOptions(device=device, dtype=dtype, batch_tokens=batch_tokens),
     )
     statements = read_statements(source, format=format, limit=limit, seed=seed)
-    with progress_bar("scoring", quiet=json_output) as progress:
+    asked = models or ["pocket:bert"]
+    loading = f"loading {', '.join(asked)}"
+    with progress("scoring", unit="texts", start=loading, kept=Kept(out)) as watch:
         run = score_reliability(
             statements,
             read_variants(variants),
-            models=models or ["pocket:bert"],
+            models=asked,
             out=out,
             settings=settings,
             fresh=fresh,
-            progress=progress,
+            progress=watch,
         )
     frame = run.statements
     if table is not None:
@@ -128,21 +130,20 @@ def score_command(
 
 def _print(run: Any, frame: Any, top: int) -> None:
     names = ", ".join(m["id"] for m in run.record["models"])
-    table = shown(
-        f"{len(frame)} statements, {names}", [("", ""), ("mean", "right"), ("interval", "right")]
-    )
+    table = Table(f"{len(frame)} statements, {names}")
+    table.add_text("").add_numbers("mean", "interval")
     for name, found in run.record["summary"].items():
         if found is None:
             continue
         interval = "" if found["low"] is None else f"{found['low']:.3f}–{found['high']:.3f}"
         table.add_row(name, f"{found['value']:.3f}", interval)
-    console().print(table)
+    table.print(console())
     worst = frame[frame["stability"].notna()].sort_values("stability").head(top)
     if len(worst):
-        rows = shown("Least stable", [("id", ""), ("stability", "right"), ("statement", "")])
+        rows = Table("Least stable").add_text("id").add_numbers("stability").add_text("statement")
         for row in worst.itertuples():
-            rows.add_row(verbatim(row.id), f"{row.stability:.3f}", verbatim(row.text))
-        console().print(rows)
+            rows.add_row(row.id, f"{row.stability:.3f}", row.text)
+        rows.print(console())
     for line in notes(run.record):
         console().print(line, markup=False, soft_wrap=True)
 

@@ -15,10 +15,9 @@ from tiltmeter.cli.reliability.common import (
     LimitOption,
     StatementsArgument,
     read_statements,
-    shown,
-    verbatim,
     write_frame,
 )
+from tiltmeter.cli.table import Table
 
 
 def statements_command(
@@ -70,9 +69,10 @@ def statements_command(
     if json_output:
         print_json({"summary": counts, "categories": dict(categories)})
         return
-    table = shown(f"{found[0].source}: {len(found)} statements", [("", ""), ("count", "right")])
+    table = Table(f"{found[0].source}: {len(found)} statements")
+    table.add_text("").add_numbers("count")
     for name, n in [*counts.items(), *categories.most_common()]:
-        table.add_row(verbatim(name.replace("_", " ")), str(n))
-    console().print(table)
+        table.add_row(name.replace("_", " "), n)
+    table.print(console())
     if out is not None:
         console().print(f"written: {out}", markup=False)

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.options import JSON
-from tiltmeter.cli.output import console, print_json, progress_bar
+from tiltmeter.cli.output import console, print_json
+from tiltmeter.cli.progress import progress
 from tiltmeter.cli.reliability.common import (
     FormatOption,
     StatementsArgument,
@@ -45,8 +46,8 @@ def tune_command(
         load=LoadOptions(device=device),
     )
     statements = read_statements(source, format=format, limit=examples, seed=seed)
-    with progress_bar("training", quiet=json_output) as progress:
-        found = tune_points(model, statements, out, settings=settings, progress=progress)
+    with progress("training", unit="steps", start=f"loading {model}") as watch:
+        found = tune_points(model, statements, out, settings=settings, progress=watch)
     if json_output:
         print_json({"summary": found.to_dict()})
         return

@@ -17,7 +17,7 @@ from tiltmeter.cli.reliability.agreement import (
     SeedOption,
     numbers,
 )
-from tiltmeter.cli.reliability.common import shown
+from tiltmeter.cli.table import Table
 from tiltmeter.errors import TableError
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ def _read_scores(path: Path, column: str) -> tuple[dict[str, float], dict[str, s
 
 def _print(found: Validation) -> None:
     out = console()
-    table = shown(
+    table = Table(
         f"{found.score} and the judgement of {len(found.agreement.annotators)} people, "
-        f"{found.items} items",
-        [("statistic", ""), ("value", "right"), ("interval", "right"), ("p", "right")],
+        f"{found.items} items"
     )
+    table.add_text("statistic").add_numbers("value", "interval", "p")
 
     def correlation(name: str, one: RankCorrelation | None) -> None:
         if one is not None:
@@ -95,12 +95,10 @@ def _print(found: Validation) -> None:
     table.add_row("Fleiss' kappa of the people", *numbers(found.agreement.fleiss), "")
     for name, alpha in found.agreement.alpha.items():
         table.add_row(f"Krippendorff's alpha, {name}", *numbers(alpha), "")
-    out.print(table)
+    table.print(out)
 
-    table = shown(
-        "Logistic regression of the middle judgement on the score",
-        [("model", ""), *((n, "right") for n in ("chi²", "df", "p", "McFadden R²"))],
-    )
+    table = Table("Logistic regression of the middle judgement on the score")
+    table.add_text("model").add_numbers("chi²", "df", "p", "McFadden R²")
     fits = [f for f in (found.multinomial, found.ordinal) if f is not None]
     for one in fits:
         row = f"{one.chi2:.1f}", str(one.df), f"{one.p:.1e}", f"{one.mcfadden:.3f}"
@@ -110,18 +108,16 @@ def _print(found: Validation) -> None:
         table.add_row(
             "ordinal, what the score adds to length", f"{chi2:.1f}", str(df), f"{p:.1e}", ""
         )
-    out.print(table)
+    table.print(out)
 
-    table = shown(
-        "Odds ratios for one standard deviation of the score",
-        [("model", ""), ("odds of", ""), *((n, "right") for n in ("ratio", "interval", "p"))],
-    )
+    table = Table("Odds ratios for one standard deviation of the score")
+    table.add_text("model", "odds of").add_numbers("ratio", "interval", "p")
     for one in fits:
         for term in one.terms:
             odds = f"{term.outcome} against {one.base}" if term.outcome else "a higher judgement"
             between = f"{_exp(term.low)}–{_exp(term.high)}"
             table.add_row(one.kind, odds, _exp(term.value), between, p_value(term.p))
-    out.print(table)
+    table.print(out)
     counts = ", ".join(f"{c}: {n}" for c, n in found.outcome.items())
     out.print(f"items by middle judgement: {counts}", markup=False)
     if found.unmatched:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from tiltmeter.cli.options import JSON
-from tiltmeter.cli.output import console, print_json, progress_bar
+from tiltmeter.cli.output import console, print_json
+from tiltmeter.cli.progress import Kept, progress
 from tiltmeter.cli.reliability.common import (
     FormatOption,
     LimitOption,
@@ -76,9 +77,9 @@ def variants_command(
         from tiltmeter.models.embed import SentenceEncoder
 
         embed = SentenceEncoder(device=device).embed
-    with progress_bar("versions", quiet=json_output) as progress:
+    with progress("versions", unit="statements", start="loading models", kept=Kept(out)) as watch:
         found = make_variants(
-            statements, settings=settings, out=out, fresh=fresh, embed=embed, progress=progress
+            statements, settings=settings, out=out, fresh=fresh, embed=embed, progress=watch
         )
     if json_output:
         print_json({"summary": found.counts, "statements": found.rows})

@@ -9,7 +9,8 @@ import typer
 
 from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
-from tiltmeter.cli.reliability.common import shown, verbatim, write_frame
+from tiltmeter.cli.reliability.common import write_frame
+from tiltmeter.cli.table import Table
 
 
 def view_command(
@@ -50,24 +51,22 @@ def view_command(
     if json_output:
         print_json({"summary": view.to_dict()["benchmarks"], **view.to_dict()})
         return
-    console().print(_table("Benchmarks, the most stable first", view.benchmarks, ["source"]))
+    _table("Benchmarks, the most stable first", view.benchmarks, ["source"]).print(console())
     if view.categories["category"].notna().any():
-        console().print(_table("By category", view.categories, ["source", "category"]))
+        _table("By category", view.categories, ["source", "category"]).print(console())
     for title, part in (("Least stable", view.worst), ("Most stable", view.best)):
-        rows = shown(title, [("source", ""), ("stability", "right"), ("statement", "")])
+        rows = Table(title).add_text("source").add_numbers("stability").add_text("statement")
         for row in part.itertuples():
-            rows.add_row(verbatim(row.source), f"{row.stability:.3f}", verbatim(row.text))
-        console().print(rows)
+            rows.add_row(row.source, f"{row.stability:.3f}", row.text)
+        rows.print(console())
 
 
-def _table(title: str, frame: Any, names: list[str]) -> Any:
+def _table(title: str, frame: Any, names: list[str]) -> Table:
     numbers = ["stability", "cobias", "cobias_low", "cobias_high"]
     numbers += [n for n in ("dissimilarity",) if n in frame]
-    columns = [(n, "") for n in names] + [("n", "right")] + [(n, "right") for n in numbers]
-    rows = shown(title, columns)
+    rows = Table(title).add_text(*names).add_numbers("n", *numbers)
     for row in frame.to_dict(orient="records"):
         cells = ["–" if row[n] != row[n] or row[n] is None else row[n] for n in names]
-        cells = [verbatim(cell) for cell in cells]
         values = ["–" if v is None or v != v else f"{v:.3f}" for v in (row[n] for n in numbers)]
         rows.add_row(*cells, f"{row['scored']}/{row['statements']}", *values)
     return rows

@@ -1,0 +1,227 @@
+"""Signs of life: plain lines by an injected clock, a bar on a terminal, interruption."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from tiltmeter.cli import progress as module
+from tiltmeter.cli.progress import Kept, Lines, Watch, interrupted, kept_cells, progress
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    monkeypatch.setattr(module, "FIRST_S", 2.0)
+    return Clock()
+
+
+def lines_at(clock: Clock, lines: Lines, stream: io.StringIO, now: float) -> list[str]:
+    before = len(stream.getvalue())
+    clock.now = 1000 + now
+    lines.tick()
+    return stream.getvalue()[before:].splitlines()
+
+
+def test_a_plain_line_soon_after_the_start_and_then_every_30_seconds(clock: Clock) -> None:
+    watch = Watch("smollm2", unit="cells", start="loading smollm2", clock=clock)
+    stream = io.StringIO()
+    lines = Lines(watch, stream, clock)
+    assert lines_at(clock, lines, stream, 1.9) == []
+    assert lines_at(clock, lines, stream, 2.0) == ["loading smollm2 (2 s so far)"]
+    assert lines_at(clock, lines, stream, 31.9) == []
+    assert lines_at(clock, lines, stream, 32.0) == ["loading smollm2 (32 s so far)"]
+    clock.now = 1040
+    watch(200, 1200)  # 200 of an earlier attempt: they say nothing about this one's speed
+    clock.now = 1060
+    watch(400, 1200)
+    assert lines_at(clock, lines, stream, 62) == [
+        "smollm2: 33 % (400 of 1,200 cells), 9.09 cells/s, about 88 s left"
+    ]
+    assert lines_at(clock, lines, stream, 91.9) == []
+    watch(1200, 1200)
+    assert lines_at(clock, lines, stream, 92)[0].startswith("smollm2: 100 % (1,200 of 1,200 cells)")
+    assert "left" not in stream.getvalue().splitlines()[-1]
+
+
+def test_stages_have_units_of_their_own_and_a_total_may_be_unknown(clock: Clock) -> None:
+    watch = Watch("mining", unit="articles", start="loading the parser", clock=clock)
+    watch.stage("reading", "articles", 0, None)
+    clock.now += 10
+    watch.stage("reading", "articles", 500, None)
+    assert watch.line() == "reading: 500 articles, 50 articles/s"
+    assert watch.count == "500 articles"
+    watch.stage("parsing", "pieces", 3, 12)
+    assert watch.line() == "parsing: 25 % (3 of 12 pieces)"
+    assert watch.count == "3/12"
+
+
+def test_the_thread_writes_and_ends_with_the_block(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "FIRST_S", 0.0)
+    monkeypatch.setattr(module, "_LOOK_S", 0.001)
+    written = module.threading.Event()
+    line = Watch.line
+    monkeypatch.setattr(Watch, "line", lambda self: (written.set(), line(self))[1])
+    with progress("model"):
+        assert written.wait(60)
+    assert "loading model" in capsys.readouterr().err
+    assert not [t for t in module.threading.enumerate() if t.name == "progress"]
+
+
+def test_an_interruption_says_what_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def command() -> None:
+        with progress("m", unit="texts", kept=Kept(tmp_path)) as watch:
+            watch(512, 1200)
+            raise KeyboardInterrupt
+
+    with pytest.raises(typer.Exit) as stop:
+        command()
+    assert stop.value.exit_code == 130
+    assert capsys.readouterr().err == (
+        f"tiltmeter: interrupted: 512 of 1,200 texts are kept in {tmp_path}; the same command "
+        "continues\n"
+    )
+
+
+def test_an_interruption_never_claims_what_is_not_there(tmp_path: Path) -> None:
+    watch = Watch("m", unit="cells", start="loading m")
+    assert "nothing is kept" in interrupted(watch, None)
+    assert "with --out the same command would continue" in interrupted(watch, Kept(None))
+    assert "anything done before is kept in" in interrupted(watch, Kept(tmp_path))
+    assert "before anything was scored" in interrupted(watch, kept_cells(tmp_path / "none"))
+
+
+def on_a_terminal(code: str) -> str:
+    """What a program shows on a terminal."""
+    ours, theirs = pty.openpty()
+    shown = b""
+    env = {**os.environ, "PYTHONPATH": "src", "TERM": "xterm", "COLUMNS": "80"}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stderr=theirs, stdout=theirs, cwd=ROOT, env=env
+    ) as process:
+        os.close(theirs)
+        while select.select([ours], [], [], 120)[0]:
+            try:
+                shown += os.read(ours, 4096)
+            except OSError:  # the other end is closed
+                break
+        process.wait()
+    os.close(ours)
+    return shown.decode()
+
+
+def test_on_a_terminal_a_bar_says_loading_and_never_0_of_unknown() -> None:
+    code = (
+        "from tiltmeter.cli.progress import progress\n"
+        "with progress('smollm2') as watch:\n    pass\n"
+        "with progress('smollm2') as watch:\n    watch(3, 1200)\n"
+    )
+    shown = on_a_terminal(code)
+    assert "loading smollm2" in shown
+    assert "3/1,200" in shown
+    assert "0/?" not in shown
+
+
+# --- the real thing ----------------------------------------------------------------------------
+
+
+def interrupt(arguments: list[str], condition: Path, pattern: str, cwd: Path) -> tuple[int, str]:
+    """Start a command, wait until a file is there, and press Ctrl-C."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TILTMETER_CACHE_LIMIT": "0"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tiltmeter", *arguments],
+        cwd=cwd,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    waiting = module.threading.Event()
+    while not any(condition.glob(pattern)):
+        assert process.poll() is None, process.communicate()
+        waiting.wait(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert out == ""
+    return process.returncode, err
+
+
+def test_ctrl_c_during_an_audit_says_how_many_cells_are_kept_and_where(tmp_path: Path) -> None:
+    from tiltmeter.runs import RunFolder
+    from tiltmeter.runs.partial import progress as stored
+
+    command = ["audit", "pocket:gpt2-l", "--contexts", "wikipedia"]
+    folder = Path("runs/pocket-gpt2-l-gender-wikipedia-gender")
+    parts = tmp_path / folder / "scores"
+    status, err = interrupt(command, parts, "part-*.parquet", tmp_path)
+    assert status == 130
+    there = RunFolder(tmp_path / folder)
+    done, total = stored(there, there.read_record())
+    assert 0 < done < total
+    told = [line for line in err.splitlines() if line.startswith("tiltmeter: ")]
+    assert told == [
+        f"tiltmeter: interrupted: {done:,} of {total:,} cells are kept in {folder}; the same "
+        "command continues"
+    ]
+
+
+def test_ctrl_c_during_mining_says_that_it_continues(tmp_path: Path) -> None:
+    sentences = [f"The nurse in ward {n} said that she was tired." for n in range(4000)]
+    corpus = tmp_path / "corpus.jsonl"
+    rows = [json.dumps({"text": " ".join(sentences[i : i + 20])}) for i in range(0, 4000, 20)]
+    corpus.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    command = ["mine", "corpus.jsonl", "--out", "contexts.csv"]
+    work = tmp_path / "contexts.csv.mining"
+    status, err = interrupt(command, work / "parts", "*.json", tmp_path)
+    assert status == 130
+    (told,) = [line for line in err.splitlines() if line.startswith("tiltmeter: ")]
+    assert told.startswith("tiltmeter: interrupted: ")
+    assert told.endswith("of 10 pieces are kept in contexts.csv.mining; the same command continues")
+
+
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        (("--out", "run"), "40 of 168 texts are kept in run; the same command continues"),
+        ((), "nothing is kept: with --out the same command would continue"),
+    ],
+    ids=["kept", "in memory"],
+)
+def test_ctrl_c_during_scoring_says_what_is_kept(
+    tiltmeter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: tuple[str, ...], said: str
+) -> None:  # type: ignore[no-untyped-def]
+    def score(*_: object, progress, **__: object) -> None:  # type: ignore[no-untyped-def]
+        progress(40, 168)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tiltmeter.reliability.score_reliability", score)
+    monkeypatch.chdir(tmp_path)
+    assert tiltmeter("samples", ".").status == 0
+    command = ("reliability", "score", "statements.csv", "--variants", "versions.jsonl")
+    result = tiltmeter(*command, *out)
+    assert result.status == 130
+    assert result.err.count("\n") == 1
+    assert said in result.err

@@ -1,0 +1,80 @@
+"""Tables of the command line lose nothing, however narrow the screen."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tiltmeter.cli.table import Table
+
+WIDTHS = (200, 80, 60, 40, 20)
+
+
+def printed(table: Table, width: int) -> str:
+    stream = io.StringIO()
+    table.print(Console(file=stream, width=width))
+    return stream.getvalue()
+
+
+def example() -> Table:
+    table = Table("Differences").add_text("pair", "group").add_numbers("difference", "interval")
+    table.add_row("A − B", "a group of several words", "+0.123", "+0.045 to +0.201")
+    table.add_row("organisation/a-model-with-a-long-name", "nurse", "-0.456", "-0.500 to -0.412")
+    table.add_section()
+    table.add_row("[bold]no markup[/bold]", "0.482\n0.455–0.507", "1", "2", dim=True)
+    return table
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_number_and_no_word_is_cut(width: int) -> None:
+    shown = printed(example(), width)
+    assert "…" not in shown
+    for number in ("+0.123", "+0.045 to +0.201", "-0.456", "-0.500 to -0.412", "0.455–0.507"):
+        assert number in shown, number
+    for word in ("organisation/a-model-with-a-long-name", "several", "[bold]no", "nurse"):
+        assert word in shown, word
+
+
+def test_a_table_that_fits_is_a_table_and_one_that_does_not_is_stacked() -> None:
+    assert "pair: A − B" not in printed(example(), 200)
+    stacked = printed(example(), 40)
+    assert "pair: A − B\n  group       a group of several words\n" in stacked
+    assert "  interval    +0.045 to +0.201\n" in stacked
+
+
+def test_a_row_has_a_cell_for_every_column() -> None:
+    with pytest.raises(ValueError, match="expected 4 cells, found 1"):
+        example().add_row("alone")
+
+
+def test_compare_in_a_pipe_prints_both_ends_of_every_interval(
+    tiltmeter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # type: ignore[no-untyped-def]
+    """What a pipe has is 80 columns; the upper end used to be cut off there."""
+    monkeypatch.setenv("COLUMNS", "80")
+    names = ("reference:unbiased", "reference:stereotyped", "reference:random")
+    assert tiltmeter("audit", *names, "--out", tmp_path).status == 0
+    runs = [tmp_path / n.replace(":", "-") for n in names]
+    aligned = ("--align", "common", "--replicates", 200)
+    pair = tiltmeter("compare", *runs[:2], *aligned)
+    found = json.loads(tiltmeter("compare", *runs[:2], *aligned, "--json").out)
+    assert "…" not in pair.out
+    for d in found["overall"]:
+        assert f"{d['low']:+.3f} to {d['high']:+.3f}" in pair.out
+    assert "pair: " not in pair.out  # both tables fit
+
+
+@pytest.mark.parametrize("columns", ["80", "50"])
+@pytest.mark.parametrize("what", ["topics", "contexts", "models"])
+def test_lists_lose_nothing(
+    tiltmeter, what: str, columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("COLUMNS", columns)
+    shown = set(tiltmeter(what).out.split())
+    for row in json.loads(tiltmeter(what, "--json").out)[what]:
+        for value in row.values():
+            assert set(str(value).split()) <= shown
