@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import (
     CLUSTER,
     FAIL_ABOVE,
@@ -36,7 +38,7 @@ def risk_command(
     raw: RAW = False,
     replicates: REPLICATES = 2000,
     level: LEVEL = 0.95,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the bootstrap.")] = 0,
     cluster: CLUSTER = None,
     two_way: TWO_WAY = False,
     fail_above: FAIL_ABOVE = None,
