@@ -23,6 +23,7 @@ from tiltmeter.cli.options import (
     parse_norm,
 )
 from tiltmeter.cli.output import console, exceeded, print_json, risk_table
+from tiltmeter.errors import SettingsError, TableError
 
 
 def risk_command(
@@ -51,20 +52,23 @@ def risk_command(
     from tiltmeter.runs import read_table
 
     limits = parse_limits(fail_above)
-    preferences = read_table(table, labels=() if cluster is None else (cluster,))
     k = parse_norm(norm)
-    if replicates == 0:
-        report = preferences.decompose(norm=k, normalize=not raw)
-    else:
-        report = preferences.estimate(
-            norm=k,
-            normalize=not raw,
-            replicates=replicates,
-            level=level,
-            seed=seed,
-            clusters=cluster,
-            two_way=two_way,
-        )
+    preferences = read_table(table, labels=() if cluster is None else (cluster,))
+    try:
+        if replicates == 0:
+            report = preferences.decompose(norm=k, normalize=not raw)
+        else:
+            report = preferences.estimate(
+                norm=k,
+                normalize=not raw,
+                replicates=replicates,
+                level=level,
+                seed=seed,
+                clusters=cluster,
+                two_way=two_way,
+            )
+    except SettingsError as error:  # the options are in range: what is wrong is in the table
+        raise TableError(f"{table}: {error}") from error
     if json_output:
         print_json({**report.to_dict(), "verdict": verdict(report)})
     else:
