@@ -115,9 +115,8 @@ def options(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit status.
 
-    0 done, 1 a measured condition failed, 2 wrong input, 3 a model or server failed, 70 a bug,
-    130 interrupted, 141 nobody read the output. An error is one line on stderr; its traceback
-    shows with --debug.
+    `failure.STATUSES` lists the statuses. An error is one line on stderr; its traceback shows with
+    --debug.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     # --debug may stand anywhere: people add it to the end of the command that has just failed.

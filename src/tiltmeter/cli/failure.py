@@ -22,6 +22,17 @@ from tiltmeter.errors import TiltmeterError
 UNEXPECTED = 70
 #: Whoever read our output has closed it: what a shell reports for SIGPIPE.
 NOT_READ = 141
+INTERRUPTED = 130
+#: Every exit status, as the documentation lists them; errors.py says which error has which.
+STATUSES = {
+    0: "done",
+    1: "a measured condition failed: `--fail-above`, `--fail-below`; never an error",
+    2: "wrong input: an option, a file, a name; or a package that is not installed",
+    3: "a model, a server or a cluster failed; the same command continues an audit",
+    UNEXPECTED: "a bug in tiltmeter; the line on stderr names the log with the traceback",
+    INTERRUPTED: "interrupted (Ctrl+C); the same command continues",
+    NOT_READ: "whoever read the output has closed it, as `| head` does",
+}
 #: So many logs of unexpected errors are kept.
 KEPT_LOGS = 20
 
