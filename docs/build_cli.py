@@ -10,6 +10,7 @@ from pathlib import Path
 import typer
 
 from tiltmeter.cli.app import app
+from tiltmeter.cli.failure import STATUSES
 
 PAGE = Path(__file__).parent / "cli.md"
 
@@ -22,8 +23,11 @@ def page() -> str:
         "",
         "Made from the commands by `python docs/build_cli.py`.",
         "",
-        "Exit status: 0 done, 1 a measured condition failed (`--fail-above`), 2 wrong input, 3 a "
-        "model or server failed. An error is one line on stderr; `--debug` shows its traceback.",
+        "An error is one line on stderr; `--debug` shows its traceback.",
+        "",
+        "| exit status | meaning |",
+        "|---|---|",
+        *(f"| {status} | {meaning} |" for status, meaning in STATUSES.items()),
     ]
     for name, command in sorted(_commands(group, "")):
         lines += ["", f"## tiltmeter {name}", "", (command.help or "").strip(), ""]

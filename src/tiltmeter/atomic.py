@@ -17,8 +17,11 @@ from tiltmeter.errors import InputError, RunError
 def replacing(path: Path, *, error: type[InputError] = InputError) -> Iterator[Path]:
     """A temporary path beside `path`; what is written to it becomes `path` when the block ends.
 
-    An error inside the block leaves `path` as it was. A failing disk raises `error` with one line.
+    An error inside the block leaves `path` as it was. A folder in its place and a failing disk
+    raise `error` with one line.
     """
+    if path.is_dir():
+        raise error(f"{path}: expected a file to write, found a folder; name a file in it")
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         yield beside

@@ -33,7 +33,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from tiltmeter.errors import ClusterError, MissingExtra, SettingsError, TiltmeterError
+from tiltmeter.errors import ClusterError, MissingExtra, TiltmeterError
+from tiltmeter.ranges import COUNT, NOT_NEGATIVE, POSITIVE
 
 B = TypeVar("B")
 R = TypeVar("R")
@@ -60,11 +61,13 @@ class Need:
     workers: int | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("cpus", self.cpus), ("workers", self.workers)):
-            if value is not None and not value > 0:
-                raise SettingsError(f"{name}: expected more than 0, found {value}")
-        if self.gpus is not None and self.gpus < 0:
-            raise SettingsError(f"gpus: expected 0 or more, found {self.gpus}")
+        for name, value, allowed in (
+            ("cpus", self.cpus, POSITIVE),
+            ("gpus", self.gpus, NOT_NEGATIVE),
+            ("workers", self.workers, COUNT),
+        ):
+            if value is not None:
+                allowed.check(name, value)
 
 
 class Pool(Generic[B, R]):

@@ -66,6 +66,18 @@ def test_a_limit_that_is_passed_gives_status_1(tiltmeter, m2: Path) -> None:  # 
 
 
 @pytest.mark.parametrize(
+    ("change", "found"),
+    [(("0.5", "1.5"), "p"), (("0.5", "0,5"), "line 2"), (("0.35", "-2"), "p")],
+)
+def test_what_is_wrong_in_a_table_names_its_file(tiltmeter, m2: Path, change, found: str) -> None:  # type: ignore[no-untyped-def]
+    m2.write_text(M2.replace(*change), encoding="utf-8")
+    for more in ([], ["--replicates", "0"]):
+        result = tiltmeter("risk", m2, *more)
+        assert result.status == 2
+        assert result.err.startswith(f"tiltmeter: {m2}: {found}")
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ("risk", "no-such.csv"),
@@ -84,6 +96,10 @@ def test_a_limit_that_is_passed_gives_status_1(tiltmeter, m2: Path) -> None:  # 
         ("audit", "reference:random", "--batch-size", "many"),
         ("audit", "reference:random", "--device", "toaster"),
         ("audit", "reference:random", "--tolerance", "0.9"),
+        ("audit", "reference:random", "--cluster", "no-such-column"),
+        ("audit", "reference:random", "--topic", "religion", "--contexts", "paper-gender"),
+        ("audit", "reference:random", "--topic", "gender-zh", "--contexts", "paper-gender"),
+        ("risk", "M2", "--cluster", "no-such-column"),
         ("audit", "reference:random", "reference:random"),
         ("audit", "--suite", "no-such-table"),
         ("audit",),
@@ -99,10 +115,26 @@ def test_wrong_input_is_one_line_and_status_2(tiltmeter, m2: Path, arguments) ->
 
 
 def test_debug_shows_the_traceback_wherever_it_stands(tiltmeter) -> None:  # type: ignore[no-untyped-def]
-    from tiltmeter.errors import TableError
+    result = tiltmeter("risk", "no-such.csv", "--debug")
+    assert result.status == 2
+    assert result.err.startswith("Traceback")
+    assert result.err.endswith("tiltmeter: no-such.csv: no such file\n")
 
-    with pytest.raises(TableError):
-        tiltmeter("risk", "no-such.csv", "--debug")
+
+def test_a_model_that_is_nowhere_is_refused(tiltmeter, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    result = tiltmeter("models", "smolm2")
+    assert result.status == 2
+    assert result.err.startswith("tiltmeter: model 'smolm2': no model of this name")
+    assert result.err.endswith("did you mean smollm2?\n")
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_model_on_the_hub_is_looked_up(tiltmeter, monkeypatch, there: bool) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr("tiltmeter.models.hub.hub_reachable", lambda: True)
+    monkeypatch.setattr("huggingface_hub.repo_exists", lambda model: there)
+    result = tiltmeter("models", "owner/no-such-model-here", "--json")
+    assert result.status == (0 if there else 2)
 
 
 @pytest.mark.parametrize("what", ["topics", "contexts", "models"])

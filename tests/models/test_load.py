@@ -283,3 +283,16 @@ def test_options_reach_the_words(small_model: Folder) -> None:
     report = scorer.word_report(["he", "queen"], space=True)
     assert report.restricted == ("queen",)
     assert np.isneginf(scorer.score([PROMPT], ["he", "queen"]).log_probs[0, 1])
+
+
+@pytest.mark.parametrize("kept", [(), ("tokenizer_config.json",)])
+def test_a_folder_without_a_tokenizer_says_so(
+    small_model: Folder, tmp_path: Path, kept: tuple[str, ...]
+) -> None:
+    folder = tmp_path / "bare"
+    shutil.copytree(small_model("bert"), folder)
+    for file in folder.iterdir():
+        if file.name not in (*kept, "config.json", "model.safetensors"):
+            file.unlink()
+    with pytest.raises(ModelNotFound, match=r"no tokenizer in its folder; expected tokenizer"):
+        open_model(str(folder), load=CPU)

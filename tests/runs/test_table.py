@@ -98,12 +98,25 @@ def test_context_weights_may_differ_between_groups() -> None:
     [
         (lambda t: t.replace("attribute", "attr"), "found no attribute"),
         (lambda t: t.splitlines()[0] + "\n", "found none"),
-        (lambda t: t.replace("0.6", "six", 1), "row 1: expected a number in p, found 'six'"),
+        (lambda t: t.replace("0.6", "six", 1), "line 2: expected a number in p, found 'six'"),
         (lambda t: t + "x,c1,a,0.5\n", "stands there twice"),
         (lambda t: t.replace("x,c3,b,0.4\n", ""), "has no p for b"),
         (lambda t: t.replace("x,c3,b,0.4", ",c3,b,0.4"), "group"),
         (lambda t: t.replace("p\n", "p,colour\n"), "unknown columns"),
         (lambda t: "", "cannot be read"),
+        (lambda t: t.replace("0.", "0,"), 't.csv: line 2: "0,6" is not a number; write it with'),
+        (lambda t: t.replace("c2,a,0.6", "c2,a,0,6"), 't.csv: line 4: "0,6" is not a number'),
+        (
+            lambda t: t.replace("x,c2,a,0.6", '\nx,c2,a,"0,6"'),
+            "line 5: expected a number in p, found '0,6'; write it with a point",
+        ),
+        (lambda t: t.replace(",", ";").replace("0.", "0,"), "line 1: expected commas between"),
+        (lambda t: t.replace(",", "\t"), "line 1: expected commas between columns, found tabs"),
+        (lambda t: t.replace(",c1", ",c,1"), "4 fields (group, context, attribute, p), found 5"),
+        (
+            lambda t: "\n".join(t.splitlines()[:2]),
+            "expected two attributes or more, found only 'a'",
+        ),
     ],
 )
 def test_wrong_tables_are_refused_by_name(tmp_path: Path, change, message: str) -> None:  # type: ignore[no-untyped-def]
@@ -112,6 +125,12 @@ def test_wrong_tables_are_refused_by_name(tmp_path: Path, change, message: str) 
         read_table(path)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_frame_has_rows_not_lines() -> None:
+    frame = pd.DataFrame({"group": "x", "context": "c", "attribute": ["a", "b"], "p": ["1", "?"]})
+    with pytest.raises(TableError, match=r"t.csv: row 2: expected a number in p, found '\?'"):
+        from_frame(frame, name="t.csv")
 
 
 def test_contradicting_weights_are_refused() -> None:

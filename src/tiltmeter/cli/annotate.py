@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
+from tiltmeter.cli.options import PORT
 from tiltmeter.cli.output import console, print_json
 from tiltmeter.errors import SettingsError
 
@@ -30,7 +33,9 @@ def annotate_command(
             help="blanks: yes or no to the blanks in context_points; rating: 1 to 5 for sentence."
         ),
     ] = "blanks",
-    annotators: Annotated[int, typer.Option(help="How many people have a link, at least.")] = 3,
+    annotators: Annotated[
+        int, number_option(ranges.COUNT, "How many people have a link, at least.")
+    ] = 3,
     database: Annotated[
         str | None,
         typer.Option(
@@ -57,7 +62,7 @@ def annotate_command(
     status: Annotated[
         bool, typer.Option("--status", help="Print how far everybody is and stop.")
     ] = False,
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any free one.")] = 8766,
+    port: PORT = 8766,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     public: Annotated[
         str | None,
@@ -78,8 +83,6 @@ def annotate_command(
     from tiltmeter.web.annotation.guidelines import read_guidelines
     from tiltmeter.web.basics import is_loopback, serve
 
-    if annotators < 1:
-        raise SettingsError(f"--annotators: expected at least 1, found {annotators}")
     if public is not None and not public.startswith(("http://", "https://")):
         raise SettingsError(f"--public: expected an address with http:// or https://: {public!r}")
     asked = read_task(dataset, mode=mode, name=task, column=column)

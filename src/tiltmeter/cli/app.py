@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from tiltmeter import __version__
 from tiltmeter.cli.annotate import annotate_command
@@ -14,6 +15,7 @@ from tiltmeter.cli.cache import cache_command
 from tiltmeter.cli.check import check_command
 from tiltmeter.cli.compare import compare_command
 from tiltmeter.cli.doctor import doctor_command
+from tiltmeter.cli.failure import report_failure
 from tiltmeter.cli.mine import mine_command
 from tiltmeter.cli.reliability import reliability_app
 from tiltmeter.cli.report import report_command
@@ -34,10 +36,28 @@ from tiltmeter.cli.study_toxicity import toxicity_command
 from tiltmeter.cli.study_views import distribution_command, heatmap_command, leaning_command
 from tiltmeter.cli.study_vision import vision_command
 from tiltmeter.cli.view import view_command
-from tiltmeter.errors import TiltmeterError
+
+
+class _Escaped(Exception):
+    """Carries an error past typer, which would answer it with status 1."""
+
+
+class _Commands(TyperGroup):
+    """typer takes the end of a file for an abort by the user, and silences a closed pipe; both
+    with status 1, which means here that a threshold failed."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # a pipe that is closed is noticed here, not when Python ends
+        except (EOFError, OSError) as error:
+            raise _Escaped from error
+        return result
+
 
 app = typer.Typer(
     name="tiltmeter",
+    cls=_Commands,
     help="How far does a language model lean, and how much does its leaning swing with context?",
     no_args_is_help=True,
     add_completion=True,
@@ -99,8 +119,8 @@ def options(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit status.
 
-    0 done, 1 a measured condition failed, 2 wrong input, 3 a model or server failed. An error is
-    one line on stderr; its traceback shows with --debug.
+    `failure.STATUSES` lists the statuses. An error is one line on stderr; its traceback shows with
+    --debug.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     # --debug may stand anywhere: people add it to the end of the command that has just failed.
@@ -108,11 +128,9 @@ def main(arguments: list[str] | None = None) -> None:
     rest = [a for a in arguments if a != "--debug"]
     try:
         app(rest, standalone_mode=True)
-    except TiltmeterError as error:
-        if debug:
-            raise
-        sys.stderr.write("tiltmeter: " + " ".join(str(error).split()) + "\n")
-        raise SystemExit(error.exit_status) from None
+    except Exception as error:
+        cause = error.__cause__ if isinstance(error, _Escaped) else error
+        raise SystemExit(report_failure(cause or error, debug=debug)) from None
     except KeyboardInterrupt:
         sys.stderr.write("tiltmeter: interrupted; the same command continues where it stopped\n")
         raise SystemExit(130) from None

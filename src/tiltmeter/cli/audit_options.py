@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import CLUSTER, LEVEL, NORM, RAW, REPLICATES, SEED, TWO_WAY
 
 MODELS = Annotated[
@@ -46,13 +48,15 @@ class Draw:
     """Which of the contexts are asked."""
 
     max_contexts: Annotated[
-        int | None, typer.Option(help="Draw so many contexts by weight instead of asking all.")
+        int | None,
+        number_option(ranges.COUNT, "Sample so many contexts by weight.  [default: all]"),
     ] = None
     precision: Annotated[
         float | None,
-        typer.Option(
-            help="Draw contexts by weight until R, Rᵇ and Rᵛ are known to ± this (at most "
-            "--max-contexts draws)."
+        number_option(
+            ranges.POSITIVE,
+            "Sample contexts by weight until R, Rᵇ and Rᵛ are known to ± this (at most "
+            "--max-contexts samples).",
         ),
     ] = None
     seed: SEED = 0
@@ -82,7 +86,10 @@ class Words:
 
     tolerance: Annotated[
         float,
-        typer.Option(help="How far unexpanded words may move a preference; 0 scores every word."),
+        number_option(
+            ranges.TOLERANCE,
+            "How far unexpanded words may move a preference; 0 scores every word.",
+        ),
     ] = 1e-4
     end_of_word: Annotated[
         bool,
@@ -101,7 +108,10 @@ class Measure:
     norm: NORM = "inf"
     raw: RAW = False
     coverage_threshold: Annotated[
-        float, typer.Option(help="Flag cells whose words hold less probability than this.")
+        float,
+        number_option(
+            ranges.SHARE_BELOW_1, "Flag cells whose words hold less probability than this."
+        ),
     ] = 1e-3
     replicates: REPLICATES = 2000
     level: LEVEL = 0.95
@@ -126,9 +136,14 @@ class Manner:
     )
     sampled: Annotated[
         int | None,
-        typer.Option(help="Draw so many answers a context instead of reading probabilities."),
+        number_option(
+            ranges.SAMPLES,
+            "Sample so many answers in each context instead of reading probabilities.",
+        ),
     ] = None
-    temperature: Annotated[float, typer.Option(help="Temperature of the draws.")] = 1.0
+    temperature: Annotated[
+        float, number_option(ranges.TEMPERATURE, "Temperature of the samples.")
+    ] = 1.0
     device_map: Annotated[
         str | None, typer.Option(help="auto: spread a large model over all GPUs.")
     ] = None
@@ -153,19 +168,29 @@ class Server:
         ),
     ] = None
     top_k: Annotated[
-        int, typer.Option(help="Tokens asked for where a server tells only the most probable.")
+        int,
+        number_option(
+            ranges.COUNT, "Tokens asked for where a server tells only the most probable."
+        ),
     ] = 100
-    concurrency: Annotated[int, typer.Option(help="Requests under way at a time.")] = 8
-    timeout: Annotated[float, typer.Option(help="Seconds that one request may take.")] = 60.0
+    concurrency: Annotated[int, number_option(ranges.COUNT, "Requests under way at a time.")] = 8
+    timeout: Annotated[
+        float, number_option(ranges.POSITIVE, "Seconds that one request may take.")
+    ] = 60.0
     patience: Annotated[
-        float, typer.Option(help="Seconds without an answer after which a server counts as gone.")
+        float,
+        number_option(
+            ranges.POSITIVE, "Seconds without an answer after which a server counts as gone."
+        ),
     ] = 60.0
     max_requests: Annotated[
         int | None,
-        typer.Option(help="Stop cleanly after so many requests; the same command continues."),
+        number_option(
+            ranges.COUNT, "Stop cleanly after so many requests; the same command continues."
+        ),
     ] = None
     max_tokens: Annotated[
-        int | None, typer.Option(help="The same for tokens, as the server counts them.")
+        int | None, number_option(ranges.COUNT, "The same for tokens, as the server counts them.")
     ] = None
 
 
@@ -221,13 +246,18 @@ class Workers:
         str, typer.Option(help="Where the model runs: local, or ray (see docs/cluster.md).")
     ] = "local"
     workers: Annotated[
-        int | None, typer.Option(help="ray: the most workers at a time.  [default: all that fit]")
+        int | None,
+        number_option(ranges.COUNT, "ray: the most workers at a time.  [default: all that fit]"),
     ] = None
     worker_cpus: Annotated[
         float | None,
-        typer.Option(help="ray: cores of a worker.  [default: 1 with a GPU, else a node's]"),
+        number_option(
+            ranges.POSITIVE, "ray: cores of a worker.  [default: 1 with a GPU, else a node's]"
+        ),
     ] = None
     worker_gpus: Annotated[
         float | None,
-        typer.Option(help="ray: GPUs of a worker.  [default: 1 where there are any]"),
+        number_option(
+            ranges.NOT_NEGATIVE, "ray: GPUs of a worker.  [default: 1 where there are any]"
+        ),
     ] = None

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.output import console, print_json
 
 
@@ -32,15 +34,15 @@ def check_command(
     ] = None,
     n: Annotated[
         int | None,
-        typer.Option(
-            "-n", "--versions", help="Versions. Default: 12, down to 4 for long sentences."
+        number_option(
+            ranges.COUNT, "Versions. Default: 12, down to 4 for long sentences.", "-n", "--versions"
         ),
     ] = None,
-    temperature: Annotated[float, typer.Option(help="Of the versions.")] = 1.1,
-    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    temperature: Annotated[float, number_option(ranges.TEMPERATURE, "Of the versions.")] = 1.1,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of all samples.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
     fail_below: Annotated[
-        float | None, typer.Option(help="Exit with 1 when the stability is lower.")
+        float | None, number_option(ranges.SHARE, "Exit with 1 when the stability is lower.")
     ] = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one JSON object (docs/check.schema.json).")

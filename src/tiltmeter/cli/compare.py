@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import CLUSTER, JSON, LEVEL
 from tiltmeter.cli.output import console, p_value, print_json
 from tiltmeter.cli.table import Table
@@ -22,11 +24,15 @@ def compare_command(
             help="same: refuse runs of another topic or contexts; common: what they share."
         ),
     ] = "same",
-    replicates: Annotated[int, typer.Option(help="Bootstrap replicates.")] = 2000,
+    replicates: Annotated[
+        int, number_option(ranges.SOME_REPLICATES, "Bootstrap replicates, at least 100.")
+    ] = 2000,
     level: LEVEL = 0.95,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the bootstrap.")] = 0,
     cluster: CLUSTER = None,
-    top: Annotated[int, typer.Option(help="Show so many groups with the smallest p-values.")] = 10,
+    top: Annotated[
+        int, number_option(ranges.COUNT_OR_0, "Show so many groups with the smallest p-values.")
+    ] = 10,
     json_output: JSON = False,
 ) -> None:
     """Compare runs group by group and context by context.

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
 from tiltmeter.cli.progress import Kept, progress
@@ -29,7 +31,7 @@ def mine_command(
     sample: Annotated[
         str, typer.Option(help="Articles drawn at random, whatever the corpus; or all.")
     ] = "10000",
-    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the sample.")] = 0,
     strategy: Annotated[
         str,
         typer.Option(
@@ -48,7 +50,7 @@ def mine_command(
         str, typer.Option(help="Who decides coreference: rules, or fastcoref where installed.")
     ] = "rules",
     field: Annotated[str, typer.Option(help="Field or column that holds the text.")] = "text",
-    min_count: Annotated[int, typer.Option(help="Leave out rarer templates.")] = 1,
+    min_count: Annotated[int, number_option(ranges.COUNT, "Leave out rarer templates.")] = 1,
     name: Annotated[
         str | None, typer.Option(help="Name of the context set.  [default: that of the file]")
     ] = None,
@@ -65,10 +67,13 @@ def mine_command(
         str | None, typer.Option(help="A causal model that judges the templates.")
     ] = None,
     max_perplexity: Annotated[
-        float | None, typer.Option(help="Drop templates that this model finds less likely.")
+        float | None,
+        number_option(ranges.POSITIVE, "Drop templates that this model finds less likely."),
     ] = None,
     executor: Annotated[str, typer.Option(help="local or ray.")] = "local",
-    processes: Annotated[int, typer.Option(help="Parsers at a time on this machine.")] = 1,
+    processes: Annotated[
+        int, number_option(ranges.COUNT, "Parsers at a time on this machine.")
+    ] = 1,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over instead of continuing a stopped mining.")
     ] = False,
@@ -94,8 +99,6 @@ def mine_command(
         min_count=min_count,
         source=source,
     )
-    if processes < 1:
-        raise SettingsError(f"processes: expected at least 1, found {processes}")
     if (perplexity_model is None) != (max_perplexity is None):
         raise SettingsError("--perplexity-model and --max-perplexity: expected both or none")
     judge = None

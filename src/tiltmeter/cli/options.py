@@ -11,6 +11,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.errors import SettingsError
 
 #: Names of the three numbers as they are typed (--fail-above) and as they are written in JSON.
@@ -20,15 +22,20 @@ JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 GROUPS = Annotated[
     str | None, typer.Option(help="Only these groups of the topic, separated by commas.")
 ]
-SEED = Annotated[int, typer.Option(help="Seed of the draw and of the intervals.")]
+SEED = Annotated[int, number_option(ranges.SEED, "Seed of the sample and of the intervals.")]
 NORM = Annotated[str, typer.Option(help="k of the criterion J_k: 1, 2, … or inf.")]
 RAW = Annotated[
     bool, typer.Option("--raw", help="Risks of the raw equations, not scaled from 0 to 1.")
 ]
 REPLICATES = Annotated[
-    int, typer.Option(help="Bootstrap replicates behind the intervals; 0 computes none.")
+    int,
+    number_option(
+        ranges.REPLICATES,
+        "Bootstrap replicates behind the intervals, at least 100; 0 computes no intervals.",
+    ),
 ]
-LEVEL = Annotated[float, typer.Option(help="Level of the intervals.")]
+LEVEL = Annotated[float, number_option(ranges.LEVEL, "Level of the intervals, between 0 and 1.")]
+PORT = Annotated[int, number_option(ranges.PORT, "Port to listen on; 0 takes any free one.")]
 CLUSTER = Annotated[
     str | None,
     typer.Option(

@@ -18,9 +18,15 @@ REFERENCE_ROWS = (
 )
 
 
+class _Output(Console):
+    def on_broken_pipe(self) -> None:
+        """rich would exit with 1, which means here that a threshold failed."""
+        raise BrokenPipeError
+
+
 def console() -> Console:
     """Where results go; colours only on a terminal."""
-    return Console(highlight=False)
+    return _Output(highlight=False)
 
 
 def print_json(result: dict[str, Any]) -> None:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import (
     CLUSTER,
     FAIL_ABOVE,
@@ -22,6 +24,7 @@ from tiltmeter.cli.options import (
 )
 from tiltmeter.cli.output import console, exceeded, print_json, risk_table
 from tiltmeter.cli.table import Table
+from tiltmeter.errors import SettingsError, TableError
 
 
 def risk_command(
@@ -37,7 +40,7 @@ def risk_command(
     raw: RAW = False,
     replicates: REPLICATES = 2000,
     level: LEVEL = 0.95,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the bootstrap.")] = 0,
     cluster: CLUSTER = None,
     two_way: TWO_WAY = False,
     fail_above: FAIL_ABOVE = None,
@@ -48,20 +51,23 @@ def risk_command(
     from tiltmeter.runs import read_table
 
     limits = parse_limits(fail_above)
-    preferences = read_table(table, labels=() if cluster is None else (cluster,))
     k = parse_norm(norm)
-    if replicates == 0:
-        report = preferences.decompose(norm=k, normalize=not raw)
-    else:
-        report = preferences.estimate(
-            norm=k,
-            normalize=not raw,
-            replicates=replicates,
-            level=level,
-            seed=seed,
-            clusters=cluster,
-            two_way=two_way,
-        )
+    preferences = read_table(table, labels=() if cluster is None else (cluster,))
+    try:
+        if replicates == 0:
+            report = preferences.decompose(norm=k, normalize=not raw)
+        else:
+            report = preferences.estimate(
+                norm=k,
+                normalize=not raw,
+                replicates=replicates,
+                level=level,
+                seed=seed,
+                clusters=cluster,
+                two_way=two_way,
+            )
+    except SettingsError as error:  # the options are in range: what is wrong is in the table
+        raise TableError(f"{table}: {error}") from error
     if json_output:
         print_json({**report.to_dict(), "verdict": verdict(report)})
     else:

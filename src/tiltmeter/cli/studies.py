@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import GROUPS, grouped, topic_of
 from tiltmeter.cli.study_frame import carry_out
 from tiltmeter.cli.study_options import (
@@ -140,7 +142,9 @@ def knowledge_command(
         Path | None,
         typer.Option(help="A TOML file of your own.  [default: capitals, authors, elements]"),
     ] = None,
-    exponent: Annotated[float, typer.Option(help="a of J(p) = p^a, above 0 and at most 1.")] = 0.5,
+    exponent: Annotated[
+        float, number_option(ranges.SHARE_ABOVE_0, "a of J(p) = p^a, above 0 and at most 1.")
+    ] = 0.5,
     *,
     place: Place,
     how: How,

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, number, p_value, print_json
 from tiltmeter.cli.progress import Kept, progress
@@ -78,7 +80,7 @@ def controls_command(
     stored: Annotated[
         bool, typer.Option("--stored", help="Only what the run has stored: open no model.")
     ] = False,
-    shuffles: Annotated[int, typer.Option(min=20, help="How often words are shuffled.")] = 200,
+    shuffles: Annotated[int, number_option(ranges.SHUFFLES, "How often words are shuffled.")] = 200,
     reference: Annotated[
         Path | None,
         typer.Option(
@@ -86,7 +88,7 @@ def controls_command(
             "column a category.  [default: labour statistics, for male and female]"
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the shuffles.")] = 0,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the shuffles.")] = 0,
     json_output: JSON = False,
 ) -> None:
     """What would the numbers be by chance, and against another reference?
@@ -131,7 +133,7 @@ def controls_command(
 @study_app.command("sensitivity")
 def sensitivity_command(
     run: RUN,
-    seed: Annotated[int, typer.Option(help="Seed of the random word lists.")] = 0,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the random word lists.")] = 0,
     json_output: JSON = False,
 ) -> None:
     """R, Rᵇ and Rᵛ under every choice that could be defended; no model is opened.

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
 from tiltmeter.cli.progress import Kept, progress
@@ -24,10 +26,10 @@ from tiltmeter.cli.table import Table
 def versions_command(
     source: StatementsArgument,
     variants: VariantsOption,
-    most: Annotated[int, typer.Option(help="Go up to so many versions.")] = 49,
+    most: Annotated[int, number_option(ranges.VERSIONS, "Go up to so many versions.")] = 49,
     format: FormatOption = None,
     limit: LimitOption = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample and the bootstrap.")] = 0,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the sample and the bootstrap.")] = 0,
     encoder: Annotated[
         str, typer.Option(help="A sentence-transformers model: name, folder or hub id.")
     ] = "all-MiniLM-L6-v2",
@@ -63,12 +65,14 @@ def temperature_command(
     source: StatementsArgument,
     temperature: Annotated[
         list[float] | None,
-        typer.Option(help="A temperature; repeat. Default: 1.1, 1.2, 1.3, 1.4."),
+        number_option(ranges.TEMPERATURE, "A temperature; repeat. Default: 1.1, 1.2, 1.3, 1.4."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="A folder: versions and scores are kept, and continued.")
     ] = None,
-    n: Annotated[int, typer.Option("-n", "--versions", help="Versions a statement.")] = 40,
+    n: Annotated[
+        int, number_option(ranges.COUNT, "Versions of each statement.", "-n", "--versions")
+    ] = 40,
     model: Annotated[
         str | None, typer.Option(help="A model that writes versions; without one a filler does.")
     ] = None,
@@ -76,7 +80,7 @@ def temperature_command(
     score_with: ModelsOption = None,
     format: FormatOption = None,
     limit: LimitOption = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample and of all draws.")] = 0,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of all samples.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over.")] = False,
     json_output: JSON = False,

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import JSON, SEED
 
 MODELS = Annotated[list[str], typer.Argument(metavar="MODEL...", help="Models, as for audit.")]
@@ -17,7 +19,9 @@ CONTEXTS = Annotated[
     str | None,
     typer.Option(help="A built-in context set, or a csv file.  [default: the topic's own]"),
 ]
-MAX = Annotated[int | None, typer.Option("--max-contexts", help="Draw so many contexts by weight.")]
+MAX = Annotated[
+    int | None, number_option(ranges.COUNT, "Sample so many contexts by weight.", "--max-contexts")
+]
 OUT = Annotated[
     Path | None, typer.Option("--out", "-o", help="Folder of the study.  [default: studies/NAME]")
 ]

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import GROUPS, grouped, topic_of
 from tiltmeter.cli.progress import progress
 from tiltmeter.cli.study_frame import carry_out
@@ -22,15 +24,17 @@ def toxicity_command(
     where: Annotated[
         list[str] | None, typer.Option(help="COLUMN=VALUE,…: only these rows; may be repeated.")
     ] = None,
-    max_texts: Annotated[int | None, typer.Option(min=1, help="Draw so many of them.")] = None,
-    epochs: Annotated[float, typer.Option(help="Passes over the texts.")] = 2.0,
-    learning_rate: Annotated[float, typer.Option(help="Peak learning rate.")] = 1e-5,
-    warmup: Annotated[float, typer.Option(help="Share of steps that it rises.")] = 0.2,
-    batch: Annotated[int, typer.Option(min=1, help="Texts a batch.")] = 1,
-    accumulation: Annotated[int, typer.Option(min=1, help="Batches a step.")] = 4,
-    max_tokens: Annotated[int, typer.Option(min=2, help="Cut texts at so many tokens.")] = 64,
+    max_texts: Annotated[int | None, number_option(ranges.COUNT, "Sample so many of them.")] = None,
+    epochs: Annotated[float, number_option(ranges.POSITIVE, "Passes over the texts.")] = 2.0,
+    learning_rate: Annotated[float, number_option(ranges.POSITIVE, "Peak learning rate.")] = 1e-5,
+    warmup: Annotated[
+        float, number_option(ranges.SHARE_BELOW_1, "Share of steps that it rises.")
+    ] = 0.2,
+    batch: Annotated[int, number_option(ranges.COUNT, "Texts in a batch.")] = 1,
+    accumulation: Annotated[int, number_option(ranges.COUNT, "Batches in a step.")] = 4,
+    max_tokens: Annotated[int, number_option(ranges.TOKENS, "Cut texts at so many tokens.")] = 64,
     lora: Annotated[bool, typer.Option("--lora", help="Train a LoRA adapter only.")] = False,
-    rank: Annotated[int, typer.Option(min=1, help="Rank of the adapter.")] = 16,
+    rank: Annotated[int, number_option(ranges.COUNT, "Rank of the adapter.")] = 16,
     topic: TOPIC = "gender",
     groups: GROUPS = None,
     contexts: CONTEXTS = None,

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import JSON
 from tiltmeter.cli.study_frame import finish
 from tiltmeter.cli.study_options import NO_PAGE, OUT, RUNS
@@ -35,7 +37,7 @@ def heatmap_command(
     group: Annotated[
         list[str] | None, typer.Option(help="Only this group; may be repeated.")
     ] = None,
-    contexts: Annotated[int, typer.Option(min=1, help="So many contexts, the heaviest.")] = 10,
+    contexts: Annotated[int, number_option(ranges.COUNT, "So many contexts, the heaviest.")] = 10,
     out: OUT = None,
     no_page: NO_PAGE = False,
     json_output: JSON = False,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.cli.options import PORT
 from tiltmeter.cli.output import console
 
 
@@ -15,7 +16,7 @@ def view_command(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="A folder with run folders below it.")
     ] = Path("runs"),
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any free one.")] = 8765,
+    port: PORT = 8765,
     host: Annotated[
         str,
         typer.Option(help="Address to listen on; one that others can reach needs a token."),

@@ -8,10 +8,13 @@ from pathlib import Path
 
 from tiltmeter.contexts.context_set import ContextSet
 from tiltmeter.contexts.files import read
+from tiltmeter.contexts.fit import ADJECTIVES, family, misfit
 from tiltmeter.errors import ContextError
 from tiltmeter.topics import Topic
 
 BUILTIN = Path(__file__).parent / "builtin"
+#: Where built-in sets were mined, the largest first.
+SOURCES = ("wikipedia", "book", "conversation", "textbook", "web")
 
 
 def builtin_contexts() -> tuple[str, ...]:
@@ -30,11 +33,45 @@ def load_contexts(
 
     A name without a folder and without .csv or .csv.gz is a built-in one; anything else is a path.
     The name of a source (wikipedia, book, conversation, textbook, web) means the set of that source
-    for the topic: `wikipedia` is `wikipedia-race` for the topic race.
+    for the topic: `wikipedia` is `wikipedia-race` for the topic race. With a `topic`, a set that
+    cannot hold its words (another language, adjectives where a pronoun belongs) is an error.
 
     >>> load_contexts("paper-gender")
     ContextSet('paper-gender', 10 contexts, n_eff 4.3)
     """
+    contexts = _load(name_or_path, topic)
+    if topic is not None:
+        check_fit(contexts, topic)
+    return contexts
+
+
+def default_contexts(topic: Topic) -> ContextSet:
+    """The set of the paper for a topic, or an error that names the sets that suit it."""
+    name = f"paper-{topic.name}"
+    if name not in builtin_contexts():
+        raise ContextError(
+            f"contexts: topic {topic.name!r} has no default set; {suggestion(topic)}"
+        )
+    return load_contexts(name, topic=topic)
+
+
+def check_fit(contexts: ContextSet, topic: Topic) -> None:
+    """Refuse contexts that make no sentence with the words of the topic."""
+    if (why := misfit(contexts, topic)) is not None:
+        raise ContextError(f"contexts {contexts.name!r}: {why}; {suggestion(topic)}")
+
+
+def suggestion(topic: Topic) -> str:
+    """What to give as --contexts for this topic: first the names of built-in sets that suit it."""
+    names = [source for source in SOURCES if _of_source(source, topic)]
+    paper = _of_source("paper", topic) or ("paper-race" if topic.name in ADJECTIVES else None)
+    names += [paper] if paper else []
+    if not names:
+        return "give your own as a csv file; 'tiltmeter contexts' lists the built-in ones"
+    return f"use --contexts {', '.join(names)} or a csv file of your own"
+
+
+def _load(name_or_path: str | os.PathLike[str], topic: Topic | None) -> ContextSet:
     if isinstance(name_or_path, str):
         name = _of_source(name_or_path, topic) or name_or_path
         if name in builtin_contexts():
@@ -54,7 +91,7 @@ def _of_source(source: str, topic: Topic | None) -> str | None:
     if topic is None:
         return None
     name = f"{source}-{topic.name}"
-    first = f"{source}-{topic.name.split('-')[0]}"
+    first = f"{source}-{family(topic.name)}"
     if name in builtin_contexts():
         return name
     english = topic.language.lower().split("-")[0] == "en"
@@ -63,12 +100,21 @@ def _of_source(source: str, topic: Topic | None) -> str | None:
 
 def _unknown(name: str, topic: Topic | None) -> str:
     sets = [known for known in builtin_contexts() if known.startswith(f"{name}-")]
-    if sets:
-        asked = f"for topic {topic.name!r}" if topic else "without a topic"
-        return f"contexts {name!r}: no set of this source {asked}; there are {', '.join(sets)}"
-    near = difflib.get_close_matches(name, builtin_contexts(), n=3)
-    return (
-        f"contexts {name!r}: no built-in context set of this name; there are "
-        f"{', '.join(builtin_contexts())}, and your own by its path, such as ./my.csv"
-        + (f"; did you mean {' or '.join(near)}?" if near else "")
+    if sets and topic is None:
+        return (
+            f"contexts {name!r}: no set of this source without a topic; there are {', '.join(sets)}"
+        )
+    if sets and topic is not None:
+        return (
+            f"contexts {name!r}: no set of this source for topic {topic.name!r}; "
+            f"{suggestion(topic)}"
+        )
+    near = difflib.get_close_matches(name, (*builtin_contexts(), *SOURCES), n=3)
+    known = (
+        f"there are {', '.join(builtin_contexts())}, and your own by its path, such as ./my.csv"
+        if topic is None
+        else suggestion(topic)
+    )
+    return f"contexts {name!r}: no built-in context set of this name; {known}" + (
+        f"; did you mean {' or '.join(near)}?" if near else ""
     )

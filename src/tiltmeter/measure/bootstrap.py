@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tiltmeter.errors import SettingsError
-from tiltmeter.measure.arrays import FloatArray, as_number, snap
+from tiltmeter.measure.arrays import FloatArray, snap
 from tiltmeter.measure.correction import BiasModel, correct_units
 from tiltmeter.measure.criteria import checked_norm
 from tiltmeter.measure.estimate import Estimate, GroupIntervals, RiskReport
 from tiltmeter.measure.replicates import Replicates
 from tiltmeter.measure.risk import decompose
 from tiltmeter.measure.units import read_units
+from tiltmeter.ranges import LEVEL, SEED, SOME_REPLICATES
 
 Method = Literal["inverted", "percentile", "bca"]
 Unit = Literal["contexts", "contexts+groups", "draws", "draws+groups"]
@@ -78,7 +79,7 @@ def bootstrap(
     >>> report.R_bias.low
     0.0
     """
-    _check(replicates, level=level, method=method, unit=unit)
+    _check(replicates, level=level, seed=seed, method=method, unit=unit)
     plain = decompose(
         p,
         context_weights=context_weights,
@@ -160,11 +161,13 @@ def _with_bounds(
     )
 
 
-def _check(replicates: int, *, level: float, method: str, unit: str) -> None:
-    if not as_number(replicates) >= 100 or replicates != int(replicates):
-        raise SettingsError(f"replicates: expected a whole number from 100, found {replicates!r}")
-    if not 0 < as_number(level) < 1:
-        raise SettingsError(f"level: expected a share between 0 and 1, found {level!r}")
+def _check(
+    replicates: int, *, level: float, seed: int | np.random.Generator, method: str, unit: str
+) -> None:
+    SOME_REPLICATES.check("replicates", replicates)
+    LEVEL.check("level", level)
+    if not isinstance(seed, np.random.Generator):
+        SEED.check("seed", seed)
     for name, value, known in (("method", method, Method), ("unit", unit, Unit)):
         if value not in get_args(known):
             raise SettingsError(f"{name}: expected one of {get_args(known)}, found {value!r}")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tiltmeter.errors import SettingsError
-from tiltmeter.measure.arrays import ROUNDING, BoolArray, FloatArray, as_labels, as_mask, as_number
+from tiltmeter.measure.arrays import ROUNDING, BoolArray, FloatArray, as_labels, as_mask
 from tiltmeter.measure.comparison import Comparison, Difference, Rank
 from tiltmeter.measure.criteria import checked_norm
 from tiltmeter.measure.grid import read_grid, read_preferences
@@ -18,6 +18,7 @@ from tiltmeter.measure.multiplicity import holm
 from tiltmeter.measure.paired import Contrasts, paired_draws
 from tiltmeter.measure.score_test import score_interval, score_p_value
 from tiltmeter.measure.stereotype import resolve_reference
+from tiltmeter.ranges import LEVEL, SEED, SOME_REPLICATES
 
 OVERALL = ("R", "R_bias", "R_volatility")
 BY_GROUP = ("r", "r_bias", "r_volatility")
@@ -140,14 +141,9 @@ def rank_probabilities(values: FloatArray) -> FloatArray:
 
 
 def _check(replicates: int, level: float, seed: int) -> None:
-    if not 100 <= as_number(replicates) < np.inf or int(replicates) != replicates:
-        raise SettingsError(
-            f"replicates: expected a whole number of at least 100, found {replicates!r}"
-        )
-    if not 0 < as_number(level) < 1:
-        raise SettingsError(f"level: expected a share between 0 and 1, found {level!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise SettingsError(f"seed: expected a whole number of at least 0, found {seed!r}")
+    SOME_REPLICATES.check("replicates", replicates)
+    LEVEL.check("level", level)
+    SEED.check("seed", seed)
 
 
 def _common_mask(

@@ -11,6 +11,7 @@ import numpy as np
 from tiltmeter.errors import SettingsError
 from tiltmeter.measure.arrays import ROUNDING, FloatArray, read_only
 from tiltmeter.notebook import dataset, frame, risk_html
+from tiltmeter.ranges import LEVEL
 
 if TYPE_CHECKING:
     from tiltmeter.notebook import DataFrame, Dataset
@@ -47,8 +48,7 @@ class Estimate:
             raise SettingsError("interval: expected low, high and level together, found some only")
         if not self.low <= self.high or not math.isfinite(self.high - self.low):
             raise SettingsError(f"interval: expected low <= high, found {self.low}, {self.high}")
-        if not 0 < self.level < 1:
-            raise SettingsError(f"level: expected a share between 0 and 1, found {self.level}")
+        LEVEL.check("level", self.level)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, ready for JSON."""

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tiltmeter.errors import SettingsError
-from tiltmeter.measure.arrays import FloatArray, as_number, as_real, blocks, read_only, snap
+from tiltmeter.measure.arrays import FloatArray, as_real, blocks, read_only, snap
 from tiltmeter.measure.estimate import Estimate
 from tiltmeter.measure.grid import NEGATIVE_TOLERANCE, Grid, read_grid, weighted_mean
+from tiltmeter.ranges import SHARE_ABOVE_0
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +82,7 @@ def knowledge(
     >>> report.overall_knowledge.value, round(report.overall_confidence_gap.value, 6)
     (0.5, 0.207107)
     """
-    if not 0 < as_number(exponent) <= 1:
-        raise SettingsError(f"exponent: expected a number in (0, 1], found {exponent!r}")
+    SHARE_ABOVE_0.check("exponent", exponent)
     array = as_real(p_correct, name="p_correct")
     if array.ndim == 1:
         array = array[None]

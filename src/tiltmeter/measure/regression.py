@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
 from tiltmeter.errors import SettingsError
-from tiltmeter.measure.arrays import FloatArray, as_labels, as_number, as_real
+from tiltmeter.measure.arrays import FloatArray, as_labels, as_real
 from tiltmeter.measure.least_squares import Fit, between_variance, covariance, fit_weighted
 from tiltmeter.measure.multiplicity import holm
+from tiltmeter.ranges import LEVEL
 
 Robust = Literal["HC0", "HC1", "HC3"]
 
@@ -132,8 +133,7 @@ def regress(
     >>> round(fit["salary"].value, 12), round(fit["salary"].se, 6), fit.n
     (0.9, 0.264575, 4)
     """
-    if not 0 < as_number(level) < 1:
-        raise SettingsError(f"level: expected a share between 0 and 1, found {level!r}")
+    LEVEL.check("level", level)
     if robust not in ("HC0", "HC1", "HC3", None):
         raise SettingsError(f"robust: expected 'HC3', 'HC1', 'HC0' or None, found {robust!r}")
     names = _factor_names(factors)

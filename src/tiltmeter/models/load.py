@@ -20,6 +20,11 @@ from tiltmeter.errors import (
 from tiltmeter.models.base import ModelInfo, Scorer
 from tiltmeter.models.hub import hub_reachable
 from tiltmeter.models.identity import folder_revision
+from tiltmeter.models.local_tokenizer import (
+    check_tokenizer_files,
+    check_tokenizer_words,
+    has_tokenizer,
+)
 from tiltmeter.models.options import LoadOptions, WordOptions
 from tiltmeter.models.sampled import SampledScorer
 from tiltmeter.models.spec import ModelSpec
@@ -57,9 +62,10 @@ def load_transformer(
         config = transformers.AutoConfig.from_pretrained(base, **common)
         kind = detect_kind(config, spec.name, load.kind)
         dtype = _dtype_of(spec.name, config, load.dtype, device)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(
-            source if _has_tokenizer(source) else base, **common
-        )
+        written = source if has_tokenizer(source) else base
+        check_tokenizer_files(spec.name, written)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(written, **common)
+        check_tokenizer_words(spec.name, tokenizer)
         scorer_class = SCORERS[kind]
         options = {
             "dtype": getattr(torch, dtype),
@@ -146,12 +152,6 @@ def _whole_model(
             f"{type(model).__name__} would answer noise: it was saved for another task"
         )
     return model
-
-
-def _has_tokenizer(source: str) -> bool:
-    folder = Path(source)
-    names = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.txt")
-    return not folder.is_dir() or any((folder / n).is_file() for n in names)
 
 
 def choose_device(wanted: str) -> Any:

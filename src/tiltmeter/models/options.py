@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tiltmeter.errors import SettingsError
+from tiltmeter.ranges import COUNT, POSITIVE, SAMPLES, SEED, TEMPERATURE, TOLERANCE
 
 KINDS = ("causal", "masked", "seq2seq", "permutation")
 DEVICES = ("auto", "cpu", "cuda", "mps")
@@ -42,14 +43,10 @@ class ServerOptions:
     def __post_init__(self) -> None:
         _one_of("route", self.route, (None, *ROUTES))
         for name in ("top_k", "concurrency", "max_requests", "max_tokens"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise SettingsError(f"{name.replace('_', '-')}: expected at least 1, found {value}")
+            if getattr(self, name) is not None:
+                COUNT.check(name, getattr(self, name))
         for name in ("timeout", "patience"):
-            if not getattr(self, name) > 0:
-                raise SettingsError(
-                    f"{name}: expected seconds above 0, found {getattr(self, name)}"
-                )
+            POSITIVE.check(name, getattr(self, name))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,18 +65,10 @@ class SampleOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.draws < 2:
-            raise SettingsError(
-                f"sampled: expected at least 2 draws a context, found {self.draws}: one does not "
-                "tell preference from chance"
-            )
-        if not self.temperature > 0:
-            raise SettingsError(
-                f"temperature: expected a number above 0, found {self.temperature}: without chance "
-                "all draws are the same"
-            )
-        if self.length < 1:
-            raise SettingsError(f"length: expected at least 1 token, found {self.length}")
+        SAMPLES.check("sampled", self.draws)
+        TEMPERATURE.check("temperature", self.temperature)
+        COUNT.check("length", self.length)
+        SEED.check("seed", self.seed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,8 +116,8 @@ class LoadOptions:
         _one_of("dtype", self.dtype, DTYPES)
         if self.device.split(":")[0] not in DEVICES:
             _one_of("device", self.device, DEVICES)
-        if self.batch_tokens is not None and self.batch_tokens < 1:
-            raise SettingsError(f"batch size: expected at least 1 token, found {self.batch_tokens}")
+        if self.batch_tokens is not None:
+            COUNT.check("batch_tokens", self.batch_tokens)
 
     def scoring(self) -> dict[str, object]:
         """Those that change a score, by name; the ones of later versions only where they are set,
@@ -168,10 +157,7 @@ class WordOptions:
     single_token: bool = False
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.tolerance < 0.5:
-            raise SettingsError(
-                f"tolerance: expected a number from 0 up to 0.5, found {self.tolerance}"
-            )
+        TOLERANCE.check("tolerance", self.tolerance)
 
 
 def _one_of(name: str, value: str | None, allowed: tuple[str | None, ...]) -> None:

@@ -19,6 +19,7 @@ from tiltmeter.errors import SettingsError, TableError
 from tiltmeter.measure import Estimate
 from tiltmeter.models import Scorer
 from tiltmeter.models.text_scores import MarkedText, TextOptions
+from tiltmeter.ranges import PART
 from tiltmeter.reliability.merge import differing_characters
 from tiltmeter.reliability.statement import Span, Statement
 
@@ -99,8 +100,7 @@ def pair_scores(
     y, s = 100.0 * preferred[good], stability[good]
     treatments = {"all pairs": np.ones(len(y))}
     for share in leave_out:
-        if not 0 < share < 1:
-            raise SettingsError(f"leave out: expected a share between 0 and 1, found {share}")
+        PART.check("leave_out", share)
         treatments[f"without the least stable {share:.0%}"] = (s >= np.quantile(s, share)).astype(
             float
         )

@@ -8,6 +8,7 @@ from typing import Any
 from tiltmeter.errors import SettingsError
 from tiltmeter.models import LoadOptions
 from tiltmeter.models.text_scores import TextOptions
+from tiltmeter.ranges import COUNT, LEVEL, REPLICATES, SEED
 
 NORMALISATIONS = ("word", "token")
 DUPLICATES = ("many", "once")
@@ -62,12 +63,11 @@ class ReliabilitySettings:
             if value not in allowed:
                 known = ", ".join(a for a in allowed if a is not None)
                 raise SettingsError(f"{name}: expected one of {known}; found {value!r}")
-        if self.versions is not None and self.versions < 1:
-            raise SettingsError(f"versions: expected at least 1, found {self.versions}")
-        if not 0 < self.level < 1:
-            raise SettingsError(f"level: expected a share between 0 and 1, found {self.level}")
-        if self.replicates < 0:
-            raise SettingsError(f"replicates: expected 0 or more, found {self.replicates}")
+        if self.versions is not None:
+            COUNT.check("versions", self.versions)
+        REPLICATES.check("replicates", self.replicates)
+        LEVEL.check("level", self.level)
+        SEED.check("seed", self.seed)
         _ = self.text_options  # refuses a masking that there is not
 
     @property

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from tiltmeter.cluster import Need
-from tiltmeter.contexts import ContextSet, builtin_contexts, load_contexts
-from tiltmeter.errors import ContextError, RunError
+from tiltmeter.contexts import ContextSet, load_contexts
+from tiltmeter.contexts.load import check_fit, default_contexts
+from tiltmeter.errors import RunError, SettingsError
 from tiltmeter.measure import random_outcomes, reference_preferences
 from tiltmeter.models import LoadOptions, ModelInfo, ModelSpec, Place
 from tiltmeter.models.options import DTYPES
@@ -89,22 +90,30 @@ def asked_contexts(
 ) -> ContextSet:
     """The contexts that an audit asks: the whole set, or those it draws of it at once."""
     chosen = _contexts_for(topic, contexts)
+    _check_clusters(settings, chosen)
     if settings.max_contexts is not None and settings.precision is None:
         return chosen.draw(settings.max_contexts, seed=settings.seed)
     return chosen
 
 
 def _contexts_for(topic: Topic, contexts: str | ContextSet | None) -> ContextSet:
-    if isinstance(contexts, ContextSet):
-        return contexts
     if contexts is None:
-        contexts = f"paper-{topic.name}"
-        if contexts not in builtin_contexts():
-            raise ContextError(
-                f"contexts: topic {topic.name!r} has no default set; say one of "
-                f"{', '.join(builtin_contexts())}, or a csv file"
-            )
-    return load_contexts(contexts, topic=topic)
+        return default_contexts(topic)
+    if not isinstance(contexts, ContextSet):
+        return load_contexts(contexts, topic=topic)
+    check_fit(contexts, topic)
+    return contexts
+
+
+def _check_clusters(settings: AuditSettings, contexts: ContextSet) -> None:
+    """Before any model is asked: the intervals come last."""
+    name = settings.clusters
+    if name is not None and name not in contexts.extra:
+        known = ", ".join(contexts.extra) or "none beside template and count"
+        raise SettingsError(
+            f"cluster: expected a column of the context set {contexts.name!r} ({known}), "
+            f"found {name!r}; leave out --cluster, or give contexts with that column"
+        )
 
 
 # --- reference models -------------------------------------------------------------------------

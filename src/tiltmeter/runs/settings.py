@@ -9,6 +9,7 @@ from typing import Any
 
 from tiltmeter.errors import SettingsError
 from tiltmeter.models import LoadOptions, WordOptions
+from tiltmeter.ranges import COUNT, LEVEL, POSITIVE, REPLICATES, SEED, SHARE_BELOW_1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,20 +43,19 @@ class AuditSettings:
     words: WordOptions = field(default_factory=WordOptions)
 
     def __post_init__(self) -> None:
-        if self.max_contexts is not None and self.max_contexts < 1:
-            raise SettingsError(f"max-contexts: expected at least 1, found {self.max_contexts}")
+        if self.max_contexts is not None:
+            COUNT.check("max_contexts", self.max_contexts)
+        SEED.check("seed", self.seed)
+        SHARE_BELOW_1.check("coverage_threshold", self.coverage_threshold)
+        REPLICATES.check("replicates", self.replicates)
+        LEVEL.check("level", self.level)
         if self.precision is not None:
             self._check_precision(self.precision)
-        if not 0 <= self.coverage_threshold < 1:
-            raise SettingsError(
-                f"coverage threshold: expected 0 up to 1, found {self.coverage_threshold}"
-            )
         if not self.norm >= 1:
             raise SettingsError(f"norm: expected 1 or more, or inf; found {self.norm}")
 
     def _check_precision(self, precision: float) -> None:
-        if not 0 < precision < math.inf:
-            raise SettingsError(f"precision: expected a number above 0, found {precision}")
+        POSITIVE.check("precision", precision)
         if self.replicates == 0:
             raise SettingsError(
                 "precision: expected intervals to look at, found replicates = 0; give at least 100"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TableError
+from tiltmeter.runs.csv_file import line_of, read_csv
 from tiltmeter.runs.preferences import Preferences
 
 REQUIRED = ("group", "context", "attribute", "p")
@@ -23,13 +25,13 @@ def read_table(path: str | Path, *, labels: Sequence[str] = ()) -> Preferences:
     that contradicts itself within its unit is an error that names the unit. `labels` are further
     columns with one label a context (predicate, source).
     """
-    return from_frame(_read_frame(Path(path)), labels=labels, name=str(path))
+    return from_frame(_read_frame(Path(path)), labels=labels, name=Path(path))
 
 
 def from_frame(
-    frame: pd.DataFrame, *, labels: Sequence[str] = (), name: str = "table"
+    frame: pd.DataFrame, *, labels: Sequence[str] = (), name: str | Path = "table"
 ) -> Preferences:
-    """The same from a pandas frame."""
+    """The same from a pandas frame; `name` is that of the table in errors, or its file."""
     missing = [c for c in (*REQUIRED, *labels) if c not in frame.columns]
     if missing:
         raise TableError(
@@ -48,13 +50,18 @@ def from_frame(
     for column in ("group", "context", "attribute"):
         if frame[column].isna().any():
             row = int(np.flatnonzero(frame[column].isna())[0])
-            raise TableError(f"{name}: row {row + 1} has no {column}")
+            raise TableError(f"{name}: {_row(name, row)} has no {column}")
     codes = {c: pd.factorize(frame[c].astype(str), sort=False) for c in REQUIRED[:3]}
     (x, groups), (c, contexts), (y, categories) = (
         codes["group"],
         codes["context"],
         codes["attribute"],
     )
+    if len(categories) < 2:
+        raise TableError(
+            f"{name}: expected two attributes or more, found only {categories[0]!r}; give every "
+            "attribute a row with its p"
+        )
     shape = (len(groups), len(contexts), len(categories))
     flat = np.ravel_multi_index((x, c, y), shape)
     _check_repeats(flat, frame, name=name)
@@ -82,26 +89,36 @@ def _read_frame(path: Path) -> pd.DataFrame:
         if path.suffix == ".parquet":
             return pd.read_parquet(path)
         if path.name.endswith((".csv", ".csv.gz")):
-            # Names stay text ("007", "NA"); an empty p is missing.
-            text = dict.fromkeys(REQUIRED[:3], str)
-            return pd.read_csv(path, dtype=text, keep_default_na=False, na_values={"p": [""]})
+            return read_csv(path, texts=REQUIRED[:3], number="p")
+    except TableError:
+        raise
     except (ValueError, OSError, UnicodeDecodeError) as error:
         first = (str(error).splitlines() or [""])[0]
         raise TableError(f"{path}: cannot be read as a table: {first}") from error
     raise TableError(f"{path}: expected a file named .csv, .csv.gz or .parquet")
 
 
-def _numbers(frame: pd.DataFrame, column: str, *, name: str) -> NDArray[np.float64]:
+def _numbers(frame: pd.DataFrame, column: str, *, name: str | Path) -> NDArray[np.float64]:
     numbers = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=np.float64)
     wrong = np.isnan(numbers) & ~frame[column].isna().to_numpy()
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         found = frame[column].iloc[row]
-        raise TableError(f"{name}: row {row + 1}: expected a number in {column}, found {found!r}")
+        hint = "; write it with a point" if re.fullmatch(r"-?\d+,\d+", str(found)) else ""
+        raise TableError(
+            f"{name}: {_row(name, row)}: expected a number in {column}, found {found!r}{hint}"
+        )
     return numbers
 
 
-def _check_repeats(flat: NDArray[np.intp], frame: pd.DataFrame, *, name: str) -> None:
+def _row(name: str | Path, row: int) -> str:
+    """The line of a csv file, which is what an editor shows; else the number of the row."""
+    text = isinstance(name, Path) and name.suffix != ".parquet"
+    line = line_of(Path(name), row) if text else None
+    return f"row {row + 1}" if line is None else f"line {line}"
+
+
+def _check_repeats(flat: NDArray[np.intp], frame: pd.DataFrame, *, name: str | Path) -> None:
     seen = pd.Series(flat).duplicated()
     if seen.any():
         row = frame.iloc[int(np.flatnonzero(seen)[0])]
@@ -117,7 +134,7 @@ def _check_whole_cells(
     contexts: pd.Index,
     categories: pd.Index,
     *,
-    name: str,
+    name: str | Path,
 ) -> None:
     """A cell has all its categories or none; part of a distribution says nothing."""
     there = ~np.isnan(values)
@@ -132,13 +149,19 @@ def _check_whole_cells(
 
 
 def _per_unit(
-    frame: pd.DataFrame, column: str, unit: NDArray[np.intp], size: int, *, what: str, name: str
+    frame: pd.DataFrame,
+    column: str,
+    unit: NDArray[np.intp],
+    size: int,
+    *,
+    what: str,
+    name: str | Path,
 ) -> NDArray[np.float64]:
     """One number for each unit, from rows that must agree."""
     numbers = _numbers(frame, column, name=name)
     if np.isnan(numbers).any():
         row = int(np.flatnonzero(np.isnan(numbers))[0])
-        raise TableError(f"{name}: row {row + 1} has no {column}; give one in every row")
+        raise TableError(f"{name}: {_row(name, row)} has no {column}; give one in every row")
     out = np.full(size, np.nan)
     out[unit] = numbers
     differs = out[unit] != numbers
@@ -157,7 +180,7 @@ def _context_weights(
     c: NDArray[np.intp],
     shape: tuple[int, int, int],
     *,
-    name: str,
+    name: str | Path,
 ) -> NDArray[np.float64]:
     X, C, _ = shape
     if "context_weight" not in frame.columns:
@@ -169,12 +192,12 @@ def _context_weights(
 
 
 def _labels(
-    frame: pd.DataFrame, column: str, c: NDArray[np.intp], size: int, *, name: str
+    frame: pd.DataFrame, column: str, c: NDArray[np.intp], size: int, *, name: str | Path
 ) -> tuple[str, ...]:
     """One text for each context, from rows that must agree."""
     if frame[column].isna().any():
         row = int(np.flatnonzero(frame[column].isna())[0])
-        raise TableError(f"{name}: row {row + 1} has no {column}; give one in every row")
+        raise TableError(f"{name}: {_row(name, row)} has no {column}; give one in every row")
     texts = frame[column].astype(str).to_numpy()
     out = np.empty(size, dtype=object)
     out[c] = texts
@@ -188,7 +211,7 @@ def _labels(
 
 
 def _group_weights(
-    frame: pd.DataFrame, x: NDArray[np.intp], shape: tuple[int, int, int], *, name: str
+    frame: pd.DataFrame, x: NDArray[np.intp], shape: tuple[int, int, int], *, name: str | Path
 ) -> NDArray[np.float64]:
     if "group_weight" not in frame.columns:
         return np.ones(shape[0])
@@ -196,7 +219,7 @@ def _group_weights(
 
 
 def _reference(
-    frame: pd.DataFrame, flat: NDArray[np.intp], shape: tuple[int, int, int], *, name: str
+    frame: pd.DataFrame, flat: NDArray[np.intp], shape: tuple[int, int, int], *, name: str | Path
 ) -> NDArray[np.float64] | None:
     if "reference" not in frame.columns:
         return None

@@ -19,6 +19,7 @@ from typing import Any
 
 from tiltmeter.errors import MissingExtra, ModelError, SettingsError
 from tiltmeter.models import ModelSpec, Place
+from tiltmeter.ranges import COUNT, POSITIVE, SEED, SHARE_BELOW_1, TOKENS
 from tiltmeter.runs.scoring import Progress
 
 RECORD = "training.json"
@@ -39,14 +40,13 @@ class Training:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not self.epochs > 0 or not self.learning_rate > 0:
-            raise SettingsError("training: expected epochs and a learning rate above 0")
-        if not 0 <= self.warmup < 1:
-            raise SettingsError(f"warm-up: expected a share from 0 to 1, found {self.warmup}")
-        if min(self.batch, self.accumulation, self.rank, self.max_tokens) < 1:
-            raise SettingsError(
-                "training: expected at least 1 for batch, accumulation, rank, tokens"
-            )
+        for name in ("epochs", "learning_rate"):
+            POSITIVE.check(name, getattr(self, name))
+        SHARE_BELOW_1.check("warmup", self.warmup)
+        for name in ("batch", "accumulation", "rank"):
+            COUNT.check(name, getattr(self, name))
+        TOKENS.check("max_tokens", self.max_tokens)
+        SEED.check("seed", self.seed)
 
 
 def finetuned(

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.contexts import ContextSet, builtin_contexts, load_contexts
+from tiltmeter.contexts.load import SOURCES
 from tiltmeter.errors import ContextError, SettingsError
 from tiltmeter.measure.agreement import kendall, kendall_interval
 from tiltmeter.report import Figure, Table, charts
@@ -20,7 +21,6 @@ from tiltmeter.studies.published import printed
 from tiltmeter.studies.side_by_side import MEASURES, joint, risks_table
 from tiltmeter.topics import Topic
 
-SOURCES = ("wikipedia", "book", "conversation", "textbook", "web")
 _PRINTED = {
     "wikipedia": "table1",
     **{s: f"table4-{s}" for s in SOURCES[1:]},

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tiltmeter.errors import SettingsError
 from tiltmeter.measure import Estimate
+from tiltmeter.ranges import VERSIONS
 from tiltmeter.reliability.dissimilarity import Embed
 from tiltmeter.reliability.score import mean_estimate
 from tiltmeter.reliability.statement import Statement, VariantSet
@@ -69,8 +70,7 @@ def version_count_study(
     seed: int = 0,
 ) -> VersionCountStudy:
     """Measure the versions in their order, the first two, the first three, up to `most`."""
-    if most < 3:
-        raise SettingsError(f"most: expected at least 3 versions, found {most}")
+    VERSIONS.check("most", most)
     taken = [s for s in statements if len(variants.of(s)) >= most]
     if not taken:
         longest = max((len(variants.of(s)) for s in statements), default=0)

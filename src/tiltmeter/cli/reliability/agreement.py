@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiltmeter.cli.options import JSON
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
+from tiltmeter.cli.options import JSON, LEVEL, REPLICATES
 from tiltmeter.cli.output import console, print_json
 from tiltmeter.cli.reliability.common import write_frame
 from tiltmeter.cli.table import Table
@@ -30,11 +32,7 @@ ColumnsOption = Annotated[
         "--annotator", help="A column of judgements; repeat. Default: annotator…, rater…."
     ),
 ]
-ReplicatesOption = Annotated[
-    int, typer.Option(help="Replicates of the bootstrap over items; 0: no intervals.")
-]
-LevelOption = Annotated[float, typer.Option(help="Level of the intervals.")]
-SeedOption = Annotated[int, typer.Option(help="Seed of the bootstrap.")]
+SeedOption = Annotated[int, number_option(ranges.SEED, "Seed of the bootstrap.")]
 
 
 def agreement_command(
@@ -54,10 +52,10 @@ def agreement_command(
     ] = None,
     share: Annotated[str, typer.Option(help="Share of judgements that must accept it.")] = "2/3",
     judgements: Annotated[
-        int, typer.Option(help="An item with fewer judgements is not accepted.")
+        int, number_option(ranges.COUNT, "An item with fewer judgements is not accepted.")
     ] = 2,
-    replicates: ReplicatesOption = 2000,
-    level: LevelOption = 0.95,
+    replicates: REPLICATES = 2000,
+    level: LEVEL = 0.95,
     seed: SeedOption = 0,
     json_output: JSON = False,
 ) -> None:

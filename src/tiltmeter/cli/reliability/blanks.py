@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
 from tiltmeter.cli.progress import Kept, progress
@@ -34,12 +36,12 @@ def blanks_command(
         Path | None, typer.Option(help="Write a row a blank: a .csv or .parquet file.")
     ] = None,
     variant: Annotated[str, typer.Option(help="equation, figure or released.")] = "equation",
-    versions: Annotated[int, typer.Option(help="Use the first so many versions.")] = 40,
+    versions: Annotated[int, number_option(ranges.COUNT, "Use the first so many versions.")] = 40,
     format: FormatOption = None,
     limit: LimitOption = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the sample.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    top: Annotated[int, typer.Option(help="Show so many blanks.")] = 10,
+    top: Annotated[int, number_option(ranges.COUNT_OR_0, "Show so many blanks.")] = 10,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over instead of continuing the run in --out.")
     ] = False,

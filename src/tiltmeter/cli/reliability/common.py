@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tiltmeter import ranges
 from tiltmeter.atomic import replacing
-from tiltmeter.errors import SettingsError, TableError
+from tiltmeter.cli.number_option import number_option
+from tiltmeter.errors import TableError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +35,8 @@ FormatOption = Annotated[
     typer.Option("--format", help="The benchmark's format, when it is not recognised."),
 ]
 LimitOption = Annotated[
-    int | None, typer.Option("--limit", help="Take a sample of so many statements (--seed).")
+    int | None,
+    number_option(ranges.COUNT, "Take a sample of so many statements (--seed).", "--limit"),
 ]
 
 
@@ -46,8 +49,6 @@ def read_statements(source: str, *, format: str | None, limit: int | None, seed:
     found = load_statements(source, format=format)
     if limit is None or limit >= len(found):
         return found
-    if limit < 1:
-        raise SettingsError(f"--limit: expected at least 1, found {limit}")
     chosen = np.random.default_rng(seed).choice(len(found), size=limit, replace=False)
     return [found[i] for i in sorted(chosen.tolist())]
 

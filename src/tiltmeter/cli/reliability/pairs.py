@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
 from tiltmeter.cli.reliability.common import (
@@ -29,11 +31,13 @@ def pairs_command(
     ] = "shared",
     leave_out: Annotated[
         list[float] | None,
-        typer.Option(help="Leave out this share of the least stable pairs; repeat for several."),
+        number_option(
+            ranges.PART, "Leave out this share of the least stable pairs; repeat for several."
+        ),
     ] = None,
     format: FormatOption = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the bootstrap.")] = 0,
     json_output: JSON = False,
 ) -> None:
     """The share of pairs in which a model prefers the stereotype, with and without unreliable ones.

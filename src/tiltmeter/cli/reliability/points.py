@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
 from tiltmeter.cli.progress import Kept, progress
@@ -30,10 +32,13 @@ def points_command(
         typer.Option(help="A model that proposes blanks; without one the rules do, offline."),
     ] = None,
     attempts: Annotated[
-        int, typer.Option(help="Answers a model may give before the rules take over.")
+        int, number_option(ranges.COUNT, "Answers a model may give before the rules take over.")
     ] = 3,
     temperature: Annotated[
-        float, typer.Option(help="Of every attempt but the first, the most probable answer.")
+        float,
+        number_option(
+            ranges.TEMPERATURE, "Of every attempt but the first, the most probable answer."
+        ),
     ] = 0.7,
     examples: Annotated[
         Path | None,
@@ -49,9 +54,9 @@ def points_command(
     ] = False,
     format: FormatOption = None,
     limit: LimitOption = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample and of the answers.")] = 0,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the sample and of the answers.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    top: Annotated[int, typer.Option(help="Show so many statements.")] = 10,
+    top: Annotated[int, number_option(ranges.COUNT_OR_0, "Show so many statements.")] = 10,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over instead of continuing --out.")
     ] = False,

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tiltmeter.cli.options import JSON
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
+from tiltmeter.cli.options import JSON, LEVEL, REPLICATES
 from tiltmeter.cli.output import console, print_json
 from tiltmeter.cli.progress import Kept, progress
 from tiltmeter.cli.reliability.common import (
@@ -52,29 +54,29 @@ def score_command(
         str, typer.Option(help="A version that occurs twice counts many times, or once.")
     ] = "many",
     versions: Annotated[
-        int, typer.Option(help="Use the first so many versions of a statement.")
+        int, number_option(ranges.COUNT, "Use the first so many versions of a statement.")
     ] = 40,
     keep_changed: Annotated[
         bool, typer.Option("--keep-changed", help="Keep versions that lost the target term.")
     ] = False,
     format: FormatOption = None,
     limit: LimitOption = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample and the bootstrap.")] = 0,
-    replicates: Annotated[
-        int, typer.Option(help="Bootstrap replicates behind the intervals; 0 computes none.")
-    ] = 1000,
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the sample and the bootstrap.")] = 0,
+    replicates: REPLICATES = 1000,
+    level: LEVEL = 0.95,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
     dtype: Annotated[
         str, typer.Option(help="auto, float32, bfloat16, float16; changes scores slightly.")
     ] = "auto",
-    batch_tokens: Annotated[int | None, typer.Option(help="Tokens in a batch.")] = None,
-    top: Annotated[int, typer.Option(help="Show so many of the least stable statements.")] = 5,
+    batch_tokens: Annotated[int | None, number_option(ranges.COUNT, "Tokens in a batch.")] = None,
+    top: Annotated[
+        int, number_option(ranges.COUNT_OR_0, "Show so many of the least stable statements.")
+    ] = 5,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over instead of continuing the run in --out.")
     ] = False,
     fail_below: Annotated[
-        float | None, typer.Option(help="Exit with 1 when the mean stability is lower.")
+        float | None, number_option(ranges.SHARE, "Exit with 1 when the mean stability is lower.")
     ] = None,
     json_output: JSON = False,
 ) -> None:

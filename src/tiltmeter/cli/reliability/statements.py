@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
 from tiltmeter.cli.reliability.common import (
@@ -27,7 +29,7 @@ def statements_command(
     ] = None,
     format: FormatOption = None,
     limit: LimitOption = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the sample.")] = 0,
     json_output: JSON = False,
 ) -> None:
     """Read a benchmark: its statements, target terms and merged pairs.

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
 from tiltmeter.cli.progress import progress
@@ -21,15 +23,16 @@ def tune_command(
     source: StatementsArgument,
     out: Annotated[Path, typer.Option(help="A new folder for the adapter; use it as --model.")],
     model: Annotated[str, typer.Option(help="The causal model to adapt.")] = "smollm2",
-    examples: Annotated[int, typer.Option(help="Take so many statements (--seed).")] = 30,
-    epochs: Annotated[int, typer.Option(help="Times that every example is seen.")] = 3,
-    rank: Annotated[int, typer.Option(help="Rank of the adapter.")] = 8,
-    learning_rate: Annotated[float, typer.Option(help="Of AdamW; falls to 0.")] = 1e-3,
+    examples: Annotated[int, number_option(ranges.COUNT, "Take so many statements (--seed).")] = 30,
+    epochs: Annotated[int, number_option(ranges.COUNT, "Times that every example is seen.")] = 3,
+    rank: Annotated[int, number_option(ranges.COUNT, "Rank of the adapter.")] = 8,
+    learning_rate: Annotated[float, number_option(ranges.POSITIVE, "Of AdamW; falls to 0.")] = 1e-3,
     last_layers: Annotated[
-        int | None, typer.Option(help="Adapt only so many layers from the top: much faster.")
+        int | None,
+        number_option(ranges.COUNT, "Adapt only so many layers from the top: much faster."),
     ] = None,
     format: FormatOption = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample and of the training.")] = 0,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the sample and of the training.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
     json_output: JSON = False,
 ) -> None:

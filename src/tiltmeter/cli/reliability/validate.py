@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiltmeter.cli.options import JSON
+from tiltmeter.cli.options import JSON, LEVEL, REPLICATES
 from tiltmeter.cli.output import console, p_value, print_json
 from tiltmeter.cli.reliability.agreement import (
     ColumnsOption,
-    LevelOption,
     RatingsArgument,
-    ReplicatesOption,
     SeedOption,
     numbers,
 )
@@ -30,8 +28,8 @@ def validate_command(
     scores: Annotated[Path, typer.Argument(metavar="SCORES", help="A table with id and a score.")],
     column: Annotated[str, typer.Option(help="The column of SCORES to validate.")] = "cobias",
     annotators: ColumnsOption = None,
-    replicates: ReplicatesOption = 2000,
-    level: LevelOption = 0.95,
+    replicates: REPLICATES = 2000,
+    level: LEVEL = 0.95,
     seed: SeedOption = 0,
     json_output: JSON = False,
 ) -> None:

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
 from tiltmeter.cli.progress import Kept, progress
@@ -24,7 +26,9 @@ def variants_command(
         Path | None,
         typer.Option(help="A .jsonl file that score reads: written as it goes, and continued."),
     ] = None,
-    n: Annotated[int, typer.Option("-n", "--versions", help="Versions a statement.")] = 40,
+    n: Annotated[
+        int, number_option(ranges.COUNT, "Versions of each statement.", "-n", "--versions")
+    ] = 40,
     model: Annotated[
         str | None, typer.Option(help="A model that writes versions; without one a filler does.")
     ] = None,
@@ -35,11 +39,11 @@ def variants_command(
             "model where it is local, else pocket:bert."
         ),
     ] = None,
-    temperature: Annotated[float, typer.Option(help="Of all draws.")] = 1.1,
+    temperature: Annotated[float, number_option(ranges.TEMPERATURE, "Of all samples.")] = 1.1,
     rounds: Annotated[
-        int, typer.Option(help="A model is asked for at most so many times n answers.")
+        int, number_option(ranges.COUNT, "A model is asked for at most so many times n answers.")
     ] = 2,
-    seed: Annotated[int, typer.Option(help="Seed of the sample and of all draws.")] = 0,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of all samples.")] = 0,
     dissimilarity: Annotated[
         bool,
         typer.Option(

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from tiltmeter import ranges
+from tiltmeter.cli.number_option import number_option
 from tiltmeter.cli.options import JSON
 from tiltmeter.cli.output import console, print_json
 from tiltmeter.cli.reliability.common import write_frame
@@ -27,7 +29,9 @@ def view_command(
     table: Annotated[
         Path | None, typer.Option(help="Write a row a statement: a .csv or .parquet file.")
     ] = None,
-    top: Annotated[int, typer.Option(help="Show so many worst and best statements.")] = 3,
+    top: Annotated[
+        int, number_option(ranges.COUNT_OR_0, "Show so many worst and best statements.")
+    ] = 3,
     json_output: JSON = False,
 ) -> None:
     """Table 2 of the paper for your runs: mean, interval, distribution, categories, worst, best."""

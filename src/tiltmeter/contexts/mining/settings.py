@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tiltmeter.errors import SettingsError
+from tiltmeter.ranges import COUNT, SEED
 from tiltmeter.topics import Topic
 
 #: What [Y] may be, see docs/mining.md.
@@ -39,10 +40,10 @@ class MineSettings:
     source: str = ""
 
     def __post_init__(self) -> None:
-        if self.sample is not None and self.sample < 1:
-            raise SettingsError(f"sample: expected a number of at least 1, found {self.sample}")
-        if self.min_count < 1:
-            raise SettingsError(f"min_count: expected at least 1, found {self.min_count}")
+        if self.sample is not None:
+            COUNT.check("sample", self.sample)
+        COUNT.check("min_count", self.min_count)
+        SEED.check("seed", self.seed)
         if self.strategy not in STRATEGIES:
             raise SettingsError(
                 f"strategy: expected one of {', '.join(STRATEGIES)}, found {self.strategy!r}"

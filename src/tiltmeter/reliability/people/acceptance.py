@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tiltmeter.errors import SettingsError
+from tiltmeter.ranges import COUNT, SHARE_ABOVE_0
 from tiltmeter.reliability.people.ratings import Ratings
 
 
@@ -22,10 +23,8 @@ class Rule:
     judgements: int = 2
 
     def __post_init__(self) -> None:
-        if not 0 < self.share <= 1:
-            raise SettingsError(f"share: expected a share above 0, up to 1; found {self.share}")
-        if self.judgements < 1:
-            raise SettingsError(f"judgements: expected at least 1, found {self.judgements}")
+        SHARE_ABOVE_0.check("share", self.share)
+        COUNT.check("judgements", self.judgements)
 
 
 def accepted(ratings: Ratings, rule: Rule) -> tuple[str, ...]:

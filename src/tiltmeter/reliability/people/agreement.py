@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import SettingsError, TableError
+from tiltmeter.errors import TableError
 from tiltmeter.measure import Estimate
+from tiltmeter.ranges import LEVEL, REPLICATES, SEED
 from tiltmeter.reliability.people import chance
 from tiltmeter.reliability.people.ratings import Ratings
 
@@ -129,8 +130,9 @@ def agreement(
         )
     if not ratings.categories:
         raise TableError("judgements: expected at least one, found none")
-    if not 0 < level < 1:
-        raise SettingsError(f"level: expected a share between 0 and 1, found {level}")
+    REPLICATES.check("replicates", replicates)
+    LEVEL.check("level", level)
+    SEED.check("seed", seed)
     sums = chance.Sums.of(ratings.codes, ratings.values)
     draws = _draws(sums.counts, replicates, seed)
     estimate = partial(_estimate, sums, draws=draws, level=level)

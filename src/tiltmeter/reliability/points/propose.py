@@ -8,9 +8,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import SettingsError, TableError
+from tiltmeter.errors import TableError
 from tiltmeter.models import LoadOptions
 from tiltmeter.models.writer import Writer, open_writer, seed_for
+from tiltmeter.ranges import COUNT, SEED, TEMPERATURE
 from tiltmeter.reliability.english import DEFAULT_PARSER
 from tiltmeter.reliability.lines import Lines
 from tiltmeter.reliability.points.gaps import NotAccepted, accept
@@ -43,13 +44,9 @@ class PointSettings:
     load: LoadOptions = field(default_factory=LoadOptions)
 
     def __post_init__(self) -> None:
-        if self.attempts < 1:
-            raise SettingsError(f"attempts: expected at least 1, found {self.attempts}")
-        if not self.temperature > 0:
-            raise SettingsError(
-                f"temperature: expected a number above 0, found {self.temperature}: asking again "
-                "without chance brings the same answer"
-            )
+        COUNT.check("attempts", self.attempts)
+        TEMPERATURE.check("temperature", self.temperature)
+        SEED.check("seed", self.seed)
 
     def to_dict(self) -> dict[str, Any]:
         """Those that change a point."""

@@ -19,6 +19,7 @@ from typing import Any
 from tiltmeter.errors import MissingExtra, SettingsError
 from tiltmeter.models import LoadOptions
 from tiltmeter.models.writer import CausalWriter, open_writer
+from tiltmeter.ranges import COUNT, POSITIVE, SEED
 from tiltmeter.reliability.points.prompts import points_prompt
 from tiltmeter.reliability.statement import Statement
 
@@ -45,8 +46,11 @@ class TuneSettings:
     load: LoadOptions = field(default_factory=LoadOptions)
 
     def __post_init__(self) -> None:
-        if min(self.epochs, self.rank, self.last_layers or 1) < 1 or not self.learning_rate > 0:
-            raise SettingsError("training: expected epochs, rank, layers and a rate above 0")
+        for name in ("epochs", "rank", "last_layers"):
+            if getattr(self, name) is not None:
+                COUNT.check(name, getattr(self, name))
+        POSITIVE.check("learning_rate", self.learning_rate)
+        SEED.check("seed", self.seed)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 from tiltmeter.errors import SettingsError, TableError
 from tiltmeter.models import LoadOptions, open_model
 from tiltmeter.models.writer import CausalWriter, Writer, open_writer, seed_for
+from tiltmeter.ranges import COUNT, SEED, TEMPERATURE
 from tiltmeter.reliability.blanks import Blanks
 from tiltmeter.reliability.dissimilarity import Embed, version_dissimilarity
 from tiltmeter.reliability.lines import Lines
@@ -56,14 +57,10 @@ class VariantSettings:
     load: LoadOptions = field(default_factory=LoadOptions)
 
     def __post_init__(self) -> None:
-        for name in ("n", "rounds"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name}: expected at least 1, found {getattr(self, name)}")
-        if not self.temperature > 0:
-            raise SettingsError(
-                f"temperature: expected a number above 0, found {self.temperature}: without chance "
-                "all versions are the same"
-            )
+        COUNT.check("n", self.n)
+        COUNT.check("rounds", self.rounds)
+        TEMPERATURE.check("temperature", self.temperature)
+        SEED.check("seed", self.seed)
 
     def to_dict(self) -> dict[str, Any]:
         """Those that change a version."""

@@ -1,0 +1,106 @@
+"""Contexts that make no sentence with a topic's words are refused, and only those."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tiltmeter.contexts import ContextSet, load_contexts
+from tiltmeter.contexts.load import default_contexts
+from tiltmeter.errors import ContextError
+from tiltmeter.runs import audit
+from tiltmeter.topics import builtin_topics, load_topic
+
+SUITED = "wikipedia, book, conversation, textbook, web, paper-race or a csv file of your own"
+
+
+@pytest.mark.parametrize(
+    ("topic", "contexts"),
+    [
+        ("gender", "wikipedia"),
+        ("gender-population", "paper-gender"),
+        ("gender-race", "book-gender"),
+        ("gender-age", "paper-gender"),
+        ("gender-age", "paper-race"),
+        ("gender", "paper-race"),  # "The nurse, who came, is female"
+        ("religion", "paper-race"),
+        ("disability", "web-religion"),
+        ("gender-zh", "wikipedia"),
+    ],
+)
+def test_what_can_be_read_is_accepted(topic: str, contexts: str) -> None:
+    assert len(load_contexts(contexts, topic=load_topic(topic))) > 0
+
+
+@pytest.mark.parametrize("topic", ["race", "religion", "disability"])
+@pytest.mark.parametrize("contexts", ["paper-gender", "wikipedia-gender", "web-gender"])
+def test_an_adjective_is_no_pronoun(topic: str, contexts: str) -> None:
+    with pytest.raises(ContextError, match=f"contexts '{contexts}': .* made for topic 'gender'"):
+        load_contexts(contexts, topic=load_topic(topic))
+
+
+@pytest.mark.parametrize(
+    ("topic", "contexts", "found"),
+    [
+        ("gender-zh", "paper-gender", "in 'en', topic 'gender-zh' is in 'zh'; use .* wikipedia or"),
+        ("gender", "wikipedia-gender-zh", "in 'zh', topic 'gender' is in 'en'; use"),
+    ],
+)
+def test_one_language(topic: str, contexts: str, found: str) -> None:
+    with pytest.raises(ContextError, match=found):
+        load_contexts(contexts, topic=load_topic(topic))
+
+
+def test_a_regional_language_is_the_same_language() -> None:
+    british = replace(load_topic("gender"), language="en-GB")
+    assert load_contexts("paper-gender", topic=british).name == "paper-gender"
+
+
+def test_what_is_ones_own_is_accepted(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("template,count\nThe [X] said that [Y],1\n", encoding="utf-8")
+    for name in builtin_topics():
+        assert load_contexts(file, topic=load_topic(name)).name == "mine"
+    faith = replace(load_topic("religion"), name="faith")
+    assert load_contexts("paper-gender", topic=faith).name == "paper-gender"
+
+
+def test_predicates_mined_for_gender_hold_adjectives() -> None:
+    about = {"topic": "gender", "language": "en", "strategy": "predicate"}
+    mined = ContextSet("mine", ["The [X] is [Y]"], [1], metadata=about)
+    assert audit("reference:unbiased", topic="race", contexts=mined).report.R.value == 0
+
+
+def test_an_audit_refuses_a_set_that_was_loaded_before() -> None:
+    with pytest.raises(ContextError, match="made for topic 'gender'"):
+        audit("reference:unbiased", topic="race", contexts=load_contexts("paper-gender"))
+
+
+@pytest.mark.parametrize(
+    ("topic", "suited"),
+    [
+        ("religion", SUITED),
+        ("gender-population", SUITED.replace("race", "gender")),
+        ("gender-zh", "wikipedia or a csv file of your own"),
+    ],
+)
+def test_without_a_default_the_sets_that_suit_are_named(topic: str, suited: str) -> None:
+    with pytest.raises(ContextError) as caught:
+        default_contexts(load_topic(topic))
+    said = f"contexts: topic {topic!r} has no default set; use --contexts {suited}"
+    assert str(caught.value) == said
+
+
+def test_a_misspelt_set_names_those_that_suit() -> None:
+    with pytest.raises(ContextError) as caught:
+        load_contexts("wikpedia", topic=load_topic("religion"))
+    assert f"use --contexts {SUITED}; did you mean wikipedia or" in str(caught.value)
+    assert "paper-gender" not in str(caught.value)
+
+
+def test_a_topic_of_ones_own_has_no_sets() -> None:
+    german = replace(load_topic("gender"), name="geschlecht", language="de")
+    with pytest.raises(ContextError, match="give your own as a csv file"):
+        default_contexts(german)
