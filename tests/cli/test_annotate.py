@@ -66,7 +66,7 @@ def test_the_database_may_come_from_the_environment(
     [
         (("--mode", "rating"), "expected a column 'sentence', found id, context_points"),
         (("--mode", "stars"), "expected blanks or rating"),
-        (("--annotators", "0"), "--annotators: expected at least 1, found 0"),
+        (("--annotators", "0"), "--annotators: expected a whole number of at least 1, found 0"),
         (("--public", "example.org"), "--public: expected an address with http"),
         (("--database", "oracle://x/y"), "expected sqlite or postgresql"),
         (("--database", "sqlite://"), "found a database in memory"),

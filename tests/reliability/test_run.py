@@ -26,7 +26,7 @@ from tiltmeter.reliability import (
 from tiltmeter.reliability.statement import count_words, find_term
 from tiltmeter.runs import RunFolder
 
-FEW = ReliabilitySettings(replicates=50)
+FEW = ReliabilitySettings(replicates=100)
 LONG = " ".join(["The nurse talks."] * 700)  # 2,800 tokens
 
 STATEMENTS = [

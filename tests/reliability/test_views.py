@@ -69,7 +69,7 @@ def test_pair_scores_by_hand() -> None:
     assert without.change.value == -50
     weighted = scores["weighted by stability"]
     assert weighted.score.value == pytest.approx(100 * 0.3 / 1.5)
-    with pytest.raises(SettingsError, match="leave out"):
+    with pytest.raises(SettingsError, match="leave_out"):
         pair_scores(preferred, stability, leave_out=(1.0,))
     with pytest.raises(TableError):
         pair_scores(np.array([np.nan]), np.array([0.5]))

@@ -66,7 +66,7 @@ def test_leftovers_without_a_record_are_nobodys(tmp_path: Path, small: Run) -> N
     out = tmp_path / "run"
     shutil.copytree(small.path, out)  # type: ignore[arg-type]
     (out / "run.json").unlink()
-    settings = replace(SMALL["settings"], replicates=50)
+    settings = replace(SMALL["settings"], replicates=100)
     with pytest.raises(RunError, match=r"no run\.json"):
         audit(MODEL, out=out, replay=True, **{**SMALL, "settings": settings})
     other = audit("reference:random", out=out, **SMALL)

@@ -45,5 +45,5 @@ def test_what_cannot_be_trained_is_said(tmp_path: Path) -> None:
         source_of("reference:random")
     with pytest.raises(SettingsError, match="above 0"):
         Training(learning_rate=0)
-    with pytest.raises(SettingsError, match="warm-up"):
+    with pytest.raises(SettingsError, match="warmup"):
         Training(warmup=1.0)

@@ -31,7 +31,7 @@ STATUSES = {
     3: "a model, a server or a cluster failed; the same command continues an audit",
     UNEXPECTED: "a bug in tiltmeter; the line on stderr names the log with the traceback",
     INTERRUPTED: "interrupted (Ctrl+C); the same command continues",
-    NOT_READ: "whoever read the output has closed it, as `| head` does",
+    NOT_READ: "whoever read the output has closed it, as `head` does",
 }
 #: So many logs of unexpected errors are kept.
 KEPT_LOGS = 20

@@ -161,7 +161,7 @@ def test_a_huge_single_line(
 
 
 def test_wrong_settings(gender: MineSettings, corpus: Write, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="sample: expected a number of at least 1"):
+    with pytest.raises(SettingsError, match="sample: expected a whole number of at least 1"):
         replace(gender, sample=0)
     with pytest.raises(SettingsError, match="links: expected some of clause"):
         replace(gender, links=("words",))

@@ -62,5 +62,5 @@ def test_an_adapter_learns_and_is_opened(model: str, tmp_path: Path) -> None:
 def test_wrong_input_is_named(model: str, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="context_points"):
         tune_points(model, EXAMPLES[1:], tmp_path / "x")
-    with pytest.raises(SettingsError, match="above 0"):
+    with pytest.raises(SettingsError, match="rank: expected a whole number of at least 1"):
         TuneSettings(rank=0)
