@@ -116,6 +116,8 @@ def _score(
     written, done = time.monotonic(), 0
     total = sum(t.is_asked for t in asked.texts)
     already = total - len(missing)
+    if progress:  # the model is open: what follows is scoring
+        progress(already, total)
     try:
         for pool, scores in zip(
             pools, score_chunks(scorer, texts, settings.text_options), strict=True
