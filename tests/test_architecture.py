@@ -16,6 +16,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "tiltmeter"
 #: for the pairs in MEET.
 LAYERS = {
     "errors": 0,
+    "extras": 0,
     "atomic": 1,
     "cache": 1,
     "cache_place": 1,
@@ -35,10 +36,11 @@ LAYERS = {
     "cli": 5,
     "__main__": 6,
 }
-#: Models know what a Prompt is and the miner what a Topic is, and nothing else of topics; parts are
-#: written atomically, and the cache has its place; results show themselves in a notebook; the
-#: commands start the pages; studies draw with the charts of reports.
+#: A missing extra is an error; models know what a Prompt is and the miner what a Topic is, and
+#: nothing else of topics; parts are written atomically, and the cache has its place; results show
+#: themselves in a notebook; the commands start the pages; studies draw with the charts of reports.
 MEET = {
+    ("extras", "errors"),
     ("models", "topics"),
     ("parts", "atomic"),
     ("result_folder", "atomic"),

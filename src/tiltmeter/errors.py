@@ -52,14 +52,7 @@ class RunError(InputError):
 
 
 class MissingExtra(InputError, ImportError):
-    """An optional dependency is not installed.
-
-    >>> print(MissingExtra("reading GGUF files", "gguf", extra="models"))
-    reading GGUF files needs the package gguf: pip install 'tiltmeter[models]'
-    """
-
-    def __init__(self, purpose: str, package: str, *, extra: str) -> None:
-        super().__init__(f"{purpose} needs the package {package}: pip install 'tiltmeter[{extra}]'")
+    """An optional dependency is not installed; `tiltmeter.extras` knows the command for it."""
 
 
 class ModelError(TiltmeterError, RuntimeError):
