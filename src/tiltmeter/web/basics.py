@@ -169,6 +169,7 @@ def serve(app: FastAPI, *, host: str, port: int, ready: Callable[[str], None]) -
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
+        listener.listen()  # the address is told next, and may be opened at once
     except OSError as error:
         listener.close()
         raise SettingsError(f"port {port} of {host}: {error.strerror}; try --port 0") from error
