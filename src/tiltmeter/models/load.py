@@ -32,7 +32,7 @@ def load_transformer(
 ) -> Scorer:
     """Load the model at `source` (a folder or hub id) and wrap it by kind."""
     if load.quantize == "8bit":
-        require("8-bit weights", "bitsandbytes")
+        require("--quantize 8bit", "bitsandbytes")
     require("asking a language model", "torch", "transformers")
     import torch
     import transformers
