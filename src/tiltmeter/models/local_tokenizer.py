@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import MissingExtra, ModelError, ModelNotFound
+from tiltmeter.errors import ModelError, ModelNotFound
+from tiltmeter.extras import require
 from tiltmeter.models.options import LoadOptions
 from tiltmeter.models.spec import ModelSpec, Place
 
@@ -49,10 +50,9 @@ def _no_tokenizer(name: str) -> ModelNotFound:
 
 def local_tokenizer(name: str, load: LoadOptions) -> Any:
     """The tokenizer of a folder, a .gguf file, an embedded or packaged model, or a hub id."""
-    try:
-        import transformers
-    except ImportError as error:
-        raise MissingExtra("a local tokenizer", "transformers", extra="models") from error
+    require("a local tokenizer", "transformers")
+    import transformers
+
     from tiltmeter.models.embedded import embedded_gguf, folder_of_gguf
 
     spec = ModelSpec.parse(name)

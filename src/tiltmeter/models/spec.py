@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from tiltmeter.errors import ModelNotFound
+from tiltmeter.extras import models_package
 from tiltmeter.models.options import LoadOptions
 
 REFERENCE_MODELS = ("unbiased", "stereotyped", "random")
@@ -118,7 +119,7 @@ def asked_name(wrote: str, load: LoadOptions) -> str:
 
 
 def _packages() -> dict[str, object]:
-    """Distributions that bring models, by prefix: `pocket:bert` comes from tiltmeter-pocket."""
+    """Distributions that bring models, by prefix: `pocket:bert` comes from the package pocket."""
     return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)} | {"pocket": None}
 
 
@@ -126,8 +127,8 @@ def _packaged_folder(prefix: str, model: str, name: str) -> Path:
     found = list(entry_points(group=ENTRY_POINTS, name=prefix))
     if not found:
         raise ModelNotFound(
-            f"model {name!r}: the package tiltmeter-{prefix} is not installed: "
-            f"pip install tiltmeter-{prefix}"
+            f"model {name!r}: the package that carries it is not installed: "
+            f"pip install {models_package(prefix)}"
         )
     folder = found[0].load()
     try:

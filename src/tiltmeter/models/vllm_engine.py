@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from tiltmeter.errors import MissingExtra, ModelError, SettingsError
+from tiltmeter.errors import ModelError, SettingsError
+from tiltmeter.extras import require
 from tiltmeter.models.base import ModelInfo, Scorer
 from tiltmeter.models.chat import chat_opening
 from tiltmeter.models.expand import Expanded, Floats
@@ -51,10 +52,9 @@ def open_vllm(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Scor
         )
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
-    try:
-        import vllm
-    except ImportError as error:
-        raise MissingExtra("the vLLM engine", "vllm", extra="vllm") from error
+    require("the vLLM engine", "vllm")
+    import vllm
+
     try:
         llm = vllm.LLM(**_settings(spec, load))
     except Exception as error:

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from typing import Any
 
-from tiltmeter.errors import MissingExtra
+from tiltmeter.extras import require
 from tiltmeter.report.charts.theme import OURS, PALETTE
 
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
@@ -103,8 +103,7 @@ def _outside_tips(body: str) -> str:
 
 
 def _converter() -> Any:
-    try:
-        import vl_convert
-    except ImportError as error:
-        raise MissingExtra("drawing charts", "vl-convert-python", extra="report") from error
+    require("drawing charts", "vl_convert")
+    import vl_convert
+
     return vl_convert

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import SettingsError
+from tiltmeter.extras import require
 from tiltmeter.measure import (
     Correction,
     RiskBounds,
@@ -206,12 +207,9 @@ class Preferences:
 
     def to_xarray(self) -> xr.DataArray:
         """A labelled array with dimensions group, context, attribute."""
-        from tiltmeter.errors import MissingExtra
+        require("to_xarray", "xarray")
+        import xarray as xr
 
-        try:
-            import xarray as xr
-        except ImportError as error:
-            raise MissingExtra("to_xarray", "xarray", extra="notebook") from error
         return xr.DataArray(
             self.values,
             dims=("group", "context", "attribute"),

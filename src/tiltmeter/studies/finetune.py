@@ -17,7 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import MissingExtra, ModelError, SettingsError
+from tiltmeter.errors import ModelError, SettingsError
+from tiltmeter.extras import require
 from tiltmeter.models import ModelSpec, Place
 from tiltmeter.ranges import COUNT, POSITIVE, SEED, SHARE_BELOW_1, TOKENS
 from tiltmeter.runs.scoring import Progress
@@ -99,11 +100,10 @@ def source_of(model: str) -> str:
 def _train(
     model: str, texts: list[str], out: Path, training: Training, progress: Progress | None
 ) -> dict[str, Any]:
-    try:
-        import torch
-        import transformers
-    except ImportError as error:
-        raise MissingExtra("fine-tuning", "transformers", extra="models") from error
+    require("fine-tuning", *(["peft"] if training.lora else []), "torch", "transformers")
+    import torch
+    import transformers
+
     logging: Any = transformers.utils.logging
     bars, loud = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
@@ -182,10 +182,8 @@ def _trained(
 
 
 def _with_lora(network: Any, rank: int) -> Any:
-    try:
-        import peft
-    except ImportError as error:
-        raise MissingExtra("LoRA fine-tuning", "peft", extra="training") from error
+    import peft
+
     fan = getattr(network.config, "model_type", "") == "gpt2"
     config = peft.LoraConfig(
         r=rank,

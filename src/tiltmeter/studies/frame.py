@@ -12,7 +12,6 @@ continues an interrupted study, and each part can be looked at like any other ru
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 from collections.abc import Callable
@@ -21,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.atomic import replacing
-from tiltmeter.errors import RunError, SettingsError, TiltmeterError
+from tiltmeter.errors import MissingExtra, RunError, SettingsError, TiltmeterError
+from tiltmeter.extras import require
 from tiltmeter.report import Extra, Figure, Table, write_report
 from tiltmeter.report.formats import write_csv, write_files
 from tiltmeter.runs import Run, audit
@@ -64,11 +64,15 @@ class Findings:
             "runs": [None if run.path is None else str(run.path) for run in self.runs],
         }
 
-    def write(self, out: Path, *, page: bool = True) -> None:
-        """Tables, charts, study.json and, with `page` and at least one run, report.html."""
+    def write(self, out: Path, *, page: bool = True) -> str:
+        """Tables, charts, study.json and, with `page` and at least one run, report.html.
+
+        Where nothing can be drawn charts and page are left out; what is returned says why.
+        """
         out.mkdir(parents=True, exist_ok=True)
         write_csv(self.tables, out / "tables")
-        if _can_draw():
+        missing = _cannot_draw()
+        if not missing:
             drawn = {out / "charts" / f"{f.key}.svg": f.svg().encode() for f in self.figures}
             drawn |= {out / "charts" / f"{f.key}.png": f.png() for f in self.figures}
             write_files(drawn)
@@ -78,6 +82,7 @@ class Findings:
         with replacing(out / "study.json", error=RunError) as beside:
             text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
             beside.write_text(text + "\n", encoding="utf-8")
+        return missing
 
 
 def ask_all(
@@ -116,8 +121,13 @@ def only(asked: list[tuple[Ask, Run]], role: str) -> list[tuple[str, Run]]:
     return [(ask.label, run) for ask, run in asked if ask.role == role]
 
 
-def _can_draw() -> bool:
-    return all(importlib.util.find_spec(m) for m in ("altair", "vl_convert"))
+def _cannot_draw() -> str:
+    """Why there are no charts, or nothing."""
+    try:
+        require("drawing charts", "altair", "vl_convert")
+    except MissingExtra as error:
+        return str(error)
+    return ""
 
 
 def _plain_row(row: dict[Any, Any]) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from tiltmeter.contexts import ContextSet
-from tiltmeter.errors import MissingExtra, ModelError, SettingsError
+from tiltmeter.errors import ModelError, SettingsError
+from tiltmeter.extras import require
 from tiltmeter.models import ModelInfo
 from tiltmeter.report import Table
 from tiltmeter.report.figures import leaning_figure, risks_figure
@@ -139,13 +140,10 @@ def _kept(file: Path, about: dict[str, Any]) -> dict[str, list[float]]:
 
 
 def _classifier(model: str, device: str) -> Any:
-    try:
-        import PIL.Image
-        import transformers
-    except ImportError as error:
-        raise MissingExtra(
-            "asking about images", "transformers and pillow", extra="vision"
-        ) from error
+    require("asking about images", "PIL", "torch", "transformers")
+    import PIL.Image
+    import transformers
+
     from tiltmeter.models.load import choose_device
 
     logging: Any = transformers.utils.logging

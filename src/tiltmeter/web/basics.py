@@ -13,23 +13,20 @@ from importlib import resources
 from typing import Any
 from urllib.parse import urlencode
 
-from tiltmeter.errors import MissingExtra, SettingsError
-from tiltmeter.report.page import environment, script, stylesheet
+import jinja2
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-try:
-    import jinja2
-    from fastapi import FastAPI, Query, Request
-    from fastapi.responses import (
-        HTMLResponse,
-        JSONResponse,
-        PlainTextResponse,
-        RedirectResponse,
-        Response,
-    )
-    from starlette.exceptions import HTTPException
-    from starlette.middleware.trustedhost import TrustedHostMiddleware
-except ImportError as error:
-    raise MissingExtra("pages in a browser", "fastapi", extra="web") from error
+from tiltmeter.errors import SettingsError
+from tiltmeter.report.page import environment, script, stylesheet
 
 #: No script but our own files, no request to anybody else, never inside a frame.
 SECURITY_HEADERS: Mapping[str, str] = {
@@ -165,15 +162,14 @@ def serve(app: FastAPI, *, host: str, port: int, ready: Callable[[str], None]) -
     """
     import socket
 
-    try:
-        import uvicorn
-    except ImportError as error:
-        raise MissingExtra("pages in a browser", "uvicorn", extra="web") from error
+    import uvicorn
+
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
+        listener.listen()  # the address is told next, and may be opened at once
     except OSError as error:
         listener.close()
         raise SettingsError(f"port {port} of {host}: {error.strerror}; try --port 0") from error

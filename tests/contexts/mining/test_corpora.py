@@ -18,7 +18,7 @@ import zstandard
 
 from tiltmeter.contexts.mining import formats
 from tiltmeter.contexts.mining.corpora import articles, find_sources
-from tiltmeter.errors import ContextError
+from tiltmeter.errors import ContextError, MissingExtra
 
 TEXTS = ["One article.", "Another, with ümlaut.", "三"]
 LINES = "".join(json.dumps({"text": t}, ensure_ascii=False) + "\n" for t in TEXTS).encode()
@@ -156,5 +156,5 @@ def test_a_dataset_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_dataset_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ContextError, match="pip install datasets"):
+    with pytest.raises(MissingExtra, match="pip install datasets"):
         texts("hf:wikimedia/wikipedia")

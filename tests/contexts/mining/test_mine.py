@@ -167,7 +167,7 @@ def test_wrong_settings(gender: MineSettings, corpus: Write, tmp_path: Path) -> 
         replace(gender, links=("words",))
     with pytest.raises(SettingsError, match="strategy: expected one of"):
         replace(gender, strategy="magic")
-    with pytest.raises(SettingsError, match="pip install xx-none-sm"):
+    with pytest.raises(SettingsError, match="python -m spacy download xx_none_sm"):
         mine([corpus(2)], tmp_path / "c.csv", replace(gender, parser="xx_none_sm"))
     with pytest.raises(SettingsError, match="mining knows the languages en, zh"):
         mine([corpus(2)], tmp_path / "c.csv",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterable, Iterator
 
-from tiltmeter.errors import MissingExtra
+from tiltmeter.extras import require
 
 
 class Words:
@@ -16,8 +15,7 @@ class Words:
     """
 
     def __init__(self, words: Iterable[str], *, whole: bool = True) -> None:
-        if importlib.util.find_spec("ahocorasick") is None:
-            raise MissingExtra("finding words in a corpus", "pyahocorasick", extra="mining")
+        require("finding words in a corpus", "ahocorasick")
         import ahocorasick
 
         self._whole = whole

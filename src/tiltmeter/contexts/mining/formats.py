@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import importlib.util
 import io
 import json
 import zipfile
@@ -14,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from tiltmeter.errors import ContextError, MissingExtra
+from tiltmeter.errors import ContextError
+from tiltmeter.extras import require
 
 #: A line longer than this is no article; it is skipped, and never held in memory whole.
 LONGEST_LINE = 16 * 1024 * 1024
@@ -49,8 +49,7 @@ def opened(path: Path, member: str | None) -> Iterator[IO[bytes]]:
 
 
 def _unzstd(raw: Any) -> Any:
-    if importlib.util.find_spec("zstandard") is None:
-        raise MissingExtra("reading .zst files", "zstandard", extra="mining")
+    require("reading .zst files", "zstandard")
     import zstandard
 
     return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
@@ -150,11 +149,7 @@ def parquet(path: Path, *, field: str, damage: Counter[str]) -> Iterator[str]:
 
 def hub(name: str, *, field: str, damage: Counter[str]) -> Iterator[str]:
     """A dataset of the Hugging Face hub, streamed: owner/name or owner/name:configuration."""
-    if importlib.util.find_spec("datasets") is None:
-        raise ContextError(
-            f"hf:{name}: reading a dataset from the hub needs the package datasets: "
-            "pip install datasets"
-        )
+    require(f"reading hf:{name} from the hub", "datasets")
     from datasets import load_dataset
 
     dataset, _, configuration = name.partition(":")

@@ -18,7 +18,8 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from tiltmeter.errors import MissingExtra, ModelError, ModelNotFound
+from tiltmeter.errors import ModelError, ModelNotFound
+from tiltmeter.extras import require
 from tiltmeter.models.options import ServerOptions
 from tiltmeter.models.server.address import KEY_VARIABLE, Address
 
@@ -68,11 +69,10 @@ class Client:
     """One server. Calls come from ordinary code; a thread of its own keeps the connections."""
 
     def __init__(self, address: Address, options: ServerOptions) -> None:
-        try:
-            import httpx
-            import tenacity
-        except ImportError as error:
-            raise MissingExtra("asking a server", "httpx", extra="server") from error
+        require("asking a server", "httpx", "tenacity")
+        import httpx
+        import tenacity
+
         self.address, self.options = address, options
         self._httpx, self._tenacity = httpx, tenacity
         self.requests = self.tokens = 0

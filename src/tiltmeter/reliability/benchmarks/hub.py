@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tiltmeter.errors import InputError, MissingExtra, TableError
+from tiltmeter.errors import InputError, TableError
+from tiltmeter.extras import require
 from tiltmeter.models.hub import hub_reachable
 
 _PATTERNS = ["*.csv", "*.tsv", "*.json", "*.jsonl", "*.parquet", "*.txt.dev", "*.txt.test"]
@@ -12,10 +13,9 @@ _PATTERNS = ["*.csv", "*.tsv", "*.json", "*.jsonl", "*.parquet", "*.txt.dev", "*
 
 def fetch(name: str) -> Path:
     """The folder with the data files of a dataset, from the cache where the hub is out of reach."""
-    try:
-        from huggingface_hub import snapshot_download
-    except ImportError as error:
-        raise MissingExtra("fetching a dataset", "huggingface_hub", extra="models") from error
+    require("fetching a dataset", "huggingface_hub")
+    from huggingface_hub import snapshot_download
+
     try:
         return Path(
             snapshot_download(

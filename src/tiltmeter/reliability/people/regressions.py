@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import chi2
 
-from tiltmeter.errors import MissingExtra, SettingsError
+from tiltmeter.errors import SettingsError
+from tiltmeter.extras import require
 
 Floats = NDArray[np.float64]
 Kind = Literal["multinomial", "ordinal"]
@@ -128,12 +129,11 @@ def beyond(larger: Fit, smaller: Fit) -> tuple[float, int, float]:
 
 
 def _fitted(kind: Kind, y: NDArray[np.int64], X: Floats) -> tuple[Any, str]:
-    try:
-        from statsmodels.discrete.discrete_model import MNLogit
-        from statsmodels.miscmodels.ordinal_model import OrderedModel
-        from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
-    except ImportError as error:
-        raise MissingExtra("regressions", "statsmodels", extra="people") from error
+    require("a regression", "statsmodels")
+    from statsmodels.discrete.discrete_model import MNLogit
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+    from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
+
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:

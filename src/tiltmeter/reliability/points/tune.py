@@ -16,7 +16,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import MissingExtra, SettingsError
+from tiltmeter.errors import SettingsError
+from tiltmeter.extras import require
 from tiltmeter.models import LoadOptions
 from tiltmeter.models.writer import CausalWriter, open_writer
 from tiltmeter.ranges import COUNT, POSITIVE, SEED
@@ -82,13 +83,12 @@ def tune_points(
     taken = [s for s in examples if s.blanks is not None and len(s.blanks)]
     if not taken:
         raise SettingsError("examples: expected statements with context_points, found none")
+    require("training an adapter", "peft")
     writer = open_writer(model, load=settings.load)
     if not isinstance(writer, CausalWriter):
         raise SettingsError(f"model {model!r}: expected a local causal one to train")
-    try:
-        import peft
-    except ImportError as error:
-        raise MissingExtra("training an adapter", "peft", extra="training") from error
+    import peft
+
     started = time.monotonic()
     adapted = _adapted(peft, writer, settings)
     losses = _train(adapted, [_encoded(writer, s) for s in taken], settings, progress)

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter.errors import MissingExtra
+from tiltmeter.extras import require
 from tiltmeter.notebook import visible
 
 if TYPE_CHECKING:
@@ -62,10 +62,9 @@ _CATEGORIES = [light for name, (light, _) in PALETTE.items() if re.fullmatch(r"c
 
 def altair() -> Any:
     """The module, or an error that names the install line."""
-    try:
-        import altair
-    except ImportError as error:
-        raise MissingExtra("drawing charts", "altair", extra="report") from error
+    require("drawing charts", "altair")
+    import altair
+
     return altair
 
 

@@ -6,14 +6,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import MissingExtra, RunError, SettingsError
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.dialects import postgresql, sqlite
 
-try:
-    import sqlalchemy as sa
-    from sqlalchemy import event
-    from sqlalchemy.dialects import postgresql, sqlite
-except ImportError as error:
-    raise MissingExtra("annotation", "sqlalchemy", extra="web") from error
+from tiltmeter.errors import RunError, SettingsError
+from tiltmeter.extras import install_command, require
 
 __all__ = ["open_engine", "postgresql", "sa", "sqlite"]
 
@@ -30,11 +28,15 @@ def open_engine(database: str) -> sa.Engine:
     if url.get_backend_name() == "postgresql":
         if url.drivername == "postgresql":
             url = url.set(drivername="postgresql+psycopg")
+            require("PostgreSQL", "psycopg")
         try:
             # A restarted PostgreSQL leaves dead connections in the pool.
             return sa.create_engine(url, pool_size=20, max_overflow=20, pool_pre_ping=True)
-        except ImportError as error:
-            raise MissingExtra("PostgreSQL", "psycopg", extra="postgres") from error
+        except ImportError as error:  # psycopg without its C library, or another driver
+            raise SettingsError(
+                f"--database: the driver {url.drivername} cannot be loaded ({error.msg}): "
+                + install_command("psycopg")
+            ) from error
     if url.get_backend_name() != "sqlite":
         raise SettingsError(
             f"--database: expected sqlite or postgresql, found {url.get_backend_name()}"

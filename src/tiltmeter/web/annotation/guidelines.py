@@ -5,7 +5,9 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from tiltmeter.errors import InputError, MissingExtra
+from markdown_it import MarkdownIt
+
+from tiltmeter.errors import InputError
 
 #: Longer texts nobody has at hand.
 _LONGEST = 200_000
@@ -31,9 +33,5 @@ def to_html(markdown: str) -> str:
     >>> to_html("**a** <script>1</script>")
     '<p><strong>a</strong> &lt;script&gt;1&lt;/script&gt;</p>\\n'
     """
-    try:
-        from markdown_it import MarkdownIt
-    except ImportError as error:
-        raise MissingExtra("guidelines", "markdown-it-py", extra="web") from error
     reader = MarkdownIt("commonmark", {"html": False}).disable("image")
     return str(reader.render(markdown))

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Annotated
 from urllib.parse import urlsplit
 
+from fastapi import Form, Request
+from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
 from tiltmeter.errors import SettingsError
@@ -23,14 +25,6 @@ from tiltmeter.web.basics import (
     add_static,
     new_app,
 )
-
-try:
-    from fastapi import Form, Request
-    from fastapi.responses import RedirectResponse
-except ImportError as error:
-    from tiltmeter.errors import MissingExtra
-
-    raise MissingExtra("annotation", "fastapi", extra="web") from error
 
 COOKIE = "tiltmeter-annotator"
 LONGEST_COMMENT = 2000

@@ -15,7 +15,6 @@ a verb of thinking is not taken: 普鲁塔克认为他… speaks of somebody els
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -23,7 +22,8 @@ from functools import cache
 from tiltmeter.contexts.mining.automaton import Words
 from tiltmeter.contexts.mining.decision import Decision, Refused
 from tiltmeter.contexts.mining.settings import MineSettings
-from tiltmeter.errors import MissingExtra, SettingsError
+from tiltmeter.errors import SettingsError
+from tiltmeter.extras import require
 
 PRONOUNS = ("他", "她")
 SAYING = frozenset(
@@ -67,8 +67,7 @@ class Chinese:
                 f"topic {settings.topic.name!r}: Chinese mining needs the words 他 and 她, and has "
                 "no strategy for adjectives"
             )
-        if importlib.util.find_spec("jieba") is None:
-            raise MissingExtra("mining Chinese text", "jieba", extra="mining")
+        require("mining Chinese text", "jieba")
         self._persons = frozenset(group.text for group in settings.topic.groups)
         self._cues = frozenset(words)
         self._find = Words(PRONOUNS, whole=False)

