@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import os
+
+# Before numpy and torch are loaded, and for every process that a test starts: models this small
+# lose more to threads than they gain, and two workers with threads each get into each other's way.
+# A number of threads is also a way to order a sum: with one, runs of two processes are the same.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# No test may pass because an earlier one was remembered; tests of the cache switch it on.
+os.environ["TILTMETER_CACHE_LIMIT"] = "0"
+
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import hypothesis
 import pytest
+from tests.processes import PATIENCE_S, ROOT
 
 from tiltmeter.cli import main
 
-# No test may pass because an earlier one was remembered; tests of the cache switch it on.
-os.environ["TILTMETER_CACHE_LIMIT"] = "0"
-
-ROOT = Path(__file__).resolve().parent.parent
+hypothesis.settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +52,7 @@ def chromium() -> Iterator[Any]:
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
+            executable_path="/usr/bin/chromium", args=["--no-sandbox"], timeout=PATIENCE_S * 1000
         )
         yield browser
         browser.close()
