@@ -32,6 +32,7 @@ import httpx
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.private_postgres import private_postgres
+from tests.processes import answers, until
 
 COMMAND = [sys.executable, "-c", "from tiltmeter.cli import main; main()", "annotate"]
 ITEM = re.compile(r'name="item" value="(\d+)"')
@@ -62,13 +63,10 @@ class Server:
         if not self.links:
             raise RuntimeError("the command did not start")
         self.port = int(self.links[0].split("/?")[0].rsplit(":", 1)[1])
-        for _ in range(200):
-            try:
-                httpx.get(f"{self.base}/static/annotate.css")
-                return
-            except httpx.TransportError:
-                time.sleep(0.05)
-        raise RuntimeError("the server does not listen")
+        until(
+            lambda: answers(f"{self.base}/static/annotate.css"),
+            alive=lambda: self.process.poll() is None,
+        )
 
     def kill(self) -> None:
         """SIGKILL: nothing is flushed, nobody is told."""

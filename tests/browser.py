@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.components import require
+from tests.processes import PATIENCE_S
 
 PHONE = {"width": 375, "height": 700}
 #: A window of 1,280 × 1,024 at 400 % zoom has room for this many CSS pixels (WCAG 1.4.10).
@@ -39,12 +40,19 @@ class Watched:
 
 def watched(browser: Any, **options: Any) -> Watched:
     """A new page that writes down each request, console error and exception."""
-    page = browser.new_context(**options).new_page()
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE_S * 1000)
+    page = context.new_page()
     found = Watched(page)
     page.on("request", lambda r: found.requests.append(r.url))
     page.on("console", lambda m: found.errors.append(m.text) if m.type == "error" else None)
     page.on("pageerror", lambda e: found.errors.append(str(e)))
     return found
+
+
+def settled(page: Any) -> None:
+    """After whatever was waiting to run in the page: a drawn frame, and the tasks behind it."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
 
 
 def pixels(browser: Any, shot: bytes, colour: str, *, near: int = 12) -> int:

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import os
+
+# Before numpy and torch are loaded, and for every process that a test starts: models this small
+# lose more to threads than they gain, and two workers with threads each get into each other's way.
+# A number of threads is also a way to order a sum: with one, runs of two processes are the same.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# No test may pass because an earlier one was remembered; tests of the cache switch it on.
+os.environ["TILTMETER_CACHE_LIMIT"] = "0"
+
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import hypothesis
 import pytest
 from tests.components import pytest_sessionstart, pytest_terminal_summary, require
+from tests.processes import PATIENCE_S
 
 from tiltmeter.cli import main
 
 __all__ = ["pytest_sessionstart", "pytest_terminal_summary"]  # hooks, found here by pytest
 
-# No test may pass because an earlier one was remembered; tests of the cache switch it on.
-os.environ["TILTMETER_CACHE_LIMIT"] = "0"
+hypothesis.settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +52,9 @@ def chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox"], timeout=PATIENCE_S * 1000
+        )
         yield browser
         browser.close()
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.components import require
+from tests.processes import PATIENCE_S
 
 
 def _ordinary_user() -> pwd.struct_passwd:
@@ -44,7 +45,8 @@ def private_postgres() -> Iterator[Callable[[], str]]:
     data = folder / "data"
     run("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
     options = f"-c listen_addresses= -c unix_socket_directories={folder} -c max_connections=120"
-    run("pg_ctl", "-D", data, "-w", "-l", folder / "log", "-o", options, "start")
+    slow = ("-w", "-t", int(PATIENCE_S))
+    run("pg_ctl", "-D", data, *slow, "-l", folder / "log", "-o", options, "start")
     numbers = count()
 
     def fresh() -> str:
@@ -56,5 +58,5 @@ def private_postgres() -> Iterator[Callable[[], str]]:
     try:
         yield fresh
     finally:
-        run("pg_ctl", "-D", data, "-m", "immediate", "stop")
+        run("pg_ctl", "-D", data, *slow, "-m", "immediate", "stop")
         shutil.rmtree(folder)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.processes import PATIENCE_S
 
 from tiltmeter.cache import Cache
 from tiltmeter.cache_place import cache_limit
@@ -152,7 +153,7 @@ assert cache.on
     running = [
         subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(me)]) for me in range(4)
     ]
-    assert [process.wait(timeout=120) for process in running] == [0] * 4
+    assert [process.wait(PATIENCE_S) for process in running] == [0] * 4
     assert sum(entry["rows"] for entry in Cache(tmp_path, limit=10**9).scopes()) == 4 * 40 * 20
 
 

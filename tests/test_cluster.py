@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
-import sys
 import tempfile
 import textwrap
 from collections.abc import Iterator
@@ -18,65 +16,51 @@ from typing import Any
 
 import pytest
 from tests.components import needs
+from tests.processes import python
 
 from tiltmeter.cluster import Need, Pool
 from tiltmeter.errors import ClusterError, SettingsError
 
 pytestmark = needs("ray")
 
-
-def on_cluster(code: str) -> Any:
-    """Run code on a cluster of two nodes of one core each; what it prints is one JSON value."""
-    head = """
+BEGIN = """
     import json, os, signal, sys, time
     import ray
-    from ray.cluster_utils import Cluster
+    from tests.processes import two_nodes
     from tiltmeter.cluster import Need, Pool
     from tiltmeter.errors import ClusterError, MissingExtra, ModelError, TiltmeterError
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    second = cluster.add_node(num_cpus=1)
-    os.environ["RAY_ADDRESS"] = cluster.address
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(head) + textwrap.dedent(code)],
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def test_a_node_that_dies_costs_no_block() -> None:
-    found = on_cluster("""
+    cluster, second = two_nodes()
+"""
+A_NODE_DIES = """
         def make():
             def work(block):
-                time.sleep(0.2)
+                time.sleep(0.05)
                 return block * block, os.getpid(), ray.get_runtime_context().get_node_id()
             return work
 
         with Pool(make, need=Need(cpus=1)) as pool:
-            results, nodes = {}, []
-            for block, (square, pid, node) in pool.map(range(30)):
+            results, nodes, asked, last = {}, set(), [], None
+
+            def blocks():  # until both nodes have worked, however long one takes to come up
+                while last is None or len(asked) < last:
+                    asked.append(len(asked))
+                    yield asked[-1]
+
+            for block, (square, pid, node) in pool.map(blocks()):
                 results[block] = square
-                nodes.append(node)
-                if len(results) == 8:
+                nodes.add(node)
+                if len(nodes) == 2 and last is None:
                     cluster.remove_node(second, allow_graceful=False)
+                    last = len(asked) + 10
             again = dict(pool.map([5]))
         # One worker at a time, none at all, and a generator.
         with Pool(make, need=Need(cpus=1, workers=1)) as pool_of_one:
             one = sorted(block for block, _ in pool_of_one.map(iter(range(7))))
             none = list(pool_of_one.map([]))
-        print(json.dumps([results == {i: i * i for i in range(30)}, len(set(nodes)), pool.lost,
-                          again[5][0], one, none]))
-        """)
-    assert found == [True, 2, 1, 25, list(range(7)), []]
-
-
-def test_errors_come_home_and_hopeless_blocks_are_given_up() -> None:
-    found = on_cluster("""
+        dies = [results == {i: i * i for i in asked}, len(nodes), pool.lost, again[5][0], one, none]
+"""
+ERRORS = """
         def tell(make, block=0, **need):
             try:
                 with Pool(make, need=Need(**{"cpus": 1, **need})) as pool:
@@ -99,10 +83,26 @@ def test_errors_come_home_and_hopeless_blocks_are_given_up() -> None:
         def stillborn():
             os.kill(os.getpid(), signal.SIGKILL)
 
-        print(json.dumps([tell(no_model), tell(no_extra), tell(wrong), tell(wrong, block=4),
-                          tell(deadly), tell(stillborn), tell(wrong, cpus=64)]))
-        """)
-    no_model, no_extra, wrong, right, deadly, stillborn, too_big = found
+        errors = [tell(no_model), tell(no_extra), tell(wrong), tell(wrong, block=4), tell(deadly),
+                  tell(stillborn), tell(wrong, cpus=64)]
+"""
+END = "print(json.dumps({'errors': errors, 'dies': dies}))"
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    """What happened on one cluster of two nodes of one core each: errors first, then a death."""
+    done = python("\n".join(textwrap.dedent(code) for code in (BEGIN, ERRORS, A_NODE_DIES, END)))
+    assert done.returncode == 0, done.stderr[-3000:]
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_a_node_that_dies_costs_no_block(found: dict[str, Any]) -> None:
+    assert found["dies"] == [True, 2, 1, 25, list(range(7)), []]
+
+
+def test_errors_come_home_and_hopeless_blocks_are_given_up(found: dict[str, Any]) -> None:
+    no_model, no_extra, wrong, right, deadly, stillborn, too_big = found["errors"]
     assert no_model == ["ModelError", "model 'x': no such file"]
     assert no_extra[0] == "MissingExtra"
     assert "pip install" in no_extra[1]
@@ -144,14 +144,7 @@ def test_without_a_cluster_one_is_started_here(short_path: Path) -> None:
         "with Pool(lambda: abs, need=Need(cpus=1, workers=1)) as pool:\n"
         "    print(sorted(pool.map([-1, -2])))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"}
-        | {"RAY_TMPDIR": str(short_path)},
-    )
+    env = {k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"}
+    done = python(code, env={**env, "RAY_TMPDIR": str(short_path)})
     assert done.stdout == "[(-2, 2), (-1, 1)]\n", done.stderr[-2000:]
     assert done.stderr == ""

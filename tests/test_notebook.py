@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.browser import watched
+from tests.browser import settled, watched
 from tests.report.made import HOSTILE, made_run
 
 from tiltmeter.measure import decompose
@@ -79,7 +79,7 @@ def test_hostile_names_are_text_in_a_browser(chromium: Any) -> None:
     assert len(shown) < 40_000  # a name of 10,000 characters is cut
     seen = watched(chromium)
     seen.page.set_content(f"<title>safe</title>{shown}")
-    seen.page.wait_for_timeout(100)
+    settled(seen.page)
     assert seen.page.title() == "safe"
     assert seen.page.evaluate("document.images.length + document.scripts.length") == 0
     text = seen.page.inner_text("body")

@@ -8,12 +8,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.processes import PATIENCE_S, answers, until
 from tests.report.made import made_run
 
 from tiltmeter.runs import Run
@@ -94,15 +94,11 @@ def test_view_listens_on_this_machine_until_it_is_ended(run: Run) -> None:
         line = process.stdout.readline()
         address = re.search(r"http://127\.0\.0\.1:\d+/", line)
         assert address is not None, line
-        for _ in range(50):
-            try:
-                assert "1 run<" in httpx.get(address[0]).text
-                break
-            except httpx.ConnectError:
-                time.sleep(0.1)
+        until(lambda: answers(address[0]), alive=lambda: process.poll() is None)
+        assert "1 run<" in httpx.get(address[0], timeout=PATIENCE_S).text
     finally:
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=PATIENCE_S)
     assert "Traceback" not in errors
 
 

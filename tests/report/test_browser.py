@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.browser import PHONE, ZOOMED, axe_problems, overflow, pixels, watched
+from tests.browser import PHONE, ZOOMED, axe_problems, overflow, pixels, settled, watched
 from tests.report.made import made_run
 
 from tiltmeter.report import write_report
@@ -32,7 +32,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_offline_no_request_leaves_and_nothing_fails(chromium: Any, report: Path) -> None:
     seen = watched(chromium, offline=True)
     seen.page.goto(report.as_uri())
-    seen.page.wait_for_timeout(200)
+    settled(seen.page)
     assert [r for r in seen.requests if not r.startswith(("file:", "data:"))] == []
     assert seen.errors == []
     assert seen.page.locator("h1").inner_text()
@@ -140,7 +140,7 @@ def test_hostile_strings_are_text(chromium: Any, hostile: Path) -> None:
     seen = watched(chromium, offline=True)
     seen.page.goto(hostile.as_uri())
     seen.page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-    seen.page.wait_for_timeout(300)
+    settled(seen.page)
     assert "pwned" not in seen.page.title().split("·")[0] or "<" in seen.page.title()
     assert seen.page.evaluate("document.images.length") == 0
     assert seen.page.evaluate("document.scripts.length") == 1

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 from small_audit import same
 from tests.components import needs
+from tests.processes import python
 
 from tiltmeter.runs import Run
 
 pytestmark = needs("ray")
 
 CODE = """
-import json, os, sys
-from ray.cluster_utils import Cluster
+import json, sys
 from small_audit import MODEL, SMALL
+from tests.processes import two_nodes
 from tiltmeter.cluster import Need
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.runs import audit
 
-cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-second = cluster.add_node(num_cpus=1)
-os.environ["RAY_ADDRESS"] = cluster.address
-
+cluster, second = two_nodes()
 seen = []
 def kill(done, of):
     seen.append(done)
@@ -42,14 +38,7 @@ print(json.dumps({"seen": seen, "refused": refused, "torch": "torch" in sys.modu
 
 
 def test_a_node_that_dies_changes_no_number(tmp_path: Path, small: Run) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", CODE, tmp_path / "run"],
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).parent,
-        timeout=300,
-        check=False,
-    )
+    done = python(CODE, tmp_path / "run", cwd=Path(__file__).parent)
     assert done.returncode == 0, done.stderr[-3000:]
     told = json.loads(done.stdout.splitlines()[-1])
     assert told["seen"][0] == 0

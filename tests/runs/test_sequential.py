@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.processes import python
 
 from tiltmeter.contexts import ContextSet
 from tiltmeter.errors import RunError, SettingsError
@@ -164,33 +162,35 @@ def test_in_memory_it_is_the_same(run: Run) -> None:
     assert alone.preferences.equals(run.preferences)
 
 
-def test_a_killed_run_ends_with_the_same_draws_and_numbers(run: Run, tmp_path: Path) -> None:
-    CONTEXTS.save(tmp_path / "many.csv")
-    command = [
-        sys.executable,
-        "-c",
-        "from tiltmeter.cli import main; main()",
-        "audit",
-        MODEL,
-        "--replicates",
-        "200",
-    ]
-    command += ["--groups", ",".join(TOPIC.group_names), "--contexts", str(tmp_path / "many.csv")]
-    command += ["--precision", "0.02", "--out", str(tmp_path / "run")]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    record = tmp_path / "run" / "run.json"
-    until = time.monotonic() + 60
-    while time.monotonic() < until and process.poll() is None:
-        if record.exists() and len(json.loads(record.read_text())["precision"]["rounds"]) > 1:
-            break
-        time.sleep(0.005)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    begun = json.loads(record.read_text())
+KILLED = """
+import json, os, signal, sys
+from pathlib import Path
+from test_sequential import CONTEXTS, MODEL, TOPIC, audit, precise
+
+out = Path(sys.argv[1])
+
+def kill(done, total):
+    if len(json.loads((out / "run.json").read_text())["precision"]["rounds"]) > 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+for folder in (out, *map(Path, sys.argv[2:])):
+    audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=folder, settings=precise(0.02),
+          progress=None if sys.argv[2:] else kill)
+"""
+
+
+def test_a_killed_run_ends_with_the_same_draws_and_numbers(tmp_path: Path) -> None:
+    """One process is killed in the second round; another ends that run, and makes one without
+    interruption. Both compute with the same threads and kernels: the numbers are the same bits."""
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    done = python(KILLED, killed, cwd=Path(__file__).parent)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    begun = json.loads((killed / "run.json").read_text())
+    assert begun["status"] == "running"
     assert len(begun["precision"]["rounds"]) > 1
-    finished = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert finished.returncode == 0, finished.stderr
-    continued = Run.load(tmp_path / "run")
+    done = python(KILLED, killed, whole, cwd=Path(__file__).parent)
+    assert done.returncode == 0, done.stderr
+    continued, run = Run.load(killed), Run.load(whole)
     assert continued.preferences.equals(run.preferences)
     assert continued.record["precision"] == run.record["precision"]
     assert continued.record["summary"] == run.record["summary"]

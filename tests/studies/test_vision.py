@@ -82,8 +82,9 @@ def test_answers_are_the_models_own_and_asked_once(
         progress=lambda done, total: steps.append((done, total)),
     )
     assert steps == [(1, 1)]
-    assert np.allclose(again.preferences.values, run.preferences.values, equal_nan=True)
-    assert Run.load(tmp_path / "run").report.R.value == pytest.approx(run.report.R.value)
+    # One image alone, not in the batch of before: single precision, logits of the size of ten.
+    assert np.allclose(again.preferences.values, run.preferences.values, atol=1e-5, equal_nan=True)
+    assert Run.load(tmp_path / "run").report.R.value == pytest.approx(run.report.R.value, abs=1e-5)
     other = {"red": "something red", "blue": "something blue"}
     with pytest.raises(SettingsError, match="other labels"):
         ask_images(str(clip), images, other, tmp_path / "run", settings=SETTINGS)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tiltmeter.errors import TopicError
@@ -185,14 +185,12 @@ def test_repr_is_short() -> None:
     assert repr(TOPIC) == "Topic('gender', 3 groups, 2 categories, 4 words)"
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=20).filter(any))
 def test_group_weights_sum_to_one(weights: list[float]) -> None:
     groups = tuple(Group(f"g{i}", weight=w) for i, w in enumerate(weights))
     assert Topic("t", groups, WORDS).group_weights.sum() == pytest.approx(1)
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from("abcdef"), st.sets(st.sampled_from("uvwxyz"), min_size=1)))
 def test_the_words_are_the_union_of_the_categories(words: dict[str, set[str]]) -> None:
     if len(words) < 2:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.processes import until
 from tests.report.made import made_run
 
 from tiltmeter.contexts import ContextSet
@@ -55,11 +55,10 @@ class served:  # noqa: N801  (used as a statement: with served(folder) as addres
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]})
         self.thread.start()
-        while not self.server.started:
-            time.sleep(0.02)
+        until(lambda: self.server.started, alive=self.thread.is_alive)
         return f"http://127.0.0.1:{self.socket.getsockname()[1]}"
 
     def __exit__(self, *_: object) -> None:
         self.server.should_exit = True
-        self.thread.join(10)
+        self.thread.join()
         self.socket.close()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.browser import PHONE, ZOOMED, axe_problems, overflow, pixels, watched
+from tests.browser import PHONE, ZOOMED, axe_problems, overflow, pixels, settled, watched
 from tests.web.conftest import served
 
 from tiltmeter.contexts import load_contexts
@@ -101,7 +101,7 @@ def test_compare_two_runs(chromium: Any, address: str) -> None:
     page.wait_for_url("**/compare?**")
     assert "2 runs compared" in page.locator("h1").inner_text()
     drawing = page.locator("figure").first.locator("svg[role=img]:visible")
-    drawing.wait_for(timeout=60_000)
+    drawing.wait_for()
     shot = drawing.screenshot()
     assert pixels(chromium, shot, PALETTE["bias"][0]) > 500
     assert re.search(r"made:\w+ − made:\w+", page.locator("table").first.inner_text())
@@ -112,7 +112,7 @@ def test_drawings_come_when_they_are_scrolled_to(chromium: Any, address: str) ->
     seen.page.goto(f"{address}/run?id=second")
     heat = seen.page.locator("figure[data-src*='name=heat']")
     heat.scroll_into_view_if_needed()
-    heat.locator("svg[role=img]").wait_for(timeout=60_000)
+    heat.locator("svg[role=img]").wait_for()
     shot = heat.locator("svg").screenshot()
     assert pixels(chromium, shot, PALETTE["page"][1], near=2) < 680 * 200
     assert seen.errors == []
@@ -124,7 +124,7 @@ def test_axe_finds_nothing_serious(chromium: Any, address: str, name: str, schem
     page = watched(chromium, color_scheme=scheme).page
     page.goto(address + PAGES[name])
     if name in ("group", "compare"):
-        page.locator("figure svg[role=img]").first.wait_for(timeout=60_000)
+        page.locator("figure svg[role=img]").first.wait_for()
     assert axe_problems(page) == []
 
 
@@ -143,7 +143,7 @@ def test_hostile_names_run_nothing(chromium: Any, address: str) -> None:
     page = seen.page
     for path in ("/", "/run?id=hostile"):
         page.goto(address + path)
-        page.wait_for_timeout(200)
+        settled(page)
         assert page.evaluate("document.images.length") == 0
         assert page.title() != "pwned"
     page.locator("a[href^='/group']").first.click()
@@ -167,17 +167,17 @@ def test_a_run_that_is_being_written(chromium: Any, tmp_path: Path, root: Path) 
         folder = tmp_path / "live"
         folder.mkdir()
         RunFolder(folder).write_record(record)
-        page.get_by_text("made:live").wait_for(timeout=10_000)
+        page.get_by_text("made:live").wait_for()
         _part(folder, 0, 300, len(topic.words))
-        page.get_by_text("300 of 1,200 cells").wait_for(timeout=10_000)
+        page.get_by_text("300 of 1,200 cells").wait_for()
         page.get_by_role("link", name="made:live").click()
         page.get_by_text("half-finished").first.wait_for()
         assert "30 of 120 groups" in page.locator(".notice").inner_text()
         _part(folder, 300, 300, len(topic.words))
-        page.locator(".notice").get_by_text("60 of 120 groups").wait_for(timeout=15_000)
+        page.locator(".notice").get_by_text("60 of 120 groups").wait_for()
         (folder / "scores" / ".part-000000600.parquet.tmp").write_bytes(b"half a file")
         _finish(folder, root / "second")
-        page.locator(".notice").wait_for(state="detached", timeout=15_000)
+        page.locator(".notice").wait_for(state="detached")
         assert "made:live" in page.locator("h1").inner_text()
 
 

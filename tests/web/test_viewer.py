@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.processes import PATIENCE_S
 from tests.report.made import HOSTILE
 from tests.web.conftest import served
 
@@ -23,7 +24,7 @@ from tiltmeter.web.runs_index import RunsIndex
 
 @pytest.fixture(scope="module")
 def client(address: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=address, timeout=60) as found:
+    with httpx.Client(base_url=address, timeout=PATIENCE_S) as found:
         yield found
 
 
@@ -80,13 +81,15 @@ def test_charts_drawn_at_once_do_not_mix(address: str, root: Path) -> None:
 
     def ask(pair: tuple[str, str]) -> str:
         params = {"name": pair[0], "id": pair[1]}
-        return httpx.get(f"{address}/figure", params=params, timeout=120).text
+        return httpx.get(f"{address}/figure", params=params, timeout=PATIENCE_S).text
 
     with ThreadPoolExecutor(5) as pool:
         at_once = list(pool.map(ask, zip(names, ids, strict=True)))
     with served(root) as fresh:
         for (name, run), drawn in zip(zip(names, ids, strict=True), at_once, strict=True):
-            alone = httpx.get(f"{fresh}/figure", params={"name": name, "id": run}, timeout=120)
+            alone = httpx.get(
+                f"{fresh}/figure", params={"name": name, "id": run}, timeout=PATIENCE_S
+            )
             assert alone.text == drawn
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.measure.arrays import FloatArray, RealArray
+from tiltmeter.measure.arrays import FloatArray, RealArray, snap
 from tiltmeter.measure.criteria import criterion
 from tiltmeter.measure.grid import Grid
 from tiltmeter.measure.residuals import Residuals, weighted_residuals
@@ -286,7 +286,8 @@ def _calibrated(
 
 
 def _gaps(values: FloatArray, pairs: Sequence[tuple[int, int]]) -> FloatArray:
-    return np.stack([values[i] - values[j] for i, j in pairs])
+    """Differences; two models whose answers are the same differ by nothing, not by rounding."""
+    return snap(np.stack([values[i] - values[j] for i, j in pairs]))
 
 
 def _mean(values: FloatArray, share: FloatArray) -> FloatArray:

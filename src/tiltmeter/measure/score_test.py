@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from tiltmeter.measure.arrays import ROUNDING, FloatArray
+from tiltmeter.measure.arrays import ROUNDING, BoolArray, FloatArray
 
 LEAST_NU = 3.0
 """Below it the matched distribution has no sensible tail."""
@@ -46,8 +46,8 @@ def score_p_value(
     t = np.sqrt(score * (nu - 1) / (nu - score))
     p = 2 * stdtr(nu - 1, -t)
     still = np.where(np.abs(difference) <= ROUNDING, 1.0, 0.0)
-    constant = variance <= (ROUNDING * np.maximum(1.0, np.abs(difference))) ** 2
-    return np.asarray(np.where(np.isnan(difference), np.nan, np.where(constant, still, p)))
+    alike = _without_spread(difference, variance)
+    return np.asarray(np.where(np.isnan(difference), np.nan, np.where(alike, still, p)))
 
 
 def score_interval(
@@ -63,7 +63,7 @@ def score_interval(
 
     With c² the critical value of score² and y = x - delta it is the set of y with
     y² <= c² (v + 2 y q + y² S). When c² S >= 1 (about four effective contexts at 95 %, or fewer)
-    no difference can be rejected: NaN.
+    no difference can be rejected: NaN. No spread between contexts: both are the difference.
 
     >>> v, q, S = np.array([0.01]), np.zeros(1), np.array([0.04])
     >>> low, high = score_interval(np.array([0.3]), v, cross=q, square=S, peak=np.array([0.12]),
@@ -80,7 +80,14 @@ def score_interval(
     middle = critical * cross / safe
     reach = np.sqrt(np.maximum(middle**2 + critical * variance / safe, 0.0))
     low, high = difference - middle - reach, difference - middle + reach
+    alike = _without_spread(difference, variance)
+    low, high = np.where(alike, difference, low), np.where(alike, difference, high)
     return np.where(fits, low, np.nan), np.where(fits, high, np.nan)
+
+
+def _without_spread(difference: FloatArray, variance: FloatArray) -> BoolArray:
+    """Where what is left of the variance is rounding, which differs between processors."""
+    return np.asarray(variance <= (ROUNDING * np.maximum(1.0, np.abs(difference))) ** 2)
 
 
 def _nu(peak: FloatArray) -> FloatArray:

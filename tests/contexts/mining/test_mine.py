@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,11 +10,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tiltmeter.contexts import load_contexts
-from tiltmeter.contexts.mining import MineSettings, formats, mine
+from tiltmeter.contexts.mining import MineSettings, formats, mine, read
 from tiltmeter.contexts.mining.sample import Smallest, priority
 from tiltmeter.errors import ContextError, SettingsError
 
@@ -77,7 +77,7 @@ mine([sys.argv[1]], sys.argv[2], MineSettings(topic=load_topic("gender")), name=
 
 
 def test_killed_and_started_again_it_is_the_same_byte_for_byte(
-    corpus: Write, gender: MineSettings, tmp_path: Path
+    corpus: Write, gender: MineSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = corpus(50)
     mine([path], tmp_path / "whole.csv", gender, name="same")
@@ -91,7 +91,8 @@ def test_killed_and_started_again_it_is_the_same_byte_for_byte(
         assert len(list((tmp_path / "killed.csv.mining" / "parts").glob("*.json"))) >= left - 1
     with pytest.raises(ContextError, match="left by a mining with other settings"):
         mine([path], killed, replace(gender, seed=1), name="same")
-    subprocess.run([sys.executable, "-c", KILLED, str(path), str(killed), "-1"], check=True)
+    monkeypatch.setattr(read, "PIECE", 6)
+    mine([path], killed, gender, name="same")
     for ending in (".csv", ".json"):
         whole, again = (tmp_path / f"{n}{ending}" for n in ("whole", "killed"))
         assert whole.read_bytes() == again.read_bytes()
@@ -192,20 +193,14 @@ def test_a_language_model_can_drop_templates(
     assert contexts.metadata["too_unlikely"] == 1
 
 
-def test_the_command(corpus: Write, tmp_path: Path) -> None:
+def test_the_command(corpus: Write, tmp_path: Path, tiltmeter: Callable[..., Any]) -> None:
     out = tmp_path / "c.csv"
-    command = [sys.executable, "-c", "from tiltmeter.cli import main; main()"]
-    done = subprocess.run(
-        [*command, "mine", str(corpus(12)), "--out", str(out), "--json"],
-        capture_output=True, text=True, check=True, env={**os.environ, "NO_COLOR": "1"},
-    )  # fmt: skip
-    result = json.loads(done.stdout)
+    done = tiltmeter("mine", corpus(12), "--out", out, "--json")
+    assert done.status == 0, done.err
+    result = json.loads(done.out)
     assert result["contexts"] == len(load_contexts(out))
     assert result["occurrences"] == 24
-    wrong = subprocess.run(
-        [*command, "mine", str(tmp_path / "none.txt"), "--out", str(out)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert wrong.returncode == 2
-    assert wrong.stderr.count("\n") == 1
-    assert "no such file" in wrong.stderr
+    wrong = tiltmeter("mine", tmp_path / "none.txt", "--out", out)
+    assert wrong.status == 2
+    assert wrong.err.count("\n") == 1
+    assert "no such file" in wrong.err

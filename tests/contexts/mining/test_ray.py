@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.components import needs
+from tests.processes import python
 
 from tiltmeter.contexts.mining import MineSettings, mine
 
 pytestmark = needs("ray")
 
 CODE = """
-    import os, sys
-    from ray.cluster_utils import Cluster
+    import sys
+    from tests.processes import two_nodes
     from tiltmeter.contexts.mining import MineSettings, mine, read
     from tiltmeter.topics import load_topic
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    second = cluster.add_node(num_cpus=1)
-    os.environ["RAY_ADDRESS"] = cluster.address
+    cluster, second = two_nodes()
     read.PIECE = 5
     alive = True
 
@@ -44,13 +41,7 @@ def test_a_node_that_dies_changes_nothing(
 ) -> None:
     path = corpus(60)
     mine([path], tmp_path / "one.csv", gender, name="same")
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(CODE), str(path), str(tmp_path / "ray.csv")],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = python(textwrap.dedent(CODE), path, tmp_path / "ray.csv")
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.split()[-1] == "dead"
     assert json.loads((tmp_path / "ray.json").read_bytes())["articles"]["mined"] == 60

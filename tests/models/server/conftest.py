@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import socket
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httpx
 import numpy as np
 import pytest
 from tests.components import require
+from tests.processes import PATIENCE_S, free_port, model_server
+
+from tiltmeter.models import ServerOptions
 
 sys.path.insert(0, str(Path(__file__).parent))  # for `proxy` and `standin`, which are no tests
 
@@ -47,33 +46,13 @@ def unpacked(source: Path, target: Path) -> Path:
     return target
 
 
-@contextlib.contextmanager
-def serving(model: Path, *, port: int = 0) -> Iterator[str]:
+def serving(
+    model: Path, *, port: int = 0, log: Path | None = None
+) -> contextlib.AbstractContextManager[str]:
     require("xllamacpp")
-    with socket.socket() as free:
-        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        free.bind(("127.0.0.1", port))
-        port = free.getsockname()[1]
-    script = Path(__file__).with_name("llama.py")
-    process = subprocess.Popen(
-        [sys.executable, script, model, str(port)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(240):
-            with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{url}/health").status_code == 200:
-                    break
-            if process.poll() is not None:
-                raise RuntimeError("the llama.cpp server did not start")
-            time.sleep(0.25)
-        yield url
-    finally:
-        process.kill()
-        process.communicate()
+    port = free_port(port)
+    command = [sys.executable, Path(__file__).with_name("llama.py"), model, port]
+    return model_server(command, port=port, log=log or model.with_suffix(".log"))
 
 
 @pytest.fixture(scope="session")
@@ -106,7 +85,9 @@ def folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same backoff, in milliseconds."""
+    """The same backoff, in milliseconds; but a server on a busy machine is slow, and not gone."""
+    for name in ("timeout", "patience"):
+        monkeypatch.setitem(ServerOptions.__init__.__kwdefaults__, name, PATIENCE_S)
     from tiltmeter.models.server import client
 
     monkeypatch.setattr(client, "_FIRST_WAIT", 0.002)

@@ -29,7 +29,7 @@ class Proxy(ThreadingHTTPServer):
         self.seen: list[tuple[str, bytes]] = []
         self.refuse_with: tuple[int, dict[str, Any]] | None = None
         self.random, self.turn = random.Random(seed), threading.Lock()  # noqa: S311
-        self.client = httpx.Client(timeout=60)
+        self.client = httpx.Client(timeout=None)  # noqa: S113  (as long as it takes)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.processes import PATIENCE_S
 
 from tiltmeter.cli import main
 from tiltmeter.contexts import ContextSet
@@ -32,15 +33,17 @@ COUNTS = membership(WORDS, {"m": ["he", "man", "grandson"], "f": ["she", "woman"
 
 
 def cli(*command: str) -> int:
+    """The command; a server that is asked may take its time."""
+    slow = ("--timeout", str(PATIENCE_S)) if command[0] == "audit" else ()
     with pytest.raises(SystemExit) as stop:
-        main(list(command))
+        main([*command, *slow])
     return int(stop.value.code or 0)
 
 
 def settings(
     route: str | None = None, words: WordOptions = ROUGH, **server: object
 ) -> AuditSettings:
-    options = ServerOptions(route=route, patience=0.2, **server)  # type: ignore[arg-type]
+    options = ServerOptions(route=route, **server)  # type: ignore[arg-type]
     return AuditSettings(words=words, replicates=100, load=LoadOptions(server=options))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 from standin import VOCABULARY, Standin, log_probs
+from tests.processes import PATIENCE_S
 
 from tiltmeter.errors import ModelError, SettingsError
 from tiltmeter.models import LoadOptions, ServerOptions, WordOptions, open_model
@@ -150,6 +151,6 @@ def test_a_client_ends_its_thread_whoever_lets_it_go(standin, inside: bool) -> N
         background.loop.call_soon_threadsafe(scorer.close)  # type: ignore[attr-defined]
     else:
         scorer.close()  # type: ignore[attr-defined]
-    background.thread.join(timeout=10)
+    background.thread.join(PATIENCE_S)
     assert not background.thread.is_alive()
     assert background.loop.is_closed()

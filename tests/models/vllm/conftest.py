@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import signal
-import socket
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
+from tests.processes import free_port, model_server
 
 sys.path.insert(0, str(Path(__file__).parent))  # for `questions`, which is no test
 
@@ -49,42 +44,16 @@ def smol_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@contextlib.contextmanager
-def serving(folder: Path, environment: dict[str, str]) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log = folder.parent / "server.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [
-                *(PYTHON, "-m", "vllm.entrypoints.openai.api_server", "--model", folder),
-                *("--host", "127.0.0.1", "--port", str(port)),
-                *("--dtype", "float32", "--enforce-eager", "--max-model-len", "512"),
-                # On a CPU vLLM 0.32 dies of seeded prompts that it reads in more than one step.
-                *("--max-num-batched-tokens", "16384"),
-            ],
-            env=environment,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(1200):
-            with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{url}/health").status_code == 200:
-                    break
-            if process.poll() is not None:
-                raise RuntimeError(f"vLLM's server did not start: {log.read_text()[-2000:]}")
-            time.sleep(0.25)
-        yield url
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
 @pytest.fixture(scope="session")
 def vllm_server(smol_folder: Path, environment: dict[str, str]) -> Iterator[str]:
-    with serving(smol_folder, environment) as url:
+    port = free_port()
+    command = [
+        *(PYTHON, "-m", "vllm.entrypoints.openai.api_server", "--model", smol_folder),
+        *("--host", "127.0.0.1", "--port", port),
+        *("--dtype", "float32", "--enforce-eager", "--max-model-len", "512"),
+        # On a CPU vLLM 0.32 dies of seeded prompts that it reads in more than one step.
+        *("--max-num-batched-tokens", "16384"),
+    ]
+    log = smol_folder.parent / "server.log"
+    with model_server(command, port=port, log=log, env=environment) as url:
         yield url

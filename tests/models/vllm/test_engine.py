@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from questions import CHAT, EXACT, PROMPTS, WORDS
+from tests.processes import PATIENCE_S
 
 from tiltmeter.errors import MissingExtra, ModelNotFound, SettingsError
 from tiltmeter.models import LoadOptions, ModelSpec, WordOptions, open_model
@@ -29,7 +30,7 @@ def found(smol_folder: Path, environment: dict[str, str]) -> dict[str, Any]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=400,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -89,7 +90,7 @@ def test_the_command_and_a_second_one_from_the_cache(
             capture_output=True,
             text=True,
             check=False,
-            timeout=400,
+            timeout=PATIENCE_S,
         )
         assert done.returncode == 0, done.stderr[-3000:]
         assert "nurse" not in done.stderr

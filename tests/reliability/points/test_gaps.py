@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tiltmeter.reliability.blanks import Blanks
@@ -48,7 +48,6 @@ def test_anything_else_is_refused_by_name(answer: str, reason: str) -> None:
     assert refused.value.reason == reason
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_what_is_written_is_accepted_and_is_the_text(data: st.DataObject) -> None:
     words = data.draw(st.lists(st.sampled_from(["the", "poor", "don't", "say"]), min_size=1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tiltmeter.reliability.blanks import Blanks
@@ -51,7 +51,6 @@ def test_refused_by_name(version: str, reason: str) -> None:
     assert refused.value.reason == reason
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(["", "young", "on the second floor"]), min_size=3, max_size=3))
 def test_every_filling_comes_back(fills: list[str]) -> None:
     text = BLANKS.fill(fills)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from benchmarks.annotate import Server
-from tests.browser import PHONE, ZOOMED, axe_problems, overflow, watched
+from tests.browser import PHONE, ZOOMED, axe_problems, overflow, settled, watched
 from tests.web.annotation.conftest import serving
 
 KEYS = {"y": "yes", "n": "no", "s": "skip"}
@@ -130,8 +130,10 @@ def test_ratings_by_key_comments_and_the_switch(chromium: Any, rating: Server) -
     page.keyboard.press("2")
     far(page, 2, 40)
     page.get_by_label("Answer by key").uncheck()
+    sent = len(seen.requests)
     page.keyboard.press("5")
-    page.wait_for_timeout(300)
+    settled(page)
+    assert len(seen.requests) == sent
     far(page, 2, 40)
     page.get_by_role("button", name="5 enough").click()
     far(page, 3, 40)
