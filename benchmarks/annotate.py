@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.private_postgres import private_postgres
 from tests.processes import answers, until
 
-COMMAND = [sys.executable, "-c", "from tiltmeter.cli import main; main()", "annotate"]
+COMMAND = [sys.executable, "-c", "from clinometer.cli import main; main()", "annotate"]
 ITEM = re.compile(r'name="item" value="(\d+)"')
 
 

@@ -14,26 +14,26 @@ from typing import Any
 import numpy as np
 import torch
 
-SOURCE = Path(__file__).parent.parent / "src/tiltmeter"
+SOURCE = Path(__file__).parent.parent / "src/clinometer"
 BEGAN = time.perf_counter()
 
 
-def import_tiltmeter() -> str:
+def import_clinometer() -> str:
     """Import what is measured. A bare GPU machine may lack what the package's other parts need
     (pydantic, scipy, pandas): there, the packages above the models stand in without their own
     `__init__`, and every module that runs is the real one."""
     try:
-        importlib.import_module("tiltmeter.models")
+        importlib.import_module("clinometer.models")
         return "whole"
     except ImportError as error:
-        for name in [n for n in sys.modules if n.split(".")[0] == "tiltmeter"]:
+        for name in [n for n in sys.modules if n.split(".")[0] == "clinometer"]:
             del sys.modules[name]
-        for name, folder in (("tiltmeter", SOURCE), ("tiltmeter.topics", SOURCE / "topics")):
+        for name, folder in (("clinometer", SOURCE), ("clinometer.topics", SOURCE / "topics")):
             sys.modules[name] = types.ModuleType(name)
             sys.modules[name].__path__ = [str(folder)]
-        from tiltmeter.topics.prompt import Prompt
+        from clinometer.topics.prompt import Prompt
 
-        vars(sys.modules["tiltmeter.topics"])["Prompt"] = Prompt
+        vars(sys.modules["clinometer.topics"])["Prompt"] = Prompt
         return f"without the packages' __init__: {error}"
 
 

@@ -10,7 +10,7 @@ topics=${*:-gender race religion disability}
 
 mine() { # SOURCE TOPIC CORPUS WORDS
     [ -e "$out/$1-$2.json" ] && return
-    tiltmeter mine "$corpora/$3" --topic "$2" --out "$out/$1-$2.csv" --source "$4" --json
+    clinometer mine "$corpora/$3" --topic "$2" --out "$out/$1-$2.csv" --source "$4" --json
 }
 
 for topic in $topics; do

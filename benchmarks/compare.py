@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 
-from tiltmeter.measure import compare
+from clinometer.measure import compare
 
 GROUPS = 12
 SWING = 0.8

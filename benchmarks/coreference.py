@@ -20,12 +20,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tiltmeter.contexts.mining.decision import Refused
-from tiltmeter.contexts.mining.languages.english.coreference import by_rules
-from tiltmeter.contexts.mining.languages.english.links import Link, clause_link
-from tiltmeter.contexts.mining.languages.english.parse import Parsed, Parser
-from tiltmeter.contexts.mining.languages.english.words import SUBJECT_PRONOUNS
-from tiltmeter.topics import load_topic
+from clinometer.contexts.mining.decision import Refused
+from clinometer.contexts.mining.languages.english.coreference import by_rules
+from clinometer.contexts.mining.languages.english.links import Link, clause_link
+from clinometer.contexts.mining.languages.english.parse import Parsed, Parser
+from clinometer.contexts.mining.languages.english.words import SUBJECT_PRONOUNS
+from clinometer.topics import load_topic
 
 PERSONS = frozenset(load_topic("gender").group_names)
 

@@ -9,7 +9,7 @@ import tracemalloc
 
 import numpy as np
 
-from tiltmeter.measure import decompose
+from clinometer.measure import decompose
 
 SHAPE = (120, 32_000, 2)
 LIMIT_SECONDS = 2.0

@@ -1,7 +1,7 @@
 """Prompts per second on a GPU, random weights at real size: prints a table, then one JSON object.
 
 BERT-large shape (masked) and Llama-2-7B shape (causal), each asked by a plain loop (batches of 16,
-padded, logits of the whole sequence), by one big padded batch, and by Tiltmeter. Stages are skipped
+padded, logits of the whole sequence), by one big padded batch, and by Clinometer. Stages are skipped
 when `--seconds` run out, the most telling come first, and results are written as they come.
 
     PYTHONPATH=src python3 benchmarks/gpu_grid.py --templates templates.csv --seconds 140
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from bare_machine import SOURCE, Stages, dtype_on, import_tiltmeter, matmul_peak, timed
+from bare_machine import SOURCE, Stages, dtype_on, import_clinometer, matmul_peak, timed
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -97,12 +97,12 @@ def measure(
     kind: str, settings: argparse.Namespace, stages: Stages, peak: float, device: torch.device
 ) -> None:
     """All stages of one model."""
-    from tiltmeter.models.base import ModelInfo
-    from tiltmeter.models.causal import CausalScorer
-    from tiltmeter.models.masked import MaskedScorer
-    from tiltmeter.models.options import WordOptions
-    from tiltmeter.models.prefix_tree import Heads
-    from tiltmeter.topics.prompt import Prompt
+    from clinometer.models.base import ModelInfo
+    from clinometer.models.causal import CausalScorer
+    from clinometer.models.masked import MaskedScorer
+    from clinometer.models.options import WordOptions
+    from clinometer.models.prefix_tree import Heads
+    from clinometer.topics.prompt import Prompt
 
     causal = kind == "causal"
     befores, words = texts(settings.templates, settings.contexts, settings.groups)
@@ -163,18 +163,18 @@ def measure(
         return speed(n, timed(lambda: plain_loop(model, rows[:n], batch, mask_id), device))
 
     fast, slow = (0, 0) if settings.smoke else (16, 10)
-    stages.run(f"{kind}: tiltmeter", fast, ours)
+    stages.run(f"{kind}: clinometer", fast, ours)
     stages.run(f"{kind}: plain loop, batch 16", slow, lambda: loop(2000 if causal else 6000, 16))
     stages.run(f"{kind}: one big padded batch", slow, lambda: loop(16000, 2048))
     for more in VARIANTS[kind]:
         label = " ".join(f"{k} {v}" for k, v in more.items())
-        stages.run(f"{kind}: tiltmeter, {label}", fast, lambda more=more: ours(**more))
+        stages.run(f"{kind}: clinometer, {label}", fast, lambda more=more: ours(**more))
     if causal:
-        stages.run(f"{kind}: tiltmeter rows", 20, lambda: ours(packing="rows"))
+        stages.run(f"{kind}: clinometer rows", 20, lambda: ours(packing="rows"))
         if settings.compile:
             for layer in model.model.layers:
                 layer.compile()
-            stages.run(f"{kind}: tiltmeter, layers compiled", 40, ours)
+            stages.run(f"{kind}: clinometer, layers compiled", 40, ours)
     if device.type == "cuda":
         stages.record[kind]["peak_gib"] = round(torch.cuda.max_memory_allocated() / 2**30, 1)
         torch.cuda.reset_peak_memory_stats()
@@ -217,7 +217,7 @@ def main() -> None:
         "device": torch.cuda.get_device_name() if device.type == "cuda" else "cpu",
         "torch": torch.__version__,
         "transformers": transformers.__version__,
-        "imports": import_tiltmeter(),
+        "imports": import_clinometer(),
         "matmul_peak_tflops": round(peak, 1),
     }
     out = Path(os.environ["OUT"]) / "gpu_grid.json" if os.environ.get("OUT") else None

@@ -1,11 +1,11 @@
 """Prompts per second of a grid on a CPU, against three ways of doing the same: one JSON object.
 
 120 occupations × 100 contexts, all words of the gender lists, SmolLM2, one machine, one run:
-`tiltmeter` against
+`clinometer` against
 
 - `plain_loop`, the paper's procedure: batches of 16, padded, logits of the whole sequence, one read
   a word; words of several tokens as rows of their own. `plain_loop_single` has the paper's own
-  restriction to words of one token, beside `tiltmeter_single`;
+  restriction to words of one token, beside `clinometer_single`;
 - `minicons`: `conditional_score`, 16 pairs of prompt and word at a time;
 - `requests`, as lm-evaluation-harness asks: one request a prompt and word, sorted by length, in
   batches of 16. `requests_shared` as it does with its cache of logits: requests that differ only in
@@ -34,10 +34,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from tiltmeter.contexts import load_contexts
-from tiltmeter.measure import membership, preference
-from tiltmeter.models import LoadOptions, WordOptions, open_model
-from tiltmeter.topics import Prompt, load_topic
+from clinometer.contexts import load_contexts
+from clinometer.measure import membership, preference
+from clinometer.models import LoadOptions, WordOptions, open_model
+from clinometer.topics import Prompt, load_topic
 
 BATCH = 16
 #: Reporting verbs, written down by hand; with the paper's ten templates they make 100 contexts.
@@ -227,7 +227,7 @@ def main() -> None:
     sample = [prompts[i] for i in cells]
     rows: dict[str, dict[str, Any]] = {}
     ours: dict[bool, np.ndarray] = {}
-    for single, name in ((False, "tiltmeter"), (True, "tiltmeter_single")):
+    for single, name in ((False, "clinometer"), (True, "clinometer_single")):
         scorer.options = WordOptions(tolerance=settings.tolerance, single_token=single)
         scorer._words.clear()
         scorer.score(sample[:4], words)  # the first call also checks the packs
@@ -252,17 +252,17 @@ def main() -> None:
         mine, theirs = (
             preference(table, counts).p for table in (ours[single][cells[:n]], peer.table(found))
         )
-        ours_row = rows["tiltmeter_single" if single else "tiltmeter"]
+        ours_row = rows["clinometer_single" if single else "clinometer"]
         base, base_cpu = ours_row["prompts_per_s"], ours_row["cpu_ms_per_prompt"]
         rows[name] |= {
             "largest_difference_of_preferences": float(np.abs(mine - theirs).max()),
-            "tiltmeter_is_faster_by": round(base / rows[name]["prompts_per_s"], 2),
+            "clinometer_is_faster_by": round(base / rows[name]["prompts_per_s"], 2),
             "by_cpu_time": round(rows[name]["cpu_ms_per_prompt"] / base_cpu, 2),
         }
         print(name, rows[name], file=sys.stderr)
     limit = settings.tolerance + 1e-4
     worst = max(r.get("largest_difference_of_preferences", 0.0) for r in rows.values())
-    ratios = {name: rows[name]["tiltmeter_is_faster_by"] for name in ways}
+    ratios = {name: rows[name]["clinometer_is_faster_by"] for name in ways}
     record = {
         "benchmark": "grid",
         "model": "smollm2",

@@ -20,8 +20,8 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import betaincinv, betaln, ndtr
 
-from tiltmeter.contexts import ContextSet
-from tiltmeter.measure import (
+from clinometer.contexts import ContextSet
+from clinometer.measure import (
     bootstrap,
     contexts_needed,
     corrected,
@@ -29,8 +29,8 @@ from tiltmeter.measure import (
     enough,
     next_size,
 )
-from tiltmeter.runs import AuditSettings, Preferences
-from tiltmeter.runs.sequential import Sample
+from clinometer.runs import AuditSettings, Preferences
+from clinometer.runs.sequential import Sample
 
 GROUPS, REPLICATES, REPETITIONS = 20, 300, 400
 SHAPE = (120, 2000, 2)

@@ -27,10 +27,10 @@ from typing import Any
 
 import numpy as np
 
-from tiltmeter.contexts import ContextSet, load_contexts
-from tiltmeter.models import WordOptions
-from tiltmeter.runs import AuditSettings, Run, RunFolder, audit
-from tiltmeter.topics import load_topic
+from clinometer.contexts import ContextSet, load_contexts
+from clinometer.models import WordOptions
+from clinometer.runs import AuditSettings, Run, RunFolder, audit
+from clinometer.topics import load_topic
 
 #: Reporting verbs that make, with the paper's ten templates, 100 contexts (as in grid.py).
 from grid import templates  # isort: skip
@@ -44,7 +44,7 @@ def contexts(n: int) -> ContextSet:
 
 def child(arguments: argparse.Namespace) -> None:
     """One attempt. Says on stdout which cells it begins to score."""
-    from tiltmeter.runs import executors
+    from clinometer.runs import executors
 
     open_model = executors.open_model
 

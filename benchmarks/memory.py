@@ -36,7 +36,7 @@ def main() -> None:
         results = []
         for n in arguments.contexts:
             asked = [sys.executable, __file__, "--one", str(model), str(n)]
-            alone = {**os.environ, "TILTMETER_CACHE_LIMIT": "0"}
+            alone = {**os.environ, "CLINOMETER_CACHE_LIMIT": "0"}
             done = subprocess.run(asked, check=True, stdout=subprocess.PIPE, text=True, env=alone)
             results.append(json.loads(done.stdout))
             print(results[-1], file=sys.stderr)
@@ -45,9 +45,9 @@ def main() -> None:
 
 def measured(model: Path, n_contexts: int) -> None:
     """One audit in this process."""
-    from tiltmeter.contexts import ContextSet
-    from tiltmeter.models import WordOptions
-    from tiltmeter.runs import AuditSettings, audit
+    from clinometer.contexts import ContextSet
+    from clinometer.models import WordOptions
+    from clinometer.runs import AuditSettings, audit
 
     contexts = ContextSet("many", templates(n_contexts), [1.0] * n_contexts)
     before = peak_mb()
@@ -81,7 +81,7 @@ def small_model(folder: Path) -> Path:
     import transformers
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-    from tiltmeter.topics import load_topic
+    from clinometer.topics import load_topic
 
     topic = load_topic("gender")
     words = [w for some in topic.attributes.values() for w in some]

@@ -24,11 +24,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tiltmeter.contexts.mining import MineSettings, mine
-from tiltmeter.contexts.mining.corpora import articles, find_sources
-from tiltmeter.contexts.mining.languages.english.parse import DEFAULT_PARSER
-from tiltmeter.contexts.mining.languages.english.sentences import sentences
-from tiltmeter.topics import load_topic
+from clinometer.contexts.mining import MineSettings, mine
+from clinometer.contexts.mining.corpora import articles, find_sources
+from clinometer.contexts.mining.languages.english.parse import DEFAULT_PARSER
+from clinometer.contexts.mining.languages.english.sentences import sentences
+from clinometer.topics import load_topic
 
 
 def first_articles(corpus: str, number: int, folder: Path) -> Path:
@@ -108,8 +108,8 @@ def kill(corpus: str, number: int) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = first_articles(corpus, number, folder)
-        command = [sys.executable, "-m", "tiltmeter.cli", "mine", str(path), "--name", "same"]
-        code = "from tiltmeter.cli import main; main()"
+        command = [sys.executable, "-m", "clinometer.cli", "mine", str(path), "--name", "same"]
+        code = "from clinometer.cli import main; main()"
         command[1:3] = ["-c", code]
         subprocess.run([*command, "--out", str(folder / "whole.csv")], check=True,
                        capture_output=True)  # fmt: skip
@@ -140,7 +140,7 @@ def long_line() -> dict[str, object]:
                 file.write(b"He said that he was ill. " * (1024 * 1024 // 25))
             file.write(b'"}')
         code = (
-            "import resource, sys\nfrom tiltmeter.cli import main\n"
+            "import resource, sys\nfrom clinometer.cli import main\n"
             "try: main()\nfinally: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
         )
         done = subprocess.run(

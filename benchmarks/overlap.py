@@ -12,7 +12,7 @@ import csv
 import gzip
 import json
 
-from tiltmeter.contexts import load_contexts
+from clinometer.contexts import load_contexts
 
 
 def main() -> None:

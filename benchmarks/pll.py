@@ -2,7 +2,7 @@
 
 The COBIAS work: a statement and 40 versions of it, every token masked in turn. Three ways on the
 same model, machine and statements: the released procedure (one masked sequence at a time), minicons
-where it is installed, and Tiltmeter; then, on a GPU, the whole dataset, and a 350-word statement.
+where it is installed, and Clinometer; then, on a GPU, the whole dataset, and a 350-word statement.
 
     PYTHONPATH=src python3 benchmarks/pll.py --prepare STATEMENTS.csv VERSIONS.jsonl.gz
     PYTHONPATH=src python3 benchmarks/pll.py --shape pocket                  (two CPU cores)
@@ -31,10 +31,10 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from bare_machine import Stages, dtype_on, import_tiltmeter, matmul_peak, timed
+from bare_machine import Stages, dtype_on, import_clinometer, matmul_peak, timed
 
 ROOT = Path(__file__).parent.parent
-POCKET = ROOT / "pocket/src/tiltmeter_pocket/bert"
+POCKET = ROOT / "pocket/src/clinometer_pocket/bert"
 VERSIONS = 40
 CHUNK = 256
 
@@ -53,7 +53,7 @@ Texts = list[tuple[str, tuple[tuple[int, int], ...]]]
 
 def prepare(statements: Path, versions: Path, out: Path) -> dict[str, Any]:
     """The published statements with their first 40 versions as one compressed file."""
-    from tiltmeter.reliability.statement import find_term
+    from clinometer.reliability.statement import find_term
 
     with statements.open(encoding="utf-8") as stream:
         known = {row["id"]: row for row in csv.DictReader(stream)}
@@ -90,8 +90,8 @@ def read(data: Path) -> list[Texts]:
 
 def open_scorer(shape: str, device: torch.device, batch_tokens: int | None) -> Any:
     """The pocket model with its weights, or a BERT of the given shape with random ones."""
-    from tiltmeter.models.base import ModelInfo
-    from tiltmeter.models.masked import MaskedScorer
+    from clinometer.models.base import ModelInfo
+    from clinometer.models.masked import MaskedScorer
 
     tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(POCKET)
     if shape == "pocket":
@@ -133,7 +133,7 @@ class Ways:
     """The ways to score one list of statements, each as a stage."""
 
     def __init__(self, scorer: Any, statements: list[Texts]) -> None:
-        from tiltmeter.models.text_scores import MarkedText, TextOptions
+        from clinometer.models.text_scores import MarkedText, TextOptions
 
         self.scorer, self.model, self.device = scorer, scorer.model, scorer.device
         self.statements = [[MarkedText(*t) for t in s] for s in statements]
@@ -158,7 +158,7 @@ class Ways:
         self.model.set_attn_implementation(used)
 
     def ours(self, n: int, variant: str) -> dict[str, Any]:
-        from tiltmeter.models.pll import score_chunks
+        from clinometer.models.pll import score_chunks
 
         some = self.statements[:n]
         chunks = [[t for s in some[k : k + CHUNK] for t in s] for k in range(0, len(some), CHUNK)]
@@ -217,9 +217,9 @@ class Ways:
         return sum(map(len, rows))
 
     def long_statement(self, *, at_once: bool) -> dict[str, Any]:
-        """350 words: Tiltmeter in batches, or all copies with all their logits in one batch."""
-        from tiltmeter.models.pll import score_texts
-        from tiltmeter.models.text_scores import MarkedText
+        """350 words: Clinometer in batches, or all copies with all their logits in one batch."""
+        from clinometer.models.pll import score_texts
+        from clinometer.models.text_scores import MarkedText
 
         text = "the nurse at the old office said that she was tired and "
         text = " ".join((text * 30).split()[:350])
@@ -267,8 +267,8 @@ def _memory(device: torch.device, *, reset: bool = False) -> int:
 
 def computed(ways: Ways) -> dict[str, Any]:
     """How many masked copies there are, how many distinct ones, and how long they are."""
-    from tiltmeter.models.encoded_texts import encode_texts
-    from tiltmeter.models.masked_copies import masked_copies, scored_tokens
+    from clinometer.models.encoded_texts import encode_texts
+    from clinometer.models.masked_copies import masked_copies, scored_tokens
 
     options, tokenizer = ways.options["equation"], ways.scorer.tokenizer
     texts = [t for s in ways.statements for t in s]
@@ -302,7 +302,7 @@ def main() -> None:
     if settings.prepare:
         print(json.dumps(prepare(*settings.prepare, settings.data)))
         return
-    imports = import_tiltmeter()
+    imports = import_clinometer()
     device = torch.device(settings.device)
     statements = read(settings.data)
     random.Random(0).shuffle(statements)  # noqa: S311  (a sample, not a secret)
@@ -327,24 +327,24 @@ def main() -> None:
     n, cuda = min(settings.statements, len(statements)), device.type == "cuda"
     ways.ours(1, "equation")  # warm up
     for variant in ways.options:
-        stages.run(f"tiltmeter, {variant}", 0, lambda v=variant: ways.ours(n, v))
+        stages.run(f"clinometer, {variant}", 0, lambda v=variant: ways.ours(n, v))
     stages.run("released procedure, batch 1", 0, lambda: ways.released(n))
     if cuda or settings.whole:
         part = min(len(statements), CHUNK)
         if cuda:
-            stages.run(f"tiltmeter, {part} statements", 20, lambda: ways.ours(part, "equation"))
-        stages.run("tiltmeter, whole dataset", 60, lambda: ways.ours(len(statements), "equation"))
+            stages.run(f"clinometer, {part} statements", 20, lambda: ways.ours(part, "equation"))
+        stages.run("clinometer, whole dataset", 60, lambda: ways.ours(len(statements), "equation"))
     if importlib.util.find_spec("minicons"):
         stages.run("minicons, batch 10", 30, lambda: ways.minicons(n, 10))
     stages.run(
-        "350 words: tiltmeter", 5 if cuda else 100, lambda: ways.long_statement(at_once=False)
+        "350 words: clinometer", 5 if cuda else 100, lambda: ways.long_statement(at_once=False)
     )
     if cuda:
         stages.run("350 words: all copies at once", 5, lambda: ways.long_statement(at_once=True))
         for tokens in (8_192, 32_768, 65_536, 131_072):
             scorer.batch_size.tokens = tokens
             stages.run(
-                f"tiltmeter, {part} statements, batches of {tokens} tokens",
+                f"clinometer, {part} statements, batches of {tokens} tokens",
                 15,
                 lambda: ways.ours(part, "equation"),
             )
@@ -366,22 +366,22 @@ def _utilisation(record: dict[str, Any], scorer: Any, peak: float) -> None:
     flops = 2.0 * dataset["tokens_in_copies"] * layer * config.num_hidden_layers
     flops += 2.0 * dataset["distinct_copies"] * config.hidden_size * config.vocab_size
     for row in record["rows"]:
-        if row["name"] == "tiltmeter, whole dataset" and "seconds" in row:
+        if row["name"] == "clinometer, whole dataset" and "seconds" in row:
             row["mfu"] = round(flops / row["seconds"] / (peak * 1e12), 3)
 
 
 def _ratios(record: dict[str, Any]) -> None:
-    """How many times faster Tiltmeter is, on the sample that every way scored; and on the dataset.
+    """How many times faster Clinometer is, on the sample that every way scored; and on the dataset.
 
     Sample and dataset differ in length, so their ratio is one of tokens scored per second. A text
     that occurs twice counts twice: the others score it twice.
     """
     rows = {row["name"]: row for row in record["rows"] if "seconds" in row}
     pairs = {
-        "released": ("tiltmeter, released", "released procedure, batch 1", "statements_per_s"),
-        "minicons": ("tiltmeter, original", "minicons, batch 10", "statements_per_s"),
+        "released": ("clinometer, released", "released procedure, batch 1", "statements_per_s"),
+        "minicons": ("clinometer, original", "minicons, batch 10", "statements_per_s"),
         "released_whole_dataset": (
-            "tiltmeter, whole dataset",
+            "clinometer, whole dataset",
             "released procedure, batch 1",
             "tokens_per_s",
         ),

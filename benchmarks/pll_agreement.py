@@ -1,7 +1,7 @@
 """Do three ways give the same pseudo-log-likelihood? Prints one JSON object.
 
 Real statements (a csv with a column `sentence`), pocket:bert, the corrected and the original
-variant: Tiltmeter, a loop of one masked sequence at a time, and minicons, which loads the model
+variant: Clinometer, a loop of one masked sequence at a time, and minicons, which loads the model
 from its folder by itself. Slow: the loop reads every copy alone.
 
     PYTHONPATH=src python3 benchmarks/pll_agreement.py STATEMENTS.csv --statements 200
@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from tiltmeter.models import ModelSpec, open_model
-from tiltmeter.models.pll import score_texts
-from tiltmeter.models.project import light_kernels
-from tiltmeter.models.text_scores import MASKING, MarkedText, TextOptions
+from clinometer.models import ModelSpec, open_model
+from clinometer.models.pll import score_texts
+from clinometer.models.project import light_kernels
+from clinometer.models.text_scores import MASKING, MarkedText, TextOptions
 
 
 def loop(model: Any, tokenizer: Any, text: str, *, whole_word: bool) -> float:

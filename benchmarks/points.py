@@ -12,11 +12,11 @@ import json
 import sys
 import time
 
-from tiltmeter.reliability import load_statements
-from tiltmeter.reliability.english import parse
-from tiltmeter.reliability.points.gaps import with_blanks
-from tiltmeter.reliability.points.measure import point_score
-from tiltmeter.reliability.points.rules import places
+from clinometer.reliability import load_statements
+from clinometer.reliability.english import parse
+from clinometer.reliability.points.gaps import with_blanks
+from clinometer.reliability.points.measure import point_score
+from clinometer.reliability.points.rules import places
 
 
 def every_gap(doc):  # type: ignore[no-untyped-def]

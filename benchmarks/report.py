@@ -30,7 +30,7 @@ def main() -> None:
         folder = Path(name)
         made_run(folder / "big", groups=120, contexts=2000, replicates=2000)
         report = folder / "report.html"
-        command = [sys.executable, "-c", "from tiltmeter.cli import main; main()", "report"]
+        command = [sys.executable, "-c", "from clinometer.cli import main; main()", "report"]
         command.append(str(folder / "big"))
         start = time.perf_counter()
         subprocess.run([*command, "--out", str(report)], check=True, stdout=subprocess.DEVNULL)
@@ -56,7 +56,7 @@ def main() -> None:
 def first_page(folder: Path) -> tuple[float, float]:
     import uvicorn
 
-    from tiltmeter.web import viewer
+    from clinometer.web import viewer
 
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))

@@ -57,12 +57,12 @@ def main() -> None:
 
 
 def measured(arguments: argparse.Namespace, out: Path, scratch: Path) -> dict[str, Any]:
+    from clinometer.contexts import ContextSet
+    from clinometer.models import LoadOptions, ServerOptions, WordOptions
+    from clinometer.models.embedded import embedded_gguf
+    from clinometer.runs import AuditSettings, audit
+    from clinometer.topics import load_topic
     from conftest import serving, unpacked
-    from tiltmeter.contexts import ContextSet
-    from tiltmeter.models import LoadOptions, ServerOptions, WordOptions
-    from tiltmeter.models.embedded import embedded_gguf
-    from tiltmeter.runs import AuditSettings, audit
-    from tiltmeter.topics import load_topic
 
     topic = load_topic("gender")
     topic = topic.select(topic.group_names[: arguments.groups])

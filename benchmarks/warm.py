@@ -21,17 +21,17 @@ from typing import Any
 
 import numpy as np
 
-from tiltmeter.cache_place import cache_folder
-from tiltmeter.runs import Run
+from clinometer.cache_place import cache_folder
+from clinometer.runs import Run
 
 
 def command(arguments: argparse.Namespace, out: Path) -> float:
     """Seconds of one audit."""
     start = time.monotonic()
-    tiltmeter = Path(sys.executable).with_name("tiltmeter")
+    clinometer = Path(sys.executable).with_name("clinometer")
     options = ["--json", "--contexts", arguments.contexts, "--out", out, *arguments.more]
     subprocess.run(
-        [tiltmeter, "audit", arguments.model, *options], check=True, stdout=subprocess.DEVNULL
+        [clinometer, "audit", arguments.model, *options], check=True, stdout=subprocess.DEVNULL
     )
     return time.monotonic() - start
 
@@ -40,8 +40,8 @@ def on_ray(arguments: argparse.Namespace, out: Path) -> dict[str, Any]:
     """The same on a cluster that loses a node."""
     from ray.cluster_utils import Cluster
 
-    from tiltmeter.cluster import Need
-    from tiltmeter.runs import AuditSettings, audit
+    from clinometer.cluster import Need
+    from clinometer.runs import AuditSettings, audit
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     nodes = [cluster.add_node(num_cpus=1) for _ in range(arguments.ray - 1)]
@@ -78,8 +78,8 @@ def main() -> None:
         work = Path(folder)
         if (models := cache_folder() / "models").is_dir():  # converting a GGUF file is no scoring
             (work / "models").symlink_to(models.resolve())
-        os.environ["TILTMETER_CACHE"] = str(work)
-        os.environ.pop("TILTMETER_CACHE_LIMIT", None)
+        os.environ["CLINOMETER_CACHE"] = str(work)
+        os.environ.pop("CLINOMETER_CACHE_LIMIT", None)
         first, second = (command(arguments, work / name) for name in ("first", "second"))
         cold, warm = Run.load(work / "first"), Run.load(work / "second")
         result: dict[str, Any] = {

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import typer
 
-from tiltmeter.cli.app import app
-from tiltmeter.cli.failure import STATUSES
+from clinometer.cli.app import app
+from clinometer.cli.failure import STATUSES
 
 PAGE = Path(__file__).parent / "cli.md"
 
@@ -30,7 +30,7 @@ def page() -> str:
         *(f"| {status} | {meaning} |" for status, meaning in STATUSES.items()),
     ]
     for name, command in sorted(_commands(group, "")):
-        lines += ["", f"## tiltmeter {name}", "", (command.help or "").strip(), ""]
+        lines += ["", f"## clinometer {name}", "", (command.help or "").strip(), ""]
         lines += ["| argument or option | meaning | default |", "|---|---|---|"]
         lines += [_row(p) for p in command.params if p.name != "help"]
     return "\n".join(lines) + "\n"

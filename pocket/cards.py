@@ -15,7 +15,7 @@ from typing import Any
 
 from samples import GAP, PROMPTS, Sampler, auto_class, base, mean
 
-HOME = Path(__file__).parent / "src" / "tiltmeter_pocket"
+HOME = Path(__file__).parent / "src" / "clinometer_pocket"
 CLEAR = 0.25
 """Nats between nurse and engineer from which on we say that a model separates them."""
 
@@ -80,11 +80,11 @@ On top of the data of gpt2-m: sentence pairs that `training/preferences.py` writ
 occupations; every fifth occupation is held out ("unseen")."""
 
 LICENCE = """\
-CC BY-SA 3.0, because the model is made from Wikipedia text under it: name Tiltmeter and "text of
+CC BY-SA 3.0, because the model is made from Wikipedia text under it: name Clinometer and "text of
 Wikipedia and its authors", and share what you make of the weights alike. See LICENSE.md."""
 
 LIMITS = """\
-For tests, demonstrations and method studies of Tiltmeter: a model that is small, whose making is
+For tests, demonstrations and method studies of Clinometer: a model that is small, whose making is
 known to the last command, and that runs anywhere. It knows little, makes things up, and carries
 the leanings of its text; those are what it is here to show. Not for decisions about people, not
 for text that anyone is to rely on, and no stand-in for what a large model would do."""
@@ -107,24 +107,24 @@ def card(folder: Path) -> str:
 
 def _use(folder: Path, sampler: Sampler) -> str:
     name, kind = folder.name, auto_class(folder)
-    lines = ["import tiltmeter_pocket", f"from transformers import {kind}, AutoTokenizer", ""]
+    lines = ["import clinometer_pocket", f"from transformers import {kind}, AutoTokenizer", ""]
     if base(folder) == folder:
         lines += [
-            f'folder = tiltmeter_pocket.folder("{name}")',
+            f'folder = clinometer_pocket.folder("{name}")',
             f"model = {kind}.from_pretrained(folder)",
             "tokenizer = AutoTokenizer.from_pretrained(folder)",
         ]
-        note = f"With Tiltmeter: `pocket:{name}`."
+        note = f"With Clinometer: `pocket:{name}`."
     else:
         lines[1:2] = ["from peft import PeftModel", lines[1]]
         lines += [
-            f'folder = tiltmeter_pocket.folder("{base(folder).name}")',
+            f'folder = clinometer_pocket.folder("{base(folder).name}")',
             f"model = {kind}.from_pretrained(folder)",
-            f'model = PeftModel.from_pretrained(model, tiltmeter_pocket.folder("{name}"))',
+            f'model = PeftModel.from_pretrained(model, clinometer_pocket.folder("{name}"))',
             "tokenizer = AutoTokenizer.from_pretrained(folder)",
         ]
         note = (
-            f"With Tiltmeter, which merges the adapter itself and needs no peft: `pocket:{name}`."
+            f"With Clinometer, which merges the adapter itself and needs no peft: `pocket:{name}`."
         )
     if sampler.kind == "gpt2":
         note += (

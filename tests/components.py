@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.machine import Finding, find_axe, find_browser, find_postgres
+from clinometer.machine import Finding, find_axe, find_browser, find_postgres
 
 SHARED_DATA = Path(
     os.environ.get(
-        "TILTMETER_SHARED_DATA",
+        "CLINOMETER_SHARED_DATA",
         Path(__file__).resolve().parent.parent.parent / "shared" / "data",
     )
 )
@@ -27,7 +27,7 @@ def _shared_data() -> Finding:
         "shared data",
         str(SHARED_DATA) if SHARED_DATA.is_dir() else None,
         "tests on published benchmarks and corpora",
-        "put them at ../shared/data, or name their folder in TILTMETER_SHARED_DATA",
+        "put them at ../shared/data, or name their folder in CLINOMETER_SHARED_DATA",
     )
 
 

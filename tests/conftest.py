@@ -10,7 +10,7 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # No test may pass because an earlier one was remembered; tests of the cache switch it on.
-os.environ["TILTMETER_CACHE_LIMIT"] = "0"
+os.environ["CLINOMETER_CACHE_LIMIT"] = "0"
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ import pytest
 from tests.components import pytest_sessionstart, pytest_terminal_summary, require
 from tests.processes import PATIENCE_S
 
-from tiltmeter.cli import main
+from clinometer.cli import main
 
 __all__ = ["pytest_sessionstart", "pytest_terminal_summary"]  # hooks, found here by pytest
 
@@ -40,7 +40,7 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def smollm2():  # type: ignore[no-untyped-def]
     """The embedded model: a real one, opened once a worker."""
-    from tiltmeter.models import open_model
+    from clinometer.models import open_model
 
     return open_model("smollm2")
 
@@ -63,7 +63,7 @@ def chromium() -> Iterator[Any]:
 def no_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine a command would write lines about its progress; what a test finds on stderr
     must not depend on that."""
-    monkeypatch.setattr("tiltmeter.cli.progress.FIRST_S", float("inf"))
+    monkeypatch.setattr("clinometer.cli.progress.FIRST_S", float("inf"))
 
 
 class Result(NamedTuple):
@@ -73,8 +73,8 @@ class Result(NamedTuple):
 
 
 @pytest.fixture
-def tiltmeter(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
-    """Call it like the command: tiltmeter("risk", "table.csv")."""
+def clinometer(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+    """Call it like the command: clinometer("risk", "table.csv")."""
 
     def run(*arguments: object) -> Result:
         status: int | str | None = 0

@@ -29,7 +29,7 @@ def private_postgres() -> Iterator[Callable[[], str]]:
     import psycopg
 
     programs = Path(require("PostgreSQL"))
-    folder = Path(tempfile.mkdtemp(prefix="tiltmeter-pg-"))  # a socket's path must be short
+    folder = Path(tempfile.mkdtemp(prefix="clinometer-pg-"))  # a socket's path must be short
     who: dict[str, Any] = {}
     if os.geteuid() == 0:  # PostgreSQL refuses to run as root
         user = _ordinary_user()

@@ -86,7 +86,7 @@ def model_server(
 
 
 def python(code: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run code in a process of its own, which finds `tests` and `tiltmeter` as this one does."""
+    """Run code in a process of its own, which finds `tests` and `clinometer` as this one does."""
     given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     path = os.pathsep.join([str(ROOT), *map(os.path.abspath, given)])
     env = {**options.pop("env", os.environ), "PYTHONPATH": path}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parent.parent / "src" / "tiltmeter"
+SOURCE = Path(__file__).resolve().parent.parent / "src" / "clinometer"
 
 #: Higher numbers may import lower ones; siblings of one layer may not import each other, except
 #: for the pairs in MEET.
@@ -91,7 +91,7 @@ def test_no_lower_layer_imports_a_higher_one(path: Path) -> None:
     assert layer in LAYERS, f"{layer}: give the new package a layer"
     for name in imports(path):
         parts = name.split(".")
-        if parts[0] != "tiltmeter" or len(parts) < 2:
+        if parts[0] != "clinometer" or len(parts) < 2:
             continue
         assert not breach(layer, parts[1]), f"{path.relative_to(SOURCE)} imports {name}"
 
@@ -104,14 +104,14 @@ def test_the_rule_finds_a_breach() -> None:
 
 @pytest.mark.parametrize("path", sorted((SOURCE / "measure").glob("*.py")), ids=lambda p: p.name)
 def test_measure_depends_on_numpy_and_scipy_only(path: Path) -> None:
-    allowed = {"numpy", "scipy", "tiltmeter"} | set(sys.stdlib_module_names)
+    allowed = {"numpy", "scipy", "clinometer"} | set(sys.stdlib_module_names)
     assert {name.split(".")[0] for name in imports(path)} <= allowed
 
 
 def test_import_is_light() -> None:
     """No torch, spaCy or plotting, and not even pandas, before somebody needs them."""
     code = (
-        "import sys, tiltmeter, tiltmeter.topics, tiltmeter.contexts, tiltmeter.models;"
+        "import sys, clinometer, clinometer.topics, clinometer.contexts, clinometer.models;"
         "print(' '.join(sorted(m for m in sys.modules if '.' not in m)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -122,7 +122,7 @@ def test_import_is_light() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["tiltmeter"] + [f"tiltmeter.{p.parent.name}" for p in sorted(SOURCE.glob("*/__init__.py"))],
+    ["clinometer"] + [f"clinometer.{p.parent.name}" for p in sorted(SOURCE.glob("*/__init__.py"))],
 )
 def test_every_exported_name_exists(module: str) -> None:
     package = importlib.import_module(module)
@@ -132,7 +132,7 @@ def test_every_exported_name_exists(module: str) -> None:
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
-    import tiltmeter
+    import clinometer
 
     with pytest.raises(AttributeError, match="nonsense"):
-        _ = tiltmeter.nonsense  # type: ignore[attr-defined]
+        _ = clinometer.nonsense  # type: ignore[attr-defined]

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from tests.processes import PATIENCE_S
 
-from tiltmeter.cache import Cache
-from tiltmeter.cache_place import cache_limit
-from tiltmeter.errors import SettingsError
+from clinometer.cache import Cache
+from clinometer.cache_place import cache_limit
+from clinometer.errors import SettingsError
 
 SCOPE = {"model": "m", "revision": "1", "words": ["he", "she"]}
 ROWS = np.array([[-1.5, -np.inf, 0.25], [-2.5, -3.5, 0.0]], dtype=np.float32)
@@ -141,7 +141,7 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
     code = """
 import sys, numpy as np
 from pathlib import Path
-from tiltmeter.cache import Cache
+from clinometer.cache import Cache
 cache, me = Cache(Path(sys.argv[1]), limit=10**9), int(sys.argv[2])
 for i in range(40):
     items = [f"{me}-{i}-{k}" for k in range(20)]
@@ -166,10 +166,10 @@ def test_clear(cache: Cache) -> None:
 
 
 def test_the_limit_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TILTMETER_CACHE_LIMIT", "1.5GB")
+    monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "1.5GB")
     assert cache_limit() == 1_500_000_000
-    monkeypatch.setenv("TILTMETER_CACHE_LIMIT", "much")
+    monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "much")
     with pytest.raises(SettingsError, match="much"):
         cache_limit()
-    monkeypatch.setenv("TILTMETER_CACHE_LIMIT", "0")
+    monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "0")
     assert not Cache().on

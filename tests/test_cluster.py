@@ -18,8 +18,8 @@ import pytest
 from tests.components import needs
 from tests.processes import python
 
-from tiltmeter.cluster import Need, Pool
-from tiltmeter.errors import ClusterError, SettingsError
+from clinometer.cluster import Need, Pool
+from clinometer.errors import ClusterError, SettingsError
 
 pytestmark = needs("ray")
 
@@ -27,8 +27,8 @@ BEGIN = """
     import json, os, signal, sys, time
     import ray
     from tests.processes import two_nodes
-    from tiltmeter.cluster import Need, Pool
-    from tiltmeter.errors import ClusterError, MissingExtra, ModelError, TiltmeterError
+    from clinometer.cluster import Need, Pool
+    from clinometer.errors import ClusterError, MissingExtra, ModelError, ClinometerError
 
     cluster, second = two_nodes()
 """
@@ -65,7 +65,7 @@ ERRORS = """
             try:
                 with Pool(make, need=Need(**{"cpus": 1, **need})) as pool:
                     return list(pool.map([block]))
-            except TiltmeterError as error:
+            except ClinometerError as error:
                 return [type(error).__name__, str(error)]
 
         def no_model():
@@ -140,7 +140,7 @@ def test_without_a_cluster_one_is_started_here(short_path: Path) -> None:
     (short_path / "ray").mkdir()
     (short_path / "ray" / "ray_current_cluster").write_text("127.0.0.1:9", encoding="utf-8")
     code = (
-        "from tiltmeter.cluster import Need, Pool\n"
+        "from clinometer.cluster import Need, Pool\n"
         "with Pool(lambda: abs, need=Need(cpus=1, workers=1)) as pool:\n"
         "    print(sorted(pool.map([-1, -2])))"
     )

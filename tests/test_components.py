@@ -15,7 +15,7 @@ def run_tests(*arguments: str, **variables: str) -> subprocess.CompletedProcess[
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "CI"))}
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
-        env={**environment, "TILTMETER_BROWSER": "/nowhere/chromium", **variables},
+        env={**environment, "CLINOMETER_BROWSER": "/nowhere/chromium", **variables},
         cwd=ROOT,
         capture_output=True,
         text=True,

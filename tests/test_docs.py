@@ -15,7 +15,7 @@ DOCS = ROOT / "docs"
 
 
 def commands() -> set[str]:
-    from tiltmeter.cli.app import app
+    from clinometer.cli.app import app
 
     return set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 
@@ -37,16 +37,16 @@ def test_links_lead_somewhere_and_commands_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
         assert (path.parent / target).exists(), f"{path.name}: {target}"
-    for name in re.findall(r"^\s*\$? ?tiltmeter ([a-z]+)", text, flags=re.M):
-        assert name in commands(), f"{path.name}: tiltmeter {name}"
+    for name in re.findall(r"^\s*\$? ?clinometer ([a-z]+)", text, flags=re.M):
+        assert name in commands(), f"{path.name}: clinometer {name}"
 
 
 def test_readme_commands_have_the_options_they_use() -> None:
-    from tiltmeter.cli.app import app
+    from clinometer.cli.app import app
 
     known = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    lines = [re.sub(r"\s#.*", "", line) for line in re.findall(r"^tiltmeter .+", text, flags=re.M)]
+    lines = [re.sub(r"\s#.*", "", line) for line in re.findall(r"^clinometer .+", text, flags=re.M)]
     assert lines
     for line in lines:
         for part in line.split(";"):

@@ -9,8 +9,8 @@ import pytest
 from tests.browser import settled, watched
 from tests.report.made import HOSTILE, made_run
 
-from tiltmeter.measure import decompose
-from tiltmeter.runs import Run, compare_runs
+from clinometer.measure import decompose
+from clinometer.runs import Run, compare_runs
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import bootstrap
-from tiltmeter.ranges import COUNT, LEVEL, REPLICATES, SEED, SHARE_ABOVE_0, Range
-from tiltmeter.runs import AuditSettings
+from clinometer.errors import SettingsError
+from clinometer.measure import bootstrap
+from clinometer.ranges import COUNT, LEVEL, REPLICATES, SEED, SHARE_ABOVE_0, Range
+from clinometer.runs import AuditSettings
 
 
 @pytest.mark.parametrize("value", [0, 2**32 - 1, np.int64(3), 2.0])

@@ -55,7 +55,7 @@ def named(words: list[str]) -> str:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from tests.models.server.conftest import serving
 
-    from tiltmeter.models.embedded import embedded_gguf
+    from clinometer.models.embedded import embedded_gguf
 
     with serving(embedded_gguf()) as url:
         yield url
@@ -67,7 +67,7 @@ def fetch_a_page(words: list[str]) -> None:
 
     quiet = ["--no-browser"] if words[1] == "view" else []
     process = subprocess.Popen(
-        [sys.executable, "-m", "tiltmeter", *words[1:], "--port", "0", *quiet],
+        [sys.executable, "-m", "clinometer", *words[1:], "--port", "0", *quiet],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -90,7 +90,7 @@ def fetch_a_page(words: list[str]) -> None:
 
 
 def test_every_command_of_the_readme_runs(
-    tiltmeter: Callable[..., Any], server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    clinometer: Callable[..., Any], server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     found = commands()
@@ -100,7 +100,7 @@ def test_every_command_of_the_readme_runs(
             fetch_a_page(words)
             continue
         given = [re.sub(r"http://127\.0\.0\.1:8080", server, word) for word in words[1:]]
-        result = tiltmeter(*given, *FEWER.get(named(words), ()))
+        result = clinometer(*given, *FEWER.get(named(words), ()))
         assert result.status == 0, (words, result.err)
         assert result.out, words
     assert (tmp_path / "report.html").is_file()

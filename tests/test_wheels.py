@@ -16,7 +16,7 @@ import typer
 from tests.small_clip import make_clip
 from tests.wheel_environments import Environment, Result, build, source_files
 
-from tiltmeter.extras import DATA, DISTRIBUTION, EXTRAS, install_command, models_package
+from clinometer.extras import DATA, DISTRIBUTION, EXTRAS, install_command, models_package
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Not in the environment of the tests, or no part of what users install.
@@ -80,7 +80,7 @@ def test_the_wheels_say_which_pythons_they_are_for() -> None:
 def test_without_extras_every_command_works_or_says_what_to_install(  # type: ignore[no-untyped-def]
     environment, wheels: dict[str, Path]
 ) -> None:
-    bert = wheels["pocket"] / "tiltmeter_pocket" / "bert"
+    bert = wheels["pocket"] / "clinometer_pocket" / "bert"
     models, mining = install_command("torch"), install_command("spacy")
     pocket = f"pip install {models_package('pocket')}"
     scored = ["--variants", "versions.jsonl", "--model", bert]
@@ -210,7 +210,7 @@ def test_web(environment) -> None:  # type: ignore[no-untyped-def]
     )
     _all_work(done)
     _says(no_driver, install_command("psycopg"))
-    command = [made.python, "-m", "tiltmeter", "view", "runs", "--no-browser", "--port", "0"]
+    command = [made.python, "-m", "clinometer", "view", "runs", "--no-browser", "--port", "0"]
     with subprocess.Popen(
         command, cwd=made.folder, env=made.variables(), stdout=subprocess.PIPE, text=True
     ) as server:
@@ -250,13 +250,13 @@ def test_people(environment) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_notebook(environment) -> None:  # type: ignore[no-untyped-def]
-    code = "import tiltmeter as tm; print(tm.read_table('p.csv').to_xarray().sizes['group'])"
+    code = "import clinometer as cm; print(cm.read_table('p.csv').to_xarray().sizes['group'])"
     assert environment("notebook").run("-c", code) == "2\n"
 
 
 def test_ray(environment) -> None:  # type: ignore[no-untyped-def]
     code = (
-        "from tiltmeter.cluster import Need, Pool\n"
+        "from clinometer.cluster import Need, Pool\n"
         "with Pool(lambda: abs, need=Need(cpus=1)) as pool: print(list(pool.map([-2])))"
     )
     assert environment("ray").run("-c", code).split("\n")[-2] == "[(-2, 2)]"
@@ -300,7 +300,7 @@ def test_data_packages_are_those_of_the_constraints() -> None:
 
 def _commands() -> Iterator[str]:
     """Every command: audit, study size, …"""
-    from tiltmeter.cli.app import app
+    from clinometer.cli.app import app
 
     for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
         below = getattr(command, "commands", None)
@@ -316,7 +316,7 @@ def _says(result: Result, expected: str, *, status: int = 2) -> None:
     """An error, in one line after what was told of progress."""
     assert result.status == status, result.err
     last = result.err.strip().split("\n")[-1]
-    assert last.startswith("tiltmeter: "), result.err
+    assert last.startswith("clinometer: "), result.err
     assert expected in last
     assert "Traceback" not in result.err
 

@@ -24,14 +24,14 @@ from typing import NamedTuple
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tiltmeter.extras import DISTRIBUTION
+from clinometer.extras import DISTRIBUTION
 
 WEIGHTS = ".safetensors"
 
 #: Calls the command line with each list of arguments that it is given, in one process.
 _COMMANDS = """
 import contextlib, io, json, sys, traceback
-from tiltmeter.cli import main
+from clinometer.cli import main
 
 results = []
 for arguments in json.load(sys.stdin):

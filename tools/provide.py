@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tiltmeter.machine import Finding, find_axe, find_browser, find_postgres
+from clinometer.machine import Finding, find_axe, find_browser, find_postgres
 
 CONSTRAINTS = Path(__file__).resolve().parent.parent / "constraints.txt"
 #: Wheels with compiled programs inside, which not every platform has. Each is installed on its own,

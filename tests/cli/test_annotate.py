@@ -1,4 +1,4 @@
-"""tiltmeter annotate without its server: status, export, and errors in one line."""
+"""clinometer annotate without its server: status, export, and errors in one line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tiltmeter.web.annotation import Store, read_task
+from clinometer.web.annotation import Store, read_task
 
 Command = Callable[..., Any]
 
@@ -32,9 +32,9 @@ def judged(dataset: Path) -> None:
     store.close()
 
 
-def test_status_and_export(tiltmeter: Command, dataset: Path, tmp_path: Path) -> None:
+def test_status_and_export(clinometer: Command, dataset: Path, tmp_path: Path) -> None:
     judged(dataset)
-    found = json.loads(tiltmeter("annotate", dataset, "--status", "--json").out)
+    found = json.loads(clinometer("annotate", dataset, "--status", "--json").out)
     assert found["summary"]["judgements"] == 3
     assert found["annotators"][0] == {
         "annotator": 1,
@@ -44,20 +44,20 @@ def test_status_and_export(tiltmeter: Command, dataset: Path, tmp_path: Path) ->
         "items": 2,
     }
     out = tmp_path / "out.csv"
-    assert "3 judgements written to" in tiltmeter("annotate", dataset, "--export", out).out
+    assert "3 judgements written to" in clinometer("annotate", dataset, "--export", out).out
     assert out.read_text() == (
         "id,context_points,annotator_1,annotator_2\na,One ___.,yes,no\nb,Two ___.,,\n"
     )
-    tiltmeter("annotate", dataset, "--export", out, "--long")
+    clinometer("annotate", dataset, "--export", out, "--long")
     assert out.read_text().splitlines()[-1] == "b,Two ___.,annotator_1,skip,"
 
 
 def test_the_database_may_come_from_the_environment(
-    tiltmeter: Command, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    clinometer: Command, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "a strange? name%20.sqlite"
-    monkeypatch.setenv("TILTMETER_DATABASE", str(place))
-    assert tiltmeter("annotate", dataset, "--status").status == 0
+    monkeypatch.setenv("CLINOMETER_DATABASE", str(place))
+    assert clinometer("annotate", dataset, "--status").status == 0
     assert place.exists()
 
 
@@ -75,9 +75,9 @@ def test_the_database_may_come_from_the_environment(
     ],
 )
 def test_errors_are_one_line(
-    tiltmeter: Command, dataset: Path, options: tuple[str, ...], said: str
+    clinometer: Command, dataset: Path, options: tuple[str, ...], said: str
 ) -> None:
-    done = tiltmeter("annotate", dataset, *options)
+    done = clinometer("annotate", dataset, *options)
     assert done.status == 2
     assert said in done.err
     assert done.err.count("\n") == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from tiltmeter.cli.app import app
+from clinometer.cli.app import app
 
 COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 M2 = """group,context,attribute,p
@@ -31,8 +31,8 @@ def m2(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_and_option_has_help(tiltmeter, command: str) -> None:  # type: ignore[no-untyped-def]
-    result = tiltmeter(command, "--help")
+def test_every_command_and_option_has_help(clinometer, command: str) -> None:  # type: ignore[no-untyped-def]
+    result = clinometer(command, "--help")
     assert result.status == 0
     assert "Usage" in result.out
     for parameter in typer.main.get_command(app).commands[command].params:  # type: ignore[attr-defined]
@@ -40,41 +40,41 @@ def test_every_command_and_option_has_help(tiltmeter, command: str) -> None:  # 
             assert parameter.help, f"{command} {parameter.name} has no help"
 
 
-def test_version(tiltmeter) -> None:  # type: ignore[no-untyped-def]
-    from tiltmeter import __version__
+def test_version(clinometer) -> None:  # type: ignore[no-untyped-def]
+    from clinometer import __version__
 
-    assert tiltmeter("--version").out == f"tiltmeter {__version__}\n"
+    assert clinometer("--version").out == f"clinometer {__version__}\n"
 
 
-def test_risk_of_the_papers_second_example(tiltmeter, m2: Path) -> None:  # type: ignore[no-untyped-def]
-    result = tiltmeter("risk", m2, "--json")
+def test_risk_of_the_papers_second_example(clinometer, m2: Path) -> None:  # type: ignore[no-untyped-def]
+    result = clinometer("risk", m2, "--json")
     assert result.status == 0
     summary = json.loads(result.out)["summary"]
     assert summary["R"]["value"] == pytest.approx(0.2)
     assert summary["R_bias"]["value"] == 0.0
     assert summary["R_volatility"]["value"] == pytest.approx(0.2)
-    table = tiltmeter("risk", m2)
+    table = clinometer("risk", m2)
     assert "0.200" in table.out
     assert "randomly stereotyped" in table.out
 
 
-def test_a_limit_that_is_passed_gives_status_1(tiltmeter, m2: Path) -> None:  # type: ignore[no-untyped-def]
-    result = tiltmeter("risk", m2, "--fail-above", "R=0.1")
+def test_a_limit_that_is_passed_gives_status_1(clinometer, m2: Path) -> None:  # type: ignore[no-untyped-def]
+    result = clinometer("risk", m2, "--fail-above", "R=0.1")
     assert result.status == 1
-    assert result.err == "tiltmeter: m2.csv: R = 0.2000 is above 0.1\n"
-    assert tiltmeter("risk", m2, "--fail-above", "R=0.3").status == 0
+    assert result.err == "clinometer: m2.csv: R = 0.2000 is above 0.1\n"
+    assert clinometer("risk", m2, "--fail-above", "R=0.3").status == 0
 
 
 @pytest.mark.parametrize(
     ("change", "found"),
     [(("0.5", "1.5"), "p"), (("0.5", "0,5"), "line 2"), (("0.35", "-2"), "p")],
 )
-def test_what_is_wrong_in_a_table_names_its_file(tiltmeter, m2: Path, change, found: str) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_wrong_in_a_table_names_its_file(clinometer, m2: Path, change, found: str) -> None:  # type: ignore[no-untyped-def]
     m2.write_text(M2.replace(*change), encoding="utf-8")
     for more in ([], ["--replicates", "0"]):
-        result = tiltmeter("risk", m2, *more)
+        result = clinometer("risk", m2, *more)
         assert result.status == 2
-        assert result.err.startswith(f"tiltmeter: {m2}: {found}")
+        assert result.err.startswith(f"clinometer: {m2}: {found}")
 
 
 @pytest.mark.parametrize(
@@ -106,56 +106,56 @@ def test_what_is_wrong_in_a_table_names_its_file(tiltmeter, m2: Path, change, fo
     ],
     ids=" ".join,
 )
-def test_wrong_input_is_one_line_and_status_2(tiltmeter, m2: Path, arguments) -> None:  # type: ignore[no-untyped-def]
-    result = tiltmeter(*(m2 if a == "M2" else a for a in arguments))
+def test_wrong_input_is_one_line_and_status_2(clinometer, m2: Path, arguments) -> None:  # type: ignore[no-untyped-def]
+    result = clinometer(*(m2 if a == "M2" else a for a in arguments))
     assert result.status == 2
-    assert result.err.startswith("tiltmeter: ")
+    assert result.err.startswith("clinometer: ")
     assert result.err.count("\n") == 1
     assert result.out == ""
 
 
-def test_debug_shows_the_traceback_wherever_it_stands(tiltmeter) -> None:  # type: ignore[no-untyped-def]
-    result = tiltmeter("risk", "no-such.csv", "--debug")
+def test_debug_shows_the_traceback_wherever_it_stands(clinometer) -> None:  # type: ignore[no-untyped-def]
+    result = clinometer("risk", "no-such.csv", "--debug")
     assert result.status == 2
     assert result.err.startswith("Traceback")
-    assert result.err.endswith("tiltmeter: no-such.csv: no such file\n")
+    assert result.err.endswith("clinometer: no-such.csv: no such file\n")
 
 
-def test_a_model_that_is_nowhere_is_refused(tiltmeter, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_model_that_is_nowhere_is_refused(clinometer, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    result = tiltmeter("models", "smolm2")
+    result = clinometer("models", "smolm2")
     assert result.status == 2
-    assert result.err.startswith("tiltmeter: model 'smolm2': no model of this name")
+    assert result.err.startswith("clinometer: model 'smolm2': no model of this name")
     assert result.err.endswith("did you mean smollm2?\n")
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_model_on_the_hub_is_looked_up(tiltmeter, monkeypatch, there: bool) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr("tiltmeter.models.hub.hub_reachable", lambda: True)
+def test_a_model_on_the_hub_is_looked_up(clinometer, monkeypatch, there: bool) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr("clinometer.models.hub.hub_reachable", lambda: True)
     monkeypatch.setattr("huggingface_hub.repo_exists", lambda model: there)
-    result = tiltmeter("models", "owner/no-such-model-here", "--json")
+    result = clinometer("models", "owner/no-such-model-here", "--json")
     assert result.status == (0 if there else 2)
 
 
 @pytest.mark.parametrize("what", ["topics", "contexts", "models"])
-def test_lists(tiltmeter, what: str) -> None:  # type: ignore[no-untyped-def]
-    listed = json.loads(tiltmeter(what, "--json").out)[what]
+def test_lists(clinometer, what: str) -> None:  # type: ignore[no-untyped-def]
+    listed = json.loads(clinometer(what, "--json").out)[what]
     names = {row["name"] for row in listed}
     expected = {"topics": "gender", "contexts": "paper-gender", "models": "smollm2"}[what]
     assert expected in names
-    assert expected in tiltmeter(what).out
+    assert expected in clinometer(what).out
 
 
 @pytest.mark.parametrize(("what", "name"), [("topics", "gender"), ("contexts", "paper-race")])
-def test_show_one(tiltmeter, what: str, name: str) -> None:  # type: ignore[no-untyped-def]
-    shown = json.loads(tiltmeter(what, name, "--json").out)
+def test_show_one(clinometer, what: str, name: str) -> None:  # type: ignore[no-untyped-def]
+    shown = json.loads(clinometer(what, name, "--json").out)
     assert shown["name"] == name
-    assert shown["sha256"] in tiltmeter(what, name).out
+    assert shown["sha256"] in clinometer(what, name).out
 
 
-def test_several_reference_models_under_one_folder(tiltmeter, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_several_reference_models_under_one_folder(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     names = [f"reference:{n}" for n in ("unbiased", "stereotyped", "random")]
-    result = tiltmeter("audit", *names, "--out", tmp_path / "runs", "--json")
+    result = clinometer("audit", *names, "--out", tmp_path / "runs", "--json")
     found = {
         run["model"]: [run["summary"][k]["value"] for k in ("R", "R_bias", "R_volatility")]
         for run in json.loads(result.out)["runs"]
@@ -167,27 +167,27 @@ def test_several_reference_models_under_one_folder(tiltmeter, tmp_path: Path) ->
     }
     assert (tmp_path / "runs" / "reference-random" / "run.json").is_file()
     page = tmp_path / "pages" / "report.html"
-    assert tiltmeter("report", tmp_path / "runs" / "reference-random", "--out", page).status == 0
+    assert clinometer("report", tmp_path / "runs" / "reference-random", "--out", page).status == 0
     assert "reference:random" in page.read_text(encoding="utf-8")
 
 
-def test_one_model_that_fails_does_not_stop_the_others(tiltmeter, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_one_model_that_fails_does_not_stop_the_others(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     models = ("./no-such-folder", "reference:random")
-    result = tiltmeter("audit", *models, "--out", tmp_path, "--json")
+    result = clinometer("audit", *models, "--out", tmp_path, "--json")
     assert result.status == 2
     found = json.loads(result.out)
     assert [run["model"] for run in found["runs"]] == ["reference:random"]
     assert [f["model"] for f in found["failed"]] == ["./no-such-folder"]
-    errors = [line for line in result.err.splitlines() if line.startswith("tiltmeter: ")]
+    errors = [line for line in result.err.splitlines() if line.startswith("clinometer: ")]
     assert len(errors) == 1
 
 
 def test_a_suite_names_what_is_not_at_hand_and_audits_the_rest(
-    tiltmeter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    clinometer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     suite = ("--suite", "bvf-gender", "--out", tmp_path / "runs")
-    result = tiltmeter("audit", "reference:random", *suite, "--json")
+    result = clinometer("audit", "reference:random", *suite, "--json")
     assert result.status == 0
     assert [run["model"] for run in json.loads(result.out)["runs"]] == ["reference:random"]
     assert result.err.count("not at hand: ") == 12
@@ -195,7 +195,7 @@ def test_a_suite_names_what_is_not_at_hand_and_audits_the_rest(
 
 
 def test_the_installed_command_runs(m2: Path) -> None:
-    command = Path(sys.executable).with_name("tiltmeter")
+    command = Path(sys.executable).with_name("clinometer")
     done = subprocess.run(
         [command, "risk", m2, "--json"], capture_output=True, text=True, check=True
     )

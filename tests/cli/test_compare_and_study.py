@@ -9,47 +9,47 @@ import pytest
 
 
 @pytest.fixture
-def runs(tiltmeter, tmp_path: Path) -> list[Path]:  # type: ignore[no-untyped-def]
+def runs(clinometer, tmp_path: Path) -> list[Path]:  # type: ignore[no-untyped-def]
     names = ("reference:unbiased", "reference:stereotyped")
-    assert tiltmeter("audit", *names, "--out", tmp_path).status == 0
+    assert clinometer("audit", *names, "--out", tmp_path).status == 0
     return [tmp_path / n.replace(":", "-") for n in names]
 
 
-def test_compare_prints_and_gives_json(tiltmeter, runs: list[Path]) -> None:  # type: ignore[no-untyped-def]
-    shown = tiltmeter("compare", *runs, "--replicates", 200)
+def test_compare_prints_and_gives_json(clinometer, runs: list[Path]) -> None:  # type: ignore[no-untyped-def]
+    shown = clinometer("compare", *runs, "--replicates", 200)
     assert shown.status == 0
     assert "A = reference:unbiased" in shown.out
     assert "-1.000" in shown.out
-    found = json.loads(tiltmeter("compare", *runs, "--replicates", 200, "--json").out)
+    found = json.loads(clinometer("compare", *runs, "--replicates", 200, "--json").out)
     values = [d["value"] for d in found["overall"] if d["measure"] == "R"]
     assert values == pytest.approx([-1.0])
 
 
-def test_compare_refuses_by_name(tiltmeter, runs: list[Path], tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_compare_refuses_by_name(clinometer, runs: list[Path], tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     other = tmp_path / "few"
     assert (
-        tiltmeter("audit", "reference:unbiased", "--groups", "nurse,cook", "--out", other).status
+        clinometer("audit", "reference:unbiased", "--groups", "nurse,cook", "--out", other).status
         == 0
     )
-    refused = tiltmeter("compare", runs[0], other)
+    refused = clinometer("compare", runs[0], other)
     assert refused.status == 2
     assert "another topic" in refused.err
     assert (
-        tiltmeter("compare", runs[0], other, "--align", "common", "--replicates", 200).status == 0
+        clinometer("compare", runs[0], other, "--align", "common", "--replicates", 200).status == 0
     )
-    assert tiltmeter("compare", *runs, "--align", "sideways").status == 2
+    assert clinometer("compare", *runs, "--align", "sideways").status == 2
 
 
-def test_study_factors_counts_what_it_rests_on(tiltmeter, runs: list[Path]) -> None:  # type: ignore[no-untyped-def]
-    found = json.loads(tiltmeter("study", "factors", runs[1], "--json").out)
+def test_study_factors_counts_what_it_rests_on(clinometer, runs: list[Path]) -> None:  # type: ignore[no-untyped-def]
+    found = json.loads(clinometer("study", "factors", runs[1], "--json").out)
     assert len(found["each"]) == 4
     assert all(50 < fit["n"] < 120 for fit in found["each"].values())
-    shown = tiltmeter("study", "factors", runs[1])
+    shown = clinometer("study", "factors", runs[1])
     assert "percent_women" in shown.out
-    assert tiltmeter("study", "factors", runs[1], "--measure", "q").status == 2
+    assert clinometer("study", "factors", runs[1], "--measure", "q").status == 2
 
 
-def test_risk_by_clusters_and_two_way(tiltmeter, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_risk_by_clusters_and_two_way(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     lines = ["group,context,attribute,p,source"]
     for x in range(3):
         for c in range(12):
@@ -57,18 +57,18 @@ def test_risk_by_clusters_and_two_way(tiltmeter, tmp_path: Path) -> None:  # typ
             lines += [f"g{x},c{c},a,{p},s{c % 4}", f"g{x},c{c},b,{1 - p},s{c % 4}"]
     table = tmp_path / "table.csv"
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert "unknown columns source" in tiltmeter("risk", table).err
-    clustered = json.loads(tiltmeter("risk", table, "--cluster", "source", "--json").out)
+    assert "unknown columns source" in clinometer("risk", table).err
+    clustered = json.loads(clinometer("risk", table, "--cluster", "source", "--json").out)
     assert clustered["n_eff"] == pytest.approx(4)
-    both = json.loads(tiltmeter("risk", table, "--cluster", "source", "--two-way", "--json").out)
+    both = json.loads(clinometer("risk", table, "--cluster", "source", "--two-way", "--json").out)
     ends = [r["summary"]["R"]["high"] - r["summary"]["R"]["low"] for r in (clustered, both)]
     assert ends[1] > ends[0] > 0
-    refused = tiltmeter("risk", table, "--cluster", "predicate")
+    refused = clinometer("risk", table, "--cluster", "predicate")
     assert refused.status == 2
     assert "found no predicate" in refused.err
     table.write_text(table.read_text().replace("c0,b,0.7,s0", "c0,b,0.7,s1"), encoding="utf-8")
     assert (
-        "takes two values for context 'c0'" in tiltmeter("risk", table, "--cluster", "source").err
+        "takes two values for context 'c0'" in clinometer("risk", table, "--cluster", "source").err
     )
 
 
@@ -80,14 +80,14 @@ def test_risk_by_clusters_and_two_way(tiltmeter, tmp_path: Path) -> None:  # typ
         ([("x", f"c{i}", 0.5 + 0.04 * i) for i in range(9)], "9 effective contexts"),
     ],
 )
-def test_degenerate_tables_get_a_sentence(tiltmeter, tmp_path: Path, cells, said: str) -> None:  # type: ignore[no-untyped-def]
+def test_degenerate_tables_get_a_sentence(clinometer, tmp_path: Path, cells, said: str) -> None:  # type: ignore[no-untyped-def]
     lines = [f"{x},{c},{y},{q}" for x, c, p in cells for y, q in (("a", p), ("b", 1 - p))]
     table = tmp_path / "table.csv"
     table.write_text("\n".join(["group,context,attribute,p", *lines]) + "\n", encoding="utf-8")
-    assert said in tiltmeter("risk", table).out
-    found = tiltmeter("risk", table, "--json").out
+    assert said in clinometer("risk", table).out
+    found = clinometer("risk", table, "--json").out
     assert said in json.loads(found)["verdict"]
     assert "NaN" not in found
     nothing = tmp_path / "nothing.csv"
     nothing.write_text("group,context,attribute,p\nx,c,a,\nx,c,b,\n", encoding="utf-8")
-    assert tiltmeter("risk", nothing).status == 2
+    assert clinometer("risk", nothing).status == 2

@@ -10,24 +10,24 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.cli import failure
+from clinometer.cli import failure
 
 SECRET = "sk-a-key-or-a-prompt"
 
 
 @pytest.fixture
 def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path))
+    monkeypatch.setenv("CLINOMETER_CACHE", str(tmp_path))
     return tmp_path / "errors"
 
 
 def break_topics(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    """Let `tiltmeter topics` fail."""
+    """Let `clinometer topics` fail."""
 
     def fail() -> None:
         raise error
 
-    monkeypatch.setattr("tiltmeter.topics.builtin_topics", fail)
+    monkeypatch.setattr("clinometer.topics.builtin_topics", fail)
 
 
 @pytest.mark.parametrize(
@@ -35,14 +35,16 @@ def break_topics(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     [RuntimeError(SECRET), EOFError(SECRET), OSError(28, "No space left on device", SECRET)],
     ids=lambda error: type(error).__name__,
 )
-def test_what_nobody_expected_is_70_one_line_and_a_log(tiltmeter, logs, monkeypatch, error) -> None:  # type: ignore[no-untyped-def]
+def test_what_nobody_expected_is_70_one_line_and_a_log(
+    clinometer, logs, monkeypatch, error
+) -> None:  # type: ignore[no-untyped-def]
     break_topics(monkeypatch, error)
-    result = tiltmeter("topics")
+    result = clinometer("topics")
     (log,) = logs.iterdir()
     assert result.status == 70
     assert result.out == ""
     assert result.err.count("\n") == 1
-    assert result.err.startswith(f"tiltmeter: unexpected {type(error).__name__}")
+    assert result.err.startswith(f"clinometer: unexpected {type(error).__name__}")
     assert "in cli/show.py:" in result.err
     assert str(log) in result.err
     assert SECRET not in result.err
@@ -52,29 +54,31 @@ def test_what_nobody_expected_is_70_one_line_and_a_log(tiltmeter, logs, monkeypa
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
-def test_only_the_newest_logs_are_kept(tiltmeter, logs: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_only_the_newest_logs_are_kept(clinometer, logs: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr(failure, "KEPT_LOGS", 2)
     logs.mkdir()
     for year in (2001, 2002, 2003):
         (logs / f"{year}0101T000000-abcd.log").touch()
     break_topics(monkeypatch, RuntimeError())
-    assert tiltmeter("topics").status == 70
+    assert clinometer("topics").status == 70
     old, new = sorted(logs.iterdir())
     assert old.name.startswith("2003")
     assert new.stat().st_size > 0
 
 
-def test_without_a_place_for_the_log_the_line_says_what_to_do(tiltmeter, logs, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_without_a_place_for_the_log_the_line_says_what_to_do(
+    clinometer, logs, monkeypatch
+) -> None:  # type: ignore[no-untyped-def]
     logs.touch()  # a file where the folder should be
     break_topics(monkeypatch, RuntimeError())
-    result = tiltmeter("topics")
+    result = clinometer("topics")
     assert result.status == 70
     assert result.err.endswith("repeat it with --debug for a traceback\n")
 
 
-def test_debug_shows_what_nobody_expected(tiltmeter, logs: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_debug_shows_what_nobody_expected(clinometer, logs: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     break_topics(monkeypatch, RuntimeError("the details"))
-    result = tiltmeter("topics", "--debug")
+    result = clinometer("topics", "--debug")
     assert result.status == 70
     assert "RuntimeError: the details" in result.err
 
@@ -84,7 +88,7 @@ def test_output_that_nobody_reads_is_not_a_failed_threshold(form: list[str]) -> 
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [sys.executable, "-m", "tiltmeter", "topics", *form],
+        [sys.executable, "-m", "clinometer", "topics", *form],
         stdout=writer,
         stderr=subprocess.PIPE,
         text=True,
@@ -94,10 +98,10 @@ def test_output_that_nobody_reads_is_not_a_failed_threshold(form: list[str]) -> 
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_a_folder_is_no_file_to_write(tiltmeter, tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    assert tiltmeter("audit", "reference:random", "--out", tmp_path / "run").status == 0
+def test_a_folder_is_no_file_to_write(clinometer, tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    assert clinometer("audit", "reference:random", "--out", tmp_path / "run").status == 0
     monkeypatch.chdir(tmp_path)
-    result = tiltmeter("report", "run", "--out", ".")
+    result = clinometer("report", "run", "--out", ".")
     assert result.status == 2
-    said = "tiltmeter: .: expected a file to write, found a folder; name a file in it\n"
+    said = "clinometer: .: expected a file to write, found a folder; name a file in it\n"
     assert result.err == said

@@ -9,8 +9,8 @@ from typing import Any, get_args, get_type_hints
 import pytest
 import typer
 
-from tiltmeter.cli.app import app
-from tiltmeter.ranges import Range
+from clinometer.cli.app import app
+from clinometer.ranges import Range
 
 
 def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -54,12 +54,12 @@ def test_the_options_are_found() -> None:
 
 
 @pytest.mark.parametrize(("path", "option", "kind", "needed"), OPTIONS, ids=IDS)
-def test_a_number_out_of_range_is_one_line(tiltmeter, path, option, kind, needed) -> None:  # type: ignore[no-untyped-def]
+def test_a_number_out_of_range_is_one_line(clinometer, path, option, kind, needed) -> None:  # type: ignore[no-untyped-def]
     given = [w for w in needed if w != option.opts[0]]
     wrong = "-1" if kind is int else "nan"
-    result = tiltmeter(*path, option.opts[-1], wrong, *given)
+    result = clinometer(*path, option.opts[-1], wrong, *given)
     assert result.status == 2
-    assert result.err.startswith(f"tiltmeter: {option.opts[-1]}: expected ")
+    assert result.err.startswith(f"clinometer: {option.opts[-1]}: expected ")
     assert result.err.endswith(f", found {wrong}\n")
     assert result.err.count("\n") == 1
 
@@ -81,10 +81,10 @@ def test_a_number_out_of_range_is_one_line(tiltmeter, path, option, kind, needed
     ],
     ids=" ".join,
 )
-def test_the_ends_of_ranges(tiltmeter, arguments: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
-    result = tiltmeter(*arguments)
+def test_the_ends_of_ranges(clinometer, arguments: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
+    result = clinometer(*arguments)
     assert result.status == 2
-    assert result.err.startswith(f"tiltmeter: {arguments[-2]}: expected ")
+    assert result.err.startswith(f"clinometer: {arguments[-2]}: expected ")
 
 
 def test_a_default_lies_in_its_range() -> None:

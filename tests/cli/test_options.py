@@ -9,10 +9,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from tiltmeter.cli.audit_options import AuditOptions
-from tiltmeter.cli.audit_settings import audit_settings
-from tiltmeter.cli.options import grouped
-from tiltmeter.errors import SettingsError
+from clinometer.cli.audit_options import AuditOptions
+from clinometer.cli.audit_settings import audit_settings
+from clinometer.cli.options import grouped
+from clinometer.errors import SettingsError
 
 
 @dataclass(frozen=True, kw_only=True)

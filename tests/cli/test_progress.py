@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from tiltmeter.cli import progress as module
-from tiltmeter.cli.progress import Kept, Lines, Watch, interrupted, kept_cells, progress
+from clinometer.cli import progress as module
+from clinometer.cli.progress import Kept, Lines, Watch, interrupted, kept_cells, progress
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -101,7 +101,7 @@ def test_an_interruption_says_what_is_kept(
         command()
     assert stop.value.exit_code == 130
     assert capsys.readouterr().err == (
-        f"tiltmeter: interrupted: 512 of 1,200 texts are kept in {tmp_path}; the same command "
+        f"clinometer: interrupted: 512 of 1,200 texts are kept in {tmp_path}; the same command "
         "continues\n"
     )
 
@@ -135,7 +135,7 @@ def on_a_terminal(code: str) -> str:
 
 def test_on_a_terminal_a_bar_says_loading_and_never_0_of_unknown() -> None:
     code = (
-        "from tiltmeter.cli.progress import progress\n"
+        "from clinometer.cli.progress import progress\n"
         "with progress('smollm2') as watch:\n    pass\n"
         "with progress('smollm2') as watch:\n    watch(3, 1200)\n"
     )
@@ -150,9 +150,9 @@ def test_on_a_terminal_a_bar_says_loading_and_never_0_of_unknown() -> None:
 
 def interrupt(arguments: list[str], condition: Path, pattern: str, cwd: Path) -> tuple[int, str]:
     """Start a command, wait until a file is there, and press Ctrl-C."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TILTMETER_CACHE_LIMIT": "0"}
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "CLINOMETER_CACHE_LIMIT": "0"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "tiltmeter", *arguments],
+        [sys.executable, "-m", "clinometer", *arguments],
         cwd=cwd,
         env=env,
         stdout=subprocess.PIPE,
@@ -170,8 +170,8 @@ def interrupt(arguments: list[str], condition: Path, pattern: str, cwd: Path) ->
 
 
 def test_ctrl_c_during_an_audit_says_how_many_cells_are_kept_and_where(tmp_path: Path) -> None:
-    from tiltmeter.runs import RunFolder
-    from tiltmeter.runs.partial import progress as stored
+    from clinometer.runs import RunFolder
+    from clinometer.runs.partial import progress as stored
 
     command = ["audit", "pocket:gpt2-l", "--contexts", "wikipedia"]
     folder = Path("runs/pocket-gpt2-l-gender-wikipedia-gender")
@@ -181,9 +181,9 @@ def test_ctrl_c_during_an_audit_says_how_many_cells_are_kept_and_where(tmp_path:
     there = RunFolder(tmp_path / folder)
     done, total = stored(there, there.read_record())
     assert 0 < done < total
-    told = [line for line in err.splitlines() if line.startswith("tiltmeter: ")]
+    told = [line for line in err.splitlines() if line.startswith("clinometer: ")]
     assert told == [
-        f"tiltmeter: interrupted: {done:,} of {total:,} cells are kept in {folder}; the same "
+        f"clinometer: interrupted: {done:,} of {total:,} cells are kept in {folder}; the same "
         "command continues"
     ]
 
@@ -197,8 +197,8 @@ def test_ctrl_c_during_mining_says_that_it_continues(tmp_path: Path) -> None:
     work = tmp_path / "contexts.csv.mining"
     status, err = interrupt(command, work / "parts", "*.json", tmp_path)
     assert status == 130
-    (told,) = [line for line in err.splitlines() if line.startswith("tiltmeter: ")]
-    assert told.startswith("tiltmeter: interrupted: ")
+    (told,) = [line for line in err.splitlines() if line.startswith("clinometer: ")]
+    assert told.startswith("clinometer: interrupted: ")
     assert told.endswith("of 10 pieces are kept in contexts.csv.mining; the same command continues")
 
 
@@ -211,17 +211,17 @@ def test_ctrl_c_during_mining_says_that_it_continues(tmp_path: Path) -> None:
     ids=["kept", "in memory"],
 )
 def test_ctrl_c_during_scoring_says_what_is_kept(
-    tiltmeter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: tuple[str, ...], said: str
+    clinometer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: tuple[str, ...], said: str
 ) -> None:  # type: ignore[no-untyped-def]
     def score(*_: object, progress, **__: object) -> None:  # type: ignore[no-untyped-def]
         progress(40, 168)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tiltmeter.reliability.score_reliability", score)
+    monkeypatch.setattr("clinometer.reliability.score_reliability", score)
     monkeypatch.chdir(tmp_path)
-    assert tiltmeter("samples", ".").status == 0
+    assert clinometer("samples", ".").status == 0
     command = ("reliability", "score", "statements.csv", "--variants", "versions.jsonl")
-    result = tiltmeter(*command, *out)
+    result = clinometer(*command, *out)
     assert result.status == 130
     assert result.err.count("\n") == 1
     assert said in result.err

@@ -1,4 +1,4 @@
-"""tiltmeter reliability, as typed."""
+"""clinometer reliability, as typed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.cli import main
+from clinometer.cli import main
 
 STATEMENTS = """id,sentence,target_term,context_points,category,other,direction
 1,Women talk a lot.,women,Women ___ talk a lot ___.,gender,Men talk a lot.,stereo

@@ -1,4 +1,4 @@
-"""tiltmeter report and view as typed."""
+"""clinometer report and view as typed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from tests.processes import PATIENCE_S, answers, until
 from tests.report.made import made_run
 
-from tiltmeter.runs import Run
+from clinometer.runs import Run
 
 
 @pytest.fixture(scope="module")
@@ -25,9 +25,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_a_page_with_social_factors(
-    tiltmeter: Callable[..., Any], run: Run, tmp_path: Path
+    clinometer: Callable[..., Any], run: Run, tmp_path: Path
 ) -> None:
-    done = tiltmeter("report", run.path, "--out", tmp_path / "page.html")
+    done = clinometer("report", run.path, "--out", tmp_path / "page.html")
     assert (done.status, done.err) == (0, "")
     assert "page.html" in done.out
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -39,52 +39,52 @@ def test_a_page_with_social_factors(
     [("md", "t.md", "| model |"), ("tex", "t.tex", "longtable"), ("csv", "t/groups.csv", "r_bias")],
 )
 def test_tables(
-    tiltmeter: Callable[..., Any], run: Run, tmp_path: Path, form: str, place: str, holds: str
+    clinometer: Callable[..., Any], run: Run, tmp_path: Path, form: str, place: str, holds: str
 ) -> None:
     out = tmp_path / place.split("/")[0]
-    assert tiltmeter("report", run.path, "--format", form, "--out", out).status == 0
+    assert clinometer("report", run.path, "--format", form, "--out", out).status == 0
     assert holds in (tmp_path / place).read_text(encoding="utf-8")
 
 
-def test_charts_as_files(tiltmeter: Callable[..., Any], run: Run, tmp_path: Path) -> None:
-    done = tiltmeter("report", run.path, "--format", "svg", "--out", tmp_path / "svg")
+def test_charts_as_files(clinometer: Callable[..., Any], run: Run, tmp_path: Path) -> None:
+    done = clinometer("report", run.path, "--format", "svg", "--out", tmp_path / "svg")
     assert done.status == 0
     files = {f.stem for f in (tmp_path / "svg").glob("*.svg")}
     assert {"risks", "leaning", "groups", "heat", "coverage"} <= files
     assert "n_eff" in (tmp_path / "svg" / "heat.svg").read_text(encoding="utf-8")
 
 
-def test_what_a_broken_run_says(tiltmeter: Callable[..., Any], run: Run, tmp_path: Path) -> None:
+def test_what_a_broken_run_says(clinometer: Callable[..., Any], run: Run, tmp_path: Path) -> None:
     assert run.path is not None
     old = Path(shutil.copytree(run.path, tmp_path / "old"))
     record = json.loads((old / "run.json").read_text(encoding="utf-8"))
     (old / "run.json").write_text(json.dumps({**record, "schema_version": 0}), encoding="utf-8")
-    done = tiltmeter("report", old, "--out", tmp_path / "page.html")
+    done = clinometer("report", old, "--out", tmp_path / "page.html")
     assert done.status == 0
     assert "another schema" in done.err
     assert len(done.err.splitlines()) == 1
     (old / "run.json").write_text("{", encoding="utf-8")
     (old / "groups.parquet").unlink()
-    done = tiltmeter("report", old, "--out", tmp_path / "page.html")
+    done = clinometer("report", old, "--out", tmp_path / "page.html")
     assert done.status == 2
     assert "damaged" in done.err
 
 
-def test_wrong_words(tiltmeter: Callable[..., Any], run: Run, tmp_path: Path) -> None:
-    done = tiltmeter("report", run.path, "--format", "pdf")
+def test_wrong_words(clinometer: Callable[..., Any], run: Run, tmp_path: Path) -> None:
+    done = clinometer("report", run.path, "--format", "pdf")
     assert done.status == 2
     assert "expected html, md" in done.err
-    done = tiltmeter("report", tmp_path / "nothing")
+    done = clinometer("report", tmp_path / "nothing")
     assert done.status == 2
     assert "no such run folder" in done.err
-    assert tiltmeter("view", tmp_path / "nothing").status == 2
+    assert clinometer("view", tmp_path / "nothing").status == 2
 
 
 def test_view_listens_on_this_machine_until_it_is_ended(run: Run) -> None:
     import httpx
 
     assert run.path is not None
-    code = "from tiltmeter.cli import main; main()"
+    code = "from clinometer.cli import main; main()"
     command = [sys.executable, "-c", code, "view", str(run.path.parent), "--port", "0"]
     process = subprocess.Popen(
         [*command, "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -116,25 +116,25 @@ def mixed(tmp_path: Path) -> list[Path]:
 
 
 def test_a_report_says_that_intervals_rest_on_different_units(
-    tiltmeter: Callable[..., Any], mixed: list[Path], tmp_path: Path
+    clinometer: Callable[..., Any], mixed: list[Path], tmp_path: Path
 ) -> None:
-    done = tiltmeter("report", *mixed, "--out", tmp_path / "page.html")
+    done = clinometer("report", *mixed, "--out", tmp_path / "page.html")
     said = "contexts for plain, contexts and groups for clustered"
     assert said in done.err
     assert said in (tmp_path / "page.html").read_text(encoding="utf-8")
-    tiltmeter("report", *mixed, "--format", "md", "--out", tmp_path / "page.md")
+    clinometer("report", *mixed, "--format", "md", "--out", tmp_path / "page.md")
     assert said in (tmp_path / "page.md").read_text(encoding="utf-8")
-    assert tiltmeter("report", mixed[0], "--out", tmp_path / "one.html").err == ""
+    assert clinometer("report", mixed[0], "--out", tmp_path / "one.html").err == ""
 
 
-def test_a_comparison_says_so_too(tiltmeter: Callable[..., Any], mixed: list[Path]) -> None:
+def test_a_comparison_says_so_too(clinometer: Callable[..., Any], mixed: list[Path]) -> None:
     few = ("--replicates", 100)
-    shown = tiltmeter("compare", *mixed, *few).out
+    shown = clinometer("compare", *mixed, *few).out
     assert "contexts and groups for clustered" in shown
     assert "This comparison resamples contexts for all of them." in shown
-    found = json.loads(tiltmeter("compare", *mixed, *few, "--json").out)
+    found = json.loads(clinometer("compare", *mixed, *few, "--json").out)
     assert "contexts and groups for clustered" in found["notes"][0]
     file = mixed[1] / "run.json"
     alike = file.read_text(encoding="utf-8").replace('"two_way": true', '"two_way": false')
     file.write_text(alike, encoding="utf-8")
-    assert json.loads(tiltmeter("compare", *mixed, *few, "--json").out)["notes"] == []
+    assert json.loads(clinometer("compare", *mixed, *few, "--json").out)["notes"] == []

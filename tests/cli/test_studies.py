@@ -1,4 +1,4 @@
-"""tiltmeter study NAME, as a user types it."""
+"""clinometer study NAME, as a user types it."""
 
 from __future__ import annotations
 
@@ -29,45 +29,45 @@ def few(tmp_path: Path) -> list[object]:
     return ["--topic", topic, "--contexts", contexts, "--no-page"]
 
 
-def test_plan_then_size_then_again(tiltmeter, tmp_path: Path, few: list[object]) -> None:  # type: ignore[no-untyped-def]
+def test_plan_then_size_then_again(clinometer, tmp_path: Path, few: list[object]) -> None:  # type: ignore[no-untyped-def]
     out = tmp_path / "size"
     asked = ("study", "size", "pocket:gpt2-s", "pocket:gpt2-m", *few, "--out", out)
-    plan = tiltmeter(*asked, "--plan")
+    plan = clinometer(*asked, "--plan")
     assert plan.status == 0
     assert "36 prompts to ask" in plan.out
     assert not out.exists()
-    shown = tiltmeter(*asked)
+    shown = clinometer(*asked)
     assert shown.status == 0
     assert "per tenfold parameters" in shown.out
-    again = json.loads(tiltmeter(*asked, "--json").out)
+    again = json.loads(clinometer(*asked, "--json").out)
     assert len(again["tables"]["size-slopes"]) == 3
-    assert json.loads(tiltmeter(*asked, "--plan", "--json").out)["prompts"] == 0
+    assert json.loads(clinometer(*asked, "--plan", "--json").out)["prompts"] == 0
 
 
-def test_alignment_says_who_failed(tiltmeter, tmp_path: Path, few: list[object]) -> None:  # type: ignore[no-untyped-def]
-    found = tiltmeter(
+def test_alignment_says_who_failed(clinometer, tmp_path: Path, few: list[object]) -> None:  # type: ignore[no-untyped-def]
+    found = clinometer(
         *("study", "alignment", "pocket:gpt2-s", "pocket:gpt2-m", "./no-such-model", *few),
         *("--out", tmp_path / "alignment"),
     )
     assert found.status == 2
     assert "no-such-model" in found.err
     assert "pocket:gpt2-m − pocket:gpt2-s" in found.out.replace("\n", " ")
-    assert tiltmeter("study", "alignment", "pocket:gpt2-s", *few).status == 2
+    assert clinometer("study", "alignment", "pocket:gpt2-s", *few).status == 2
 
 
-def test_views_of_a_run(tiltmeter, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_views_of_a_run(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     run = tmp_path / "run"
-    assert tiltmeter("audit", "reference:stereotyped", "--out", run).status == 0
+    assert clinometer("audit", "reference:stereotyped", "--out", run).status == 0
     for name in ("leaning", "distribution", "heatmap"):
         out = tmp_path / name
-        found = tiltmeter("study", name, run, "--out", out, "--no-page", "--json")
+        found = clinometer("study", name, run, "--out", out, "--no-page", "--json")
         assert found.status == 0, found.err
         assert json.loads(found.out)["study"] == name
         assert (out / "study.json").is_file()
         assert list((out / "charts").glob("*.svg"))
 
 
-def test_wrong_options_are_one_line(tiltmeter, tmp_path: Path, few: list[object]) -> None:  # type: ignore[no-untyped-def]
+def test_wrong_options_are_one_line(clinometer, tmp_path: Path, few: list[object]) -> None:  # type: ignore[no-untyped-def]
     for wrong, said in (
         (("size", "pocket:gpt2-s", "--family", "x"), "--family"),
         (("sources", "pocket:gpt2-s", "pocket:gpt2-m", "--source", "x"), "--source"),
@@ -75,7 +75,7 @@ def test_wrong_options_are_one_line(tiltmeter, tmp_path: Path, few: list[object]
         (("toxicity", "pocket:gpt2-s", tmp_path / "none.csv"), "no such file"),
         (("vision", tmp_path / "none", "--model", "m", "--label", "a=b"), "no such folder"),
     ):
-        found = tiltmeter("study", *wrong, "--out", tmp_path / "out")
+        found = clinometer("study", *wrong, "--out", tmp_path / "out")
         assert found.status == 2
         assert said in found.err
         assert found.err.count("\n") == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tiltmeter.cli.table import Table
+from clinometer.cli.table import Table
 
 WIDTHS = (200, 80, 60, 40, 20)
 
@@ -52,16 +52,16 @@ def test_a_row_has_a_cell_for_every_column() -> None:
 
 
 def test_compare_in_a_pipe_prints_both_ends_of_every_interval(
-    tiltmeter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    clinometer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
     """What a pipe has is 80 columns; the upper end used to be cut off there."""
     monkeypatch.setenv("COLUMNS", "80")
     names = ("reference:unbiased", "reference:stereotyped", "reference:random")
-    assert tiltmeter("audit", *names, "--out", tmp_path).status == 0
+    assert clinometer("audit", *names, "--out", tmp_path).status == 0
     runs = [tmp_path / n.replace(":", "-") for n in names]
     aligned = ("--align", "common", "--replicates", 200)
-    pair = tiltmeter("compare", *runs[:2], *aligned)
-    found = json.loads(tiltmeter("compare", *runs[:2], *aligned, "--json").out)
+    pair = clinometer("compare", *runs[:2], *aligned)
+    found = json.loads(clinometer("compare", *runs[:2], *aligned, "--json").out)
     assert "…" not in pair.out
     for d in found["overall"]:
         assert f"{d['low']:+.3f} to {d['high']:+.3f}" in pair.out
@@ -71,10 +71,10 @@ def test_compare_in_a_pipe_prints_both_ends_of_every_interval(
 @pytest.mark.parametrize("columns", ["80", "50"])
 @pytest.mark.parametrize("what", ["topics", "contexts", "models"])
 def test_lists_lose_nothing(
-    tiltmeter, what: str, columns: str, monkeypatch: pytest.MonkeyPatch
+    clinometer, what: str, columns: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setenv("COLUMNS", columns)
-    shown = set(tiltmeter(what).out.split())
-    for row in json.loads(tiltmeter(what, "--json").out)[what]:
+    shown = set(clinometer(what).out.split())
+    for row in json.loads(clinometer(what, "--json").out)[what]:
         for value in row.values():
             assert set(str(value).split()) <= shown

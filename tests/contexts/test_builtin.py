@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.contexts import ContextSet, builtin_contexts, load_contexts
-from tiltmeter.errors import ContextError
-from tiltmeter.topics import load_topic
+from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
+from clinometer.errors import ContextError
+from clinometer.topics import load_topic
 
 TABLE_8 = [
     ("said", 2142),
@@ -51,7 +51,7 @@ def test_a_source_means_its_set_for_the_topic(source: str, topic: str) -> None:
     contexts = load_contexts(source, topic=load_topic(topic))
     assert contexts.name == f"{source}-{topic}"
     assert contexts.metadata["topic"] == topic
-    assert str(contexts.metadata["command"]).startswith("tiltmeter mine ")
+    assert str(contexts.metadata["command"]).startswith("clinometer mine ")
     assert len(contexts.templates) > 1
 
 

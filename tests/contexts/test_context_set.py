@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiltmeter.contexts import ContextSet
-from tiltmeter.errors import ContextError
+from clinometer.contexts import ContextSet
+from clinometer.errors import ContextError
 
 SAID, FELT, SAW = "The [X] said that [Y]", "The [X] felt that [Y]", "The [X] saw [Y]"
 THREE = ContextSet("three", [SAID, FELT, SAW], [2, 1, 1], {"verb": ["say", "feel", "see"]})
@@ -50,7 +50,7 @@ def test_ids_stay_different_when_digits_collide(monkeypatch: pytest.MonkeyPatch)
         def hexdigest(self) -> str:
             return "f" * 64
 
-    monkeypatch.setattr("tiltmeter.contexts.context_set.hashlib.sha256", Same)
+    monkeypatch.setattr("clinometer.contexts.context_set.hashlib.sha256", Same)
     assert ContextSet("a", [SAID, FELT], [1, 1]).ids == ("f" * 12, "f" * 12 + "-2")
 
 

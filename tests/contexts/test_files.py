@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiltmeter.contexts import ContextSet
-from tiltmeter.errors import ContextError
+from clinometer.contexts import ContextSet
+from clinometer.errors import ContextError
 
 SAID, CAME = "The [X] said that [Y]", "The [X], who came, is [Y]"
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.contexts import ContextSet, load_contexts
-from tiltmeter.contexts.load import default_contexts
-from tiltmeter.errors import ContextError
-from tiltmeter.runs import audit
-from tiltmeter.topics import builtin_topics, load_topic
+from clinometer.contexts import ContextSet, load_contexts
+from clinometer.contexts.load import default_contexts
+from clinometer.errors import ContextError
+from clinometer.runs import audit
+from clinometer.topics import builtin_topics, load_topic
 
 SUITED = "wikipedia, book, conversation, textbook, web, paper-race or a csv file of your own"
 

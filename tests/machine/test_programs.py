@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.machine import find_axe, find_browser, find_postgres, programs
+from clinometer.machine import find_axe, find_browser, find_postgres, programs
 
 
 @pytest.fixture

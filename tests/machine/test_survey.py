@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tiltmeter.extras import DISTRIBUTION
-from tiltmeter.machine import survey
-from tiltmeter.machine.survey import USES
+from clinometer.extras import DISTRIBUTION
+from clinometer.machine import survey
+from clinometer.machine.survey import USES
 
 
 def test_every_extra_that_users_install_is_listed() -> None:
@@ -41,11 +41,11 @@ def test_a_package_that_is_too_old_is_missing(monkeypatch: pytest.MonkeyPatch) -
     assert extras["models"]
 
 
-def test_the_command(tiltmeter: Callable[..., Any]) -> None:
-    shown = tiltmeter("doctor")
+def test_the_command(clinometer: Callable[..., Any]) -> None:
+    shown = clinometer("doctor")
     assert shown.status == 0
-    for words in ("Python", "extras", "models", "programs", "pip install 'tiltmeter[vllm]'"):
+    for words in ("Python", "extras", "models", "programs", "pip install 'clinometer[vllm]'"):
         assert words in shown.out
-    told = json.loads(tiltmeter("doctor", "--json").out)
+    told = json.loads(clinometer("doctor", "--json").out)
     assert {f["name"] for f in told["programs"]} == {"browser", "axe-core", "PostgreSQL"}
     assert all(set(f) == {"name", "found", "enables", "command"} for f in told["extras"])

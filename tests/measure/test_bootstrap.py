@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import bootstrap, corrected, decompose
-from tiltmeter.measure.replicates import _crossing, acceleration
-from tiltmeter.measure.units import read_units
+from clinometer.errors import SettingsError
+from clinometer.measure import bootstrap, corrected, decompose
+from clinometer.measure.replicates import _crossing, acceleration
+from clinometer.measure.units import read_units
 
 PLAIN = {
     "context_weights": None,

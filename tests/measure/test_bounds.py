@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import decompose, preference, preference_bounds, risk_bounds
+from clinometer.errors import SettingsError
+from clinometer.measure import decompose, preference, preference_bounds, risk_bounds
 
 RNG = np.random.default_rng(3)
 

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 from statsmodels.stats.diagnostic import normal_ad
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import distribution_characteristics
+from clinometer.errors import SettingsError
+from clinometer.measure import distribution_characteristics
 
 
 @pytest.mark.parametrize("kind", ["normal", "lognormal", "uniform", "student"])

@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import compare, criterion, decompose, holm, paired, stereotype
-from tiltmeter.measure.compare import rank_probabilities
-from tiltmeter.measure.residuals import gradient
-from tiltmeter.measure.score_test import score_interval, score_p_value
+from clinometer.errors import SettingsError
+from clinometer.measure import compare, criterion, decompose, holm, paired, stereotype
+from clinometer.measure.compare import rank_probabilities
+from clinometer.measure.residuals import gradient
+from clinometer.measure.score_test import score_interval, score_p_value
 
 OVERALL = ("R", "R_bias", "R_volatility")
 

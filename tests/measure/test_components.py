@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import decompose, pulls, variance_components
+from clinometer.errors import SettingsError
+from clinometer.measure import decompose, pulls, variance_components
 
 
 def preferences(rng, X=4, C=7, K=2):

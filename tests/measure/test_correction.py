@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import corrected, decompose, sampled_correction
-from tiltmeter.measure.correction import BiasModel, slope
-from tiltmeter.measure.sampled import extrapolation
-from tiltmeter.measure.units import read_units
+from clinometer.errors import SettingsError
+from clinometer.measure import corrected, decompose, sampled_correction
+from clinometer.measure.correction import BiasModel, slope
+from clinometer.measure.sampled import extrapolation
+from clinometer.measure.units import read_units
 
 PLAIN = {
     "context_weights": None,
@@ -83,7 +83,7 @@ def test_general_cross_fit_is_near_the_closed_form(rng):
 
 @pytest.mark.parametrize("norm", [1, 1.5, 2, np.inf])
 def test_slope_is_the_derivative(rng, norm):
-    from tiltmeter.measure import criterion
+    from clinometer.measure import criterion
 
     at, along = rng.normal(size=(50, 4)), rng.normal(size=(50, 4))
     h = 1e-7

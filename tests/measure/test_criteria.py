@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import criterion
+from clinometer.errors import SettingsError
+from clinometer.measure import criterion
 
 STEREOTYPES = arrays(np.float64, 4, elements=st.floats(-1, 5))
 NORMS = st.one_of(st.just(np.inf), st.floats(1, 60), st.sampled_from([1, 2, 3]))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure.cronbach import cronbach_alpha
+from clinometer.errors import SettingsError
+from clinometer.measure.cronbach import cronbach_alpha
 
 
 def test_by_hand() -> None:

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import decompose, risk_curve
+from clinometer.errors import SettingsError
+from clinometer.measure import decompose, risk_curve
 
 
 @pytest.mark.parametrize("normalize", [True, False])

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import (
+from clinometer.errors import SettingsError
+from clinometer.measure import (
     decompose,
     stereotype_distribution,
     weighted_density,

@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import Estimate, GroupIntervals, decompose
+from clinometer.errors import SettingsError
+from clinometer.measure import Estimate, GroupIntervals, decompose
 
 
 def test_interval_comes_whole():

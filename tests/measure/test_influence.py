@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tiltmeter.measure import context_influence, decompose
+from clinometer.measure import context_influence, decompose
 
 
 @pytest.mark.parametrize("norm", [1, 2, np.inf])

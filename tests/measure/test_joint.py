@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import corrected, decompose
-from tiltmeter.measure.agreement import kendall, kendall_interval
-from tiltmeter.measure.joint import joint_replicates
+from clinometer.errors import SettingsError
+from clinometer.measure import corrected, decompose
+from clinometer.measure.agreement import kendall, kendall_interval
+from clinometer.measure.joint import joint_replicates
 
 
 def binary(rng: np.random.Generator, a: float, b: float, shape: tuple[int, int]) -> np.ndarray:

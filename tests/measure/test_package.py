@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import tiltmeter.measure as measure
+import clinometer.measure as measure
 
 HERE = Path(measure.__file__).parent
 FILES = sorted(HERE.glob("*.py"))
@@ -31,9 +31,9 @@ def imported(path: Path) -> set[str]:
 def test_imports_stay_below(path):
     for name in imported(path):
         top = name.split(".")[0]
-        if top == "tiltmeter":
-            below = name in {"tiltmeter.errors", "tiltmeter.notebook"}
-            assert below or name.startswith("tiltmeter.measure")
+        if top == "clinometer":
+            below = name in {"clinometer.errors", "clinometer.notebook"}
+            assert below or name.startswith("clinometer.measure")
         else:
             assert top in OTHERS or top in sys.stdlib_module_names
 
@@ -53,6 +53,6 @@ def test_public_names_exist_and_are_documented():
 
 
 def test_import_loads_no_slow_library():
-    code = "import sys, tiltmeter.measure; print('scipy.stats' in sys.modules)"
+    code = "import sys, clinometer.measure; print('scipy.stats' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import (
+from clinometer.errors import SettingsError
+from clinometer.measure import (
     Estimate,
     bootstrap,
     contexts_needed,

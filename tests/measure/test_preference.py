@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import decompose, membership, preference
+from clinometer.errors import SettingsError
+from clinometer.measure import decompose, membership, preference
 
 WORDS = ["he", "canary", "she", "table"]
 CATEGORIES = {"male": ["he", "canary"], "female": ["she", "canary"]}
@@ -122,7 +122,7 @@ def test_blocks_do_not_change_the_result(rng, monkeypatch):
     m = membership(list("abcdef"), {"A": ["a", "b", "f"], "B": ["c", "f"], "C": ["d", "e"]})
     whole = preference(logs, m)
     # The package attribute of this name is the function, not the module.
-    module = importlib.import_module("tiltmeter.measure.preference")
+    module = importlib.import_module("clinometer.measure.preference")
     monkeypatch.setattr(module, "BLOCK", 13)
     parts = preference(logs, m)
     np.testing.assert_allclose(parts.p, whole.p, rtol=1e-14)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import (
+from clinometer.errors import SettingsError
+from clinometer.measure import (
     REFERENCE_MODELS,
     decompose,
     random_outcomes,

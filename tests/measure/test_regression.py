@@ -11,8 +11,8 @@ from statsmodels.stats.meta_analysis import combine_effects
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.outliers_influence import variance_inflation_factor
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import regress, regress_each
+from clinometer.errors import SettingsError
+from clinometer.measure import regress, regress_each
 
 
 def sample(rng, n=40):
@@ -138,7 +138,7 @@ def test_measurement_error_against_statsmodels(rng):
 
 
 def test_tau_against_combine_effects(rng):
-    from tiltmeter.measure.least_squares import between_variance
+    from clinometer.measure.least_squares import between_variance
 
     y, variance = rng.normal(0, 0.3, 20), rng.uniform(0.01, 0.1, 20)
     theirs = combine_effects(y, variance, method_re="iterated", atol=1e-14)

@@ -5,9 +5,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import arrays as arrays_module
-from tiltmeter.measure import decompose
+from clinometer.errors import SettingsError
+from clinometer.measure import arrays as arrays_module
+from clinometer.measure import decompose
 
 M1 = [[0.6, 0.4]] * 3
 M2 = [[0.5, 0.5], [0.35, 0.65], [0.65, 0.35]]

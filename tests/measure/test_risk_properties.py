@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tiltmeter.measure import decompose
+from clinometer.measure import decompose
 
 NORMS = st.one_of(st.just(np.inf), st.floats(1, 40), st.sampled_from([1, 2, 3]))
 TOLERANCE = 1e-12

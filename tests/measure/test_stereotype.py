@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure import resolve_reference, scale, stereotype
+from clinometer.errors import SettingsError
+from clinometer.measure import resolve_reference, scale, stereotype
 
 P = np.array([[[0.6, 0.4], [0.5, 0.5], [1.0, 0.0]], [[0.2, 0.8], [0.3, 0.7], [0.9, 0.1]]])
 

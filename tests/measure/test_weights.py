@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.measure.weights import effective_size, normalize_rows, normalize_weights
+from clinometer.errors import SettingsError
+from clinometer.measure.weights import effective_size, normalize_rows, normalize_weights
 
 
 def test_counts_become_shares():

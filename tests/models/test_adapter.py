@@ -13,9 +13,9 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
-from tiltmeter.errors import ModelError, ModelNotFound
-from tiltmeter.models import LoadOptions, open_model
-from tiltmeter.topics import Prompt
+from clinometer.errors import ModelError, ModelNotFound
+from clinometer.models import LoadOptions, open_model
+from clinometer.topics import Prompt
 
 CPU = LoadOptions(device="cpu")
 PROMPT = Prompt("The nurse said that", "", space=True)

@@ -13,10 +13,10 @@ import pytest
 import transformers
 import zoo
 
-import tiltmeter.models.load
-from tiltmeter.errors import SettingsError
-from tiltmeter.models import LoadOptions, WordOptions, open_model
-from tiltmeter.topics import Prompt
+import clinometer.models.load
+from clinometer.errors import SettingsError
+from clinometer.models import LoadOptions, WordOptions, open_model
+from clinometer.topics import Prompt
 
 PROMPTS = [
     Prompt("The nurse said that", "", space=True),
@@ -151,7 +151,9 @@ def test_what_the_library_cannot_halve_is_asked_whole(
     for dtype in ("bfloat16", "float16"):
         with pytest.raises(SettingsError, match="--dtype float32"):
             open_model(folder, load=LoadOptions(device="cpu", dtype=dtype))
-    monkeypatch.setattr(tiltmeter.models.load, "choose_dtype", lambda *_: "bfloat16")  # as on a GPU
+    monkeypatch.setattr(
+        clinometer.models.load, "choose_dtype", lambda *_: "bfloat16"
+    )  # as on a GPU
     whole = open_model(folder, load=LoadOptions(device="cpu"))
     assert whole.info.dtype == "float32"
     assert np.isfinite(whole.score(PROMPTS, ["he", "she"]).log_probs).all()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tiltmeter.models.expand import Expanded, Question, expand, scattered
-from tiltmeter.models.trie import Trie
+from clinometer.models.expand import Expanded, Question, expand, scattered
+from clinometer.models.trie import Trie
 
 HER, S, HIM = 1, 2, 3
 WORDS = [(HER,), (HER, S), (HIM,)]

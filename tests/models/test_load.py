@@ -16,10 +16,10 @@ import torch
 import transformers
 import zoo
 
-from tiltmeter.errors import ContextError, ModelError, ModelNotFound, SettingsError
-from tiltmeter.models import LoadOptions, WordOptions, open_model
-from tiltmeter.models.kinds import detect_kind
-from tiltmeter.topics import Prompt
+from clinometer.errors import ContextError, ModelError, ModelNotFound, SettingsError
+from clinometer.models import LoadOptions, WordOptions, open_model
+from clinometer.models.kinds import detect_kind
+from clinometer.topics import Prompt
 
 CPU = LoadOptions(device="cpu")
 PROMPT = Prompt("The nurse said that", "", space=True)

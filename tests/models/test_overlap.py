@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tiltmeter.models.overlap import overlapped
+from clinometer.models.overlap import overlapped
 
 
 def test_results_come_in_order_and_parts_are_made_as_they_are_needed() -> None:

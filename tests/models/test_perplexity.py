@@ -7,9 +7,9 @@ import math
 import pytest
 import torch
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.models import open_model
-from tiltmeter.models.perplexity import perplexity_of
+from clinometer.errors import SettingsError
+from clinometer.models import open_model
+from clinometer.models.perplexity import perplexity_of
 
 
 def test_a_sentence_is_likelier_than_a_heap_of_words() -> None:

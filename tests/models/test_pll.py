@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import torch
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.models import ModelSpec, open_model
-from tiltmeter.models.encoded_texts import encode_texts
-from tiltmeter.models.masked_copies import masked_copies, scored_tokens
-from tiltmeter.models.pll import score_chunks, score_texts
-from tiltmeter.models.project import light_kernels
-from tiltmeter.models.text_scores import MarkedText, TextOptions
+from clinometer.errors import SettingsError
+from clinometer.models import ModelSpec, open_model
+from clinometer.models.encoded_texts import encode_texts
+from clinometer.models.masked_copies import masked_copies, scored_tokens
+from clinometer.models.pll import score_chunks, score_texts
+from clinometer.models.project import light_kernels
+from clinometer.models.text_scores import MarkedText, TextOptions
 
 
 @pytest.fixture(scope="module")

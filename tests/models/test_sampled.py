@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tiltmeter.contexts import ContextSet
-from tiltmeter.errors import ContextError, ModelError, SettingsError
-from tiltmeter.models import LoadOptions, SampleOptions, WordOptions, open_model
-from tiltmeter.models.recognise import OTHER, REFUSAL, Recogniser
-from tiltmeter.runs import AuditSettings, Run, audit
-from tiltmeter.topics import Prompt, load_topic
+from clinometer.contexts import ContextSet
+from clinometer.errors import ContextError, ModelError, SettingsError
+from clinometer.models import LoadOptions, SampleOptions, WordOptions, open_model
+from clinometer.models.recognise import OTHER, REFUSAL, Recogniser
+from clinometer.runs import AuditSettings, Run, audit
+from clinometer.topics import Prompt, load_topic
 
 WORDS = ("he", "she", "her", "her own", "Black", "mother-in-law")
 TOPIC = load_topic("gender").select(["nurse", "engineer"])

@@ -12,12 +12,12 @@ import torch
 import transformers
 import zoo
 
-from tiltmeter.models import LoadOptions, WordOptions, open_model
-from tiltmeter.models.masked import MaskedScorer
-from tiltmeter.models.project import light_kernels, read_log_probs
-from tiltmeter.models.short_attention import rows_in_tile, use_short_attention
-from tiltmeter.models.words import tokens_that_end_a_word
-from tiltmeter.topics import Prompt
+from clinometer.models import LoadOptions, WordOptions, open_model
+from clinometer.models.masked import MaskedScorer
+from clinometer.models.project import light_kernels, read_log_probs
+from clinometer.models.short_attention import rows_in_tile, use_short_attention
+from clinometer.models.words import tokens_that_end_a_word
+from clinometer.topics import Prompt
 
 CPU = LoadOptions(device="cpu")
 EXACT = WordOptions(tolerance=0.0)
@@ -157,9 +157,11 @@ def test_chunks_change_no_number(small_model: Folder, monkeypatch: pytest.Monkey
     for family in ("bert", "t5"):
         scorer = opened(small_model(family))
         whole = scorer.score(PROMPTS, WORDS)
-        monkeypatch.setattr("tiltmeter.models.slots._SLICE", 2)
-        monkeypatch.setattr("tiltmeter.models.masked._CHUNK", 2)
-        monkeypatch.setitem(__import__("tiltmeter.models.seq2seq", fromlist=["x"])._CHUNK, "cpu", 2)
+        monkeypatch.setattr("clinometer.models.slots._SLICE", 2)
+        monkeypatch.setattr("clinometer.models.masked._CHUNK", 2)
+        monkeypatch.setitem(
+            __import__("clinometer.models.seq2seq", fromlist=["x"])._CHUNK, "cpu", 2
+        )
         parts = scorer.score(PROMPTS, WORDS)
         np.testing.assert_allclose(parts.log_probs, whole.log_probs, atol=1e-4)
         np.testing.assert_allclose(parts.log_coverage, whole.log_coverage, atol=1e-4)

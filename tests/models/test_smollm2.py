@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from tiltmeter.models import WordOptions, open_model
-from tiltmeter.topics import Prompt
+from clinometer.models import WordOptions, open_model
+from clinometer.topics import Prompt
 
 #: one token: he, she, her, hers; two: granddaughter, abbot, canary; three: abbess, manservant
 WORDS = ("he", "she", "her", "hers", "granddaughter", "abbot", "canary", "abbess", "manservant")

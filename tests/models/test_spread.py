@@ -9,9 +9,9 @@ import pytest
 import torch
 from tests.components import needs
 
-from tiltmeter.errors import MissingExtra
-from tiltmeter.models import LoadOptions, WordOptions, open_model
-from tiltmeter.topics import Prompt
+from clinometer.errors import MissingExtra
+from clinometer.models import LoadOptions, WordOptions, open_model
+from clinometer.topics import Prompt
 
 PROMPTS = [Prompt("The nurse said that", "", space=True), Prompt("The man", " left", space=True)]
 WORDS = ("he", "she", "grandson", "granddaughter")
@@ -47,5 +47,5 @@ def test_eight_bits_need_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
         "find_spec",
         lambda name, *a: None if name == "bitsandbytes" else found(name, *a),
     )
-    with pytest.raises(MissingExtra, match=r"tiltmeter\[8bit\]"):
+    with pytest.raises(MissingExtra, match=r"clinometer\[8bit\]"):
         open_model("pocket:gpt2-s", load=LoadOptions(quantize="8bit"))

@@ -11,15 +11,15 @@ import torch
 import transformers
 import zoo
 
-from tiltmeter.models import WordOptions
-from tiltmeter.models.base import ModelInfo, WordScores
-from tiltmeter.models.causal import CausalScorer
-from tiltmeter.models.prefix_tree import Heads, Packs
-from tiltmeter.models.tree_ask import Asked, Below, Continuations
-from tiltmeter.models.tree_check import PackingError, compare, shortest_window
-from tiltmeter.models.tree_run import TreeRun
-from tiltmeter.models.trie import Trie
-from tiltmeter.topics import Prompt
+from clinometer.models import WordOptions
+from clinometer.models.base import ModelInfo, WordScores
+from clinometer.models.causal import CausalScorer
+from clinometer.models.prefix_tree import Heads, Packs
+from clinometer.models.tree_ask import Asked, Below, Continuations
+from clinometer.models.tree_check import PackingError, compare, shortest_window
+from clinometer.models.tree_run import TreeRun
+from clinometer.models.trie import Trie
+from clinometer.topics import Prompt
 
 WORDS = ["he", "she", "her", "man", "mans", "grandson", "granddaughter", "heiress"]
 PROMPTS = [
@@ -229,7 +229,7 @@ def test_a_text_longer_than_the_window_is_asked_in_rows() -> None:
 def test_slabs_in_two_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     model, tokenizer = family_model("gpt2")
     expected = causal(model, tokenizer).score(PROMPTS, WORDS)
-    monkeypatch.setattr("tiltmeter.models.causal._SLAB", 2)
+    monkeypatch.setattr("clinometer.models.causal._SLAB", 2)
     packed = causal(model, tokenizer)
     packed.threads = 2  # as with a GPU
     assert_same(packed.score(PROMPTS, WORDS), expected)

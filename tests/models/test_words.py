@@ -9,15 +9,15 @@ import pytest
 import transformers
 import zoo
 
-from tiltmeter.models.slots import Marker, slot_groups
-from tiltmeter.models.words import (
+from clinometer.models.slots import Marker, slot_groups
+from clinometer.models.words import (
     WordList,
     continuation_tokens,
     continuations,
     tokens_that_end_a_word,
     word_tokens,
 )
-from tiltmeter.topics import Prompt
+from clinometer.topics import Prompt
 
 TOKENIZERS = {
     "byte-level": zoo.gpt2_tokenizer,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tiltmeter.errors import ModelError, SettingsError
-from tiltmeter.models.writer import CausalWriter, continue_tokens, open_writer
+from clinometer.errors import ModelError, SettingsError
+from clinometer.models.writer import CausalWriter, continue_tokens, open_writer
 
 TURNS = [("user", "Say hello. Answer in one short sentence.")]
 

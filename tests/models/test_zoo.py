@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.models.options import KINDS
-from tiltmeter.models.zoo import ZooEntry, at_hand, suite, suites
+from clinometer.errors import SettingsError
+from clinometer.models.options import KINDS
+from clinometer.models.zoo import ZooEntry, at_hand, suite, suites
 
 
 def test_the_gender_table_has_its_twelve_models() -> None:

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import clinometer_pocket as pocket
 import pytest
-import tiltmeter_pocket as pocket
 
 HOME = Path(pocket.__file__).parent
 MEGABYTE = 10**6
@@ -78,7 +78,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones(name: str) -> None:
 
 
 def test_import_is_light() -> None:
-    code = "import sys, tiltmeter_pocket; print('torch' in sys.modules, 'numpy' in sys.modules)"
+    code = "import sys, clinometer_pocket; print('torch' in sys.modules, 'numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
 
@@ -131,8 +131,8 @@ def test_opens_with_the_plain_auto_classes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
-def test_adapters_change_their_base_and_open_in_tiltmeter(name: str) -> None:
-    from tiltmeter.models import open_model
+def test_adapters_change_their_base_and_open_in_clinometer(name: str) -> None:
+    from clinometer.models import open_model
 
     base, tuned = open_model("pocket:gpt2-m"), open_model(f"pocket:{name}")
     assert tuned.info.kind == base.info.kind

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.errors import InputError, SettingsError, TableError
-from tiltmeter.reliability import load_statements, merge, read_variants
-from tiltmeter.reliability.benchmarks import hub
+from clinometer.errors import InputError, SettingsError, TableError
+from clinometer.reliability import load_statements, merge, read_variants
+from clinometer.reliability.benchmarks import hub
 
 PUBLISHED = [
     ("crows_pairs/crows_pairs_anonymized.csv", None, 1508, 1508),

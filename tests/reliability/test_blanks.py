@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiltmeter.reliability import Blanks
+from clinometer.reliability import Blanks
 
 
 @given(st.text(alphabet="ab_ .,\n", max_size=40))

@@ -1,4 +1,4 @@
-"""tiltmeter check: blanks, versions, score, questions; its JSON is what the schema says."""
+"""clinometer check: blanks, versions, score, questions; its JSON is what the schema says."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-import tiltmeter as tm
-from tiltmeter.cli.app import main
-from tiltmeter.errors import SettingsError
-from tiltmeter.reliability.blanks import Blanks
-from tiltmeter.reliability.questions import questions
-from tiltmeter.reliability.score import cobias
+import clinometer as cm
+from clinometer.cli.app import main
+from clinometer.errors import SettingsError
+from clinometer.reliability.blanks import Blanks
+from clinometer.reliability.questions import questions
+from clinometer.reliability.score import cobias
 
 SENTENCE = "The women at the office are arrogant."
 SCHEMA = json.loads(
@@ -23,8 +23,8 @@ SCHEMA = json.loads(
 
 
 @pytest.fixture(scope="module")
-def checked() -> tm.Check:
-    return tm.check(SENTENCE, targets=["women"], n=5)
+def checked() -> cm.Check:
+    return cm.check(SENTENCE, targets=["women"], n=5)
 
 
 def valid(found: Any) -> None:
@@ -32,7 +32,7 @@ def valid(found: Any) -> None:
     jsonschema.validate(found, SCHEMA, cls=jsonschema.Draft202012Validator)
 
 
-def test_the_issue_s_sentence(checked: tm.Check) -> None:
+def test_the_issue_s_sentence(checked: cm.Check) -> None:
     assert checked.points == "The ___ women at the ___ office are arrogant ___."
     assert [b.question for b in checked.blanks] == [
         "Which women?",
@@ -50,7 +50,7 @@ def test_the_issue_s_sentence(checked: tm.Check) -> None:
     assert len(checked.versions) == 5
 
 
-def test_its_json_is_valid(checked: tm.Check) -> None:
+def test_its_json_is_valid(checked: cm.Check) -> None:
     found = json.loads(json.dumps(checked.to_dict(), allow_nan=False))
     valid(found)
     with pytest.raises(jsonschema.ValidationError):
@@ -96,7 +96,7 @@ def test_wrong_input_is_one_line(
 
 def test_settings_errors_are_ours() -> None:
     with pytest.raises(SettingsError):
-        tm.check("  ")
+        cm.check("  ")
 
 
 @pytest.mark.parametrize(

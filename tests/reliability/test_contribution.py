@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import tiltmeter as tm
-from tiltmeter.errors import TableError
-from tiltmeter.reliability import Blanks, ReliabilitySettings, Statement
-from tiltmeter.reliability.contribution import blank_contributions, fills_of
+import clinometer as cm
+from clinometer.errors import TableError
+from clinometer.reliability import Blanks, ReliabilitySettings, Statement
+from clinometer.reliability.contribution import blank_contributions, fills_of
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_each_blank_alone() -> None:
         "versions_that_changed_more_than_blanks": 1,
     }
     table = found.table.set_index("blank")
-    alone = tm.score_reliability(
+    alone = cm.score_reliability(
         [statement],
         {
             "1": [

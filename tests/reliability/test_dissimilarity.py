@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tiltmeter.errors import ModelNotFound
-from tiltmeter.models import embed
-from tiltmeter.models.embed import SentenceEncoder
-from tiltmeter.reliability.dissimilarity import (
+from clinometer.errors import ModelNotFound
+from clinometer.models import embed
+from clinometer.models.embed import SentenceEncoder
+from clinometer.reliability.dissimilarity import (
     average_pairwise,
     dissimilarity,
     version_dissimilarity,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiltmeter.reliability import Merged, merge, target_term
-from tiltmeter.reliability.merge import differing_characters
+from clinometer.reliability import Merged, merge, target_term
+from clinometer.reliability.merge import differing_characters
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "not", "x."]), max_size=7).map(" ".join)
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tiltmeter as tm
-from tiltmeter.errors import RunError, SettingsError, TableError
-from tiltmeter.models import open_model
-from tiltmeter.models.pll import score_texts
-from tiltmeter.models.text_scores import MarkedText, TextOptions
-from tiltmeter.reliability import (
+import clinometer as cm
+from clinometer.errors import RunError, SettingsError, TableError
+from clinometer.models import open_model
+from clinometer.models.pll import score_texts
+from clinometer.models.text_scores import MarkedText, TextOptions
+from clinometer.reliability import (
     ReliabilityRun,
     ReliabilitySettings,
     Statement,
@@ -23,8 +23,8 @@ from tiltmeter.reliability import (
     context_variance,
     taus,
 )
-from tiltmeter.reliability.statement import count_words, find_term
-from tiltmeter.runs import RunFolder
+from clinometer.reliability.statement import count_words, find_term
+from clinometer.runs import RunFolder
 
 FEW = ReliabilitySettings(replicates=100)
 LONG = " ".join(["The nurse talks."] * 700)  # 2,800 tokens
@@ -62,7 +62,7 @@ VERSIONS = {
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> ReliabilityRun:
     out = tmp_path_factory.mktemp("runs") / "edges"
-    return tm.score_reliability(STATEMENTS, VERSIONS, out=out, settings=FEW)
+    return cm.score_reliability(STATEMENTS, VERSIONS, out=out, settings=FEW)
 
 
 def row(run: ReliabilityRun, id: str) -> dict[str, Any]:
@@ -135,20 +135,20 @@ def test_every_edge_is_defined_and_counted(run: ReliabilityRun) -> None:
 
 def test_a_finished_run_asks_nobody(run: ReliabilityRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(taus, "open_model", lambda *a, **k: pytest.fail("a model was opened"))
-    again = tm.score_reliability(STATEMENTS, VERSIONS, out=run.path, settings=FEW)
+    again = cm.score_reliability(STATEMENTS, VERSIONS, out=run.path, settings=FEW)
     assert again.statements.equals(run.statements)
     loaded = ReliabilityRun.load(run.path or "")
     assert loaded.statements.equals(run.statements)
     assert loaded.versions.equals(run.versions)
     with pytest.raises(RunError, match="another masking"):
-        tm.score_reliability(
+        cm.score_reliability(
             STATEMENTS,
             VERSIONS,
             out=run.path,
             settings=ReliabilitySettings(masking="original"),
         )
     with pytest.raises(RunError, match="set of statements"):
-        tm.score_reliability(STATEMENTS[:2], VERSIONS, out=run.path, settings=FEW)
+        cm.score_reliability(STATEMENTS[:2], VERSIONS, out=run.path, settings=FEW)
 
 
 def test_an_interrupted_run_goes_on(
@@ -162,12 +162,12 @@ def test_an_interrupted_run_goes_on(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        tm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path, settings=FEW, progress=stop)
+        cm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path, settings=FEW, progress=stop)
     assert json.loads((tmp_path / "run.json").read_text())["status"] == "running"
     with pytest.raises(RunError, match="the run is not finished"):
         ReliabilityRun.load(tmp_path)
     seen: list[tuple[int, int]] = []
-    again = tm.score_reliability(
+    again = cm.score_reliability(
         STATEMENTS,
         VERSIONS,
         out=tmp_path,
@@ -179,7 +179,7 @@ def test_an_interrupted_run_goes_on(
     # A damaged part is asked again.
     part = next((tmp_path / "scores").rglob("part-*.parquet"))
     part.write_bytes(part.read_bytes()[:-40])
-    third = tm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path, settings=FEW)
+    third = cm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path, settings=FEW)
     assert np.allclose(third.statements["tau"], again.statements["tau"], atol=1e-5, equal_nan=True)
     table = tmp_path / "statements.parquet"
     table.write_bytes(table.read_bytes()[:-4])
@@ -191,8 +191,8 @@ def test_several_models_are_averaged_and_compared() -> None:
     names = ["pocket:bert", "pocket:gpt2-s"]
     statements = ["Women talk a lot.", "Men are tall.", "Nurses sing.", "Old men sleep."]
     versions = {s: [s.replace(".", f" {w}.") for w in ("here", "today")] for s in statements}
-    both = tm.score_reliability(statements, versions, models=names, settings=FEW)
-    parts = [tm.score_reliability(statements, versions, models=[n], settings=FEW) for n in names]
+    both = cm.score_reliability(statements, versions, models=names, settings=FEW)
+    parts = [cm.score_reliability(statements, versions, models=[n], settings=FEW) for n in names]
     mean = np.mean([p.statements["tau"] for p in parts], axis=0)
     assert np.allclose(both.statements["tau"], mean)
     own = np.mean([p.taus()[1] for p in parts], axis=0)
@@ -219,7 +219,7 @@ def test_choices_that_change_a_score() -> None:
         "one": {"versions": 1},
     }.items():
         made = ReliabilitySettings(replicates=0, **settings)  # type: ignore[arg-type]
-        table = tm.score_reliability([statement], versions, settings=made).statements
+        table = cm.score_reliability([statement], versions, settings=made).statements
         found[name] = dict(table.iloc[0])
     tau = {name: row["tau"] for name, row in found.items()}
     # Which versions are asked leaves tau alone, up to the rounding of another batch.
@@ -249,15 +249,15 @@ def test_wrong_settings(wrong: dict[str, Any]) -> None:
 
 def test_wrong_sets() -> None:
     with pytest.raises(TableError, match="found none"):
-        tm.score_reliability([], {})
+        cm.score_reliability([], {})
     with pytest.raises(TableError, match="every id once"):
-        tm.score_reliability(["a", "a"], {})
+        cm.score_reliability(["a", "a"], {})
     with pytest.raises(SettingsError, match="models"):
-        tm.score_reliability(["a"], {}, models=["pocket:bert", "pocket:bert"])
+        cm.score_reliability(["a"], {}, models=["pocket:bert", "pocket:bert"])
 
 
 def test_a_run_of_another_command_is_refused(tmp_path: Path, run: ReliabilityRun) -> None:
     """Both have a run.json: each says what it expected."""
-    tm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path, settings=FEW)
-    with pytest.raises(RunError, match="expected a run of 'tiltmeter audit', found another kind"):
+    cm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path, settings=FEW)
+    with pytest.raises(RunError, match="expected a run of 'clinometer audit', found another kind"):
         RunFolder(tmp_path).read_finished()

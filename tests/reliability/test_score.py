@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.reliability.rankings import rank_agreement
-from tiltmeter.reliability.score import (
+from clinometer.errors import SettingsError
+from clinometer.reliability.rankings import rank_agreement
+from clinometer.reliability.score import (
     cobias,
     context_variance,
     convergence,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tiltmeter.reliability import Statement
-from tiltmeter.reliability.statement import count_words, find_term, find_terms
+from clinometer.reliability import Statement
+from clinometer.reliability.statement import count_words, find_term, find_terms
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tiltmeter.errors import SettingsError, TableError
-from tiltmeter.models import open_model
-from tiltmeter.reliability import Statement
-from tiltmeter.reliability.benchmark_view import benchmark_view
-from tiltmeter.reliability.pairs import pair_scores, stereotype_preferred
+from clinometer.errors import SettingsError, TableError
+from clinometer.models import open_model
+from clinometer.reliability import Statement
+from clinometer.reliability.benchmark_view import benchmark_view
+from clinometer.reliability.pairs import pair_scores, stereotype_preferred
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_what_a_model_prefers() -> None:
     """By hand: words both sentences share, the differing ones visible; and the other way round."""
     import torch
 
-    from tiltmeter.models.project import light_kernels
+    from clinometer.models.project import light_kernels
 
     bert: Any = open_model("pocket:bert")
     pair = ("The nurse said she left.", "The nurse said he left.")

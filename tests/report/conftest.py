@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.report.made import made_run
 
-from tiltmeter.runs import Run
+from clinometer.runs import Run
 
 
 @pytest.fixture(scope="session")

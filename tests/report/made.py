@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tiltmeter.contexts import ContextSet
-from tiltmeter.models import ModelInfo
-from tiltmeter.runs import AuditSettings, Preferences, Run, RunFolder
-from tiltmeter.runs.record import new_record
-from tiltmeter.topics import Group, Topic, load_topic
+from clinometer.contexts import ContextSet
+from clinometer.models import ModelInfo
+from clinometer.runs import AuditSettings, Preferences, Run, RunFolder
+from clinometer.runs.record import new_record
+from clinometer.topics import Group, Topic, load_topic
 
 HOSTILE = (
     '<script>document.title="pwned"</script>',

@@ -9,9 +9,9 @@ import pytest
 from tests.browser import PHONE, ZOOMED, axe_problems, overflow, pixels, settled, watched
 from tests.report.made import made_run
 
-from tiltmeter.report import write_report
-from tiltmeter.report.charts.theme import PALETTE
-from tiltmeter.runs import Run
+from clinometer.report import write_report
+from clinometer.report.charts.theme import PALETTE
+from clinometer.runs import Run
 
 
 @pytest.fixture(scope="module")

@@ -15,11 +15,11 @@ import pytest
 from tests.report.made import HOSTILE, made_run
 from tests.report.pixels import stays_in_font
 
-from tiltmeter.report import charts
-from tiltmeter.report.charts.theme import PALETTE, brief, distinct
-from tiltmeter.report.factors import factor_figure, regression_line
-from tiltmeter.report.figures import risks_figure
-from tiltmeter.report.svg import inline, small_signs, to_svg
+from clinometer.report import charts
+from clinometer.report.charts.theme import PALETTE, brief, distinct
+from clinometer.report.factors import factor_figure, regression_line
+from clinometer.report.figures import risks_figure
+from clinometer.report.svg import inline, small_signs, to_svg
 
 NAMES = ["a model", *HOSTILE[:4]]
 TWO = ("male", "female")

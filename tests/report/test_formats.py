@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from tests.report.made import HOSTILE, made_run
 
-from tiltmeter.report.formats import to_latex, to_markdown, write_csv
-from tiltmeter.report.opening import Opened
-from tiltmeter.report.page import report_tables
-from tiltmeter.report.summary import headline, sentences
-from tiltmeter.report.table import Table
-from tiltmeter.report.tables import groups_table
-from tiltmeter.runs import Run, audit
+from clinometer.report.formats import to_latex, to_markdown, write_csv
+from clinometer.report.opening import Opened
+from clinometer.report.page import report_tables
+from clinometer.report.summary import headline, sentences
+from clinometer.report.table import Table
+from clinometer.report.tables import groups_table
+from clinometer.runs import Run, audit
 
 
 def opened(run: Run) -> Opened:

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from tests.report.pixels import drawn
 
-from tiltmeter.report import charts
-from tiltmeter.report.charts.labels import Plot, text_width
-from tiltmeter.report.charts.placement import Box, Place, place_labels
-from tiltmeter.report.svg import to_svg
+from clinometer.report import charts
+from clinometer.report.charts.labels import Plot, text_width
+from clinometer.report.charts.placement import Box, Place, place_labels
+from clinometer.report.svg import to_svg
 
 SIZE = (640.0, 320.0)
 NO_LINES = np.empty((0, 4))

@@ -11,16 +11,16 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tiltmeter.contexts import load_contexts
-from tiltmeter.errors import RunError
-from tiltmeter.measure import membership, preference
-from tiltmeter.models import ModelInfo, WordScores
-from tiltmeter.report import open_run, render_report
-from tiltmeter.report.opening import stored_risks
-from tiltmeter.runs import AuditSettings, Run, RunFolder
-from tiltmeter.runs.partial import cell_words, find_topic, load_partial, progress
-from tiltmeter.runs.record import new_record
-from tiltmeter.topics import load_topic
+from clinometer.contexts import load_contexts
+from clinometer.errors import RunError
+from clinometer.measure import membership, preference
+from clinometer.models import ModelInfo, WordScores
+from clinometer.report import open_run, render_report
+from clinometer.report.opening import stored_risks
+from clinometer.runs import AuditSettings, Run, RunFolder
+from clinometer.runs.partial import cell_words, find_topic, load_partial, progress
+from clinometer.runs.record import new_record
+from clinometer.topics import load_topic
 
 Changed = Callable[[str], Path]
 
@@ -191,8 +191,8 @@ def test_the_good_run_beside_the_bad_one_is_shown(changed: Changed, small: Run) 
 def test_cells_are_found_where_rounds_of_a_precise_audit_put_them(small: Run) -> None:
     from dataclasses import replace
 
-    from tiltmeter.runs.grid import places
-    from tiltmeter.runs.partial import _cell_number
+    from clinometer.runs.grid import places
+    from clinometer.runs.partial import _cell_number
 
     rounds = [12, 20, 8]
     looks = [{"contexts": int(n)} for n in np.cumsum(rounds)]

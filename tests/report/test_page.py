@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.report.made import HOSTILE, made_run
 
-from tiltmeter.errors import RunError
-from tiltmeter.report import render_report, write_report
-from tiltmeter.runs import Run, audit
+from clinometer.errors import RunError
+from clinometer.report import render_report, write_report
+from clinometer.runs import Run, audit
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.report.made import made_run
 
-from tiltmeter.measure import decompose
-from tiltmeter.report.reading import Reading
-from tiltmeter.runs import Run
+from clinometer.measure import decompose
+from clinometer.report.reading import Reading
+from clinometer.runs import Run
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.report.pixels import drawn
 
-from tiltmeter.report.svg import small_signs
+from clinometer.report.svg import small_signs
 
 
 def lowest(markup: str) -> int:

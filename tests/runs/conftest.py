@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.runs import Run
+from clinometer.runs import Run
 
 sys.path.insert(0, str(Path(__file__).parent))  # for `small_audit`, which is no test
 
@@ -25,8 +25,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture
 def cache_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of this test's own."""
-    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("TILTMETER_CACHE_LIMIT", "1GB")
+    monkeypatch.setenv("CLINOMETER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "1GB")
     return tmp_path / "cache"
 
 
@@ -37,7 +37,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the model was opened")
 
-    monkeypatch.setattr("tiltmeter.runs.executors.open_model", never)
+    monkeypatch.setattr("clinometer.runs.executors.open_model", never)
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.contexts import ContextSet, load_contexts
-from tiltmeter.models import LoadOptions, WordOptions
-from tiltmeter.runs import AuditSettings, Run, audit, executors
-from tiltmeter.topics import load_topic
+from clinometer.contexts import ContextSet, load_contexts
+from clinometer.models import LoadOptions, WordOptions
+from clinometer.runs import AuditSettings, Run, audit, executors
+from clinometer.topics import load_topic
 
 MODEL = "pocket:gpt2-s"
 TEMPLATES = list(load_contexts("paper-gender").templates)

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tiltmeter.contexts import ContextSet, load_contexts
-from tiltmeter.errors import RunError
-from tiltmeter.runs import Run, audit, compare_runs
-from tiltmeter.runs.alignment import resampling_note
-from tiltmeter.topics import load_topic
+from clinometer.contexts import ContextSet, load_contexts
+from clinometer.errors import RunError
+from clinometer.runs import Run, audit, compare_runs
+from clinometer.runs.alignment import resampling_note
+from clinometer.topics import load_topic
 
 TOPIC = load_topic("gender").select(["nurse", "engineer", "accountant", "lawyer"])
 

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tiltmeter.contexts import ContextSet
-from tiltmeter.errors import RunError, TiltmeterError
-from tiltmeter.models import WordOptions
-from tiltmeter.runs import AuditSettings, Run, RunFolder, audit
-from tiltmeter.topics import load_topic
+from clinometer.contexts import ContextSet
+from clinometer.errors import ClinometerError, RunError
+from clinometer.models import WordOptions
+from clinometer.runs import AuditSettings, Run, RunFolder, audit
+from clinometer.topics import load_topic
 
 CONTEXTS = ContextSet(
     "few", ["The [X] said that [Y]", "The [X] felt that [Y]", "The [X] wrote that [Y]"], [5, 3, 1]
@@ -87,7 +87,7 @@ def test_a_finished_run_is_not_asked_again(run: Run, monkeypatch: pytest.MonkeyP
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the model was opened again")
 
-    monkeypatch.setattr(sys.modules["tiltmeter.runs.executors"], "open_model", never)
+    monkeypatch.setattr(sys.modules["clinometer.runs.executors"], "open_model", never)
     again = audit("smollm2", topic=TOPIC, contexts=CONTEXTS, out=run.path)
     assert again.preferences.equals(run.preferences)
     other = audit(
@@ -146,7 +146,7 @@ def test_a_folder_that_is_no_run_is_named(tmp_path: Path) -> None:
 
 def test_out_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    with pytest.raises(TiltmeterError):
+    with pytest.raises(ClinometerError):
         audit("reference:random", out=tmp_path / "file")
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.contexts import load_contexts
-from tiltmeter.models import LoadOptions, WordOptions
-from tiltmeter.runs import AuditSettings, audit
-from tiltmeter.runs.default_folder import default_folder
-from tiltmeter.topics import load_topic
+from clinometer.contexts import load_contexts
+from clinometer.models import LoadOptions, WordOptions
+from clinometer.runs import AuditSettings, audit
+from clinometer.runs.default_folder import default_folder
+from clinometer.topics import load_topic
 
 GENDER = load_topic("gender")
 

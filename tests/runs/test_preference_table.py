@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tiltmeter.contexts import ContextSet
-from tiltmeter.models import WordScores
-from tiltmeter.runs.grid import Grid
-from tiltmeter.runs.preference_table import PreferenceTable
-from tiltmeter.topics import load_topic
+from clinometer.contexts import ContextSet
+from clinometer.models import WordScores
+from clinometer.runs.grid import Grid
+from clinometer.runs.preference_table import PreferenceTable
+from clinometer.topics import load_topic
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from small_audit import same
 from tests.components import needs
 from tests.processes import python
 
-from tiltmeter.runs import Run
+from clinometer.runs import Run
 
 pytestmark = needs("ray")
 
@@ -17,9 +17,9 @@ CODE = """
 import json, sys
 from small_audit import MODEL, SMALL
 from tests.processes import two_nodes
-from tiltmeter.cluster import Need
-from tiltmeter.errors import TiltmeterError
-from tiltmeter.runs import audit
+from clinometer.cluster import Need
+from clinometer.errors import ClinometerError
+from clinometer.runs import audit
 
 cluster, second = two_nodes()
 seen = []
@@ -31,7 +31,7 @@ def kill(done, of):
 audit(MODEL, out=sys.argv[1], executor="ray", need=Need(cpus=1), progress=kill, **SMALL)
 try:
     audit("./no-such-model", executor="ray", **SMALL)
-except TiltmeterError as error:
+except ClinometerError as error:
     refused = str(error)
 print(json.dumps({"seen": seen, "refused": refused, "torch": "torch" in sys.modules}))
 """

@@ -20,9 +20,9 @@ import pytest
 from small_audit import CELLS, MODEL, SMALL, finish, same, start
 from tests.processes import until
 
-from tiltmeter.errors import RunError
-from tiltmeter.report import write_report
-from tiltmeter.runs import Run, RunFolder, audit
+from clinometer.errors import RunError
+from clinometer.report import write_report
+from clinometer.runs import Run, RunFolder, audit
 
 
 def stored(out: Path) -> int:
@@ -146,7 +146,7 @@ def test_a_turned_bit_in_a_part_is_scored_again(small: Run, tmp_path: Path) -> N
 def test_a_turned_bit_in_a_table_is_refused_and_replayed(
     small: Run, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tiltmeter.result_folder._LOOKS_S", (0.0, 0.01))
+    monkeypatch.setattr("clinometer.result_folder._LOOKS_S", (0.0, 0.01))
     out = tmp_path / "run"
     shutil.copytree(small.path, out)  # type: ignore[arg-type]
     file = out / f"{name}.parquet"

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from small_audit import MODEL, SMALL, TEMPLATES, same
 
-from tiltmeter.contexts import ContextSet
-from tiltmeter.models import LoadOptions, ModelSpec, WordOptions, identity_of
-from tiltmeter.runs import Run, audit
+from clinometer.contexts import ContextSet
+from clinometer.models import LoadOptions, ModelSpec, WordOptions, identity_of
+from clinometer.runs import Run, audit
 
 TOPIC = SMALL["topic"]
 FEW = TOPIC.group_names[:30]
@@ -136,7 +136,7 @@ def test_a_run_looks_once(cache_on: Path, tmp_path: Path) -> None:
 def test_the_command_loads_no_torch_when_all_is_known(scored: Run, tmp_path: Path) -> None:
     code = """if True:
         import sys
-        from tiltmeter.cli import main
+        from clinometer.cli import main
         try:
             main(sys.argv[1:])
         finally:
@@ -160,7 +160,7 @@ def test_the_command_loads_no_torch_when_all_is_known(scored: Run, tmp_path: Pat
 def test_the_command_shows_and_clears(scored: Run, cache_on: Path) -> None:
     def command(*options: str) -> str:
         done = subprocess.run(
-            [Path(sys.executable).with_name("tiltmeter"), "cache", *options],
+            [Path(sys.executable).with_name("clinometer"), "cache", *options],
             capture_output=True,
             text=True,
             check=True,

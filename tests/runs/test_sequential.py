@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from tests.processes import python
 
-from tiltmeter.contexts import ContextSet
-from tiltmeter.errors import RunError, SettingsError
-from tiltmeter.models import LoadOptions
-from tiltmeter.runs import AuditSettings, Preferences, Run, audit, compare_runs
-from tiltmeter.runs.grid import Grid
-from tiltmeter.runs.sequential import Sample, precision_sentence
-from tiltmeter.topics import load_topic
+from clinometer.contexts import ContextSet
+from clinometer.errors import RunError, SettingsError
+from clinometer.models import LoadOptions
+from clinometer.runs import AuditSettings, Preferences, Run, audit, compare_runs
+from clinometer.runs.grid import Grid
+from clinometer.runs.sequential import Sample, precision_sentence
+from clinometer.topics import load_topic
 
 TOPIC = load_topic("gender").select(["nurse", "engineer", "teacher"])
 VERBS = [
@@ -151,7 +151,7 @@ def test_loading_and_asking_again_give_the_same(run: Run, monkeypatch) -> None: 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the model was opened again")
 
-    monkeypatch.setattr(sys.modules["tiltmeter.runs.executors"], "open_model", never)
+    monkeypatch.setattr(sys.modules["clinometer.runs.executors"], "open_model", never)
     repeated = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=run.path, settings=precise(0.02))
     assert repeated.preferences.equals(run.preferences)
     assert repeated.record["precision"] == run.record["precision"]

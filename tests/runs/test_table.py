@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tiltmeter.errors import TableError
-from tiltmeter.runs import from_frame, read_table
+from clinometer.errors import TableError
+from clinometer.runs import from_frame, read_table
 
 M1 = """group,context,attribute,p
 x,c1,a,0.6

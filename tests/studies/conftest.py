@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.contexts import ContextSet
-from tiltmeter.runs import AuditSettings, Run, audit
-from tiltmeter.topics import load_topic
+from clinometer.contexts import ContextSet
+from clinometer.runs import AuditSettings, Run, audit
+from clinometer.topics import load_topic
 
 CONTEXTS = ContextSet(
     "few",

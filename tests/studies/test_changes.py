@@ -8,19 +8,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tiltmeter.errors import RunError, SettingsError, TableError
-from tiltmeter.runs import AuditSettings, Preferences, Run
-from tiltmeter.studies.alignment import alignment_findings
-from tiltmeter.studies.plan import Ask
-from tiltmeter.studies.size import over_models, size_findings, slope
-from tiltmeter.studies.sources import sources_findings
-from tiltmeter.studies.texts import read_texts, some_of
-from tiltmeter.studies.views import (
+from clinometer.errors import RunError, SettingsError, TableError
+from clinometer.runs import AuditSettings, Preferences, Run
+from clinometer.studies.alignment import alignment_findings
+from clinometer.studies.plan import Ask
+from clinometer.studies.size import over_models, size_findings, slope
+from clinometer.studies.sources import sources_findings
+from clinometer.studies.texts import read_texts, some_of
+from clinometer.studies.views import (
     distribution_findings,
     heatmap_findings,
     leaning_findings,
 )
-from tiltmeter.topics import load_topic
+from clinometer.topics import load_topic
 
 TOPIC = load_topic("gender")
 GROUPS = TOPIC.group_names[:12]

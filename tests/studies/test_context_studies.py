@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tiltmeter.cli.app import main
-from tiltmeter.errors import SettingsError
-from tiltmeter.reliability import Statement, VariantSet
-from tiltmeter.reliability.dissimilarity import average_pairwise
-from tiltmeter.studies.temperature import temperature_study
-from tiltmeter.studies.version_count import growing_pairwise, version_count_study
+from clinometer.cli.app import main
+from clinometer.errors import SettingsError
+from clinometer.reliability import Statement, VariantSet
+from clinometer.reliability.dissimilarity import average_pairwise
+from clinometer.studies.temperature import temperature_study
+from clinometer.studies.version_count import growing_pairwise, version_count_study
 
 
 def unit(rows: int, seed: int) -> np.ndarray:
@@ -68,7 +68,7 @@ def test_published_versions_show_no_convergence(
 
 
 def test_temperatures_are_made_scored_and_kept(tmp_path: Path) -> None:
-    from tiltmeter.reliability.variants import VariantSettings
+    from clinometer.reliability.variants import VariantSettings
 
     statements = [
         Statement(id=str(i), text=text, points=f"The ___{text[3:-1]} ___.")

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tiltmeter.errors import TableError
-from tiltmeter.measure import decompose
-from tiltmeter.runs import AuditSettings, Run, audit
-from tiltmeter.studies import Control, controls
-from tiltmeter.studies.factors import builtin_factors
-from tiltmeter.topics import load_topic, placebo_groups
+from clinometer.errors import TableError
+from clinometer.measure import decompose
+from clinometer.runs import AuditSettings, Run, audit
+from clinometer.studies import Control, controls
+from clinometer.studies.factors import builtin_factors
+from clinometer.topics import load_topic, placebo_groups
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_placebos_are_asked_once(run: Run, rows: dict[str, Control], monkeypatch
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the model was opened again")
 
-    monkeypatch.setattr(sys.modules["tiltmeter.runs.executors"], "open_model", never)
+    monkeypatch.setattr(sys.modules["clinometer.runs.executors"], "open_model", never)
     again = {f"{r.control}: {r.option}": r for r in controls(run, shuffles=50).rows}
     assert again == rows
 
@@ -131,10 +131,10 @@ def test_a_table_of_ones_own(run: Run) -> None:
         controls(run, ask=False, reference=table[["male"]])
 
 
-def test_the_command(tiltmeter, small_run: Path, rows: dict[str, Control]) -> None:  # type: ignore[no-untyped-def]
-    shown = tiltmeter("study", "controls", small_run, "--stored", "--shuffles", 30)
+def test_the_command(clinometer, small_run: Path, rows: dict[str, Control]) -> None:  # type: ignore[no-untyped-def]
+    shown = clinometer("study", "controls", small_run, "--stored", "--shuffles", 30)
     assert shown.status == 0
     assert "shuffled words" in shown.out
     assert "someone" in shown.out  # asked before, so that it is stored
-    found = json.loads(tiltmeter("study", "controls", small_run, "--json").out)
+    found = json.loads(clinometer("study", "controls", small_run, "--json").out)
     assert found["rows"][0]["R"]["level"] == 0.95

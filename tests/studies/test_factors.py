@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tiltmeter.errors import TableError
-from tiltmeter.runs import Run, audit
-from tiltmeter.studies import factor_study, read_factors
-from tiltmeter.studies.factors import FACTORS, builtin_factors
+from clinometer.errors import TableError
+from clinometer.runs import Run, audit
+from clinometer.studies import factor_study, read_factors
+from clinometer.studies.factors import FACTORS, builtin_factors
 
 
 def run_with(r: np.ndarray) -> Run:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.models import open_model
-from tiltmeter.studies.finetune import RECORD, Training, finetuned, source_of
-from tiltmeter.topics import Prompt
+from clinometer.errors import SettingsError
+from clinometer.models import open_model
+from clinometer.studies.finetune import RECORD, Training, finetuned, source_of
+from clinometer.topics import Prompt
 
 TEXTS = [f"The engineer said that she would finish part {i} today." for i in range(8)]
 PROMPT = Prompt("The engineer said that", "", space=True)

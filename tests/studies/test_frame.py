@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.errors import ModelNotFound, SettingsError
-from tiltmeter.models import load
-from tiltmeter.runs import AuditSettings
-from tiltmeter.studies import frame
-from tiltmeter.studies.alignment import alignment_plan
-from tiltmeter.studies.defaults import study_contexts
-from tiltmeter.studies.frame import ask_all
-from tiltmeter.studies.plan import Plan, asks_of, parameters_of, spoken
-from tiltmeter.studies.risk_tables import table_findings
-from tiltmeter.studies.sources import source_sets
-from tiltmeter.topics import load_topic
+from clinometer.errors import ModelNotFound, SettingsError
+from clinometer.models import load
+from clinometer.runs import AuditSettings
+from clinometer.studies import frame
+from clinometer.studies.alignment import alignment_plan
+from clinometer.studies.defaults import study_contexts
+from clinometer.studies.frame import ask_all
+from clinometer.studies.plan import Plan, asks_of, parameters_of, spoken
+from clinometer.studies.risk_tables import table_findings
+from clinometer.studies.sources import source_sets
+from clinometer.topics import load_topic
 
 from .conftest import CONTEXTS
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tiltmeter.errors import TopicError
-from tiltmeter.runs import Preferences
-from tiltmeter.studies.facts import Relation, builtin_facts, read_facts
-from tiltmeter.studies.knowledge import score_facts
+from clinometer.errors import TopicError
+from clinometer.runs import Preferences
+from clinometer.studies.facts import Relation, builtin_facts, read_facts
+from clinometer.studies.knowledge import score_facts
 
 CAPITALS = Relation(
     "capitals",

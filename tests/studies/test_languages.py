@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.contexts import ContextSet
-from tiltmeter.runs import AuditSettings
-from tiltmeter.studies.frame import ask_all
-from tiltmeter.studies.plan import Plan, asks_of
-from tiltmeter.studies.risk_tables import LANGUAGES, table_findings
-from tiltmeter.topics import load_topic
+from clinometer.contexts import ContextSet
+from clinometer.runs import AuditSettings
+from clinometer.studies.frame import ask_all
+from clinometer.studies.plan import Plan, asks_of
+from clinometer.studies.risk_tables import LANGUAGES, table_findings
+from clinometer.topics import load_topic
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.models.zoo import suite
-from tiltmeter.studies.published import printed, tables
+from clinometer.errors import SettingsError
+from clinometer.models.zoo import suite
+from clinometer.studies.published import printed, tables
 
 
 def test_every_number_stands_in_the_paper(shared_data: Path) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tiltmeter.errors import ModelError, RunError
-from tiltmeter.measure import decompose, membership, preference
-from tiltmeter.runs import AuditSettings, Run, audit
-from tiltmeter.runs.word_counts import recounted, stored_scores, word_counts
-from tiltmeter.studies import Choice, sensitivity
-from tiltmeter.studies.word_lists import (
+from clinometer.errors import ModelError, RunError
+from clinometer.measure import decompose, membership, preference
+from clinometer.runs import AuditSettings, Run, audit
+from clinometer.runs.word_counts import recounted, stored_scores, word_counts
+from clinometer.studies import Choice, sensitivity
+from clinometer.studies.word_lists import (
     by_probability,
     random_halves,
     risks_under,
@@ -110,11 +110,11 @@ def test_a_list_without_words_and_a_run_without_scores_say_so(run: Run, tmp_path
         next(stored_scores(known))
 
 
-def test_the_command(tiltmeter, small_run: Path) -> None:  # type: ignore[no-untyped-def]
-    shown = tiltmeter("study", "sensitivity", small_run)
+def test_the_command(clinometer, small_run: Path) -> None:  # type: ignore[no-untyped-def]
+    shown = clinometer("study", "sensitivity", small_run)
     assert shown.status == 0
     assert "single-token" in shown.out
     assert "Range on this scale" in shown.out
-    found = json.loads(tiltmeter("study", "sensitivity", small_run, "--json").out)
+    found = json.loads(clinometer("study", "sensitivity", small_run, "--json").out)
     assert found["rows"][0]["choice"] == "as measured"
-    assert tiltmeter("study", "sensitivity", small_run / "nothing").status == 2
+    assert clinometer("study", "sensitivity", small_run / "nothing").status == 2

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tests.small_clip import make_clip
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.runs import AuditSettings, Run
-from tiltmeter.studies.vision import ask_images, find_images, vision_findings
+from clinometer.errors import SettingsError
+from clinometer.runs import AuditSettings, Run
+from clinometer.studies.vision import ask_images, find_images, vision_findings
 
 TEXTS = {"red": "a red thing", "blue": "a blue thing"}
 SETTINGS = AuditSettings(replicates=200)

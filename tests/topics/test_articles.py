@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tiltmeter.errors import TopicError
-from tiltmeter.topics import Articles, Group, Topic
+from clinometer.errors import TopicError
+from clinometer.topics import Articles, Group, Topic
 
 CASES = [
     ("nurse", "a"),

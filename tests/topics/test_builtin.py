@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.topics import builtin_lists, builtin_topics, load_list, load_topic, parse_topic
-from tiltmeter.topics.lists import BUILTIN
+from clinometer.topics import builtin_lists, builtin_topics, load_list, load_topic, parse_topic
+from clinometer.topics.lists import BUILTIN
 
 
 def test_names() -> None:
@@ -148,7 +148,7 @@ def test_gender_age_crosses_categories() -> None:
 
 def test_importing_loads_nothing_heavy() -> None:
     code = (
-        "import sys, tiltmeter.topics, tiltmeter.contexts\n"
+        "import sys, clinometer.topics, clinometer.contexts\n"
         "print([m for m in ('pandas', 'torch', 'scipy', 'pyarrow', 'spacy') if m in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tiltmeter.errors import TopicError
-from tiltmeter.topics import Topic, load_topic, parse_topic
+from clinometer.errors import TopicError
+from clinometer.topics import Topic, load_topic, parse_topic
 
 TOP = 'name = "t"\n'
 GROUPS = 'groups = ["nurse", "cook"]\n'

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tiltmeter.errors import TopicError
-from tiltmeter.topics import Group, product_attributes, product_groups
+from clinometer.errors import TopicError
+from clinometer.topics import Group, product_attributes, product_groups
 
 
 def test_groups() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tiltmeter.errors import ContextError
-from tiltmeter.topics import Group, Prompt, Topic
+from clinometer.errors import ContextError
+from clinometer.topics import Group, Prompt, Topic
 
 TOPIC = Topic("t", (Group("nurse"), Group("医生")), {"a": ("x",), "b": ("y",)})
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiltmeter.errors import TopicError
-from tiltmeter.measure import membership
-from tiltmeter.topics import Articles, Group, Topic
+from clinometer.errors import TopicError
+from clinometer.measure import membership
+from clinometer.topics import Articles, Group, Topic
 
 GROUPS = (
     Group("nurse", factors={"people": 30, "pay": 5}),

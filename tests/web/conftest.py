@@ -11,9 +11,9 @@ import pytest
 from tests.processes import until
 from tests.report.made import made_run
 
-from tiltmeter.contexts import ContextSet
-from tiltmeter.runs import audit
-from tiltmeter.topics import load_topic
+from clinometer.contexts import ContextSet
+from clinometer.runs import audit
+from clinometer.topics import load_topic
 
 CONTEXTS = ContextSet("few", ["The [X] said that [Y]", "The [X] felt that [Y]"], [5, 3])
 
@@ -47,7 +47,7 @@ class served:  # noqa: N801  (used as a statement: with served(folder) as addres
 
         import uvicorn
 
-        from tiltmeter.web import viewer
+        from clinometer.web import viewer
 
         self.socket = socket.socket()
         self.socket.bind(("127.0.0.1", 0))

@@ -13,12 +13,12 @@ import pytest
 from tests.browser import PHONE, ZOOMED, axe_problems, overflow, pixels, settled, watched
 from tests.web.conftest import served
 
-from tiltmeter.contexts import load_contexts
-from tiltmeter.models import ModelInfo, WordScores
-from tiltmeter.report.charts.theme import PALETTE
-from tiltmeter.runs import AuditSettings, RunFolder
-from tiltmeter.runs.record import new_record
-from tiltmeter.topics import load_topic
+from clinometer.contexts import load_contexts
+from clinometer.models import ModelInfo, WordScores
+from clinometer.report.charts.theme import PALETTE
+from clinometer.runs import AuditSettings, RunFolder
+from clinometer.runs.record import new_record
+from clinometer.topics import load_topic
 
 PAGES = {
     "list": "/",

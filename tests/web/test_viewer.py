@@ -16,10 +16,10 @@ from tests.processes import PATIENCE_S
 from tests.report.made import HOSTILE
 from tests.web.conftest import served
 
-from tiltmeter.errors import RunError, SettingsError
-from tiltmeter.web import viewer
-from tiltmeter.web.basics import is_loopback, new_app
-from tiltmeter.web.runs_index import RunsIndex
+from clinometer.errors import RunError, SettingsError
+from clinometer.web import viewer
+from clinometer.web.basics import is_loopback, new_app
+from clinometer.web.runs_index import RunsIndex
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_charts_drawn_at_once_do_not_mix(address: str, root: Path) -> None:
 def test_the_report_of_a_run_is_one_file(client: httpx.Client) -> None:
     page = client.get("/report", params={"id": "second"})
     assert page.status_code == 200
-    assert "Tiltmeter report" in page.text
+    assert "Clinometer report" in page.text
 
 
 @pytest.mark.parametrize(

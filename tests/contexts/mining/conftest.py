@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.contexts.mining import MineSettings
-from tiltmeter.topics import load_topic
+from clinometer.contexts.mining import MineSettings
+from clinometer.topics import load_topic
 
 VERBS = ("said", "says", "claimed", "thinks", "admitted", "knew")
 PERSONS = ("nurse", "lawyer", "teacher", "pilot", "writer")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tiltmeter.contexts.mining import MineSettings
-from tiltmeter.contexts.mining.languages import open_language
-from tiltmeter.contexts.mining.languages.chinese import Chinese
-from tiltmeter.errors import SettingsError
-from tiltmeter.topics import load_topic
+from clinometer.contexts.mining import MineSettings
+from clinometer.contexts.mining.languages import open_language
+from clinometer.contexts.mining.languages.chinese import Chinese
+from clinometer.errors import SettingsError
+from clinometer.topics import load_topic
 
 
 @pytest.fixture(scope="module")

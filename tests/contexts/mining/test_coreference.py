@@ -9,11 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from tiltmeter.contexts.mining.decision import Refused
-from tiltmeter.contexts.mining.languages.english.links import clause_link
-from tiltmeter.contexts.mining.languages.english.parse import Parser
-from tiltmeter.contexts.mining.languages.english.resolvers import Clusters, open_resolver
-from tiltmeter.errors import MissingExtra
+from clinometer.contexts.mining.decision import Refused
+from clinometer.contexts.mining.languages.english.links import clause_link
+from clinometer.contexts.mining.languages.english.parse import Parser
+from clinometer.contexts.mining.languages.english.resolvers import Clusters, open_resolver
+from clinometer.errors import MissingExtra
 
 BENCHMARK = Path(__file__).resolve().parents[3] / "benchmarks" / "coreference.py"
 

@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from tiltmeter.contexts.mining import formats
-from tiltmeter.contexts.mining.corpora import articles, find_sources
-from tiltmeter.errors import ContextError, MissingExtra
+from clinometer.contexts.mining import formats
+from clinometer.contexts.mining.corpora import articles, find_sources
+from clinometer.errors import ContextError, MissingExtra
 
 TEXTS = ["One article.", "Another, with ümlaut.", "三"]
 LINES = "".join(json.dumps({"text": t}, ensure_ascii=False) + "\n" for t in TEXTS).encode()

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from tiltmeter.contexts import load_contexts
-from tiltmeter.contexts.mining import MineSettings, formats, mine, read
-from tiltmeter.contexts.mining.sample import Smallest, priority
-from tiltmeter.errors import ContextError, SettingsError
+from clinometer.contexts import load_contexts
+from clinometer.contexts.mining import MineSettings, formats, mine, read
+from clinometer.contexts.mining.sample import Smallest, priority
+from clinometer.errors import ContextError, SettingsError
 
 Write = Callable[..., Path]
 
@@ -39,7 +39,7 @@ def test_counts_and_sidecar(corpus: Write, gender: MineSettings, tmp_path: Path)
     about = contexts.metadata
     assert about["articles"] == {"read": 60, "mined": 60}
     assert about["sentences_parsed"] == 120
-    assert about["command"] == "tiltmeter mine corpus.jsonl --topic gender --sample 10000 --seed 0"
+    assert about["command"] == "clinometer mine corpus.jsonl --topic gender --sample 10000 --seed 0"
     rows = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()]
     assert len(rows) == 120
     assert {"sentence", "template", "dropped", "parse"} == set(rows[0])
@@ -51,7 +51,7 @@ def test_several_processes_count_the_same(
 ) -> None:
     path = corpus(40)
     one = mine([path], tmp_path / "one.csv", gender, name="same")
-    monkeypatch.setattr("tiltmeter.contexts.mining.read.PIECE", 7)
+    monkeypatch.setattr("clinometer.contexts.mining.read.PIECE", 7)
     two = mine([path], tmp_path / "two.csv", gender, name="same", processes=2)
     assert two == one
     for ending in (".csv", ".json"):
@@ -61,8 +61,8 @@ def test_several_processes_count_the_same(
 
 KILLED = """
 import os, signal, sys
-from tiltmeter.contexts.mining import MineSettings, mine, read
-from tiltmeter.topics import load_topic
+from clinometer.contexts.mining import MineSettings, mine, read
+from clinometer.topics import load_topic
 read.PIECE = 6
 left = int(sys.argv[3])
 def progress(stage, done, total):
@@ -193,14 +193,14 @@ def test_a_language_model_can_drop_templates(
     assert contexts.metadata["too_unlikely"] == 1
 
 
-def test_the_command(corpus: Write, tmp_path: Path, tiltmeter: Callable[..., Any]) -> None:
+def test_the_command(corpus: Write, tmp_path: Path, clinometer: Callable[..., Any]) -> None:
     out = tmp_path / "c.csv"
-    done = tiltmeter("mine", corpus(12), "--out", out, "--json")
+    done = clinometer("mine", corpus(12), "--out", out, "--json")
     assert done.status == 0, done.err
     result = json.loads(done.out)
     assert result["contexts"] == len(load_contexts(out))
     assert result["occurrences"] == 24
-    wrong = tiltmeter("mine", tmp_path / "none.txt", "--out", out)
+    wrong = clinometer("mine", tmp_path / "none.txt", "--out", out)
     assert wrong.status == 2
     assert wrong.err.count("\n") == 1
     assert "no such file" in wrong.err

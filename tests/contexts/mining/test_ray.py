@@ -10,15 +10,15 @@ from pathlib import Path
 from tests.components import needs
 from tests.processes import python
 
-from tiltmeter.contexts.mining import MineSettings, mine
+from clinometer.contexts.mining import MineSettings, mine
 
 pytestmark = needs("ray")
 
 CODE = """
     import sys
     from tests.processes import two_nodes
-    from tiltmeter.contexts.mining import MineSettings, mine, read
-    from tiltmeter.topics import load_topic
+    from clinometer.contexts.mining import MineSettings, mine, read
+    from clinometer.topics import load_topic
 
     cluster, second = two_nodes()
     read.PIECE = 5

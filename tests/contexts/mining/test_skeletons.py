@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.contexts.mining import MineSettings
-from tiltmeter.contexts.mining.languages import open_language
-from tiltmeter.contexts.mining.languages.english.language import English
-from tiltmeter.topics import load_topic
+from clinometer.contexts.mining import MineSettings
+from clinometer.contexts.mining.languages import open_language
+from clinometer.contexts.mining.languages.english.language import English
+from clinometer.topics import load_topic
 
 HERE = Path(__file__).parent
 

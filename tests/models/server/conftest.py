@@ -12,7 +12,7 @@ import pytest
 from tests.components import require
 from tests.processes import PATIENCE_S, free_port, model_server
 
-from tiltmeter.models import ServerOptions
+from clinometer.models import ServerOptions
 
 sys.path.insert(0, str(Path(__file__).parent))  # for `proxy` and `standin`, which are no tests
 
@@ -57,7 +57,7 @@ def serving(
 
 @pytest.fixture(scope="session")
 def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    from tiltmeter.models.embedded import embedded_gguf
+    from clinometer.models.embedded import embedded_gguf
 
     model = unpacked(embedded_gguf(), tmp_path_factory.mktemp("gguf") / "smol.gguf")
     with serving(model) as url:
@@ -88,7 +88,7 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same backoff, in milliseconds; but a server on a busy machine is slow, and not gone."""
     for name in ("timeout", "patience"):
         monkeypatch.setitem(ServerOptions.__init__.__kwdefaults__, name, PATIENCE_S)
-    from tiltmeter.models.server import client
+    from clinometer.models.server import client
 
     monkeypatch.setattr(client, "_FIRST_WAIT", 0.002)
     monkeypatch.setattr(client, "_LONGEST_WAIT", 0.05)

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from tests.processes import PATIENCE_S
 
-from tiltmeter.cli import main
-from tiltmeter.contexts import ContextSet
-from tiltmeter.errors import ModelError, ModelNotFound
-from tiltmeter.measure import membership, preference, preference_bounds
-from tiltmeter.models import LoadOptions, SampleOptions, ServerOptions, WordOptions, open_model
-from tiltmeter.models.server.client import BudgetReached
-from tiltmeter.runs import AuditSettings, Run, audit
-from tiltmeter.topics import Prompt, load_topic
+from clinometer.cli import main
+from clinometer.contexts import ContextSet
+from clinometer.errors import ModelError, ModelNotFound
+from clinometer.measure import membership, preference, preference_bounds
+from clinometer.models import LoadOptions, SampleOptions, ServerOptions, WordOptions, open_model
+from clinometer.models.server.client import BudgetReached
+from clinometer.runs import AuditSettings, Run, audit
+from clinometer.topics import Prompt, load_topic
 
 TOPIC = load_topic("gender").select(["nurse", "engineer"])
 CONTEXTS = ContextSet("few", ["The [X] said that [Y]", "The [X] felt that [Y]"], [5, 3])
@@ -216,7 +216,7 @@ def test_neither_key_nor_prompt_is_written_anywhere(
     capsys,  # type: ignore[no-untyped-def]
 ) -> None:
     key, private = "sk-test-1234567890", "zanzibar privatissimum"
-    monkeypatch.setenv("TILTMETER_API_KEY", key)
+    monkeypatch.setenv("CLINOMETER_API_KEY", key)
     csv = tmp_path / "few.csv"
     csv.write_text(f"template,count\nIn {private} the [X] said that [Y],1\n")
     server = proxy(each=0.05)
@@ -240,7 +240,7 @@ def test_neither_key_nor_prompt_is_written_anywhere(
         assert key not in err
         assert err.count("\n") == 1
     server.refuse_with = (401, {"error": {"message": said}})
-    with pytest.raises(ModelError, match="TILTMETER_API_KEY") as refused:
+    with pytest.raises(ModelError, match="CLINOMETER_API_KEY") as refused:
         audit(f"openai:{server.url}#smol", topic=TOPIC, contexts=CONTEXTS)
     assert key not in repr(refused.value)
     assert all(key not in str(entry) for entry in refused.traceback)
@@ -256,9 +256,9 @@ def test_addresses_that_are_refused(name: str) -> None:
 
 
 def test_the_key_of_openai_goes_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tiltmeter.models.server.address import Address
+    from clinometer.models.server.address import Address
 
-    monkeypatch.delenv("TILTMETER_API_KEY", raising=False)
+    monkeypatch.delenv("CLINOMETER_API_KEY", raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     assert Address.parse("http://127.0.0.1:8080").key is None
     assert Address.parse("https://api.openai.com/v1").key is not None

@@ -11,9 +11,9 @@ import pytest
 from standin import VOCABULARY, Standin, log_probs
 from tests.processes import PATIENCE_S
 
-from tiltmeter.errors import ModelError, SettingsError
-from tiltmeter.models import LoadOptions, ServerOptions, WordOptions, open_model
-from tiltmeter.topics import Prompt
+from clinometer.errors import ModelError, SettingsError
+from clinometer.models import LoadOptions, ServerOptions, WordOptions, open_model
+from clinometer.topics import Prompt
 
 WORDS = ("HE", "SHE", "HER", "Q", "HERO")
 PROMPTS = [Prompt("A NURSE SAID", "", space=True), Prompt("NOBODY", " IN", space=True)]
@@ -126,7 +126,7 @@ def test_end_of_word_is_refused(standin) -> None:  # type: ignore[no-untyped-def
 
 
 def test_prompts_longer_than_the_server_reads_are_refused(standin) -> None:  # type: ignore[no-untyped-def]
-    from tiltmeter.errors import ContextError
+    from clinometer.errors import ContextError
 
     scorer = open_model(f"openai:{standin('echo').url}#toy", words=EXACT)
     with pytest.raises(ContextError, match="99 tokens"):
@@ -134,8 +134,8 @@ def test_prompts_longer_than_the_server_reads_are_refused(standin) -> None:  # t
 
 
 def test_every_route_is_documented() -> None:
-    from tiltmeter.models.options import ROUTES as NAMES
-    from tiltmeter.models.server import routes
+    from clinometer.models.options import ROUTES as NAMES
+    from clinometer.models.server import routes
 
     assert tuple(routes.ROUTES) == NAMES
     for name, text in itertools.product(NAMES, [routes.__doc__]):

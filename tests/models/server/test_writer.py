@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tiltmeter.models.writer import open_writer
-from tiltmeter.reliability import Statement
-from tiltmeter.reliability.points import PointSettings, propose_points
+from clinometer.models.writer import open_writer
+from clinometer.reliability import Statement
+from clinometer.reliability.points import PointSettings, propose_points
 
 
 def test_answers_of_a_server(llama: str) -> None:

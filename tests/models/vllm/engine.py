@@ -13,11 +13,11 @@ import sys
 
 from questions import CHAT, EXACT, PROMPTS, WORDS
 
-from tiltmeter.errors import ModelError
-from tiltmeter.models import SampleOptions, open_model
-from tiltmeter.models.sampled import SampledScorer
-from tiltmeter.models.vllm_engine import VllmSampler
-from tiltmeter.topics import Prompt
+from clinometer.errors import ModelError
+from clinometer.models import SampleOptions, open_model
+from clinometer.models.sampled import SampledScorer
+from clinometer.models.vllm_engine import VllmSampler
+from clinometer.topics import Prompt
 
 DRAWS = SampleOptions(draws=100)
 

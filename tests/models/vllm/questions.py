@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tiltmeter.models import WordOptions
-from tiltmeter.topics import Prompt
+from clinometer.models import WordOptions
+from clinometer.topics import Prompt
 
 PROMPTS = [
     Prompt("The nurse said that", "", space=True),

@@ -14,9 +14,9 @@ import pytest
 from questions import CHAT, EXACT, PROMPTS, WORDS
 from tests.processes import PATIENCE_S
 
-from tiltmeter.errors import MissingExtra, ModelNotFound, SettingsError
-from tiltmeter.models import LoadOptions, ModelSpec, WordOptions, open_model
-from tiltmeter.runs import Run
+from clinometer.errors import MissingExtra, ModelNotFound, SettingsError
+from clinometer.models import LoadOptions, ModelSpec, WordOptions, open_model
+from clinometer.runs import Run
 
 HERE = Path(__file__).parent
 PYTHON = Path(sys.prefix) / "vllm" / "bin" / "python"
@@ -71,7 +71,7 @@ def test_an_engine_that_dies_is_an_error_of_one_line(found: dict[str, Any]) -> N
 
 
 def test_the_command_and_a_second_one_from_the_cache(
-    tmp_path: Path, environment: dict[str, str], tiltmeter: Callable[..., Any]
+    tmp_path: Path, environment: dict[str, str], clinometer: Callable[..., Any]
 ) -> None:
     def command(model: str, out: str) -> list[str]:
         groups = ("--topic", "gender", "--groups", "nurse,engineer")
@@ -79,8 +79,8 @@ def test_the_command_and_a_second_one_from_the_cache(
 
     def in_its_environment(out: str, before: str = "") -> Run:
         cached = {**environment, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-        del cached["TILTMETER_CACHE_LIMIT"]
-        call = f"from tiltmeter.cli import main; main({command('vllm:pocket:gpt2-s', out)!r})"
+        del cached["CLINOMETER_CACHE_LIMIT"]
+        call = f"from clinometer.cli import main; main({command('vllm:pocket:gpt2-s', out)!r})"
         guarded = f"if __name__ == '__main__': {call}"  # the engine's processes read the file again
         script = tmp_path / f"{out}.py"
         script.write_text(f"import sys\n{before}\n{guarded}\n")
@@ -97,7 +97,7 @@ def test_the_command_and_a_second_one_from_the_cache(
         return Run.load(tmp_path / out)
 
     engine = in_its_environment("engine")
-    assert tiltmeter(*command("pocket:gpt2-s", "local")).status == 0
+    assert clinometer(*command("pocket:gpt2-s", "local")).status == 0
     local = Run.load(tmp_path / "local")
     np.testing.assert_allclose(engine.preferences.values, local.preferences.values, atol=1e-3)
     again = in_its_environment("again", before="sys.modules['vllm'] = None")
@@ -113,5 +113,5 @@ def test_what_the_engine_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="8 bits"):
         open_model("vllm:some/model", load=LoadOptions(quantize="8bit"))
     monkeypatch.setitem(sys.modules, "vllm", None)
-    with pytest.raises(MissingExtra, match=r"tiltmeter\[vllm\]"):
+    with pytest.raises(MissingExtra, match=r"clinometer\[vllm\]"):
         open_model("vllm:some/model", load=LoadOptions())

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from questions import EXACT, PROMPTS, WORDS
 
-from tiltmeter.models import LoadOptions, SampleOptions, ServerOptions, open_model
-from tiltmeter.models.writer import open_writer
-from tiltmeter.runs import Run
-from tiltmeter.topics import Prompt
+from clinometer.models import LoadOptions, SampleOptions, ServerOptions, open_model
+from clinometer.models.writer import open_writer
+from clinometer.runs import Run
+from clinometer.topics import Prompt
 
 
 @pytest.mark.parametrize("route", [None, "token-ids", "prompt-logprobs", "echo", "force"])
@@ -73,11 +73,11 @@ def test_answers_of_the_only_model(vllm_server: str) -> None:
     assert answer.strip()
 
 
-def test_the_command(vllm_server: str, tiltmeter: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_command(vllm_server: str, clinometer: Callable[..., Any], tmp_path: Path) -> None:
     found = []
     for model, out in ((f"openai:{vllm_server}#smol", "served"), ("smollm2", "local")):
         groups = ("--topic", "gender", "--groups", "nurse,engineer", "--single-token")
-        done = tiltmeter(
+        done = clinometer(
             "audit", model, *groups, "--contexts", "paper-gender", "--out", tmp_path / out
         )
         assert done.status == 0, done.err

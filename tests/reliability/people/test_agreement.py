@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tiltmeter.errors import SettingsError, TableError
-from tiltmeter.reliability.people import Ratings, Rule, accepted, agreement, read_ratings
-from tiltmeter.reliability.people.acceptance import parse_share
+from clinometer.errors import SettingsError, TableError
+from clinometer.reliability.people import Ratings, Rule, accepted, agreement, read_ratings
+from clinometer.reliability.people.acceptance import parse_share
 
 
 def paper_like() -> Ratings:
@@ -165,17 +165,17 @@ def test_more_classes_than_a_scale_has_are_refused() -> None:
 
 
 def test_the_command_writes_the_final_dataset(
-    tiltmeter: Callable[..., Any], tmp_path: Path
+    clinometer: Callable[..., Any], tmp_path: Path
 ) -> None:
     ratings, dataset, out = (tmp_path / n for n in ("r.csv", "d.csv", "final.csv"))
     ratings.write_text("id,annotator_1,annotator_2,annotator_3\na,yes,yes,no\nb,no,no,yes\n")
     dataset.write_text("id,sentence,target_term\nb,B.,x\na,A.,y\n")
-    done = tiltmeter("reliability", "agreement", ratings, "--dataset", dataset, "--out", out)
+    done = clinometer("reliability", "agreement", ratings, "--dataset", dataset, "--out", out)
     assert done.status == 0
     assert "1 of 2 items accepted" in done.out
     assert "66.67%" in done.out
     assert out.read_text() == "id,sentence,target_term\na,A.,y\n"
-    wrong = tiltmeter("reliability", "agreement", ratings, "--accept", "maybe")
+    wrong = clinometer("reliability", "agreement", ratings, "--accept", "maybe")
     assert wrong.status == 2
     assert "expected one of no, yes" in wrong.err
-    assert tiltmeter("reliability", "agreement", tmp_path / "none.csv").status == 2
+    assert clinometer("reliability", "agreement", tmp_path / "none.csv").status == 2

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from statsmodels.stats import inter_rater
 
-from tiltmeter.reliability.people import chance
-from tiltmeter.reliability.people.chance import Sums
+from clinometer.reliability.people import chance
+from clinometer.reliability.people.chance import Sums
 
 NEAR = 1e-9
 

@@ -12,16 +12,18 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from tiltmeter.errors import SettingsError, TableError
-from tiltmeter.reliability.correlation import spearman
-from tiltmeter.reliability.people import Ratings, read_ratings, validate
-from tiltmeter.reliability.people.regressions import beyond, fit
+from clinometer.errors import SettingsError, TableError
+from clinometer.reliability.correlation import spearman
+from clinometer.reliability.people import Ratings, read_ratings, validate
+from clinometer.reliability.people.regressions import beyond, fit
 
 
-def test_the_published_ratings_and_scores(shared_data: Path, tiltmeter: Callable[..., Any]) -> None:
+def test_the_published_ratings_and_scores(
+    shared_data: Path, clinometer: Callable[..., Any]
+) -> None:
     folder = shared_data / "cobias"
     files = folder / "validation_ratings.csv", folder / "validation_scores.csv"
-    done = tiltmeter("reliability", "validate", *files, "--json", "--replicates", 500)
+    done = clinometer("reliability", "validate", *files, "--json", "--replicates", 500)
     found = json.loads(done.out)
     summary = found["summary"]
     assert summary["items"] == 500
@@ -42,13 +44,13 @@ def test_the_published_ratings_and_scores(shared_data: Path, tiltmeter: Callable
     assert rho["low"] < rho["value"] < summary["spearman"]["rho"]["value"]
 
 
-def test_what_the_command_prints(shared_data: Path, tiltmeter: Callable[..., Any]) -> None:
+def test_what_the_command_prints(shared_data: Path, clinometer: Callable[..., Any]) -> None:
     folder = shared_data / "cobias"
     files = folder / "validation_ratings.csv", folder / "validation_scores.csv"
-    done = tiltmeter("reliability", "validate", *files, "--replicates", 200)
+    done = clinometer("reliability", "validate", *files, "--replicates", 200)
     for text in ("0.645", "3.4e-60", "0.140", "0.179", "McFadden", "a higher judgement"):
         assert text in done.out
-    wrong = tiltmeter("reliability", "validate", *files, "--column", "score")
+    wrong = clinometer("reliability", "validate", *files, "--column", "score")
     assert wrong.status == 2
     assert "expected a column 'score', found id, cobias, sentence" in wrong.err
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiltmeter.reliability.blanks import Blanks
-from tiltmeter.reliability.points.gaps import NotAccepted, accept, with_blanks
-from tiltmeter.reliability.statement import find_term
+from clinometer.reliability.blanks import Blanks
+from clinometer.reliability.points.gaps import NotAccepted, accept, with_blanks
+from clinometer.reliability.statement import find_term
 
 TEXT = "The well-known poor don't save money, they say."
 

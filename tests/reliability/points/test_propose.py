@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.errors import RunError, SettingsError
-from tiltmeter.models import ModelInfo
-from tiltmeter.models.writer import Turn
-from tiltmeter.reliability import Statement, load_statements
-from tiltmeter.reliability.points import PointSettings, propose_points
+from clinometer.errors import RunError, SettingsError
+from clinometer.models import ModelInfo
+from clinometer.models.writer import Turn
+from clinometer.reliability import Statement, load_statements
+from clinometer.reliability.points import PointSettings, propose_points
 
 STATEMENTS = [
     Statement(id="a", text="The nurse is tired.", targets=("nurse",)),

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.reliability import Statement, load_statements
-from tiltmeter.reliability.english import parse
-from tiltmeter.reliability.points import rule_points, with_blanks
-from tiltmeter.reliability.points.measure import point_score, positions
+from clinometer.errors import SettingsError
+from clinometer.reliability import Statement, load_statements
+from clinometer.reliability.english import parse
+from clinometer.reliability.points import rule_points, with_blanks
+from clinometer.reliability.points.measure import point_score, positions
 
 
 def points(text: str, *targets: str) -> str:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.models import open_model
-from tiltmeter.models.writer import open_writer
-from tiltmeter.reliability import Statement
-from tiltmeter.reliability.points.prompts import points_prompt
-from tiltmeter.reliability.points.tune import TuneSettings, tune_points
+from clinometer.errors import SettingsError
+from clinometer.models import open_model
+from clinometer.models.writer import open_writer
+from clinometer.reliability import Statement
+from clinometer.reliability.points.prompts import points_prompt
+from clinometer.reliability.points.tune import TuneSettings, tune_points
 
 EXAMPLES = [
     Statement(id="a", text="The nurse is tired.", points="The ___ nurse is tired ___."),

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiltmeter.reliability.blanks import Blanks
-from tiltmeter.reliability.variants.accepted import NotAccepted, accept_version
+from clinometer.reliability.blanks import Blanks
+from clinometer.reliability.variants.accepted import NotAccepted, accept_version
 
 BLANKS = Blanks.parse("The ___ women at the ___ office are arrogant ___.")
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tiltmeter.errors import RunError, SettingsError, TableError
-from tiltmeter.reliability import Statement, read_variants
-from tiltmeter.reliability.variants import VariantSettings, accept_version, make_variants
-from tiltmeter.reliability.variants.make import Makers, open_filler
+from clinometer.errors import RunError, SettingsError, TableError
+from clinometer.reliability import Statement, read_variants
+from clinometer.reliability.variants import VariantSettings, accept_version, make_variants
+from clinometer.reliability.variants.make import Makers, open_filler
 
 STATEMENTS = [
     Statement(
@@ -38,7 +38,7 @@ class Scripted:
 
 @pytest.fixture(scope="module")
 def filler() -> Any:
-    from tiltmeter.models import open_model
+    from clinometer.models import open_model
 
     return open_filler(open_model("pocket:bert"))
 
@@ -117,7 +117,7 @@ def test_a_causal_model_fills_both_sides(smollm2: Any) -> None:
 
 
 def test_meanings_are_compared() -> None:
-    from tiltmeter.models.embed import SentenceEncoder
+    from clinometer.models.embed import SentenceEncoder
 
     settings = VariantSettings(n=3)
     found = make_variants(STATEMENTS[:1], settings=settings, embed=SentenceEncoder().embed)

@@ -10,11 +10,11 @@ import pytest
 from starlette.testclient import TestClient
 from tests.web.annotation.conftest import HOSTILE
 
-from tiltmeter.errors import SettingsError
-from tiltmeter.reliability.people import agreement, read_ratings
-from tiltmeter.web.annotation import Store, annotation, export_table, read_task
-from tiltmeter.web.annotation.export import write_export
-from tiltmeter.web.annotation.guidelines import read_guidelines
+from clinometer.errors import SettingsError
+from clinometer.reliability.people import agreement, read_ratings
+from clinometer.web.annotation import Store, annotation, export_table, read_task
+from clinometer.web.annotation.export import write_export
+from clinometer.web.annotation.guidelines import read_guidelines
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_a_wrong_token_gets_403(store: Store) -> None:
         assert client.get(path).status_code == 403, path
     for path in ("/begin", "/judge", "/undo", "/stop"):
         assert client.post(path, data={"item": "0", "value": "yes"}).status_code == 403, path
-    client.cookies.set("tiltmeter-annotator", "wrong")
+    client.cookies.set("clinometer-annotator", "wrong")
     assert client.get("/judge").status_code == 403
     assert store.judgements() == []
     others = TestClient(annotation(store, guidelines="", host="0.0.0.0"))  # noqa: S104

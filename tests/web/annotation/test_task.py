@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tiltmeter.errors import RunError, SettingsError, TableError
-from tiltmeter.web.annotation import Store, read_task
-from tiltmeter.web.annotation.guidelines import read_guidelines, to_html
+from clinometer.errors import RunError, SettingsError, TableError
+from clinometer.web.annotation import Store, read_task
+from clinometer.web.annotation.guidelines import read_guidelines, to_html
 
 
 def write(path: Path, text: str) -> Path:

@@ -1,0 +1,136 @@
+"""The command `clinometer`: its commands, and how errors reach the user."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from clinometer import __version__
+from clinometer.cli.annotate import annotate_command
+from clinometer.cli.audit import audit_command
+from clinometer.cli.cache import cache_command
+from clinometer.cli.check import check_command
+from clinometer.cli.compare import compare_command
+from clinometer.cli.doctor import doctor_command
+from clinometer.cli.failure import report_failure
+from clinometer.cli.mine import mine_command
+from clinometer.cli.reliability import reliability_app
+from clinometer.cli.report import report_command
+from clinometer.cli.risk import risk_command
+from clinometer.cli.samples import samples_command
+from clinometer.cli.show import contexts_command, models_command, topics_command
+from clinometer.cli.studies import (
+    alignment_command,
+    knowledge_command,
+    languages_command,
+    size_command,
+    sources_command,
+    table_command,
+)
+from clinometer.cli.study import study_app
+from clinometer.cli.study_context import temperature_command, versions_command
+from clinometer.cli.study_toxicity import toxicity_command
+from clinometer.cli.study_views import distribution_command, heatmap_command, leaning_command
+from clinometer.cli.study_vision import vision_command
+from clinometer.cli.view import view_command
+
+
+class _Escaped(Exception):
+    """Carries an error past typer, which would answer it with status 1."""
+
+
+class _Commands(TyperGroup):
+    """typer takes the end of a file for an abort by the user, and silences a closed pipe; both
+    with status 1, which means here that a threshold failed."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # a pipe that is closed is noticed here, not when Python ends
+        except (EOFError, OSError) as error:
+            raise _Escaped from error
+        return result
+
+
+app = typer.Typer(
+    name="clinometer",
+    cls=_Commands,
+    help="How far does a language model lean, and how much does its leaning swing with context?",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("audit")(audit_command)
+app.command("risk")(risk_command)
+app.command("compare")(compare_command)
+app.command("mine")(mine_command)
+app.command("report")(report_command)
+app.command("view")(view_command)
+app.command("annotate")(annotate_command)
+app.command("topics")(topics_command)
+app.command("contexts")(contexts_command)
+app.command("models")(models_command)
+app.command("check")(check_command)
+app.command("samples")(samples_command)
+study_app.command("versions")(versions_command)
+study_app.command("temperature")(temperature_command)
+app.command("cache")(cache_command)
+app.command("doctor")(doctor_command)
+for table, subject in {"1": "Gender", "2": "Race", "3": "Religion and disability"}.items():
+    about = f"{subject} risks of models with ranks, beside the paper's Table {table}."
+    study_app.command(f"table{table}")(table_command(f"table{table}", about))
+study_app.command("leaning")(leaning_command)
+study_app.command("toxicity")(toxicity_command)
+study_app.command("size")(size_command)
+study_app.command("alignment")(alignment_command)
+study_app.command("knowledge")(knowledge_command)
+study_app.command("sources")(sources_command)
+study_app.command("languages")(languages_command)
+study_app.command("vision")(vision_command)
+study_app.command("distribution")(distribution_command)
+study_app.command("heatmap")(heatmap_command)
+app.add_typer(study_app, name="study")
+app.add_typer(reliability_app, name="reliability")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"clinometer {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and stop.", callback=_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Options of every command."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave with its exit status.
+
+    `failure.STATUSES` lists the statuses. An error is one line on stderr; its traceback shows with
+    --debug.
+    """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    # --debug may stand anywhere: people add it to the end of the command that has just failed.
+    debug = "--debug" in arguments
+    rest = [a for a in arguments if a != "--debug"]
+    try:
+        app(rest, standalone_mode=True)
+    except Exception as error:
+        cause = error.__cause__ if isinstance(error, _Escaped) else error
+        raise SystemExit(report_failure(cause or error, debug=debug)) from None
+    except KeyboardInterrupt:
+        sys.stderr.write("clinometer: interrupted; the same command continues where it stopped\n")
+        raise SystemExit(130) from None

@@ -1,0 +1,99 @@
+"""How a failure ends the program: one line on stderr, and an exit status that says what kind.
+
+Status 1 is kept for a measured condition that failed (--fail-above): no error may end with it.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import traceback
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+
+from clinometer import __version__
+from clinometer.atomic import replacing
+from clinometer.cache_place import cache_folder
+from clinometer.errors import ClinometerError
+
+#: A bug: EX_SOFTWARE of sysexits.h.
+UNEXPECTED = 70
+#: Whoever read our output has closed it: what a shell reports for SIGPIPE.
+NOT_READ = 141
+INTERRUPTED = 130
+#: Every exit status, as the documentation lists them; errors.py says which error has which.
+STATUSES = {
+    0: "done",
+    1: "a measured condition failed: `--fail-above`, `--fail-below`; never an error",
+    2: "wrong input: an option, a file, a name; or a package that is not installed",
+    3: "a model, a server or a cluster failed; the same command continues an audit",
+    UNEXPECTED: "a bug in clinometer; the line on stderr names the log with the traceback",
+    INTERRUPTED: "interrupted (Ctrl+C); the same command continues",
+    NOT_READ: "whoever read the output has closed it, as `head` does",
+}
+#: So many logs of unexpected errors are kept.
+KEPT_LOGS = 20
+
+_SOURCE = Path(__file__).resolve().parent.parent
+
+
+def report_failure(error: BaseException, *, debug: bool) -> int:
+    """Say on stderr what went wrong; returns the exit status."""
+    if debug:
+        traceback.print_exception(error)
+    if isinstance(error, BrokenPipeError):
+        _drop_output()
+        return NOT_READ
+    if isinstance(error, ClinometerError):
+        line, status = str(error), error.exit_status
+    else:
+        line, status = _unexpected(error), UNEXPECTED
+    sys.stderr.write("clinometer: " + " ".join(line.split()) + "\n")
+    return status
+
+
+def _drop_output() -> None:
+    """What is left of stdout goes nowhere: Python would complain of it at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _unexpected(error: BaseException) -> str:
+    """What happened and where the log is; never the error's own text, which may quote a prompt or
+    an address with a key in it."""
+    what = type(error).__name__
+    if isinstance(error, OSError) and error.strerror:
+        what += f" ({error.strerror})"
+    log = _write_log(error)
+    where = "repeat it with --debug for a traceback" if log is None else f"traceback in {log}"
+    return f"unexpected {what} in {_place(error)}, a bug in clinometer: {where}"
+
+
+def _place(error: BaseException) -> str:
+    """File and line of the last step in our own code."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        file = Path(frame.filename).resolve()
+        if file.is_relative_to(_SOURCE):
+            return f"{file.relative_to(_SOURCE).as_posix()}:{frame.lineno}"
+    return "a library"
+
+
+def _write_log(error: BaseException) -> Path | None:
+    """The traceback in a file that only its owner can read; None where it cannot be written."""
+    now = datetime.now(UTC)
+    folder = cache_folder() / "errors"
+    log = folder / f"{now:%Y%m%dT%H%M%S}-{token_hex(2)}.log"
+    about = f"clinometer {__version__}, Python {platform.python_version()}, {platform.platform()}"
+    text = f"{now.isoformat(timespec='seconds')} {about}\n"
+    text += "".join(traceback.format_exception(error))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing(log) as beside:
+            beside.touch(mode=0o600)
+            beside.write_text(text, encoding="utf-8")
+        for old in sorted(folder.glob("*.log"))[:-KEPT_LOGS]:
+            old.unlink(missing_ok=True)
+    except (OSError, ClinometerError):
+        return None
+    return log

@@ -1,0 +1,231 @@
+"""Signs of life of a long command, and what it says when it is interrupted.
+
+All of it goes to stderr, so that stdout holds results only. On a terminal there is a bar; elsewhere
+(a log file, CI, a notebook server) a plain line soon after the start and then about every 30 s.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from clinometer.errors import ClinometerError
+
+#: Seconds to the first plain line (most commands are done, or refused, by then), and between two.
+FIRST_S = 2.0
+EVERY_S = 30.0
+#: How often the thread that writes plain lines looks at the clock.
+_LOOK_S = 0.25
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Where the work is kept as it goes.
+
+    `count` reads from there how much it is, (done, total), or None when nothing is there; without
+    it the last report counts.
+    """
+
+    place: Path | None
+    count: Callable[[], tuple[int, int] | None] | None = None
+
+
+class Watch:
+    """How far a command is. The library calls it with (done, total); total may be unknown."""
+
+    def __init__(
+        self, label: str, *, unit: str, start: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.label, self.unit = label, unit
+        self.done: int | None = None
+        self.total: int | None = None
+        #: called after every report
+        self.reported: Callable[[], None] = lambda: None
+        self._start, self._clock = start, clock
+        #: when the first report came, and what was done by then: an earlier attempt is no speed
+        self._since, self._before = clock(), 0
+
+    def __call__(self, done: int, total: int | None) -> None:
+        if self.done is None:
+            self._since, self._before = self._clock(), done
+        self.done, self.total = done, total
+        self.reported()
+
+    def stage(self, label: str, unit: str, done: int, total: int | None) -> None:
+        """A report of a command that has several stages, each with a unit of its own."""
+        if (label, unit) != (self.label, self.unit):
+            self.label, self.unit, self.done = label, unit, None
+        self(done, total)
+
+    @property
+    def heading(self) -> str:
+        """What is under way: loading, until there is a report."""
+        return self._start if self.done is None else self.label
+
+    @property
+    def count(self) -> str:
+        """408/1,200, or what is done where the total is not known."""
+        if self.done is None:
+            return ""
+        if self.total is None:
+            return f"{self.done:,} {self.unit}"
+        return f"{self.done:,}/{self.total:,}"
+
+    def line(self) -> str:
+        """One plain line: per cent, rate and time left, as far as they are known."""
+        passed = self._clock() - self._since
+        if self.done is None:
+            return f"{self._start} ({duration(passed)} so far)"
+        new = self.done - self._before
+        rate = new / passed if new > 0 and passed > 0 else None
+        told = [] if rate is None else [f"{rate:.3g} {self.unit}/s"]
+        if self.total is None:
+            return ", ".join([f"{self.label}: {self.done:,} {self.unit}", *told])
+        if rate is not None and self.done < self.total:
+            told.append(f"about {duration((self.total - self.done) / rate)} left")
+        share = self.done / self.total if self.total else 1.0
+        of = f"{self.done:,} of {self.total:,} {self.unit}"
+        return ", ".join([f"{self.label}: {100 * share:.0f} % ({of})", *told])
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> duration(12.3), duration(200), duration(9000)
+    ('12 s', '3 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+class Lines:
+    """Plain lines about a watch, from a thread of their own: a long step must not look dead."""
+
+    def __init__(
+        self, watch: Watch, stream: TextIO, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._watch, self._stream, self._clock = watch, stream, clock
+        self._next = clock() + FIRST_S
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
+
+    def tick(self) -> None:
+        """Write a line if it is time for one."""
+        if self._clock() >= self._next:
+            self._next = self._clock() + EVERY_S
+            self._stream.write(self._watch.line() + "\n")
+            self._stream.flush()
+
+    def _run(self) -> None:
+        while not self._stop.wait(_LOOK_S):
+            self.tick()
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+@contextmanager
+def _bar(watch: Watch, console: Console) -> Iterator[None]:
+    """A bar that follows the watch."""
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[count]}", markup=False),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(watch.heading, total=None, count="")
+
+        def update() -> None:
+            bar.update(
+                task,
+                description=watch.heading,
+                completed=watch.done,
+                total=watch.total,
+                count=watch.count,
+            )
+
+        watch.reported = update
+        yield
+
+
+@contextmanager
+def progress(
+    label: str,
+    *,
+    unit: str = "cells",
+    start: str | None = None,
+    kept: Kept | None = None,
+) -> Iterator[Watch]:
+    """Show how far the block is; it calls what it is given with (done, total).
+
+    `start` is what is said before the first report: "loading LABEL" unless given. An interruption
+    (Ctrl-C) ends the command with one line about what is `kept`, and status 130.
+    """
+    watch = Watch(label, unit=unit, start=start or f"loading {label}")
+    console = Console(stderr=True)
+    shown: AbstractContextManager[None] = (
+        _bar(watch, console) if console.is_terminal else Lines(watch, sys.stderr)
+    )
+    try:
+        with shown:
+            yield watch
+    except KeyboardInterrupt:
+        sys.stderr.write(f"clinometer: {interrupted(watch, kept)}\n")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def kept_cells(place: Path) -> Kept:
+    """The cells of an audit, counted in its folder: an earlier attempt may have scored some."""
+
+    def count() -> tuple[int, int] | None:
+        from clinometer.runs import RunFolder
+        from clinometer.runs.partial import progress as stored
+
+        folder = RunFolder(place)
+        try:
+            return stored(folder, folder.read_record())
+        except ClinometerError:
+            return None
+
+    return Kept(place, count)
+
+
+def interrupted(watch: Watch, kept: Kept | None) -> str:
+    """What an interruption left behind, and what the same command would do."""
+    if kept is None:
+        return "interrupted; nothing is kept, and the same command starts again"
+    if kept.place is None:
+        return "interrupted; nothing is kept: with --out the same command would continue"
+    found = kept.count() if kept.count else (watch.done, watch.total)
+    if found is None:
+        return "interrupted before anything was scored; the same command starts again"
+    done, total = found
+    if done is None or total is None:
+        what = f"anything done before is kept in {kept.place}"
+    else:
+        what = f"{done:,} of {total:,} {watch.unit} are kept in {kept.place}"
+    return f"interrupted: {what}; the same command continues"

@@ -1,0 +1,70 @@
+"""Options and output that the sub-commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from clinometer import ranges
+from clinometer.atomic import replacing
+from clinometer.cli.number_option import number_option
+from clinometer.errors import TableError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+StatementsArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="STATEMENTS",
+        help="Files of a benchmark, a csv or jsonl with a column sentence, or hf:DATASET.",
+    ),
+]
+VariantsOption = Annotated[
+    Path,
+    typer.Option(help="Versions with context: jsonl {id, variants} or csv id, version."),
+]
+ModelsOption = Annotated[
+    list[str] | None,
+    typer.Option("--model", help="A scoring model; repeat for several. Default: pocket:bert."),
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option("--format", help="The benchmark's format, when it is not recognised."),
+]
+LimitOption = Annotated[
+    int | None,
+    number_option(ranges.COUNT, "Take a sample of so many statements (--seed).", "--limit"),
+]
+
+
+def read_statements(source: str, *, format: str | None, limit: int | None, seed: int) -> list[Any]:
+    """Statements of the source, or a sample of them in their order."""
+    import numpy as np
+
+    from clinometer.reliability import load_statements
+
+    found = load_statements(source, format=format)
+    if limit is None or limit >= len(found):
+        return found
+    chosen = np.random.default_rng(seed).choice(len(found), size=limit, replace=False)
+    return [found[i] for i in sorted(chosen.tolist())]
+
+
+def write_frame(frame: pd.DataFrame, path: Path) -> None:
+    """A table as csv or parquet, by the file's ending."""
+    if path.suffix not in {".csv", ".parquet"}:
+        raise TableError(f"{path}: expected a file name that ends in .csv or .parquet")
+    with replacing(path) as beside:
+        if path.suffix == ".csv":
+            frame.to_csv(beside, index=False)
+        else:
+            frame.to_parquet(beside, index=False)
+
+
+def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows ready for JSON: a missing number is None."""
+    rows = frame.astype(object).to_dict(orient="records")
+    return [{str(k): None if v != v else v for k, v in row.items()} for row in rows]

@@ -1,0 +1,88 @@
+"""clinometer reliability pairs: a model's benchmark score when unreliable statements count less."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clinometer import ranges
+from clinometer.cli.number_option import number_option
+from clinometer.cli.options import JSON
+from clinometer.cli.output import console, print_json
+from clinometer.cli.reliability.common import (
+    FormatOption,
+    StatementsArgument,
+    read_statements,
+)
+from clinometer.cli.table import Table
+
+
+def pairs_command(
+    source: StatementsArgument,
+    run: Annotated[
+        Path, typer.Option(help="Folder of clinometer reliability score on the same statements.")
+    ],
+    model: Annotated[str, typer.Option(help="The model whose score it is.")] = "pocket:bert",
+    metric: Annotated[
+        str,
+        typer.Option(help="shared words (CrowS-Pairs) or differing words (StereoSet)."),
+    ] = "shared",
+    leave_out: Annotated[
+        list[float] | None,
+        number_option(
+            ranges.PART, "Leave out this share of the least stable pairs; repeat for several."
+        ),
+    ] = None,
+    format: FormatOption = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the bootstrap.")] = 0,
+    json_output: JSON = False,
+) -> None:
+    """The share of pairs in which a model prefers the stereotype, with and without unreliable ones.
+
+    50 % is even. Statements that the run has not scored take no part.
+    """
+    import numpy as np
+
+    from clinometer.models import LoadOptions, open_model
+    from clinometer.reliability import ReliabilityRun
+    from clinometer.reliability.pairs import pair_scores, stereotype_preferred
+
+    frame = ReliabilityRun.load(run).statements
+    stability = dict(zip(frame["id"], frame["stability"], strict=True))
+    statements = [
+        s
+        for s in read_statements(source, format=format, limit=None, seed=0)
+        if np.isfinite(stability.get(s.id, np.nan))
+    ]
+    scorer = open_model(model, load=LoadOptions(device=device))
+    preferred = stereotype_preferred(scorer, statements, metric=metric)
+    found = pair_scores(
+        preferred,
+        np.array([stability[s.id] for s in statements]),
+        leave_out=leave_out or (0.25, 0.5),
+        seed=seed,
+    )
+    if json_output:
+        print_json(
+            {"model": model, "metric": metric, "summary": [score.to_dict() for score in found]}
+        )
+        return
+    rows = Table(
+        f"{model}: per cent of pairs in which the stereotype is preferred ({metric} words)"
+    )
+    rows.add_text("").add_numbers("pairs", "score", "interval", "change")
+    for score in found:
+        change = "" if score.change is None else f"{score.change.value:+.1f}"
+        if score.change is not None:
+            change += f" ({score.change.low:+.1f} to {score.change.high:+.1f})"
+        rows.add_row(
+            score.treatment,
+            str(score.pairs),
+            f"{score.score.value:.1f}",
+            f"{score.score.low:.1f}–{score.score.high:.1f}",
+            change,
+        )
+    rows.print(console())

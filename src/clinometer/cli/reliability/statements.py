@@ -1,0 +1,80 @@
+"""clinometer reliability statements: a benchmark as one plain table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clinometer import ranges
+from clinometer.cli.number_option import number_option
+from clinometer.cli.options import JSON
+from clinometer.cli.output import console, print_json
+from clinometer.cli.reliability.common import (
+    FormatOption,
+    LimitOption,
+    StatementsArgument,
+    read_statements,
+    write_frame,
+)
+from clinometer.cli.table import Table
+
+
+def statements_command(
+    source: StatementsArgument,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the statements: a .csv or .parquet file.")
+    ] = None,
+    format: FormatOption = None,
+    limit: LimitOption = None,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the sample.")] = 0,
+    json_output: JSON = False,
+) -> None:
+    """Read a benchmark: its statements, target terms and merged pairs.
+
+    Knows CrowS-Pairs, StereoSet, WinoBias, Winogender, RedditBias, COBIAS and tables of your own.
+    The table it writes can be edited (target_term, context_points) and read again. Benchmarks hold
+    offensive sentences.
+    """
+    import pandas as pd
+
+    from clinometer.reliability import merge
+
+    found = read_statements(source, format=format, limit=limit, seed=seed)
+    merged = ["" if s.other is None else str(merge(s.text, s.other)) for s in found]
+    categories = Counter(s.category or "–" for s in found)
+    counts = {
+        "statements": len(found),
+        "pairs": sum(s.other is not None for s in found),
+        "without_target": sum(not s.targets for s in found),
+        "target_not_in_sentence": sum(not s.has_its_targets for s in found),
+        "with_points": sum(s.points is not None for s in found),
+    }
+    if out is not None:
+        rows = [
+            {
+                "id": s.id,
+                "sentence": s.text,
+                "target_term": "; ".join(s.targets),
+                "context_points": s.points,
+                "category": s.category,
+                "source": s.source,
+                "other": s.other,
+                "direction": s.direction,
+                "merged": m,
+            }
+            for s, m in zip(found, merged, strict=True)
+        ]
+        write_frame(pd.DataFrame(rows), out)
+    if json_output:
+        print_json({"summary": counts, "categories": dict(categories)})
+        return
+    table = Table(f"{found[0].source}: {len(found)} statements")
+    table.add_text("").add_numbers("count")
+    for name, n in [*counts.items(), *categories.most_common()]:
+        table.add_row(name.replace("_", " "), n)
+    table.print(console())
+    if out is not None:
+        console().print(f"written: {out}", markup=False)

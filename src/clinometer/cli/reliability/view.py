@@ -1,0 +1,77 @@
+"""clinometer reliability view: benchmarks side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from clinometer import ranges
+from clinometer.cli.number_option import number_option
+from clinometer.cli.options import JSON
+from clinometer.cli.output import console, print_json
+from clinometer.cli.reliability.common import write_frame
+from clinometer.cli.table import Table
+
+
+def view_command(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Folders of clinometer reliability score."),
+    ],
+    dissimilarity: Annotated[
+        bool,
+        typer.Option("--dissimilarity", help="Also how far context moves the meaning (Eq. 1)."),
+    ] = False,
+    sentence_model: Annotated[
+        str, typer.Option(help="The sentence-transformers model that compares meanings.")
+    ] = "all-MiniLM-L6-v2",
+    table: Annotated[
+        Path | None, typer.Option(help="Write a row a statement: a .csv or .parquet file.")
+    ] = None,
+    top: Annotated[
+        int, number_option(ranges.COUNT_OR_0, "Show so many worst and best statements.")
+    ] = 3,
+    json_output: JSON = False,
+) -> None:
+    """Table 2 of the paper for your runs: mean, interval, distribution, categories, worst, best."""
+    import pandas as pd
+
+    from clinometer.reliability import ReliabilityRun
+    from clinometer.reliability.benchmark_view import add_dissimilarity, benchmark_view
+
+    loaded = [ReliabilityRun.load(path) for path in runs]
+    if dissimilarity:
+        from clinometer.models.embed import SentenceEncoder
+
+        encoder = SentenceEncoder(sentence_model)
+        frames = [add_dissimilarity(run, encoder.embed) for run in loaded]
+    else:
+        frames = [run.statements for run in loaded]
+    frame = pd.concat(frames, ignore_index=True)
+    if table is not None:
+        write_frame(frame, table)
+    view = benchmark_view(frame, top=top)
+    if json_output:
+        print_json({"summary": view.to_dict()["benchmarks"], **view.to_dict()})
+        return
+    _table("Benchmarks, the most stable first", view.benchmarks, ["source"]).print(console())
+    if view.categories["category"].notna().any():
+        _table("By category", view.categories, ["source", "category"]).print(console())
+    for title, part in (("Least stable", view.worst), ("Most stable", view.best)):
+        rows = Table(title).add_text("source").add_numbers("stability").add_text("statement")
+        for row in part.itertuples():
+            rows.add_row(row.source, f"{row.stability:.3f}", row.text)
+        rows.print(console())
+
+
+def _table(title: str, frame: Any, names: list[str]) -> Table:
+    numbers = ["stability", "cobias", "cobias_low", "cobias_high"]
+    numbers += [n for n in ("dissimilarity",) if n in frame]
+    rows = Table(title).add_text(*names).add_numbers("n", *numbers)
+    for row in frame.to_dict(orient="records"):
+        cells = ["–" if row[n] != row[n] or row[n] is None else row[n] for n in names]
+        values = ["–" if v is None or v != v else f"{v:.3f}" for v in (row[n] for n in numbers)]
+        rows.add_row(*cells, f"{row['scored']}/{row['statements']}", *values)
+    return rows

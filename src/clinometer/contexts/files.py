@@ -1,0 +1,181 @@
+"""Context sets as files: a CSV with the columns template and count, and a sidecar .json."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import math
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from clinometer.atomic import replacing
+from clinometer.contexts.context_set import ContextSet, write_count
+from clinometer.contexts.template import clean_template, template_problem
+from clinometer.errors import ContextError
+
+COLUMNS = ("template", "count")
+# What `write` puts into the sidecar about the content itself; it is no metadata when read back.
+_ABOUT_THE_CONTENT = ("name", "sha256", "n", "n_eff")
+
+
+def read(path: Path, *, shown: str | None = None) -> ContextSet:
+    """The context set of a .csv or .csv.gz file; `shown` begins every error message."""
+    shown = shown or os.fspath(path)
+    sidecar = _sidecar(path, shown=shown)
+    rows = _rows(_text(path, shown=shown), shown=shown)
+    header = next(rows)[1]
+    extra: dict[str, list[str]] = {column: [] for column in header if column not in COLUMNS}
+    at_template, at_count = (header.index(column) for column in COLUMNS)
+    others = [(column, header.index(column)) for column in extra]
+    lines, templates, counts = [], [], []
+    for line, row in rows:
+        lines.append(line)
+        templates.append(row[at_template])
+        if (count := _count(row[at_count])) is None:
+            raise ContextError(
+                f"{shown}: line {line}: count: expected a number above 0, found {row[at_count]!r}"
+            )
+        counts.append(count)
+        for column, at in others:
+            extra[column].append(row[at])
+    if not templates:
+        raise ContextError(f"{shown}: expected at least one template, found none after the header")
+    about = _read_sidecar(sidecar) if sidecar.exists() else {}
+    metadata = {key: value for key, value in about.items() if key not in _ABOUT_THE_CONTENT}
+    try:
+        contexts = ContextSet(_name(about, path), templates, counts, extra, metadata)
+    except ContextError as exc:
+        # Templates are checked once, by ContextSet; only a failure is worth looking for its line.
+        for line, template in zip(lines, templates, strict=True):
+            if problem := template_problem(clean_template(template)):
+                raise ContextError(f"{shown}: line {line}: {problem}") from exc
+        raise ContextError(f"{shown}: {exc}") from exc
+    if "sha256" in about and about["sha256"] != contexts.sha256:
+        raise ContextError(
+            f"{shown}: the content is not the one that {sidecar.name} describes (sha256 differs); "
+            f"restore it, or remove sha256 from {sidecar.name} if the change is meant"
+        )
+    return contexts
+
+
+def write(contexts: ContextSet, path: Path) -> None:
+    """Write the CSV, then the sidecar; each appears whole or not at all."""
+    sidecar = _sidecar(path, shown=os.fspath(path))
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow([*COLUMNS, *contexts.extra])
+    counts = map(write_count, contexts.counts)
+    writer.writerows(zip(contexts.templates, counts, *contexts.extra.values(), strict=True))
+    content = buffer.getvalue().encode()
+    if path.suffix == ".gz":
+        content = gzip.compress(content, mtime=0)  # the same content gives the same file
+    about = {
+        "name": contexts.name,
+        "sha256": contexts.sha256,
+        "n": len(contexts),
+        "n_eff": contexts.n_eff,
+        **contexts.metadata,
+    }
+    try:
+        described = json.dumps(about, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    except (TypeError, ValueError) as exc:
+        raise ContextError(f"{sidecar}: the metadata cannot be written as JSON: {exc}") from exc
+    for file, data in ((path, content), (sidecar, described.encode())):
+        with replacing(file, error=ContextError) as beside:
+            beside.write_bytes(data)
+
+
+def _rows(text: str, *, shown: str) -> Iterator[tuple[int, list[str]]]:
+    """The header, then every row that is not blank, each with the line it begins on."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header: list[str] = []
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            break
+        except csv.Error as exc:
+            raise ContextError(f"{shown}: line {line}: not valid CSV: {exc}") from exc
+        if not any(field.strip() for field in row):
+            continue
+        if not header:
+            header = row = _header(row, where=f"{shown}: line {line}")
+        elif len(row) != len(header):
+            raise ContextError(
+                f"{shown}: line {line}: expected {len(header)} fields ({', '.join(header)}), "
+                f'found {len(row)}; put a template that holds a comma in "quotes"'
+            )
+        yield line, row
+    if not header:
+        raise ContextError(f"{shown}: expected the columns template,count, found an empty file")
+
+
+def _header(row: list[str], *, where: str) -> list[str]:
+    header = [column.strip() for column in row]
+    missing = [column for column in COLUMNS if column not in header]
+    if missing:
+        raise ContextError(
+            f"{where}: expected the columns template and count, found {', '.join(header)}; "
+            f"rename the column that holds the {missing[0]} to {missing[0]}"
+        )
+    for column in header:
+        if not column or header.count(column) > 1:
+            raise ContextError(f"{where}: expected different column names, found {column!r} twice")
+    return header
+
+
+def _count(text: str) -> float | None:
+    """The number, or None where it is none, or not above 0 and finite."""
+    try:
+        count = math.nan if "_" in text else float(text)
+    except ValueError:
+        return None
+    return count if 0 < count < math.inf else None
+
+
+def _text(path: Path, *, shown: str) -> str:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as exc:
+        raise ContextError(f"{shown}: no such file; check the path") from exc
+    except IsADirectoryError as exc:
+        raise ContextError(f"{shown}: expected a .csv file, found a folder") from exc
+    except OSError as exc:
+        raise ContextError(f"{shown}: cannot be read: {exc.strerror}") from exc
+    if path.suffix == ".gz":
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as exc:
+            raise ContextError(f"{shown}: not a whole gzip file: {exc}") from exc
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        line = exc.object.count(b"\n", 0, exc.start) + 1
+        raise ContextError(f"{shown}: line {line}: not valid UTF-8; save it as UTF-8") from exc
+
+
+def _sidecar(path: Path, *, shown: str) -> Path:
+    for ending in (".csv", ".csv.gz"):
+        if path.name.endswith(ending) and path.name != ending:
+            return path.with_name(path.name.removesuffix(ending) + ".json")
+    raise ContextError(f"{shown}: expected a file that ends in .csv or .csv.gz")
+
+
+def _read_sidecar(path: Path) -> dict[str, object]:
+    try:
+        about = json.loads(path.read_bytes())
+    except (OSError, ValueError) as exc:
+        raise ContextError(f"{path}: not readable as JSON: {exc}") from exc
+    if not isinstance(about, dict):
+        raise ContextError(f"{path}: expected a JSON object, found {type(about).__name__}")
+    return about
+
+
+def _name(about: dict[str, object], path: Path) -> str:
+    name = about.get("name")
+    return name if isinstance(name, str) and name else path.name.split(".csv")[0]

@@ -1,0 +1,45 @@
+"""Which context sets suit which topics: what stands at [Y] must be able to stand there.
+
+A set says in its sidecar for which topic and in which language it was made. Only what is certain
+to be meaningless is refused; a set without a sidecar, and a topic of one's own, are taken as given.
+"""
+
+from __future__ import annotations
+
+from clinometer.contexts.context_set import ContextSet
+from clinometer.topics import Topic
+
+#: Built-in topics whose words are adjectives: they follow "is" ("The nurse is Muslim") and cannot
+#: be the subject of a clause ("The nurse said that Muslim").
+ADJECTIVES = ("race", "religion", "disability")
+#: The topic whose contexts are made for pronouns, mostly subjects of a clause.
+_PRONOUNS = "gender"
+
+
+def misfit(contexts: ContextSet, topic: Topic) -> str | None:
+    """Why these contexts cannot be asked about this topic; None where they can."""
+    language = contexts.metadata.get("language")
+    if isinstance(language, str) and _primary(language) != _primary(topic.language):
+        return f"its sentences are in {language!r}, topic {topic.name!r} is in {topic.language!r}"
+    made_for = contexts.metadata.get("topic")
+    # Predicates ("The [X], who …, is [Y]") hold adjectives, whatever topic they were mined for.
+    pronouns = isinstance(made_for, str) and family(made_for) == _PRONOUNS
+    if pronouns and contexts.metadata.get("strategy") != "predicate" and topic.name in ADJECTIVES:
+        return (
+            f"its sentences were made for topic {made_for!r} and want a pronoun or noun at [Y], "
+            f"topic {topic.name!r} has adjectives"
+        )
+    return None
+
+
+def family(topic: str) -> str:
+    """The topic that another refines or crosses: that of its words.
+
+    >>> family("gender-population"), family("gender-race"), family("race")
+    ('gender', 'gender', 'race')
+    """
+    return topic.split("-")[0]
+
+
+def _primary(language: str) -> str:
+    return language.lower().split("-")[0]

@@ -1,0 +1,7 @@
+"""Mining: contexts and their weights from a corpus that resembles where a model is used."""
+
+from clinometer.contexts.mining.decision import Decision
+from clinometer.contexts.mining.mine import mine
+from clinometer.contexts.mining.settings import MineSettings
+
+__all__ = ["Decision", "MineSettings", "mine"]

@@ -1,0 +1,117 @@
+"""Where pieces are parsed: in this process, in several, or on a Ray cluster.
+
+Each takes (number, sentences) and gives (number, tally, decisions), in any order: the counts add up
+to the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from itertools import islice
+from multiprocessing import get_context
+
+from clinometer.contexts.mining.decision import Decision
+from clinometer.contexts.mining.languages import Language, open_language
+from clinometer.contexts.mining.settings import MineSettings
+from clinometer.contexts.mining.tally import Tally
+from clinometer.errors import ContextError, SettingsError
+
+Piece = tuple[int, list[str]]
+Done = tuple[int, Tally, list[Decision]]
+#: Pieces handed out at a time to a cluster: what is held in memory here.
+_WINDOW = 256
+
+
+def decide_piece(language: Language, explain: bool, piece: Piece) -> Done:
+    """Parse the sentences of a piece and count."""
+    number, sentences = piece
+    tally = Tally()
+    told: list[Decision] = []
+    for decisions in language.decide(sentences):
+        tally.take(decisions)
+        if explain:
+            told += decisions
+    return number, tally, told
+
+
+def run(
+    pieces: Iterable[Piece],
+    settings: MineSettings,
+    language: Language,
+    *,
+    explain: bool,
+    executor: str,
+    processes: int,
+) -> Iterator[Done]:
+    """Every piece, done, as they come."""
+    if executor == "ray":
+        yield from _on_ray(pieces, settings, explain)
+    elif executor != "local":
+        raise SettingsError(f"executor: expected local or ray, found {executor!r}")
+    elif processes > 1:
+        yield from _in_processes(pieces, settings, explain, processes)
+    else:
+        for piece in pieces:
+            yield decide_piece(language, explain, piece)
+
+
+# --- processes --------------------------------------------------------------------------------
+
+_WORK: Callable[[Piece], Done] | None = None
+
+
+def _open(settings: MineSettings, explain: bool) -> Callable[[Piece], Done]:
+    return partial(decide_piece, open_language(settings), explain)
+
+
+def _begin(settings: MineSettings, explain: bool) -> None:
+    global _WORK  # noqa: PLW0603  (one parser a process, loaded once)
+    _WORK = _open(settings, explain)
+
+
+def _work(piece: Piece) -> Done:
+    if _WORK is None:
+        raise RuntimeError("asked before it was opened")
+    return _WORK(piece)
+
+
+def _in_processes(
+    pieces: Iterable[Piece], settings: MineSettings, explain: bool, processes: int
+) -> Iterator[Done]:
+    waiting: set[Future[Done]] = set()
+    pieces = iter(pieces)
+    with ProcessPoolExecutor(
+        processes,
+        mp_context=get_context("spawn"),
+        initializer=_begin,
+        initargs=(settings, explain),
+    ) as pool:
+        try:
+            while True:
+                for piece in islice(pieces, 2 * processes - len(waiting)):
+                    waiting.add(pool.submit(_work, piece))
+                if not waiting:
+                    return
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+        except BrokenProcessPool as exc:
+            raise ContextError(
+                "mining: a worker process died; the same command continues where it stopped"
+            ) from exc
+
+
+# --- Ray ----------------------------------------------------------------------------------------
+
+
+def _on_ray(pieces: Iterable[Piece], settings: MineSettings, explain: bool) -> Iterator[Done]:
+    from clinometer.cluster import Need, Pool
+
+    pieces = iter(pieces)
+    with Pool(partial(_open, settings, explain), need=Need(cpus=1, gpus=0)) as pool:
+        while window := list(islice(pieces, _WINDOW)):
+            for _, done in pool.map(window):
+                yield done

@@ -1,0 +1,134 @@
+"""English sentences to templates: two strategies of the paper, one decision a word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from typing import TYPE_CHECKING
+
+from clinometer.contexts.mining.decision import Decision, Refused
+from clinometer.contexts.mining.languages.english.coreference import (
+    Resolver,
+    by_rules,
+    person_kind,
+)
+from clinometer.contexts.mining.languages.english.gate import check_sentence, finish
+from clinometer.contexts.mining.languages.english.links import (
+    Link,
+    clause_link,
+    connector,
+    opening_word,
+    subject_of,
+    word_link,
+)
+from clinometer.contexts.mining.languages.english.needs import CUES_BY_MEANING
+from clinometer.contexts.mining.languages.english.predicate import predicate, whole_predicate
+from clinometer.contexts.mining.languages.english.sound import check_joint, check_words
+from clinometer.contexts.mining.languages.english.words import (
+    POSSESSIVES,
+    REFLEXIVES,
+    SUBJECT_PRONOUNS,
+)
+
+if TYPE_CHECKING:
+    from spacy.tokens import Token
+
+    from clinometer.contexts.mining.languages.english.parse import Parsed
+
+#: The words that each kind of link looks for.
+LINK_WORDS = {
+    "clause": frozenset(SUBJECT_PRONOUNS),
+    "reflexive": frozenset(REFLEXIVES),
+    "possessive": frozenset(POSSESSIVES),
+}
+
+
+def coreference_templates(
+    parsed: Parsed,
+    *,
+    links: Iterable[str],
+    persons: Set[str],
+    cues: Set[str],
+    resolver: Resolver = by_rules,
+) -> Iterator[Decision]:
+    """ "The [X] said that [Y]": one decision for every word of Y that can be linked."""
+    sentence = parsed.doc.text
+    for token in parsed.doc:
+        for kind in links:
+            if token.lower_ not in LINK_WORDS[kind] or token.i == 0:
+                continue
+            if kind == "possessive" and token.dep_ != "poss":
+                continue
+            yield _decide(token, kind, parsed, sentence, persons, cues, resolver)
+
+
+def _decide(
+    token: Token,
+    kind: str,
+    parsed: Parsed,
+    sentence: str,
+    persons: Set[str],
+    cues: Set[str],
+    resolver: Resolver,
+) -> Decision:
+    evidence = f"{token.text}@{token.i}"
+    try:
+        check_sentence(parsed.doc, token)
+        link = clause_link(token) if kind == "clause" else word_link(token)
+        evidence = _evidence(link)
+        who = resolver(link, parsed, persons)
+        evidence += f"; subject is a {who}"
+        words = _template(link, kind, persons)
+        check_words(words)
+        template = finish(words, cues=cues | CUES_BY_MEANING)
+    except Refused as no:
+        return Decision(sentence, None, no.rule, evidence)
+    return Decision(sentence, template, "", evidence)
+
+
+def _template(link: Link, kind: str, persons: Set[str]) -> list[str]:
+    if link.fronted:
+        words = [opening_word(link), "the", "[X]", *predicate(link.path)]
+        return [*words[:-1], words[-1] + ",", "[Y]"]
+    joined: list[str] = []
+    words = ["The", "[X]", *predicate(link.path)]
+    if kind == "clause":
+        joined = connector(link)
+        check_joint(link, words, joined, persons)
+    return [*words, *joined, "[Y]"]
+
+
+def _evidence(link: Link) -> str:
+    path = " > ".join(f"{t.text}/{t.dep_}" for t in link.path)
+    return f"[X]={link.subject.text}@{link.subject.i} [Y]={link.y.text}@{link.y.i} path {path}"
+
+
+def predicate_templates(parsed: Parsed, *, persons: Set[str], cues: Set[str]) -> Iterator[Decision]:
+    """ "The [X], who played a role, is [Y]": one decision for every predicate of a person."""
+    sentence = parsed.doc.text
+    for verb in parsed.doc:
+        if verb.pos_ not in ("VERB", "AUX") or verb.dep_ in ("aux", "auxpass"):
+            continue
+        own = [c for c in verb.lefts if c.dep_ in ("nsubj", "nsubjpass")]
+        if not own:
+            continue
+        evidence = f"{own[-1].text}@{own[-1].i} < {verb.text}@{verb.i}"
+        try:
+            check_sentence(parsed.doc, verb)
+            subject = subject_of(verb)
+            if subject is None or (subject.lower_ in ("he", "she")):
+                raise Refused("subject is no person")
+            if own[-1].text != "who":
+                if person_kind(subject, parsed, persons) != "person noun":
+                    raise Refused("subject is no occupation or person noun")
+                if verb.dep_ == "relcl":
+                    raise Refused("predicate of a relative clause")
+            elif subject.tag_ in ("NNS", "NNPS") or subject.pos_ == "PRON":
+                raise Refused("subject is not one person")
+            if any(c.dep_ in ("dobj", "attr", "acomp", "oprd") for c in verb.lefts):
+                raise Refused("object before its verb")
+            words = whole_predicate(verb)
+            template = finish(["The", "[X],", "who", *words], cues=cues) + ", is [Y]"
+        except Refused as no:
+            yield Decision(sentence, None, no.rule, evidence)
+            continue
+        yield Decision(sentence, template, "", evidence)

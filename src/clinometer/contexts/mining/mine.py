@@ -1,0 +1,235 @@
+"""One mining run from corpus to context set."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from clinometer.atomic import replacing
+from clinometer.contexts.context_set import ContextSet
+from clinometer.contexts.mining import executors
+from clinometer.contexts.mining.corpora import Source, find_sources
+from clinometer.contexts.mining.languages import Language, open_language
+from clinometer.contexts.mining.read import Sampled, read_source
+from clinometer.contexts.mining.settings import MineSettings
+from clinometer.contexts.mining.tally import Tally, merged
+from clinometer.contexts.mining.work import WorkFolder
+from clinometer.errors import ContextError
+
+#: Called with the stage, what is done, and the total where it is known.
+Progress = Callable[[str, int, int | None], None]
+
+
+def mine(
+    corpus: Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    settings: MineSettings,
+    *,
+    name: str | None = None,
+    executor: str = "local",
+    processes: int = 1,
+    explain: str | os.PathLike[str] | None = None,
+    fresh: bool = False,
+    perplexity: Callable[[Sequence[str]], Sequence[float]] | None = None,
+    max_perplexity: float | None = None,
+    progress: Progress | None = None,
+) -> ContextSet:
+    """Mine contexts from a corpus and write them to `out`, with a sidecar .json.
+
+    A run that was stopped continues: nothing parsed is parsed again, and the result is the same
+    byte for byte. `explain` names a .jsonl file that says of every sentence why it was kept or
+    dropped. With `perplexity` (texts -> a number each) and `max_perplexity` a language model drops
+    templates that it finds too unlikely.
+    """
+    path = Path(out)
+    tell = progress or (lambda stage, done, total: None)
+    sources = find_sources([os.fspath(place) for place in corpus])
+    language = open_language(settings)
+    if not path.parent.is_dir():
+        raise ContextError(f"{path}: the folder {path.parent} does not exist; make it first")
+    if not path.name.endswith((".csv", ".csv.gz")):
+        raise ContextError(f"{path}: expected a file that ends in .csv or .csv.gz")
+    work = WorkFolder(path)
+    lock = FileLock(f"{work.path}.lock")
+    try:
+        with lock.acquire(timeout=0):
+            contexts = _mine(
+                sources,
+                settings,
+                language,
+                work,
+                name or path.name.split(".csv")[0],
+                executor=executor,
+                processes=processes,
+                explain=None if explain is None else Path(explain),
+                fresh=fresh,
+                gate=_perplexity_gate(perplexity, max_perplexity),
+                tell=tell,
+            )
+            contexts.save(path)
+            work.remove()
+    except Timeout as exc:
+        raise ContextError(f"{path}: another process is mining into it") from exc
+    finally:
+        if not lock.is_locked:
+            Path(lock.lock_file).unlink(missing_ok=True)
+    return contexts
+
+
+def _mine(
+    sources: list[Source],
+    settings: MineSettings,
+    language: Language,
+    work: WorkFolder,
+    name: str,
+    *,
+    executor: str,
+    processes: int,
+    explain: Path | None,
+    fresh: bool,
+    gate: Callable[[dict[str, int]], tuple[dict[str, int], int]],
+    tell: Progress,
+) -> ContextSet:
+    about = {
+        **settings.describe(),
+        "sources": [source.identity for source in sources],
+        "explain": explain is not None,
+    }
+    work.begin(about, fresh=fresh)
+    try:
+        counts = _read_all(sources, settings, language, work, tell)
+    except ContextError:
+        work.remove()  # nothing was parsed yet: a wrong corpus leaves nothing behind
+        raise
+    sampled = Sampled(work, len(sources), settings.sample)
+    pieces = sum(1 for _ in sampled.pieces())
+    left = ((n, piece) for n, piece in enumerate(sampled.pieces()) if not work.has_part(n))
+    done = sum(work.has_part(n) for n in range(pieces))
+    tell("parsing", done, pieces)
+    for number, tally, decisions in executors.run(
+        left,
+        settings,
+        language,
+        explain=explain is not None,
+        executor=executor,
+        processes=processes,
+    ):
+        work.write_part(number, tally, decisions)
+        done += 1
+        tell("parsing", done, pieces)
+    total = Tally()
+    for tally in work.tallies(pieces):
+        total.add(tally)
+    found = merged(total.templates, language.merge_key)
+    near = len(total.templates) - len(found)
+    found, unlikely = gate(found)
+    rare = sum(count < settings.min_count for count in found.values())
+    kept = {t: n for t, n in found.items() if n >= settings.min_count}
+    if explain is not None:
+        with (
+            replacing(explain, error=ContextError) as beside,
+            beside.open("w", encoding="utf-8") as f,
+        ):
+            f.writelines(work.explained(pieces))
+    if not kept:
+        work.remove()
+        raise _nothing(counts, sampled, total, settings)
+    dropped: dict[str, int] = dict(sorted(total.rules.items(), key=lambda r: (-r[1], r[0])))
+    metadata: dict[str, Any] = {
+        "corpus": ", ".join(source.name for source in sources),
+        "source": settings.source or "not said",
+        "topic": settings.topic.name,
+        "language": settings.topic.language,
+        "command": command(sources, settings),
+        **language.describe(),
+        "articles": {"read": counts["articles"], "mined": sampled.articles},
+        "damage": counts["damage"],
+        "sentences_parsed": sampled.sentences,
+        "occurrences": sum(kept.values()),
+        "dropped": dropped,
+        "near_duplicates_merged": near,
+        "below_min_count": rare,
+        "too_unlikely": unlikely,
+    }
+    return ContextSet(name, list(kept), [float(n) for n in kept.values()], metadata=metadata)
+
+
+def _read_all(
+    sources: list[Source],
+    settings: MineSettings,
+    language: Language,
+    work: WorkFolder,
+    tell: Progress,
+) -> dict[str, Any]:
+    articles = 0
+    damage: Counter[str] = Counter()
+    for number, source in enumerate(sources):
+        before = articles
+        counts = read_source(
+            number,
+            source,
+            language,
+            settings,
+            work,
+            lambda n, before=before: tell("reading", before + n, None),  # type: ignore[misc]
+        )
+        articles += counts["articles"]
+        damage.update(counts["damage"])
+    if not articles:
+        lost = ", ".join(f"{n} × {what}" for what, n in damage.items())
+        where = ", ".join(source.name for source in sources[:3])
+        raise ContextError(
+            f"{where}: no article in it" + (f"; skipped: {lost}" if lost else ": it is empty")
+        )
+    return {"articles": articles, "damage": dict(sorted(damage.items()))}
+
+
+def _nothing(
+    counts: dict[str, Any], sampled: Sampled, total: Tally, settings: MineSettings
+) -> ContextError:
+    rules = ", ".join(f"{n} × {rule}" for rule, n in total.rules.most_common(3))
+    return ContextError(
+        f"topic {settings.topic.name!r}: no context found in {counts['articles']} articles "
+        f"({sampled.sentences} sentences parsed{'; dropped: ' + rules if rules else ''}); "
+        "nothing was written"
+    )
+
+
+def command(sources: Sequence[Source], settings: MineSettings) -> str:
+    """The command that repeats a mining, without the folders of this machine."""
+    words = ["clinometer mine", *(source.name for source in sources)]
+    words.append(f"--topic {settings.topic.name}")
+    words.append(f"--sample {settings.sample or 'all'} --seed {settings.seed}")
+    if settings.links != ("clause",):
+        words.append(f"--links {','.join(settings.links)}")
+    if settings.strategy != "auto":
+        words.append(f"--strategy {settings.strategy}")
+    if settings.parser:
+        words.append(f"--parser {settings.parser}")
+    if settings.resolver != "rules":
+        words.append(f"--resolver {settings.resolver}")
+    if settings.field != "text":
+        words.append(f"--field {settings.field}")
+    if settings.min_count != 1:
+        words.append(f"--min-count {settings.min_count}")
+    return " ".join(words)
+
+
+def _perplexity_gate(
+    perplexity: Callable[[Sequence[str]], Sequence[float]] | None, limit: float | None
+) -> Callable[[dict[str, int]], tuple[dict[str, int], int]]:
+    def gate(found: dict[str, int]) -> tuple[dict[str, int], int]:
+        if perplexity is None or limit is None or not found:
+            return found, 0
+        texts = list(found)
+        kept = {
+            t: found[t] for t, value in zip(texts, perplexity(texts), strict=True) if value <= limit
+        }
+        return kept, len(found) - len(kept)
+
+    return gate

@@ -1,0 +1,95 @@
+"""First stage: every article is read once, and its candidate sentences are put aside.
+
+No parser runs here. Memory is one article, and one number for each article of the sample.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from clinometer.contexts.mining.corpora import Source, articles
+from clinometer.contexts.mining.languages import Language
+from clinometer.contexts.mining.sample import Smallest, priority
+from clinometer.contexts.mining.settings import MineSettings
+from clinometer.contexts.mining.work import WorkFolder
+from clinometer.errors import ContextError
+
+PIECE = 400  # sentences of a piece: what a kill can cost
+
+
+def read_source(
+    number: int,
+    source: Source,
+    language: Language,
+    settings: MineSettings,
+    work: WorkFolder,
+    progress: Callable[[int], None],
+) -> dict[str, Any]:
+    """Spool the candidate sentences of a source; returns its counts. Done once."""
+    known = work.read_counts(number)
+    if known is not None:
+        return known
+    damage: Counter[str] = Counter()
+    smallest = Smallest(settings.sample) if settings.sample else None
+    read = characters = 0
+    with work.spool(number).open("w", encoding="utf-8") as spool:
+        for read, text in enumerate(articles(source, field=settings.field, damage=damage), start=1):
+            characters += len(text)
+            drawn = priority(settings.seed, number, read)
+            if smallest is None or smallest.add(drawn):
+                found = language.find(text)
+                if found or smallest:
+                    row = [read, drawn, len(text), found]
+                    spool.write(json.dumps(row, ensure_ascii=False) + "\n")
+            progress(read)
+    counts = {"articles": read, "characters": characters, "damage": dict(damage)}
+    work.write_counts(number, counts)
+    return counts
+
+
+class Sampled:
+    """The articles of the sample among all that were spooled."""
+
+    def __init__(self, work: WorkFolder, sources: int, sample: int | None) -> None:
+        self._work = work
+        self._sources = sources
+        self._limit = None
+        if sample is not None:
+            smallest = Smallest(sample)
+            for _, drawn, _, _ in self._rows():
+                smallest.add(drawn)
+            self._limit = smallest.limit
+        self.articles = self.sentences = self.characters = 0
+
+    def pieces(self) -> Iterator[list[str]]:
+        """Pieces of PIECE candidate sentences, in the order of the corpus; counts as it goes."""
+        piece: list[str] = []
+        self.articles = self.sentences = self.characters = 0
+        for _, drawn, size, found in self._rows():
+            if self._limit is not None and drawn > self._limit:
+                continue
+            self.articles += 1
+            self.characters += size
+            for sentence in found:
+                self.sentences += 1
+                piece.append(sentence)
+                if len(piece) == PIECE:
+                    yield piece
+                    piece = []
+        if piece:
+            yield piece
+
+    def _rows(self) -> Iterator[tuple[int, int, int, list[str]]]:
+        for number in range(self._sources):
+            with self._work.spool(number).open(encoding="utf-8") as spool:
+                for line in spool:
+                    try:
+                        read, drawn, size, found = json.loads(line)
+                    except ValueError as exc:
+                        raise ContextError(
+                            f"{self._work.spool(number)}: damaged; start over with --fresh"
+                        ) from exc
+                    yield read, drawn, size, found

@@ -1,0 +1,73 @@
+"""Every exception the package raises on purpose, as one tree.
+
+ClinometerError
+├── InputError            what was given is wrong              exit status 2
+│   ├── TopicError        a topic file or name
+│   ├── ContextError      a context set or template
+│   ├── TableError        a table of preferences or factors
+│   ├── SettingsError     an option, argument or weight
+│   ├── RunError          a run folder
+│   └── MissingExtra      an optional dependency is not installed
+├── ModelError            a model or server failed             exit status 3
+│   └── ModelNotFound     no such model here                   exit status 2
+└── ClusterError          workers or nodes were lost           exit status 3
+
+A message is one line: the thing, what was expected, what was found, the next step.
+"""
+
+from __future__ import annotations
+
+
+class ClinometerError(Exception):
+    """Base of all errors that clinometer raises on purpose.
+
+    `exit_status` is what the command line returns for it.
+    """
+
+    exit_status = 2
+
+
+class InputError(ClinometerError, ValueError):
+    """What the caller gave is wrong."""
+
+
+class TopicError(InputError):
+    """A topic file or topic name is wrong."""
+
+
+class ContextError(InputError):
+    """A context set or a template is wrong."""
+
+
+class TableError(InputError):
+    """A table (preferences, factors) is wrong."""
+
+
+class SettingsError(InputError):
+    """An option, argument or weight is wrong."""
+
+
+class RunError(InputError):
+    """A run folder is missing, damaged, or does not fit what is asked of it."""
+
+
+class MissingExtra(InputError, ImportError):
+    """An optional dependency is not installed; `clinometer.extras` knows the command for it."""
+
+
+class ModelError(ClinometerError, RuntimeError):
+    """A model or server failed while it was being asked."""
+
+    exit_status = 3
+
+
+class ModelNotFound(ModelError):
+    """There is no such model at this place."""
+
+    exit_status = 2
+
+
+class ClusterError(ClinometerError, RuntimeError):
+    """Machines that were to do the work are not there, or died of it."""
+
+    exit_status = 3

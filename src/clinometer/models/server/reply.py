@@ -1,0 +1,121 @@
+"""What a completion's JSON says of log-probabilities, whatever the server's habits.
+
+Three shapes are met: lists of objects with `id` (llama.cpp), mappings from a token's text or from
+"token_id:N" to its log-probability (OpenAI's first API, vLLM), and prompt_logprobs (vLLM).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from clinometer.models.server.client import Missing, WrongReply
+
+_BY_ID = "token_id:"
+_SILENT = -1e4  # servers write minus infinity as a large number, as JSON has none
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The most probable tokens of one place with their log-probabilities, and the one written.
+
+    Tokens are named by number where the server tells numbers, else by text.
+    """
+
+    by_id: dict[int, float]
+    by_text: dict[str, float]
+    written: tuple[int | str, float]
+
+    def get(self, token: int, text: str | None) -> float | None:
+        name, value = self.written
+        if name in (token, text):
+            return value
+        return self.by_id.get(token) if text is None else self.by_text.get(text)
+
+    def values(self) -> list[float]:
+        """All of them, the most probable first."""
+        return sorted((self.by_text or self.by_id).values(), reverse=True)
+
+
+def first_place(reply: Any) -> Listed:
+    """What came back for the first written token."""
+    log_probs = _choice(reply).get("logprobs")
+    if not log_probs:
+        raise Missing("no log-probabilities")
+    if "content" in log_probs:
+        place = log_probs["content"][0]
+        top = place.get("top_logprobs", place.get("top_probs"))
+        return _listed(map(_entry, top), written=_entry(place))
+    if not log_probs.get("top_logprobs"):
+        raise Missing("no list of probable tokens")
+    own = (log_probs["tokens"][0], log_probs["token_logprobs"][0])
+    return _listed(log_probs["top_logprobs"][0].items(), written=own)
+
+
+def echoed(reply: Any, length: int) -> list[float | None]:
+    """Log-probabilities of the `length` tokens of the prompt; the first has none."""
+    log_probs = _choice(reply).get("logprobs") or {}
+    values = log_probs.get("token_logprobs", ())
+    if len(values) < length:
+        raise Missing("the prompt was not echoed")
+    return [None if v is None else _log_prob(v) for v in values[:length]]
+
+
+def of_prompt(reply: Any, tokens: tuple[int, ...]) -> list[float | None]:
+    """The same from vLLM's prompt_logprobs, where each place names its tokens."""
+    places = _choice(reply).get("prompt_logprobs")
+    if places is None or len(places) != len(tokens):
+        raise Missing("no log-probabilities of the prompt")
+    return [
+        None if place is None else _log_prob(place[str(token)]["logprob"])
+        for token, place in zip(tokens, places, strict=True)
+    ]
+
+
+def texts(reply: Any, expected: int) -> list[str]:
+    """The texts of all choices, at least one and at most as many as were asked for."""
+    choices = reply["choices"]
+    if not 1 <= len(choices) <= expected:
+        raise WrongReply("not as many choices as asked for")
+    found = [c["message"]["content"] if "message" in c else c["text"] for c in choices]
+    if not all(isinstance(t, str) for t in found):
+        raise WrongReply("a choice without text")
+    return found
+
+
+def _choice(reply: Any) -> dict[str, Any]:
+    """The first choice of a sound completion; anything else is a broken reply."""
+    choice = reply["choices"][0]
+    if not isinstance(choice, dict) or not isinstance(choice.get("text"), str):
+        raise WrongReply("not a completion")
+    return choice
+
+
+def _entry(place: Any) -> tuple[str, float]:
+    """A token as llama.cpp lists it: `logprob`, or after sampling `prob`."""
+    name = f"{_BY_ID}{int(place['id'])}" if "id" in place else place["token"]
+    if "logprob" in place:
+        return name, place["logprob"]
+    return name, math.log(place["prob"]) if place["prob"] > 0 else -math.inf
+
+
+def _log_prob(value: Any) -> float:
+    number = float(value)
+    if math.isnan(number) or number > 1e-3:
+        raise WrongReply("not a log-probability")
+    return -math.inf if number <= _SILENT else min(number, 0.0)
+
+
+def _listed(entries: Iterable[tuple[str, Any]], *, written: tuple[str, Any]) -> Listed:
+    by_id: dict[int, float] = {}
+    by_text: dict[str, float] = {}
+    for name, value in entries:
+        if name.startswith(_BY_ID):
+            by_id[int(name.removeprefix(_BY_ID))] = _log_prob(value)
+        else:
+            by_text[name] = _log_prob(value)
+    name, value = written
+    token = int(name.removeprefix(_BY_ID)) if name.startswith(_BY_ID) else name
+    return Listed(by_id, by_text, (token, _log_prob(value)))

@@ -1,0 +1,282 @@
+"""Ways to ask a server how probable chosen tokens are after a path of tokens.
+
+Each route answers many questions (path, wanted tokens) at once. In the order in which they are
+tried, with the servers that are known to offer them:
+
+    token-ids         the server reads the wanted tokens itself (vLLM's logprob_token_ids)
+    prompt-logprobs   path and token are sent as the prompt, which comes back with log-probabilities
+                      (vLLM's prompt_logprobs)
+    echo              the same with the echo of OpenAI's first API (vLLM and others)
+    boost             the wanted tokens and a known one are lifted above all others by one bias, and
+                      their ratios to the known one stay what they were (llama.cpp)
+    boost-plain       the same where log-probabilities are told after the bias anyway (OpenAI's
+                      first API)
+    force             a bias makes the server write the token, and it tells the log-probability
+                      from before the bias; a request a token (vLLM without the above)
+    top-k             only the k most probable tokens: the others are bounded from above
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.models.server.client import Client, Missing, WrongReply, together
+from clinometer.models.server.names import Names
+from clinometer.models.server.reply import Listed, echoed, first_place, of_prompt
+from clinometer.models.trie import Tokens
+
+Floats = NDArray[np.float64]
+Question = tuple[Tokens, Tokens]
+
+#: Lifts a token above all others: the most that OpenAI's API allows.
+_BIAS = 100.0
+#: Probabilities as servers compute them add up to 1 only within this.
+_ROUNDING = 1e-3
+#: Nothing but the model's own distribution: every cut and penalty off.
+_PLAIN = {"temperature": 1.0, "top_p": 1.0}
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Log-probabilities of the wanted tokens: lower and upper bounds, equal where exact."""
+
+    lower: Floats
+    upper: Floats
+
+    @classmethod
+    def exact(cls, values: Sequence[float]) -> Bounds:
+        found = np.array(values, dtype=np.float64)
+        return cls(found, found)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Completions of one model.
+
+    names   how tokens are written, where the server tells no numbers
+    top_k   how many of the most probable tokens the server is asked for
+    """
+
+    client: Client
+    url: str
+    model: str
+    names: Names
+    top_k: int
+
+    async def ask(self, path: Tokens, read: Callable[[Any], Any], **body: Any) -> Any:
+        whole = {"model": self.model, "prompt": list(path), "max_tokens": 1, "stream": False}
+        return await self.client.post(self.url, {**whole, **_PLAIN, **body}, read)
+
+    def look_up(self, listed: Listed, token: int) -> float | None:
+        return listed.get(token, self.names.text(token) if listed.by_text else None)
+
+    async def top(self, path: Tokens, k: int) -> Listed:
+        """The k most probable tokens. The token written is the first of them, so that no rare one
+        joins the list."""
+        found: Listed = await self.ask(path, first_place, logprobs=k, temperature=0.0)
+        if not found.by_text:
+            return found
+        self.names.needed = True
+        numbers = await self.names.numbers(list(found.by_text))
+        return replace(found, by_id={n: found.by_text[t] for t, n in numbers.items()})
+
+
+class Route(ABC):
+    """One way to ask."""
+
+    name: ClassVar[str]
+    exact: ClassVar[bool] = True
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+
+    async def answer(self, questions: Sequence[Question]) -> list[Bounds]:
+        await self.endpoint.names.load(list({t for _, wanted in questions for t in wanted}))
+        return await together([self.one(path, wanted) for path, wanted in questions])
+
+    @abstractmethod
+    async def one(self, path: Tokens, wanted: Tokens) -> Bounds: ...
+
+
+class TokenIds(Route):
+    """The server reads the wanted tokens itself."""
+
+    name = "token-ids"
+    #: vLLM's own limit.
+    _most = 128
+
+    async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
+        parts = [wanted[i : i + self._most] for i in range(0, len(wanted), self._most)]
+        found = await together([self._part(path, part) for part in parts])
+        return Bounds.exact([value for part in found for value in part])
+
+    async def _part(self, path: Tokens, wanted: Tokens) -> list[float]:
+        def read(reply: Any) -> list[float]:
+            listed = first_place(reply)
+            return [_known(self.endpoint.look_up(listed, t)) for t in wanted]
+
+        values: list[float] = await self.endpoint.ask(
+            path,
+            read,
+            logprobs=1,
+            logprob_token_ids=list(wanted),
+            return_tokens_as_token_ids=True,
+            temperature=0.0,
+        )
+        return values
+
+
+class PromptLogProbs(Route):
+    """Path and token as the prompt. Sequences that begin another one need no request of their own:
+    the longer one's reply holds their tokens too."""
+
+    name = "prompt-logprobs"
+
+    async def answer(self, questions: Sequence[Question]) -> list[Bounds]:
+        wanted = {(*path, t) for path, tokens in questions for t in tokens}
+        begun = {s[:n] for s in wanted for n in range(len(s))}
+        asked = sorted(wanted - begun)
+        replies = await together([self.whole(s) for s in asked])
+        value: dict[Tokens, float] = {}
+        for tokens, found in zip(asked, replies, strict=True):
+            for n in range(1, len(tokens)):
+                value.setdefault(tokens[: n + 1], _known(found[n]))
+        return [Bounds.exact([value[(*path, t)] for t in ts]) for path, ts in questions]
+
+    async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
+        return (await self.answer([(path, wanted)]))[0]
+
+    async def whole(self, tokens: Tokens) -> list[float | None]:
+        found: list[float | None] = await self.endpoint.ask(
+            tokens, lambda reply: of_prompt(reply, tokens), prompt_logprobs=0, temperature=0.0
+        )
+        return found
+
+
+class Echo(PromptLogProbs):
+    """The same with the echo of OpenAI's first API."""
+
+    name = "echo"
+
+    async def whole(self, tokens: Tokens) -> list[float | None]:
+        found: list[float | None] = await self.endpoint.ask(
+            tokens,
+            lambda reply: echoed(reply, len(tokens)),
+            echo=True,
+            logprobs=1,
+            temperature=0.0,
+        )
+        return found
+
+
+class Boost(Route):
+    """Tokens among the k most probable are read from there. The others are lifted together with the
+    most probable one, whose value is known: p(t) = p(known) · p'(t) / p'(known)."""
+
+    name = "boost"
+    #: llama.cpp tells probabilities from before its samplers unless asked; then all must be off.
+    _after_bias: ClassVar[dict[str, Any]] = {"post_sampling_probs": True, "top_k": 0, "min_p": 0.0}
+
+    async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
+        top = await self.endpoint.top(path, self.endpoint.top_k)
+        values = {t: self.endpoint.look_up(top, t) for t in wanted}
+        rest = [t for t, value in values.items() if value is None]
+        if not rest:
+            return Bounds.exact([_known(values[t]) for t in wanted])
+        known = max(top.by_id, key=lambda t: top.by_id[t], default=None)
+        if known is None:
+            raise Missing("no token whose number is known")
+        await self.endpoint.names.load([known])
+        room = max(1, self.endpoint.top_k - 1)
+        parts = [rest[i : i + room] for i in range(0, len(rest), room)]
+        for part in await together([self.lifted(path, known, p) for p in parts]):
+            values.update({t: top.by_id[known] + ratio for t, ratio in part.items()})
+        return Bounds.exact([_known(values[t]) for t in wanted])
+
+    async def lifted(self, path: Tokens, known: int, tokens: Sequence[int]) -> dict[int, float]:
+        """log p(t) - log p(known) of each token."""
+
+        def read(reply: Any) -> dict[int, float]:
+            listed = first_place(reply)
+            values = {t: _known(self.endpoint.look_up(listed, t)) for t in (known, *tokens)}
+            return {t: values[t] - values[known] for t in tokens}
+
+        found: dict[int, float] = await self.endpoint.ask(
+            path,
+            read,
+            logprobs=len(tokens) + 1,
+            logit_bias={str(t): _BIAS for t in (known, *tokens)},
+            **self._after_bias,
+        )
+        return found
+
+
+class PlainBoost(Boost):
+    """The same where log-probabilities are told after the bias anyway."""
+
+    name = "boost-plain"
+    _after_bias: ClassVar[dict[str, Any]] = {}
+
+
+class Force(Route):
+    """A request a token: the bias makes the server write it, the log-probability is the model's."""
+
+    name = "force"
+
+    async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
+        return Bounds.exact(await together([self.written(path, t) for t in wanted]))
+
+    async def written(self, path: Tokens, token: int) -> float:
+        def read(reply: Any) -> float:
+            return _known(self.endpoint.look_up(first_place(reply), token))
+
+        value: float = await self.endpoint.ask(
+            path, read, logprobs=1, logit_bias={str(token): _BIAS}, temperature=0.0
+        )
+        return value
+
+
+class TopK(Route):
+    """What is not among the k most probable tokens has at most the probability of the last of them,
+    and at most what these leave over."""
+
+    name = "top-k"
+    exact = False
+
+    async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
+        top = await self.endpoint.top(path, self.endpoint.top_k)
+        found = [self.endpoint.look_up(top, t) for t in wanted]
+        most = unlisted_bound(top.values()[: self.endpoint.top_k])
+        lower = [-math.inf if v is None else v for v in found]
+        upper = [most if v is None else v for v in found]
+        return Bounds(np.array(lower), np.array(upper))
+
+
+def unlisted_bound(listed: Sequence[float]) -> float:
+    """The most that the log-probability of a token can be that is not in the list.
+
+    >>> round(math.exp(unlisted_bound([math.log(0.6), math.log(0.3)])), 3)
+    0.101
+    """
+    if not listed:
+        raise WrongReply("an empty list")
+    rest = max(0.0, 1.0 - sum(math.exp(v) for v in listed)) + _ROUNDING
+    return min(*listed, math.log(rest))
+
+
+def _known(value: float | None) -> float:
+    if value is None:
+        raise Missing("a wanted token is missing")
+    return value
+
+
+ROUTES: dict[str, type[Route]] = {
+    route.name: route for route in (TokenIds, PromptLogProbs, Echo, Boost, PlainBoost, Force, TopK)
+}

@@ -1,0 +1,108 @@
+"""Draws from a server: completions, or chat where a model only chats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from clinometer.models.chat import server_template
+from clinometer.models.local_tokenizer import local_tokenizer
+from clinometer.models.options import LoadOptions, SampleOptions
+from clinometer.models.sampled import seed_of
+from clinometer.models.server.client import Client, Refused, together
+from clinometer.models.server.reply import texts as texts_of
+
+#: What a chat model without a template of ours is told to do with a sentence.
+INSTRUCTION = "Continue this text with the words that come next. Answer with these words only: {}"
+
+#: Nothing but the model's own distribution: what is not said here, vLLM takes from the model's
+#: generation_config.json. Servers of OpenAI's kind refuse the second part.
+_PLAIN = {"top_p": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0, "stream": False}
+_NO_CUTS = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
+
+
+class ServerSampler:
+    """Writes on with a server. Where it refuses a parameter, it is asked without."""
+
+    def __init__(self, client: Client, model: str, load: LoadOptions) -> None:
+        self.client, self.model = client, model
+        self.chat = load.chat
+        self.opening = self._opening(load) if load.chat else None
+        self._cuts: dict[str, Any] = dict(_NO_CUTS)
+        self._several = True
+
+    def _opening(self, load: LoadOptions) -> str | None:
+        """The template's text before the assistant's turn, where one can be had."""
+        messages = [{"role": "user", "content": load.chat_request}]
+        if load.server.tokenizer is not None:
+            tokenizer = local_tokenizer(load.server.tokenizer, load)
+            if getattr(tokenizer, "chat_template", None):
+                return str(
+                    tokenizer.apply_chat_template(
+                        messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+                    )
+                )
+        return server_template(self.client, self.model, messages)
+
+    def notes(self) -> tuple[str, ...]:
+        if not self.chat:
+            return ()
+        if self.opening is not None:
+            return ("asked inside its chat template",)
+        return ("asked by an instruction to continue the text: the server takes no template",)
+
+    def usage(self) -> dict[str, int]:
+        return self.client.usage()
+
+    def close(self) -> None:
+        self.client.close()
+
+    def draw(self, texts: Sequence[str], options: SampleOptions) -> list[list[str]]:
+        found = [self.client.run(self._draw(texts[0], options))]  # learns what is refused
+        found += self.client.run(together([self._draw(t, options) for t in texts[1:]]))
+        return found
+
+    async def _draw(self, text: str, options: SampleOptions) -> list[str]:
+        """All draws of one text in one request where the server allows, else one by one."""
+        if self._several:
+            try:
+                found = await self._ask(text, options, n=options.draws)
+            except Refused as error:
+                if error.status in (401, 403):
+                    raise
+                found = []
+            if len(found) == options.draws:
+                return found
+            self._several = False
+        work = [self._ask(text, options, number=i) for i in range(options.draws)]
+        return [drawn for one in await together(work) for drawn in one]
+
+    async def _ask(
+        self, text: str, options: SampleOptions, *, n: int = 1, number: int = 0
+    ) -> list[str]:
+        body: dict[str, Any] = {
+            "model": self.model,
+            "max_tokens": options.length,
+            "temperature": options.temperature,
+            "seed": seed_of(text, options, number),
+            **_PLAIN,
+            **({"n": n} if n > 1 else {}),
+        }
+        if self.chat and self.opening is None:
+            url = f"{self.client.address.base}/chat/completions"
+            body["messages"] = [{"role": "user", "content": INSTRUCTION.format(text)}]
+        else:
+            url = f"{self.client.address.base}/completions"
+            body["prompt"] = (self.opening or "") + text
+
+        def read(reply: Any) -> list[str]:
+            return texts_of(reply, n)
+
+        try:
+            return await self.client.post(url, {**body, **self._cuts}, read)
+        except Refused as error:
+            if error.status in (401, 403) or not self._cuts:
+                raise
+        found = await self.client.post(url, body, read)
+        self._cuts = {}
+        return found

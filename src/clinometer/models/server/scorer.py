@@ -1,0 +1,99 @@
+"""Words at the slot, asked of a server as of any other causal model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from clinometer.errors import ModelError
+from clinometer.models.base import ModelInfo
+from clinometer.models.expand import Expanded
+from clinometer.models.options import WordOptions
+from clinometer.models.row_answers import Rows
+from clinometer.models.server.client import Client
+from clinometer.models.server.routes import Bounds, Floats, Route
+from clinometer.models.tree_job import Job
+from clinometer.models.trie import Tokens
+from clinometer.models.word_scorer import WordScorer
+from clinometer.models.words import WordList, head_tokens
+from clinometer.topics import Prompt
+
+
+class ServerScorer(WordScorer):
+    """A model behind a server. With an exact route its numbers mean what those of a local model do;
+    with top-k they are lower bounds, and the upper ones come with them."""
+
+    def __init__(
+        self,
+        route: Route,
+        tokenizer: Any,
+        info: ModelInfo,
+        *,
+        options: WordOptions | None = None,
+        chat: str | None = None,
+        length_limit: int | None = None,
+    ) -> None:
+        super().__init__(tokenizer, info, options=options)
+        self.route, self.chat = route, chat
+        self._limit = length_limit
+
+    @property
+    def client(self) -> Client:
+        return self.route.endpoint.client
+
+    @property
+    def length_limit(self) -> int | None:
+        return self._limit
+
+    def usage(self) -> dict[str, int]:
+        return self.client.usage()
+
+    def close(self) -> None:
+        self.client.close()
+
+    def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        return head_tokens(self.tokenizer, texts, chat=self.chat)
+
+    def check_values(self, values: Floats, prompts: Sequence[Prompt]) -> None:
+        """Refuse what no language model would answer. The prompt is not named: it was sent away,
+        and no message may repeat it."""
+        if np.isnan(values).any() or (values > 0).any():
+            raise ModelError(f"{self.info.name} answered with a number that is no log-probability")
+
+    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+        job = Job(self, prompts, words)
+        asked = _Asked(self)
+        heads = len(job.heads)
+        upper = None if self.route.exact else Rows(_Remembered(asked), job.heads)
+        return job.joined([job.score(Rows(asked, job.heads), 0, heads, upper=upper)])
+
+
+class _Asked:
+    """Asks the server, and remembers both bounds of every answer."""
+
+    def __init__(self, scorer: ServerScorer) -> None:
+        self.scorer = scorer
+        self.answers: dict[tuple[Tokens, Tokens], Bounds] = {}
+
+    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[Floats]:
+        questions = list(zip(paths, wanted, strict=True))
+        new = [q for q in dict.fromkeys(questions) if q not in self.answers]
+        found = self.scorer.client.run(self.scorer.route.answer(new))
+        self.answers.update(zip(new, found, strict=True))
+        return [self.answers[q].lower for q in questions]
+
+
+class _Remembered:
+    """The upper bounds of what was asked; of what was not asked only that nothing exceeds one."""
+
+    def __init__(self, asked: _Asked) -> None:
+        self.asked = asked
+
+    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[Floats]:
+        known = self.asked.answers
+        return [
+            known[q].upper if q in known else np.zeros(len(q[1]))
+            for q in zip(paths, wanted, strict=True)
+        ]

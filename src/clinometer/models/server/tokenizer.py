@@ -1,0 +1,94 @@
+"""A server's own tokenizer, asked over HTTP and remembered, in the form that `words` needs.
+
+llama.cpp and vLLM both answer at /tokenize, with different names for the same things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from clinometer.errors import ModelError
+from clinometer.models.server.client import Client, Refused, WrongReply, together
+
+
+class ServerTokenizer:
+    """What `WordList` and `head_tokens` ask of a tokenizer.
+
+    A server names no unknown token, so that a word is never unwritable: what such a tokenizer lacks
+    it writes in bytes.
+    """
+
+    unk_token_id = None
+    eos_token_id = None
+    sep_token_id = None
+
+    def __init__(self, client: Client, model: str) -> None:
+        self.client, self.model = client, model
+        self._tokens: dict[tuple[str, bool], list[int]] = {}
+        self._texts: dict[tuple[int, ...], str] = {}
+        #: what the server writes before every text; an empty one shows it alone
+        opening = self.encode_all([""], special=True)[0]
+        self.bos_token_id = opening[0] if len(opening) == 1 else None
+
+    def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
+        return self.encode_all([text], special=add_special_tokens)[0]
+
+    def __call__(self, texts: Sequence[str], *, add_special_tokens: bool) -> dict[str, Any]:
+        return {"input_ids": self.encode_all(texts, special=add_special_tokens)}
+
+    def encode_all(self, texts: Sequence[str], *, special: bool) -> list[list[int]]:
+        new = [t for t in dict.fromkeys(texts) if (t, special) not in self._tokens]
+        if new:
+            work = [self.tokens_of(text, special=special) for text in new]
+            for text, ids in zip(new, self.client.run(together(work)), strict=True):
+                self._tokens[text, special] = ids
+        return [list(self._tokens[t, special]) for t in texts]
+
+    async def tokens_of(self, text: str, *, special: bool) -> list[int]:
+        body = {
+            "model": self.model,
+            "content": text,  # llama.cpp
+            "add_special": special,
+            "prompt": text,  # vLLM
+            "add_special_tokens": special,
+        }
+        return await self.client.post(f"{self.client.address.root}/tokenize", body, _ids)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        key = tuple(ids)
+        if key not in self._texts:
+            self._texts[key] = self.client.run(self.text_of(ids))
+        return self._texts[key]
+
+    async def text_of(self, ids: Sequence[int]) -> str:
+        body = {"model": self.model, "tokens": list(ids)}
+        return await self.client.post(f"{self.client.address.root}/detokenize", body, _text)
+
+    def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]:
+        return [self.decode([i]) for i in ids]
+
+
+def server_tokenizer(client: Client, model: str, name: str) -> ServerTokenizer:
+    """The server's tokenizer, or an error that says how to do without."""
+    try:
+        return ServerTokenizer(client, model)
+    except Refused as error:
+        raise ModelError(
+            f"model {name!r}: its server has no /tokenize (status {error.status}); name its "
+            "tokenizer with --tokenizer, a folder, a .gguf file or a Hugging Face id"
+        ) from error
+
+
+def _ids(reply: Any) -> list[int]:
+    ids = reply["tokens"]
+    if not all(isinstance(i, int) and not isinstance(i, bool) for i in ids):
+        raise WrongReply("not token numbers")
+    return list(ids)
+
+
+def _text(reply: Any) -> str:
+    text = reply.get("content", reply.get("prompt"))
+    if not isinstance(text, str):
+        raise WrongReply("not a text")
+    return text

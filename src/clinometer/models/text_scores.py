@@ -1,0 +1,86 @@
+"""Whole texts as questions to a model: what is scored of them, and what comes back.
+
+Nothing here depends on torch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.errors import SettingsError
+
+MASKING = ("within_word_l2r", "original")
+TARGETS = ("visible", "masked", "scored")
+
+#: Why a text has no score.
+TOO_LONG = "too_long"
+NOTHING_TO_SCORE = "nothing_to_score"
+
+
+@dataclass(frozen=True)
+class MarkedText:
+    """A text and the character spans of its target terms."""
+
+    text: str
+    targets: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """What of a text is scored, and what the model sees meanwhile.
+
+    masking         how a word of several pieces is hidden from a masked model: `within_word_l2r`
+                    hides the piece and those to its right (Kauf & Ivanova 2023), so that no piece
+                    is given away by its own word; `original` hides one piece at a time (Salazar et
+                    al. 2020)
+    targets         tokens of target terms: `visible` and not scored, `masked` in every copy and not
+                    scored, or `scored` like all others
+    special_tokens  put the tokenizer's special tokens around the text (they are never scored)
+    lower           lower-case the text first
+    """
+
+    masking: str = "within_word_l2r"
+    targets: str = "visible"
+    special_tokens: bool = True
+    lower: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (
+            ("masking", self.masking, MASKING),
+            ("targets", self.targets, TARGETS),
+        ):
+            if value not in allowed:
+                raise SettingsError(
+                    f"{name}: expected one of {', '.join(allowed)}; found {value!r}"
+                )
+
+
+@dataclass(frozen=True)
+class TextScores:
+    """Scores of T texts.
+
+    log_prob [T]   sum of the log-probabilities of the scored tokens; NaN without a score
+    tokens [T]     how many tokens were scored
+    unknown [T]    how many of them the tokenizer could only write as "unknown"
+    problem [T]    "" or why there is no score
+    """
+
+    log_prob: NDArray[np.float64]
+    tokens: NDArray[np.int64]
+    unknown: NDArray[np.int64]
+    problem: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.log_prob)
+
+    def take(self, index: NDArray[np.intp]) -> TextScores:
+        """Some of the texts, in the order of `index`; one may be taken many times."""
+        return TextScores(
+            self.log_prob[index],
+            self.tokens[index],
+            self.unknown[index],
+            tuple(self.problem[i] for i in index.tolist()),
+        )

@@ -1,0 +1,126 @@
+"""How results show themselves in a notebook, and turn into pandas and xarray.
+
+Results of every layer use it, so it knows none of them: plain rows in, HTML or a table out.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from clinometer.extras import require
+
+if TYPE_CHECKING:
+    from pandas import DataFrame as DataFrame
+    from xarray import Dataset as Dataset
+
+_MOST_ROWS = 20
+_LONGEST = 120
+#: Characters that would rearrange or hide the text around them.
+CONTROLS = re.compile(
+    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+
+
+def visible(text: object) -> str:
+    """Text in which control characters and marks of direction can be seen.
+
+    >>> visible("a\\u202eb")
+    'a[U+202E]b'
+    """
+    return CONTROLS.sub(lambda m: f"[U+{ord(m[0]):04X}]", str(text))
+
+
+def risk_html(
+    title: str,
+    summary: Mapping[str, Mapping[str, Any]],
+    groups: Sequence[Mapping[str, Any]],
+    note: str,
+) -> str:
+    """The three numbers with their intervals and a bar, then the groups with the highest risk."""
+    names = {"R": "R discrimination", "R_bias": "Rᵇ bias", "R_volatility": "Rᵛ volatility"}
+    top = [
+        [name, f"{e['value']:.3f}", _between(e.get("low"), e.get("high"))]
+        for key, name in names.items()
+        if (e := summary[key])
+    ]
+    seen = sorted((g for g in groups if g["r"] is not None), key=lambda g: -g["r"])
+    rows = [
+        [
+            g["group"],
+            f"{g['r']:.3f}",
+            f"{g['r_bias']:.3f}",
+            f"{g['r_volatility']:.3f}",
+            g["leaning"] or "–",
+        ]
+        for g in seen[:_MOST_ROWS]
+    ]
+    more = f"{len(seen) - _MOST_ROWS} more groups; " if len(seen) > _MOST_ROWS else ""
+    bar = _bar(summary["R_bias"]["value"], summary["R_volatility"]["value"])
+    return (
+        f"<div><strong>{_cell(title)}</strong>{bar}"
+        + table_html(["risk", "value", "interval"], top)
+        + table_html(["group", "r", "rᵇ", "rᵛ", "leans to"], rows)
+        + f"<small>{_cell(more + note, 400)}</small></div>"
+    )
+
+
+def table_html(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table in which everything is text."""
+    head = "".join(f'<th style="text-align:left">{_cell(h)}</th>' for h in headings)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="text-align:left">{_cell(c)}</td>' for c in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def frame(rows: Sequence[Mapping[str, Any]]) -> DataFrame:
+    """Plain rows as a pandas frame; None as missing."""
+    import pandas as pd
+
+    return pd.DataFrame(list(rows))
+
+
+def dataset(
+    variables: Mapping[str, tuple[Sequence[str], Any]],
+    *,
+    coords: Mapping[str, Sequence[Any]],
+    attrs: Mapping[str, Any],
+) -> Dataset:
+    """Labelled arrays: name -> (dimensions, values)."""
+    require("to_xarray", "xarray")
+    import xarray as xr
+
+    return xr.Dataset(
+        {name: (tuple(dims), values) for name, (dims, values) in variables.items()},
+        coords={name: list(values) for name, values in coords.items()},
+        attrs=dict(attrs),
+    )
+
+
+def _cell(text: object, longest: int = _LONGEST) -> str:
+    shown = visible(text)
+    if len(shown) > longest:
+        shown = shown[: longest - 1] + "…"
+    return f"<bdi>{html.escape(shown)}</bdi>"
+
+
+def _between(low: float | None, high: float | None) -> str:
+    return "–" if low is None or high is None else f"{low:.3f} to {high:.3f}"
+
+
+def _bar(bias: float, volatility: float) -> str:
+    """Bias and volatility end to end, 0 to 1; the table beside it says the same in numbers."""
+    parts = (("#1d5f9e", bias), ("#e0930f", volatility))
+    pieces = "".join(
+        f'<span style="display:inline-block;height:100%;background:{colour};'
+        f'width:{100 * min(1.0, max(0.0, value)):.1f}%"></span>'
+        for colour, value in parts
+    )
+    return (
+        '<div aria-hidden="true" style="width:24em;max-width:100%;height:.8em;margin:.4em 0;'
+        f'line-height:0;background:rgba(128,128,128,.18)">{pieces}</div>'
+    )

@@ -1,0 +1,92 @@
+"""From a path or a name to statements: the format is told, or recognised by what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from clinometer.errors import SettingsError, TableError
+from clinometer.reliability.benchmarks import (
+    crows_pairs,
+    hub,
+    redditbias,
+    stereoset,
+    table,
+    winobias,
+    winogender,
+)
+from clinometer.reliability.benchmarks.files import SUFFIXES, open_text
+from clinometer.reliability.statement import Statement
+
+FORMATS: dict[str, Callable[[Path], list[Statement]]] = {
+    "crows-pairs": crows_pairs.load,
+    "stereoset": stereoset.load,
+    "stereoset-inter": partial(stereoset.load, tasks=("intersentence",)),
+    "winobias": winobias.load,
+    "winogender": winogender.load,
+    "redditbias": redditbias.load,
+    "table": table.load,
+}
+
+
+def load_statements(source: str | Path, *, format: str | None = None) -> list[Statement]:
+    """Statements of a benchmark's files, of a table of one's own, or of a dataset of the hub.
+
+    `source` is a file or folder, or `hf:NAME` (`hf:NAME#PART` for one of several tables).
+    """
+    if format is not None and format not in FORMATS:
+        raise SettingsError(f"format: expected one of {', '.join(FORMATS)}; found {format!r}")
+    if isinstance(source, str) and source.startswith("hf:"):
+        name, _, part = source.removeprefix("hf:").partition("#")
+        folder = hub.fetch(name)
+        known = format or (recognise(folder) if part == "" else None)
+        if known in {"winobias", "winogender", "redditbias"}:
+            return FORMATS[known](folder)
+        path = hub.table_in(folder, name, part or None)
+    else:
+        path = Path(source).expanduser()
+    if not path.exists():
+        raise TableError(f"{path}: no such file or folder")
+    chosen = format or recognise(path)
+    if chosen is None:
+        raise TableError(
+            f"{path}: cannot tell which benchmark this is; say --format {'|'.join(FORMATS)}"
+        )
+    return FORMATS[chosen](path)
+
+
+def recognise(path: Path) -> str | None:
+    """The format of a file or folder by what is in it; None when nothing fits."""
+    if path.is_dir():
+        for name, pattern in (
+            ("winobias", winobias.PATTERN),
+            ("redditbias", redditbias.PATTERN),
+            ("winogender", "all_sentences.tsv"),
+        ):
+            if any(path.glob(pattern)):
+                return name
+        return None
+    if path.suffix == ".json":
+        return "stereoset"
+    if path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        columns = set(pq.read_schema(path).names)
+    elif path.name.endswith(SUFFIXES):
+        with open_text(path) as stream:
+            first = stream.readline().rstrip("\r\n")
+        if ".jsonl" in path.name:
+            return "table"
+        columns = set(first.replace('"', "").split("\t" if ".tsv" in path.name else ","))
+    else:
+        return None
+    if {"sent_more", "sent_less"} <= columns:
+        return "crows-pairs"
+    if {"sentences", "bias_type", "context"} <= columns:
+        return "stereoset"
+    if "sentid" in columns:
+        return "winogender"
+    if "comments_processed" in columns:
+        return "redditbias"
+    return "table"

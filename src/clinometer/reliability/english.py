@@ -1,0 +1,27 @@
+"""An English parse, for the rules that place blanks and the questions that are asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from clinometer.contexts.mining.languages.english.parse import DEFAULT_PARSER, Parser
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+__all__ = ["DEFAULT_PARSER", "parse"]
+
+
+def parse(texts: Iterable[str], *, parser: str = DEFAULT_PARSER) -> Iterator[Doc]:
+    """Parsed texts in their order; names and lemmas are not looked for."""
+    nlp = _opened(parser).nlp
+    unused = [p for p in nlp.pipe_names if p in ("ner", "lemmatizer")]
+    return nlp.pipe(texts, batch_size=64, disable=unused)
+
+
+@lru_cache(maxsize=2)
+def _opened(name: str) -> Parser:
+    """A pipeline takes seconds to load and is asked often."""
+    return Parser(name)

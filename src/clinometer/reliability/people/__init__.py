@@ -1,0 +1,20 @@
+"""What people say of statements: do they agree, and does the score go with their judgement?
+
+Importing this package loads no statsmodels; the regressions of `validate` do.
+"""
+
+from clinometer.reliability.people.acceptance import Rule, accepted
+from clinometer.reliability.people.agreement import Agreement, agreement
+from clinometer.reliability.people.ratings import Ratings, read_ratings
+from clinometer.reliability.people.validation import Validation, validate
+
+__all__ = [
+    "Agreement",
+    "Ratings",
+    "Rule",
+    "Validation",
+    "accepted",
+    "agreement",
+    "read_ratings",
+    "validate",
+]

@@ -1,0 +1,271 @@
+"""Do people agree? Percent agreement, what chance explains of it, and who stands apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.errors import TableError
+from clinometer.measure import Estimate
+from clinometer.ranges import LEVEL, REPLICATES, SEED
+from clinometer.reliability.people import chance
+from clinometer.reliability.people.ratings import Ratings
+
+NO_MAJORITY = "no majority"
+#: From this share of one category on, kappa says more about the skew than about the annotators.
+SKEWED = 0.75
+#: Annotators whose shares of a category are this far apart use the categories differently.
+APART = 0.25
+
+_METHOD = "bootstrap over items"
+_Statistic = Callable[[chance.Sums, NDArray[np.int64]], chance.Floats]
+
+
+@dataclass(frozen=True)
+class PairKappa:
+    """Cohen's kappa of two annotators over the n items both have judged; weighted by the square of
+    the distance for numbers, else None."""
+
+    a: str
+    b: str
+    n: int
+    kappa: Estimate | None
+    quadratic: Estimate | None
+
+
+@dataclass(frozen=True)
+class AnnotatorRow:
+    """What one annotator said, and how often others had a majority against it (Figure 4).
+
+    shares        of each category in the annotator's judgements
+    against       category -> items whose majority is this category and who said another
+    with_majority category -> items whose majority is this category, that this annotator judged
+    """
+
+    annotator: str
+    n: int
+    shares: Mapping[str, float]
+    against: Mapping[str, int]
+    with_majority: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement of annotators about items.
+
+    levels       (category, share of the judgements it has, items): Table 1; ties are NO_MAJORITY
+    observed     share of pairs of judgements of an item that agree
+    fleiss, ac1, brennan_prediger, alpha (by level of measurement)
+                 agreement beyond chance; None where it is not defined
+    prevalence   share of each category, mean over items
+    by_chance    what two people would agree on who ignore the items (Fleiss)
+    notes        what must be known to read the numbers, in sentences
+    """
+
+    items: int
+    judged_twice: int
+    annotators: tuple[AnnotatorRow, ...]
+    judgements: int
+    levels: tuple[tuple[str, Fraction, int], ...]
+    observed: Estimate | None
+    fleiss: Estimate | None
+    ac1: Estimate | None
+    brennan_prediger: Estimate | None
+    alpha: Mapping[str, Estimate | None]
+    cohen: tuple[PairKappa, ...]
+    prevalence: Mapping[str, float]
+    by_chance: float
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "summary": {
+                "observed": _plain(self.observed),
+                "fleiss_kappa": _plain(self.fleiss),
+                "gwet_ac1": _plain(self.ac1),
+                "brennan_prediger": _plain(self.brennan_prediger),
+                "krippendorff_alpha": {k: _plain(v) for k, v in self.alpha.items()},
+                "by_chance": self.by_chance,
+                "items": self.items,
+                "judged_twice": self.judged_twice,
+                "judgements": self.judgements,
+            },
+            "levels": [
+                {"category": c, "agreement": float(share), "items": n}
+                for c, share, n in self.levels
+            ],
+            "prevalence": dict(self.prevalence),
+            "cohen_kappa": [
+                {**vars(p), "kappa": _plain(p.kappa), "quadratic": _plain(p.quadratic)}
+                for p in self.cohen
+            ],
+            "annotators": [
+                {
+                    **vars(row),
+                    "shares": dict(row.shares),
+                    "against": dict(row.against),
+                    "with_majority": dict(row.with_majority),
+                }
+                for row in self.annotators
+            ],
+            "notes": list(self.notes),
+        }
+
+
+def agreement(
+    ratings: Ratings, *, replicates: int = 2000, level: float = 0.95, seed: int = 0
+) -> Agreement:
+    """Every statistic with a percentile bootstrap over items; replicates 0: no intervals."""
+    if len(ratings.annotators) < 2:
+        raise TableError(
+            f"judgements: expected two annotators or more, found {len(ratings.annotators)}"
+        )
+    if not ratings.categories:
+        raise TableError("judgements: expected at least one, found none")
+    REPLICATES.check("replicates", replicates)
+    LEVEL.check("level", level)
+    SEED.check("seed", seed)
+    sums = chance.Sums.of(ratings.codes, ratings.values)
+    draws = _draws(sums.counts, replicates, seed)
+    estimate = partial(_estimate, sums, draws=draws, level=level)
+    shares = chance.category_shares(sums, sums.counts)
+    prevalence = dict(zip(ratings.categories, shares.tolist(), strict=True))
+    levels: tuple[chance.Level, ...] = ("nominal",)
+    if ratings.numeric:
+        levels = ("nominal", "ordinal", "interval")
+    rows = tuple(_annotator(ratings, j) for j in range(len(ratings.annotators)))
+    fleiss, ac1 = estimate(chance.fleiss_kappa), estimate(chance.gwet_ac1)
+    observed = estimate(chance.observed_agreement)
+    by_chance = float((shares**2).sum())
+    return Agreement(
+        items=len(ratings.items),
+        judged_twice=int((ratings.counts.sum(axis=1) >= 2).sum()),
+        annotators=rows,
+        judgements=int((ratings.codes >= 0).sum()),
+        levels=_levels(ratings),
+        observed=observed,
+        fleiss=fleiss,
+        ac1=ac1,
+        brennan_prediger=estimate(chance.brennan_prediger),
+        alpha={x: estimate(partial(chance.krippendorff_alpha, level=x)) for x in levels},
+        cohen=tuple(_pairs(ratings, estimate)),
+        prevalence=prevalence,
+        by_chance=by_chance,
+        notes=tuple(_notes(prevalence, by_chance, observed, fleiss, ac1, rows)),
+    )
+
+
+def _draws(counts: NDArray[np.int64], replicates: int, seed: int) -> NDArray[np.int64]:
+    """[B, patterns] how often each pattern comes up when items are drawn with replacement."""
+    n = int(counts.sum())
+    if replicates < 1 or n < 2:
+        return np.zeros((0, len(counts)), dtype=np.int64)
+    return np.random.default_rng(seed).multinomial(n, counts / n, size=replicates)
+
+
+def _estimate(
+    sums: chance.Sums, statistic: _Statistic, *, draws: NDArray[np.int64], level: float
+) -> Estimate | None:
+    value = float(statistic(sums, sums.counts))
+    if not np.isfinite(value):
+        return None
+    drawn = statistic(sums, draws)
+    drawn = drawn[np.isfinite(drawn)]
+    if len(drawn) == 0:
+        return Estimate(value)
+    share = (1 - level) / 2
+    low, high = (float(v) for v in np.quantile(drawn, [share, 1 - share]))
+    return Estimate(value, min(low, value), max(high, value), level, _METHOD)
+
+
+def _majority(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[n] the category with the most judgements; -1 for a tie or no judgement."""
+    top = counts.max(axis=1)
+    alone = (counts == top[:, None]).sum(axis=1) == 1
+    return np.where(alone & (top > 0), counts.argmax(axis=1), -1)
+
+
+def _levels(ratings: Ratings) -> tuple[tuple[str, Fraction, int], ...]:
+    counts = ratings.counts
+    found: dict[tuple[int, Fraction], int] = {}
+    for k, votes in zip(_majority(counts).tolist(), counts.tolist(), strict=True):
+        if sum(votes) >= 2:
+            key = (k, Fraction(max(votes), sum(votes)))
+            found[key] = found.get(key, 0) + 1
+    names = (*ratings.categories, NO_MAJORITY)  # -1 is the last
+    ordered = sorted(found.items(), key=lambda x: (x[0][0] < 0, *x[0]))
+    return tuple((names[k], share, n) for (k, share), n in ordered)
+
+
+def _annotator(ratings: Ratings, j: int) -> AnnotatorRow:
+    own = ratings.codes[:, j]
+    counts = ratings.counts
+    majority = np.where(counts.sum(axis=1) >= 2, _majority(counts), -1)
+    n = int((own >= 0).sum())
+    named = list(enumerate(ratings.categories))
+    return AnnotatorRow(
+        annotator=ratings.annotators[j],
+        n=n,
+        shares={c: float((own == k).sum() / n) if n else 0.0 for k, c in named},
+        against={c: int(((majority == k) & (own >= 0) & (own != k)).sum()) for k, c in named},
+        with_majority={c: int(((majority == k) & (own >= 0)).sum()) for k, c in named},
+    )
+
+
+def _pairs(ratings: Ratings, estimate: Callable[[_Statistic], Estimate | None]) -> list[PairKappa]:
+    found = []
+    for a, b in combinations(range(len(ratings.annotators)), 2):
+        both = int(((ratings.codes[:, a] >= 0) & (ratings.codes[:, b] >= 0)).sum())
+        kappa = partial(chance.cohen_kappa, a=a, b=b)
+        squared = partial(kappa, weights="quadratic")
+        names = ratings.annotators[a], ratings.annotators[b]
+        weighted = estimate(squared) if ratings.numeric else None
+        found.append(PairKappa(*names, both, estimate(kappa), weighted))
+    return found
+
+
+def _notes(
+    prevalence: Mapping[str, float],
+    by_chance: float,
+    observed: Estimate | None,
+    fleiss: Estimate | None,
+    ac1: Estimate | None,
+    rows: tuple[AnnotatorRow, ...],
+) -> list[str]:
+    """Why kappa may say less than it seems to."""
+    found = []
+    top, share = max(prevalence.items(), key=lambda x: x[1])
+    if observed is None:
+        return ["No item was judged by two people: there is no agreement to measure."]
+    if fleiss is None:
+        return [f"Every judgement is {top!r}: agreement beyond chance is not defined."]
+    if share >= SKEWED:
+        instead = "" if ac1 is None else f" and AC1 ({ac1.value:.2f})"
+        found.append(
+            f"Kappa paradox: {share:.0%} of the judgements are {top!r}, so people who ignored the "
+            f"items would agree on {by_chance:.0%} of them. These agree on {observed.value:.0%}; "
+            f"kappa ({fleiss.value:.2f}) sees only the {1 - by_chance:.0%} that chance leaves. "
+            f"Read it beside the observed agreement{instead}, which the skew does not push down."
+        )
+    for category in prevalence:
+        said = [(row.shares[category], row.annotator) for row in rows if row.n]
+        (low, least), (high, most) = min(said), max(said)
+        if high - low >= APART:
+            found.append(
+                f"{most} chose {category!r} for {high:.0%} of the items, {least} for {low:.0%}: "
+                "they use the categories differently. Go through the guidelines with them first."
+            )
+            break
+    return found
+
+
+def _plain(estimate: Estimate | None) -> dict[str, Any] | None:
+    return None if estimate is None else estimate.to_dict()

@@ -1,0 +1,181 @@
+"""Logistic regressions of a judgement on scores: multinomial, and ordinal (proportional odds).
+
+Both are statsmodels'; the likelihood-ratio test is against shares of the categories alone.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import chi2
+
+from clinometer.errors import SettingsError
+from clinometer.extras import require
+
+Floats = NDArray[np.float64]
+Kind = Literal["multinomial", "ordinal"]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One coefficient: the change of log-odds for one standard deviation of the factor.
+
+    `outcome`: multinomial, the category whose odds against the most frequent one they are; ordinal,
+    "" (the odds of a higher category, wherever the line is drawn).
+    """
+
+    factor: str
+    outcome: str
+    value: float
+    se: float
+    z: float
+    p: float
+    low: float
+    high: float
+
+    @property
+    def odds_ratio(self) -> float:
+        return float(np.exp(self.value))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted regression.
+
+    chi2, df, p   likelihood ratio against the shares of the categories alone
+    mcfadden      1 - log-likelihood / that of the shares: 0 nothing explained, 1 all of it
+    base          the category that odds are against; "" for an ordinal one
+    problem       what went wrong in fitting, "" if nothing; the numbers are then not to be used
+    """
+
+    kind: Kind
+    n: int
+    log_likelihood: float
+    log_likelihood_null: float
+    chi2: float
+    df: int
+    p: float
+    mcfadden: float
+    base: str
+    terms: tuple[Term, ...]
+    problem: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON: None for a number that the fit does not have."""
+        terms = [{**vars(t), "odds_ratio": t.odds_ratio} for t in self.terms]
+        whole = {k: _finite(v) for k, v in vars(self).items()}
+        return {**whole, "terms": [{k: _finite(v) for k, v in t.items()} for t in terms]}
+
+
+def fit(
+    kind: Kind,
+    outcome: Sequence[int] | NDArray[np.int64],
+    factors: Mapping[str, Floats],
+    *,
+    categories: Sequence[str],
+    level: float = 0.95,
+) -> Fit:
+    """Fit categories (places in `categories`) on factors, each brought to a deviation of 1.
+
+    Categories that do not occur are left out. Expects two that do, and factors that vary.
+    """
+    codes, y, counts = np.unique(np.asarray(outcome), return_inverse=True, return_counts=True)
+    if kind == "multinomial":  # odds against a rare category are all noise
+        order = np.concatenate(
+            [[counts.argmax()], np.delete(np.arange(len(codes)), counts.argmax())]
+        )
+        codes, y = codes[order], np.argsort(order)[y]
+    names = [categories[int(k)] for k in codes]
+    if len(names) < 2:
+        raise SettingsError(f"outcome: expected two categories or more, found {', '.join(names)}")
+    for name, values in factors.items():
+        if not np.ptp(values) > 0:
+            raise SettingsError(f"{name}: expected values that vary, found one value only")
+    X = np.column_stack([(v - v.mean()) / v.std(ddof=1) for v in factors.values()])
+    result, problem = _fitted(kind, y, X)
+    shares = np.bincount(y) / len(y)
+    null = float(len(y) * (shares @ np.log(shares)))
+    reached = float(result.llf)
+    df = X.shape[1] * (len(names) - 1 if kind == "multinomial" else 1)
+    ratio = 2 * (reached - null)
+    if not reached < -1e-3:  # NaN, or every judgement foretold: coefficients without bound
+        problem = "the factors separate the categories completely"
+    return Fit(
+        kind=kind,
+        n=len(y),
+        log_likelihood=reached,
+        log_likelihood_null=null,
+        chi2=ratio,
+        df=df,
+        p=float(chi2.sf(ratio, df)),
+        mcfadden=1 - reached / null,
+        base=names[0] if kind == "multinomial" else "",
+        terms=tuple(_terms(kind, result, list(factors), names, level)),
+        problem=problem,
+    )
+
+
+def beyond(larger: Fit, smaller: Fit) -> tuple[float, int, float]:
+    """Chi-square, degrees of freedom and p of what the larger of two nested fits adds."""
+    ratio = max(2 * (larger.log_likelihood - smaller.log_likelihood), 0.0)
+    df = larger.df - smaller.df
+    return ratio, df, float(chi2.sf(ratio, df))
+
+
+def _fitted(kind: Kind, y: NDArray[np.int64], X: Floats) -> tuple[Any, str]:
+    require("a regression", "statsmodels")
+    from statsmodels.discrete.discrete_model import MNLogit
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+    from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            if kind == "multinomial":
+                design = np.column_stack([np.ones(len(y)), X])
+                result = MNLogit(y, design).fit(method="newton", maxiter=200, disp=False)
+            else:
+                model = OrderedModel(y, X, distr="logit")
+                result = model.fit(method="bfgs", maxiter=500, gtol=1e-8, disp=False)
+        except np.linalg.LinAlgError as error:
+            raise SettingsError(f"{kind} regression: the factors cannot be told apart") from error
+    bad = [w for w in said if issubclass(w.category, ConvergenceWarning | PerfectSeparationWarning)]
+    if any(issubclass(w.category, PerfectSeparationWarning) for w in bad):
+        return result, "the factors separate the categories completely"
+    return result, "the fit did not converge" if bad else ""
+
+
+def _terms(
+    kind: Kind, result: Any, factors: list[str], names: list[str], level: float
+) -> list[Term]:
+    """The coefficients of the factors; constants and thresholds are left out."""
+    width = float(ndtri((1 + level) / 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a standard error of an unfit model; `problem` says so
+        values, errors = np.asarray(result.params), np.asarray(result.bse)
+    places: list[tuple[str, str, tuple[int, ...]]]
+    if kind == "multinomial":
+        places = [
+            (f, names[k + 1], (j + 1, k))
+            for j, f in enumerate(factors)
+            for k in range(values.shape[1])
+        ]
+    else:
+        places = [(f, "", (j,)) for j, f in enumerate(factors)]
+    found = []
+    for factor, outcome, at in places:
+        b, se = float(values[at]), float(errors[at])
+        z = b / se if se > 0 else float("nan")
+        p = float(chi2.sf(z * z, 1))
+        found.append(Term(factor, outcome, b, se, z, p, b - width * se, b + width * se))
+    return found
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not np.isfinite(value) else value

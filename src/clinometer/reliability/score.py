@@ -1,0 +1,182 @@
+"""Context variance, COBIAS and stability (Eqs. 3 and 4), and how sure they are: pure arrays.
+
+Shapes: tau [...] of statements, versions [..., n]. NaN among the versions stands for one that has
+no score; it is left out of its statement's mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clinometer.errors import SettingsError
+from clinometer.measure import Estimate
+
+Floats = NDArray[np.float64]
+
+
+def context_variance(tau: ArrayLike, versions: ArrayLike) -> Floats:
+    """cv(x) = 100 / tau(x) * mean over versions of (tau(x') - tau(x))².
+
+    0: context changes nothing; it has no upper end. NaN where there is no version, or where tau is
+    0 (a statement that the model is certain of has no scale to measure a change by).
+
+    >>> float(context_variance(2.0, [2.0, 3.0]))
+    25.0
+    """
+    own, others = np.asarray(tau, dtype=np.float64), np.asarray(versions, dtype=np.float64)
+    if (own < 0).any() or (others < 0).any():
+        raise SettingsError("tau: expected absolute values, found one below 0")
+    squares = (others - own[..., None]) ** 2
+    return np.asarray(100.0 * _mean(squares) / np.where(own > 0, own, np.nan))
+
+
+def cobias(cv: ArrayLike) -> Floats:
+    """COBIAS(x) = ln(1 + cv) / (ln(1 + cv) + 1), as printed: it *rises* with cv.
+
+    0: context changes nothing; towards 1: it changes everything. See `stability`.
+
+    >>> float(cobias(0.0)), round(float(cobias(np.e - 1)), 3)
+    (0.0, 0.5)
+    """
+    log = np.log1p(np.asarray(cv, dtype=np.float64))
+    return np.asarray(log / (log + 1.0))
+
+
+def stability(cv: ArrayLike) -> Floats:
+    """1 - COBIAS: 1 when context changes nothing, towards 0 when it changes everything.
+
+    The paper wants a score that is higher for more reliable statements and prints one that is
+    lower; this is the one that it wants.
+    """
+    return np.asarray(1.0 - cobias(cv))
+
+
+def variance_intervals(
+    tau: Floats, versions: Floats, *, replicates: int, level: float, seed: int = 0
+) -> tuple[Floats, Floats]:
+    """Percentile intervals of the context variance [S], bootstrap over the versions of each.
+
+    tau [S], versions [S, n]. COBIAS and stability are monotone in it, so their intervals are these
+    ends transformed. NaN for statements with fewer than two scored versions.
+    """
+    tau, versions = np.asarray(tau, dtype=np.float64), np.asarray(versions, dtype=np.float64)
+    squares = 100.0 * (versions - tau[:, None]) ** 2 / np.where(tau > 0, tau, np.nan)[:, None]
+    ends = np.full((2, len(tau)), np.nan)
+    counts = np.isfinite(squares).sum(axis=1)
+    generator = np.random.default_rng(seed)
+    share = (1.0 - level) / 2.0
+    for n in np.unique(counts[counts > 1]).tolist():
+        members = np.flatnonzero(counts == n)
+        kept = squares[members][np.isfinite(squares[members])].reshape(-1, n)
+        drawn = generator.multinomial(n, np.full(n, 1.0 / n), size=replicates)
+        means = kept @ drawn.T / n
+        ends[:, members] = np.quantile(means, [share, 1.0 - share], axis=1)
+    return ends[0], ends[1]
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """COBIAS against the number of versions: mean over statements, and its spread over draws.
+
+    n [K]; mean, low, high [K].
+    """
+
+    n: NDArray[np.int64]
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+def convergence(
+    tau: Floats,
+    versions: Floats,
+    *,
+    sizes: Sequence[int] | None = None,
+    draws: int = 100,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Convergence:
+    """Mean COBIAS of statements with n versions drawn without replacement, for n = 2 … N.
+
+    Only statements with all N versions scored take part, so that every n has the same statements.
+    """
+    whole = np.isfinite(versions).all(axis=1) & np.isfinite(tau) & (tau > 0)
+    if not whole.any() or versions.shape[1] < 2:
+        raise SettingsError("convergence: expected statements with two scored versions or more")
+    own, others = tau[whole], versions[whole]
+    squares = 100.0 * (others - own[:, None]) ** 2 / own[:, None]
+    n_max = others.shape[1]
+    asked = np.array(sorted(set(sizes or range(2, n_max + 1))), dtype=np.int64)
+    if asked[0] < 1 or asked[-1] > n_max:
+        raise SettingsError(f"sizes: expected 1 to {n_max} versions, found {asked.tolist()}")
+    generator = np.random.default_rng(seed)
+    found = np.empty((draws, len(asked)))
+    for k in range(draws):
+        shuffled = generator.permuted(squares, axis=1)
+        running = np.cumsum(shuffled, axis=1)[:, asked - 1] / asked
+        found[k] = cobias(running).mean(axis=0)
+    share = (1.0 - level) / 2.0
+    low, high = np.quantile(found, [share, 1.0 - share], axis=0)
+    return Convergence(asked, found.mean(axis=0), low, high)
+
+
+@dataclass(frozen=True)
+class LengthAdjusted:
+    """Scores as if every statement had the same length, and what length explained.
+
+    values [S]      score minus what log(words) predicts, plus the mean
+    slope           change of the score when the words double
+    r_squared       share of the scores' variance that length explains
+    """
+
+    values: Floats
+    slope: float
+    r_squared: float
+
+
+def length_adjusted(scores: ArrayLike, words: ArrayLike) -> LengthAdjusted:
+    """Take the part that a statement's length explains out of its score (least squares).
+
+    With fewer than three scores, or all of one length, there is nothing to take out.
+    """
+    y, n = np.asarray(scores, dtype=np.float64), np.asarray(words, dtype=np.float64)
+    good = np.isfinite(y) & (n > 0)
+    x = np.log2(np.where(n > 0, n, np.nan))
+    if good.sum() < 3 or np.ptp(x[good]) == 0 or np.ptp(y[good]) == 0:
+        return LengthAdjusted(y.copy(), 0.0, 0.0)
+    dx, dy = x[good] - x[good].mean(), y[good] - y[good].mean()
+    slope = float((dx @ dy) / (dx @ dx))
+    return LengthAdjusted(
+        y - slope * (x - x[good].mean()), slope, float((dx @ dy) ** 2 / ((dx @ dx) * (dy @ dy)))
+    )
+
+
+def mean_estimate(values: ArrayLike, *, replicates: int, level: float, seed: int = 0) -> Estimate:
+    """Mean over statements that have a score, with a percentile bootstrap over statements.
+
+    The noise of each statement's own versions is part of what is resampled.
+    """
+    y = np.asarray(values, dtype=np.float64)
+    y = y[np.isfinite(y)]
+    if not len(y):
+        raise SettingsError("mean: expected at least one statement with a score, found none")
+    if replicates < 1 or len(y) < 2:
+        return Estimate(float(y.mean()))
+    drawn = np.random.default_rng(seed).multinomial(
+        len(y), np.full(len(y), 1.0 / len(y)), size=replicates
+    )
+    share = (1.0 - level) / 2.0
+    low, high = np.quantile(drawn @ y / len(y), [share, 1.0 - share])
+    return Estimate(float(y.mean()), float(low), float(high), level, "bootstrap over statements")
+
+
+def _mean(values: Floats) -> Floats:
+    """Mean over the last axis without NaN; NaN where nothing is left."""
+    there = np.isfinite(values)
+    counts = there.sum(axis=-1)
+    sums = np.where(there, values, 0.0).sum(axis=-1)
+    return np.asarray(sums / np.where(counts > 0, counts, np.nan))

@@ -1,0 +1,110 @@
+"""A statement of a bias benchmark: its text, its target terms, and where context may be added."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from clinometer.reliability.blanks import Blanks
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One data point of a benchmark.
+
+    id          unique in its set
+    text        the sentence that is scored
+    targets     its target terms, the main one first; they may be none (Winogender, RedditBias)
+    points      the same sentence with blanks `___` where context may be added, if known
+    category    the kind of bias (gender, race-color, …), if the benchmark says
+    source      the benchmark
+    other       the sentence it is paired with, if there is one
+    direction   "stereo" or "antistereo", where a benchmark says so
+    """
+
+    id: str
+    text: str
+    targets: tuple[str, ...] = ()
+    points: str | None = None
+    category: str | None = None
+    source: str = ""
+    other: str | None = None
+    direction: str | None = None
+
+    @property
+    def blanks(self) -> Blanks | None:
+        """The sentence with its blanks; None where no points are known."""
+        return None if self.points is None else Blanks.parse(self.points)
+
+    def target_spans(self, text: str | None = None) -> tuple[Span, ...]:
+        """Where the target terms stand in the sentence, or in a version of it."""
+        return find_terms(self.text if text is None else text, self.targets)
+
+    @property
+    def has_its_targets(self) -> bool:
+        """Whether its main target term stands in it; True when it has none."""
+        return not self.targets or bool(find_term(self.text, self.targets[0]))
+
+
+@dataclass(frozen=True)
+class VariantSet:
+    """Context-added versions of statements, by the statement's id."""
+
+    versions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def of(self, statement: Statement) -> tuple[str, ...]:
+        return self.versions.get(statement.id, ())
+
+    def __len__(self) -> int:
+        return len(self.versions)
+
+
+def find_term(text: str, term: str) -> tuple[Span, ...]:
+    """Every place of a term in a text: whole words, in upper or lower case, any white space.
+
+    A term that does not stand there as it is counts in the plural: benchmarks name "schoolgirl" as
+    the target of "Schoolgirls are so innocent".
+
+    >>> find_term("Black cats and a black  dog; blackbirds", "black")
+    ((0, 5), (17, 22))
+    >>> find_term("Schoolgirls are so innocent.", "schoolgirl")
+    ((0, 11),)
+    """
+    if not term.strip():
+        return ()
+    for ending in ("", "(?:s|es)"):
+        found = tuple(m.span() for m in _pattern(term, ending).finditer(text))
+        if found:
+            return found
+    return ()
+
+
+def find_terms(text: str, terms: tuple[str, ...]) -> tuple[Span, ...]:
+    """Places of several terms, in order."""
+    if len(terms) == 1:
+        return find_term(text, terms[0])
+    return tuple(sorted({span for term in terms for span in find_term(text, term)}))
+
+
+@lru_cache(maxsize=4096)
+def _pattern(term: str, ending: str) -> re.Pattern[str]:
+    inside = r"\s+".join(re.escape(word) for word in term.split())
+    return re.compile(rf"(?<!\w){inside}{ending}(?!\w)", flags=re.IGNORECASE)
+
+
+def count_words(text: str, targets: tuple[Span, ...] = ()) -> int:
+    """Context words of a text: pieces between white space that hold a letter or digit outside the
+    target terms.
+
+    >>> count_words("The poor are lazy - they say.")
+    6
+    >>> count_words("The poor are lazy - they say.", find_term("The poor are lazy", "poor"))
+    5
+    """
+    rest = list(text)
+    for a, b in targets:
+        rest[a:b] = "_" * (b - a)  # no letter and no space: "poor." is no context word
+    return sum(any(c.isalnum() for c in word) for word in "".join(rest).split())

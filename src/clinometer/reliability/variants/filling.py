@@ -1,0 +1,56 @@
+"""What every filler shares: how many words a blank takes, and which words cannot end a phrase."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from numpy.random import Generator
+
+from clinometer.models import ModelInfo
+from clinometer.reliability.blanks import Blanks
+
+Fills = tuple[str, ...]
+
+#: Articles, prepositions, conjunctions, auxiliaries, pronouns: a phrase that ends with one of them
+#: is cut off, and versions that differ in nothing else say the same.
+FUNCTION_WORDS = frozenset(
+    """a an the this that these those my your his her its our their and or but nor so yet if because
+    as than of in on at by for with from to into onto over under about after before between through
+    during without within against is are was were be been being am do does did has have had having
+    will would can could shall should may might must not no i you he she it we they me him us them
+    who whom whose which what when where why how there here very too also just""".split()  # noqa: SIM905
+)
+
+
+class Filler(Protocol):
+    """Fills blanks by sampling; every fill is free of the statement's own words."""
+
+    info: ModelInfo
+
+    def fill(self, blanks: Blanks, *, n: int, temperature: float, seed: int) -> list[Fills]:
+        """n draws of a text for each blank; what is drawn need not be different or good."""
+
+
+def is_modifier(blanks: Blanks, number: int) -> bool:
+    """Whether a word follows the blank ("the ___ office"), so that a word or two fit; a blank
+    before a sign or the end takes a phrase."""
+    rest = blanks.parts[number + 1].lstrip()
+    return bool(rest) and rest[0].isalnum()
+
+
+def draw_length(blanks: Blanks, number: int, chance: Generator) -> int:
+    """Words for a blank: mostly one before a noun, two to four after a clause."""
+    if is_modifier(blanks, number):
+        return int(chance.choice([1, 2], p=[0.8, 0.2]))
+    return int(chance.choice([2, 3, 4]))
+
+
+def neighbours(parts: Sequence[str], number: int) -> frozenset[str]:
+    """The words on both sides of a blank: a fill that repeats one of them reads "the the".
+
+    >>> sorted(neighbours(["The ", " nurse is"], 0))
+    ['nurse', 'the']
+    """
+    sides = parts[number].split()[-1:] + parts[number + 1].split()[:1]
+    return frozenset("".join(c for c in w if c.isalnum()).casefold() for w in sides)

@@ -1,0 +1,281 @@
+"""Statements with blanks to context-added versions: a model's answers that hold, then a filler."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clinometer.errors import SettingsError, TableError
+from clinometer.models import LoadOptions, open_model
+from clinometer.models.writer import CausalWriter, Writer, open_writer, seed_for
+from clinometer.ranges import COUNT, SEED, TEMPERATURE
+from clinometer.reliability.blanks import Blanks
+from clinometer.reliability.dissimilarity import Embed, version_dissimilarity
+from clinometer.reliability.lines import Lines
+from clinometer.reliability.statement import Statement, VariantSet
+from clinometer.reliability.variants.accepted import (
+    CHANGED,
+    ORIGINAL,
+    REPEATED,
+    NotAccepted,
+    accept_version,
+)
+from clinometer.reliability.variants.diversity import word_diversity
+from clinometer.reliability.variants.filling import Filler, Fills
+from clinometer.reliability.variants.prompts import variants_prompt
+
+Progress = Callable[[int, int], None]
+
+#: Who filled the blanks.
+MODEL, FILLER = "model", "filler"
+DEFAULT_FILLER = "pocket:bert"
+#: Answers that are asked for together: enough to keep a machine busy, few enough to stop early.
+_TOGETHER = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariantSettings:
+    """How versions are made.
+
+    n             versions a statement
+    model         a model that writes; None asks none
+    filler        a masked or causal model that fills what the writing model leaves open; None takes
+                  the writing model where it is a local one, else pocket:bert
+    temperature   of all draws (the paper's range is 1.1 to 1.4)
+    rounds        how often a model may be asked for the versions that are still missing
+    """
+
+    n: int = 40
+    model: str | None = None
+    filler: str | None = None
+    temperature: float = 1.1
+    rounds: int = 2
+    seed: int = 0
+    load: LoadOptions = field(default_factory=LoadOptions)
+
+    def __post_init__(self) -> None:
+        COUNT.check("n", self.n)
+        COUNT.check("rounds", self.rounds)
+        TEMPERATURE.check("temperature", self.temperature)
+        SEED.check("seed", self.seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Those that change a version."""
+        return asdict(self) | {"load": self.load.dtype}
+
+
+@dataclass(frozen=True)
+class MadeVariants:
+    """Rows as written (id, variants, origins, answers), versions by id, counts, and, where the
+    meaning was compared, how different the versions are."""
+
+    rows: list[dict[str, Any]]
+    counts: dict[str, Any]
+
+    @property
+    def variants(self) -> VariantSet:
+        return VariantSet({row["id"]: tuple(row["variants"]) for row in self.rows})
+
+
+class Makers:
+    """The writing model and the filler, each opened when it is first needed."""
+
+    def __init__(self, settings: VariantSettings) -> None:
+        self.settings = settings
+        self._filler: Filler | None = None
+        self._writer: Writer | None = None
+
+    @property
+    def writer(self) -> Writer | None:
+        if self._writer is None and self.settings.model is not None:
+            self._writer = open_writer(self.settings.model, load=self.settings.load)
+        return self._writer
+
+    @property
+    def filler(self) -> Filler:
+        if self._filler is None:
+            writer = self.writer
+            if self.settings.filler is None and isinstance(writer, CausalWriter):
+                self._filler = open_filler(writer.scorer)
+            else:
+                name = self.settings.filler or DEFAULT_FILLER
+                self._filler = open_filler(open_model(name, load=self.settings.load))
+        return self._filler
+
+
+def open_filler(scorer: Any) -> Filler:
+    """The filler for a model's kind."""
+    if scorer.info.kind == "masked":
+        from clinometer.reliability.variants.masked import MaskedFiller
+
+        return MaskedFiller(scorer)
+    if scorer.info.kind == "causal":
+        from clinometer.reliability.variants.causal import CausalFiller
+
+        return CausalFiller(scorer)
+    raise SettingsError(
+        f"model {scorer.info.name!r}: expected a masked or causal one to fill blanks, found "
+        f"{scorer.info.kind}"
+    )
+
+
+def make_variants(
+    statements: Sequence[Statement],
+    *,
+    settings: VariantSettings | None = None,
+    out: str | Path | None = None,
+    fresh: bool = False,
+    embed: Embed | None = None,
+    progress: Progress | None = None,
+    makers: Makers | None = None,
+) -> MadeVariants:
+    """Versions of every statement that has blanks. With `out` (a .jsonl file that `score` reads)
+    rows are written as they come, and the same call continues. `embed` compares meanings."""
+    settings = settings or VariantSettings()
+    if not statements:
+        raise TableError("statements: expected at least one, found none")
+    if not any(s.blanks for s in statements):
+        raise TableError(
+            "statements: expected context_points with blanks (___), found none; "
+            "'clinometer reliability points' proposes them"
+        )
+    makers = makers or Makers(settings)
+    lines = Lines(None if out is None else Path(out), settings.to_dict())
+    with lines.opened(fresh=fresh):
+        done = sum(s.id in lines.rows for s in statements)
+        for statement in statements:
+            if statement.id in lines.rows:
+                continue
+            lines.add(_Row(statement, settings, makers).made())
+            done += 1
+            if progress:
+                progress(done, len(statements))
+        rows = [lines.rows[s.id] for s in statements]
+        counts = _counts(rows, settings) | _meaning(statements, rows, embed)
+        lines.finish(counts)
+    return MadeVariants(rows, counts)
+
+
+class _Row:
+    """Versions of one statement as they come."""
+
+    def __init__(self, statement: Statement, settings: VariantSettings, makers: Makers) -> None:
+        self.statement, self.settings, self.makers = statement, settings, makers
+        self.versions: dict[str, Fills] = {}
+        self.origins: list[str] = []
+        self.answers: dict[str, Counter[str]] = {MODEL: Counter(), FILLER: Counter()}
+
+    def made(self) -> dict[str, Any]:
+        blanks = self.statement.blanks
+        if blanks is not None and len(blanks):
+            if self.settings.model is not None:
+                self._ask(blanks)
+            self._fill(blanks)
+        diversity = word_diversity(list(self.versions.values()))
+        return {
+            "id": self.statement.id,
+            "variants": list(self.versions),
+            "origins": self.origins,
+            "answers": {who: dict(sorted(n.items())) for who, n in self.answers.items()},
+            "near_copies": diversity.near_copies,
+            "distinct": diversity.distinct,
+        }
+
+    @property
+    def _missing(self) -> int:
+        return self.settings.n - len(self.versions)
+
+    def _ask(self, blanks: Blanks) -> None:
+        writer = self.makers.writer
+        turns = variants_prompt(str(blanks))
+        length = 32 + 3 * len(self.statement.text.split())
+        limit = self.settings.rounds * self.settings.n
+        asked = 0
+        while writer is not None and self._missing > 0 and asked < limit:
+            n = min(_TOGETHER, self._missing, limit - asked)
+            seed = seed_for(self.settings.seed, self.statement.text, "ask", asked)
+            answers = writer.write(
+                turns, n=n, temperature=self.settings.temperature, seed=seed, length=length
+            )
+            for answer in answers:
+                self._take(blanks, answer, MODEL)
+            asked += n
+
+    def _fill(self, blanks: Blanks) -> None:
+        for attempt in range(self.settings.rounds + 1):
+            if self._missing < 1:
+                return
+            found = self.makers.filler.fill(
+                blanks,
+                n=self._missing,
+                temperature=self.settings.temperature,
+                seed=seed_for(self.settings.seed, self.statement.text, "fill", attempt),
+            )
+            for fills in found:
+                self._take(blanks, blanks.fill(fills), FILLER)
+
+    def _take(self, blanks: Blanks, text: str, origin: str) -> None:
+        """Keep a version that holds and is new; count what became of it either way."""
+        try:
+            made, fills = accept_version(blanks, text)
+            if not self._keeps_targets(made):
+                raise NotAccepted(CHANGED)
+            if made in self.versions:
+                raise NotAccepted(REPEATED)
+        except NotAccepted as error:
+            self.answers[origin][error.reason] += 1
+            return
+        self.answers[origin]["accepted"] += 1
+        self.versions[made] = fills
+        self.origins.append(origin)
+
+    def _keeps_targets(self, version: str) -> bool:
+        """Blanks never stand inside a target term that was known when they were put there."""
+        statement = self.statement
+        return not statement.target_spans() or bool(statement.target_spans(version))
+
+
+def _counts(rows: Sequence[dict[str, Any]], settings: VariantSettings) -> dict[str, Any]:
+    origins = Counter(origin for row in rows for origin in row["origins"])
+    answers = {who: Counter[str]() for who in (MODEL, FILLER)}
+    for row in rows:
+        for who, counted in row["answers"].items():
+            answers[who].update(counted)
+    distinct = [row["distinct"] for row in rows if row["distinct"] is not None]
+    return {
+        "statements": len(rows),
+        "versions": origins.total(),
+        "versions_by_model": origins[MODEL],
+        "versions_by_filler": origins[FILLER],
+        "statements_short_of_versions": sum(len(r["variants"]) < settings.n for r in rows),
+        "near_copies": sum(row["near_copies"] for row in rows),
+        "originals": sum(n[ORIGINAL] for n in answers.values()),
+        "repeated": sum(n[REPEATED] for n in answers.values()),
+        "acceptance": {
+            who: n["accepted"] / n.total() if n.total() else None for who, n in answers.items()
+        },
+        "answers": {who: dict(sorted(n.items())) for who, n in answers.items()},
+        "distinct_words": sum(distinct) / len(distinct) if distinct else None,
+    }
+
+
+def _meaning(
+    statements: Sequence[Statement], rows: Sequence[dict[str, Any]], embed: Embed | None
+) -> dict[str, Any]:
+    """Mean dissimilarity of versions among themselves and to their statement; None: not asked."""
+    import numpy as np
+
+    if embed is None:
+        return {"dissimilarity": None}
+    found = version_dissimilarity(
+        [s.text for s in statements], [row["variants"] for row in rows], embed
+    )
+    means = {}
+    for name in ("pairwise", "to_statement"):
+        values = getattr(found, name)
+        good = values[np.isfinite(values)]
+        means[name] = float(good.mean()) if len(good) else None
+    return {"dissimilarity": means}

@@ -1,0 +1,102 @@
+"""A figure of a risk against a social factor, from plain numbers (Figures 9, 12 to 15)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from clinometer.measure import regress
+from clinometer.report import charts
+from clinometer.report.figure import Figure
+
+#: Names of the built-in factors as an axis shows them.
+FACTOR_NAMES = {
+    "median_annual_wage_usd": "median pay, US$ a year",
+    "mean_years_education": "mean years of education",
+    "percent_women": "share of women, %",
+    "log10_per_million_words": "frequency of the word, log₁₀ per million",
+}
+MEASURE_NAMES = {
+    "r": "discrimination risk r",
+    "r_bias": "bias risk rᵇ",
+    "r_volatility": "volatility risk rᵛ",
+}
+
+
+def factor_figure(
+    y: ArrayLike,
+    x: ArrayLike,
+    *,
+    factor: str,
+    groups: Sequence[str],
+    weights: ArrayLike | None = None,
+    y_se: ArrayLike | None = None,
+    weight_name: str = "people employed, thousands",
+    measure: str = "r",
+    basis: str = "",
+) -> Figure:
+    """Groups as points (their size: the weight), the fitted line and its interval band.
+
+    Arguments as for `measure.regress`, which makes the fit; `basis` says what the risks rest on.
+    Fewer than four groups with both numbers, or a factor that does not vary, are errors.
+    """
+    name = FACTOR_NAMES.get(factor, factor.replace("_", " "))
+    table = pd.DataFrame({"group": list(groups), "x": x, "y": y})
+    if weights is not None:
+        table["size"] = np.asarray(weights, dtype=float)
+    fit = regress(y, {factor: x}, weights=weights, y_se=y_se)
+    used = ~table.isna().any(axis=1) & (table["size"] > 0 if weights is not None else True)
+    table = table[used]
+    line = regression_line(y, x, weights=weights, y_se=y_se, points=table["x"])
+    slope = fit[factor]
+    p = "–" if slope.p is None else "< 0.001" if slope.p < 0.001 else f"= {slope.p:.3f}"
+    found = (
+        f"Slope {slope.value:.2g} a unit ({100 * fit.level:g} % interval {slope.low:.2g} to "
+        f"{slope.high:.2g}, p {p})"
+    )
+    title = f"{MEASURE_NAMES.get(measure, measure).capitalize()} against {name}"
+    sized = f", sized by {weight_name}" if weights is not None else ""
+    return Figure(
+        key=f"factor-{factor.replace('_', '-')}",
+        title=title,
+        caption=(
+            f"One point a group{sized}; line: weighted least squares, shaded: its interval. "
+            f"{found}. n = {fit.n} groups{'; ' + basis if basis else ''}. A slope says that the "
+            "two go together, not why."
+        ),
+        alt=f"Scatter plot. {title}: {found.lower()}; {fit.n} groups.",
+        draw=lambda width: charts.regression(
+            table,
+            line,
+            factor=name,
+            measure=MEASURE_NAMES.get(measure, measure),
+            size=weight_name if weights is not None else None,
+            width=width,
+        ),
+        table=table,
+    )
+
+
+def regression_line(
+    y: ArrayLike,
+    x: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    y_se: ArrayLike | None = None,
+    points: ArrayLike | None = None,
+) -> pd.DataFrame:
+    """x, y, low, high of the fitted line over the range of `points` (of x when not given).
+
+    The interval at a place is that of the intercept when x is counted from there: the same robust
+    errors as the slope's, and no formula of its own.
+    """
+    values = np.asarray(x, dtype=float)
+    seen = values if points is None else np.asarray(points, dtype=float)
+    rows = []
+    for at in np.linspace(np.nanmin(seen), np.nanmax(seen), 25):
+        here = regress(y, {"x": values - at}, weights=weights, y_se=y_se)["intercept"]
+        rows.append((float(at), here.value, here.low, here.high))
+    return pd.DataFrame(rows, columns=["x", "y", "low", "high"])

@@ -1,0 +1,264 @@
+"""One audit from start to end: ask the model in every cell, store as it comes, measure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack, closing, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clinometer.cluster import Need
+from clinometer.contexts import ContextSet, load_contexts
+from clinometer.contexts.load import check_fit, default_contexts
+from clinometer.errors import RunError, SettingsError
+from clinometer.measure import random_outcomes, reference_preferences
+from clinometer.models import LoadOptions, ModelInfo, ModelSpec, Place
+from clinometer.models.options import DTYPES
+from clinometer.models.spec import asked_name
+from clinometer.runs.executors import Executor, Question, make_executor
+from clinometer.runs.grid import Grid
+from clinometer.runs.preference_table import PreferenceTable
+from clinometer.runs.preferences import Preferences
+from clinometer.runs.provenance import versions
+from clinometer.runs.record import earlier_record, new_record, word_record
+from clinometer.runs.run import Run
+from clinometer.runs.score_cache import ScoreCache
+from clinometer.runs.scoring import Progress, Scored, Scoring
+from clinometer.runs.sequential import Sample
+from clinometer.runs.settings import AuditSettings
+from clinometer.runs.store import RunFolder
+from clinometer.runs.word_counts import word_counts
+from clinometer.topics import Topic, load_topic
+
+
+def audit(
+    model: str | ModelSpec,
+    *,
+    topic: str | Topic = "gender",
+    contexts: str | ContextSet | None = None,
+    out: str | Path | None = None,
+    settings: AuditSettings | None = None,
+    fresh: bool = False,
+    replay: bool = False,
+    cache: bool = True,
+    executor: str = "local",
+    need: Need | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Ask `model` about every group of `topic` in every context and measure its risks.
+
+    With `out` the run is written there as it goes, and the same call continues a run that was
+    interrupted; a finished one is measured again from its stored scores without loading the model.
+    `fresh` starts over. Without `out` everything stays in memory. `replay` measures what `out`
+    holds and opens no model, whatever is missing.
+
+    `cache` takes what this machine has scored before from its cache. `executor` is where the model
+    runs, "local" or "ray"; `need` is what a worker of Ray holds. Neither changes a number.
+    """
+    settings = settings or AuditSettings()
+    asked = topic if isinstance(topic, Topic) else load_topic(topic)
+    drawn = asked_contexts(asked, contexts, settings)
+    folder = None if out is None else RunFolder(Path(out))
+    if replay:
+        name = model.name if isinstance(model, ModelSpec) else asked_name(model, settings.load)
+        return _replay(name, asked, drawn, settings, folder, fresh=fresh)
+    spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
+    spec = spec.asked_with(settings.load)
+    with ExitStack() as stack:
+        stack.enter_context(folder.locked() if folder else nullcontext())
+        if folder and fresh and folder.exists():
+            folder.clear()
+        elif folder and not folder.exists():
+            folder.parts.clear()  # parts without a record are nobody's
+        if spec.place is Place.REFERENCE:
+            return _audit_reference(spec, asked, drawn, settings, folder)
+        record = earlier_record(folder, spec.name, asked, drawn, settings)
+        question = Question(spec, _load_options(settings, record), settings.words, asked.words)
+        asker = stack.enter_context(closing(make_executor(executor, question, need)))
+        known = stack.enter_context(closing(ScoreCache(question, settings.scoring(), use=cache)))
+        if record is None:
+            record = _begin(asker, known, asked, drawn, settings)
+        scoring = Scoring(asker, known, folder, progress)
+        return _audit_model(record, asked, drawn, settings, folder, scoring)
+
+
+def asked_contexts(
+    topic: Topic, contexts: str | ContextSet | None, settings: AuditSettings
+) -> ContextSet:
+    """The contexts that an audit asks: the whole set, or those it draws of it at once."""
+    chosen = _contexts_for(topic, contexts)
+    _check_clusters(settings, chosen)
+    if settings.max_contexts is not None and settings.precision is None:
+        return chosen.draw(settings.max_contexts, seed=settings.seed)
+    return chosen
+
+
+def _contexts_for(topic: Topic, contexts: str | ContextSet | None) -> ContextSet:
+    if contexts is None:
+        return default_contexts(topic)
+    if not isinstance(contexts, ContextSet):
+        return load_contexts(contexts, topic=topic)
+    check_fit(contexts, topic)
+    return contexts
+
+
+def _check_clusters(settings: AuditSettings, contexts: ContextSet) -> None:
+    """Before any model is asked: the intervals come last."""
+    name = settings.clusters
+    if name is not None and name not in contexts.extra:
+        known = ", ".join(contexts.extra) or "none beside template and count"
+        raise SettingsError(
+            f"cluster: expected a column of the context set {contexts.name!r} ({known}), "
+            f"found {name!r}; leave out --cluster, or give contexts with that column"
+        )
+
+
+# --- reference models -------------------------------------------------------------------------
+
+
+def _audit_reference(
+    spec: ModelSpec,
+    topic: Topic,
+    contexts: ContextSet,
+    settings: AuditSettings,
+    folder: RunFolder | None,
+) -> Run:
+    """A model whose preferences are known. Of the random one every outcome of its coin is a context
+    of its own, with the coin's probability, so that its risks are exact and not a lucky draw."""
+    shape = (len(topic), len(contexts), len(topic.categories))
+    reference = None if topic.reference is None else np.array(topic.reference)
+    ids, templates, weights = contexts.ids, contexts.templates, contexts.weights
+    labels = dict(contexts.extra)
+    if spec.target == "random":
+        outcomes = random_outcomes(shape, reference=reference, context_weights=weights)
+        values, weights = outcomes.p, outcomes.context_weights
+        ids = tuple(f"{i}#{y}" for i in ids for y in topic.categories)
+        templates = tuple(t for t in templates for _ in topic.categories)
+        labels = {
+            name: tuple(v for v in values for _ in topic.categories)
+            for name, values in labels.items()
+        }
+    else:
+        name: Any = spec.target
+        values = reference_preferences(name, shape, reference=reference)
+    preferences = Preferences(
+        values=values,
+        groups=topic.group_names,
+        contexts=ids,
+        categories=topic.categories,
+        context_weights=weights,
+        group_weights=topic.group_weights,
+        reference=reference,
+        templates=tuple(templates),
+        labels=labels,
+    )
+    info = ModelInfo(name=spec.name, kind="reference", revision="closed form")
+    record = new_record(info, topic, contexts, settings)
+    return Run.measured(record, preferences, settings, folder=folder)
+
+
+# --- models that are asked --------------------------------------------------------------------
+
+
+def _begin(
+    executor: Executor,
+    cache: ScoreCache,
+    topic: Topic,
+    contexts: ContextSet,
+    settings: AuditSettings,
+) -> dict[str, Any]:
+    """The record of a new run. The model is opened for it, unless this machine remembers what it
+    said of itself when it was opened last."""
+    space = topic.render(contexts.templates[0], topic.groups[0]).space
+    described = cache.described(space=space)
+    if described is None:
+        described = executor.describe(space=space)
+        cache.keep_description(*described, space=space)
+    info, report = described
+    return {
+        **new_record(info, topic, contexts, settings),
+        "chunk_size": _chunk_size(info.device),
+        "words": word_record(report, topic),
+    }
+
+
+def _load_options(settings: AuditSettings, record: dict[str, Any] | None) -> LoadOptions:
+    """How the model is opened. `auto` is decided once in the life of a run: on another device the
+    run goes on in the precision it was begun in."""
+    begun = record["model"]["dtype"] if record else None
+    if settings.load.dtype == "auto" and begun in DTYPES:
+        return replace(settings.load, dtype=begun)
+    return settings.load
+
+
+def _audit_model(
+    record: dict[str, Any],
+    topic: Topic,
+    contexts: ContextSet,
+    settings: AuditSettings,
+    folder: RunFolder | None,
+    scoring: Scoring | None,
+) -> Run:
+    """Measure what the folder holds, after `scoring` has filled what is missing."""
+    counts = word_counts(record)
+    sample = Sample.begin(contexts, settings, record)
+    table: PreferenceTable | None = None
+    while True:  # once, unless contexts are drawn round by round to a precision
+        record |= sample.to_record(settings)
+        grid = Grid(topic, sample.contexts, record["chunk_size"], sample.rounds)
+        stored: Iterable[Scored] = ()
+        if folder and table is None:
+            stored = folder.read_scores(words=len(topic.words), repair=scoring is not None)
+        table = PreferenceTable(grid, counts, table)
+        for cells, scores in stored:
+            table.add(cells, scores)
+        if not table.complete():
+            if scoring is None:
+                raise RunError(
+                    f"replay: {table.done()} of {len(grid)} cells are scored; the same command "
+                    "without --replay scores the rest"
+                )
+            scoring.fill(table, record)
+        preferences = table.preferences(settings)
+        sample = sample.looked(preferences, settings)
+        if sample.wanted is None:
+            break
+        sample = sample.grown(settings)
+    record |= sample.to_record(settings)
+    record |= {"settings": settings.to_dict(), "versions": versions()}
+    record["preference_bound"] = table.largest_bound()
+    if table.outcomes:
+        record["draws"] = dict(table.outcomes)
+    return Run.measured(record, preferences, settings, folder=folder)
+
+
+def _replay(
+    model: str,
+    topic: Topic,
+    contexts: ContextSet,
+    settings: AuditSettings,
+    folder: RunFolder | None,
+    *,
+    fresh: bool,
+) -> Run:
+    """Every number anew from stored log-probabilities; the model need not even be there."""
+    if folder is None:
+        raise RunError("replay: expected the folder of a run in --out, found none")
+    if fresh:
+        raise RunError("replay: measures what is stored; --fresh would remove it")
+    if not folder.exists():
+        raise RunError(f"{folder.path}: expected a run to replay, found no run.json in it")
+    with folder.locked():
+        record = earlier_record(folder, model, topic, contexts, settings)
+        if record is None or "words" not in record:
+            raise RunError(f"{folder.path}: a reference model is computed, there are no scores")
+        return _audit_model(record, topic, contexts, settings, folder, scoring=None)
+
+
+def _chunk_size(device: str) -> int:
+    """Cells scored together: a few seconds of work, so that little is lost to an interruption, and
+    enough of it that a GPU need not wait for what is prepared and read beside it."""
+    return {"cpu": 256, "server": 16}.get(device, 65_536)

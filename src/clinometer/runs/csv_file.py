@@ -1,0 +1,91 @@
+"""A csv file as a frame, and in which line one that a spreadsheet has written goes wrong."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from clinometer.errors import TableError
+
+_SEPARATORS = {";": "semicolons", "\t": "tabs"}
+
+
+def read_csv(path: Path, *, texts: Sequence[str], number: str) -> pd.DataFrame:
+    """The frame of a file with commas between columns and points in numbers.
+
+    The columns `texts` stay text ("007", "NA"); an empty `number` is missing.
+    """
+    _check_separator(path)
+    try:
+        frame = pd.read_csv(
+            path,
+            dtype=dict.fromkeys(texts, str),
+            keep_default_na=False,
+            na_values={number: [""]},
+        )
+    except pd.errors.ParserError as damaged:
+        raise _too_wide(path, number) or damaged from damaged
+    # pandas takes what stands before as many columns as the header has for the names of rows.
+    if not isinstance(frame.index, pd.RangeIndex) and (problem := _too_wide(path, number)):
+        raise problem
+    return frame
+
+
+def _check_separator(path: Path) -> None:
+    line, header = next(_rows(path), (1, []))
+    for separator, name in _SEPARATORS.items():
+        if len(header) == 1 and separator in header[0]:
+            raise TableError(
+                f"{path}: line {line}: expected commas between columns, found {name}; save it with "
+                "commas, and with a point in numbers (0.5)"
+            )
+
+
+def line_of(path: Path, row: int) -> int | None:
+    """The line on which a row of the frame begins; rows are counted from 0, lines from 1."""
+    for number, (line, _) in enumerate(_rows(path), start=-1):
+        if number == row:
+            return line
+    return None
+
+
+def _too_wide(path: Path, number: str) -> TableError | None:
+    """What to say of the first row that has more fields than the header."""
+    rows = _rows(path)
+    _, header = next(rows, (1, []))
+    for line, row in rows:
+        if len(row) <= len(header):
+            continue
+        where = f"{path}: line {line}"
+        at = header.index(number) if number in header else len(header)
+        split = row[at : at + 2]
+        if len(split) == 2 and all(re.fullmatch(r"\s*-?\d+\s*", part) for part in split):
+            return TableError(
+                f'{where}: "{split[0]},{split[1]}" is not a number; write it with a point, '
+                f"{split[0].strip()}.{split[1].strip()}"
+            )
+        return TableError(
+            f"{where}: expected {len(header)} fields ({', '.join(header)}), found {len(row)}; put "
+            'a text that holds a comma in "quotes"'
+        )
+    return None
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Every row that is not blank, the header first, with the line it begins on."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as stream:
+        reader = csv.reader(stream)
+        while True:
+            line = reader.line_num + 1
+            try:
+                row = next(reader)
+            except (StopIteration, csv.Error):
+                return
+            if row:
+                yield line, row

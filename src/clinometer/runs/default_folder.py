@@ -1,0 +1,47 @@
+"""Where a run is kept when nobody said where."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+
+from clinometer.contexts import ContextSet
+from clinometer.errors import RunError
+from clinometer.models import ModelSpec, Place
+from clinometer.models.spec import asked_name, folder_name
+from clinometer.runs.audit import asked_contexts
+from clinometer.runs.record import differences
+from clinometer.runs.settings import AuditSettings
+from clinometer.runs.store import RunFolder
+from clinometer.topics import Topic
+
+
+def default_folder(
+    base: Path,
+    model: str,
+    topic: Topic,
+    contexts: str | ContextSet | None,
+    settings: AuditSettings,
+) -> Path:
+    """`base`/MODEL-TOPIC-CONTEXTS, with the number of contexts where a number is drawn.
+
+    The same audit gets the same folder again, and so continues. Where another run stands there
+    (other groups, another precision of the weights), -2, -3 … follow: no run overwrites another.
+    """
+    asked = asked_contexts(topic, contexts, settings)
+    reference = ModelSpec.parse(model).place is Place.REFERENCE
+    name = model if reference else asked_name(model, settings.load)
+    drawn = [] if settings.max_contexts is None else [str(settings.max_contexts)]
+    stem = "-".join(folder_name(part) for part in (name, topic.name, asked.name, *drawn))
+    names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
+
+    def is_ours(path: Path) -> bool:
+        folder = RunFolder(path)
+        if not folder.exists():
+            return True
+        try:
+            return not differences(folder.read_record(), name, topic, asked, settings)
+        except (RunError, KeyError, TypeError):
+            return False  # damaged, or of another version: not ours to overwrite
+
+    return next(path for path in (base / one for one in names) if is_ours(path))

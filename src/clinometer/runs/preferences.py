@@ -1,0 +1,235 @@
+"""Preferences with their labels and weights: what an audit measures and `risk` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.errors import SettingsError
+from clinometer.extras import require
+from clinometer.measure import (
+    Correction,
+    RiskBounds,
+    RiskReport,
+    bootstrap,
+    corrected,
+    decompose,
+    risk_bounds,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+
+#: Values of the column `flag` in preferences.parquet. The first two are numbered by whether the
+#: coverage is low.
+FLAGS = ("ok", "low-coverage", "missing")
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences:
+    """p_y(x, c) for every group, context and category.
+
+    values [X, C, Y]        NaN where a cell is missing, and `observed` is False there
+    context_weights [C]     or [X, C] where groups were seen in different contexts
+    group_weights [X]
+    reference               p*: None (uniform), [Y], [X, Y] or [X, C, Y]
+    coverage [X, C]         probability that the slot holds any of the words; None when unknown
+    drawn                   the contexts were drawn by weight, and the weights count the draws
+    low, high [X, C, Y]     bounds of the values, where a model tells only these; None: exact
+    answers [X, C]          how many drawn answers a cell rests on; None: probabilities were read
+    labels                  of the contexts, by kind (predicate, source): what clusters are made of
+    """
+
+    values: Floats
+    groups: tuple[str, ...]
+    contexts: tuple[str, ...]
+    categories: tuple[str, ...]
+    context_weights: Floats
+    group_weights: Floats
+    reference: Floats | None = None
+    coverage: Floats | None = None
+    coverage_threshold: float = 0.0
+    templates: tuple[str, ...] = field(default=())
+    drawn: bool = False
+    low: Floats | None = None
+    high: Floats | None = None
+    answers: Floats | None = None
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        shape = (len(self.groups), len(self.contexts), len(self.categories))
+        if self.values.shape != shape:
+            raise SettingsError(
+                f"preferences: expected values of shape {shape}, found {self.values.shape}"
+            )
+
+    @property
+    def observed(self) -> NDArray[np.bool_]:
+        """[X, C]: False where a cell is missing."""
+        return np.asarray(~np.isnan(self.values).any(axis=2))
+
+    @property
+    def low_coverage(self) -> NDArray[np.bool_]:
+        """[X, C]: cells that rest on too little probability to be more than noise."""
+        if self.coverage is None:
+            return np.zeros(self.values.shape[:2], dtype=bool)
+        return self.observed & (self.coverage < self.coverage_threshold)
+
+    def flags(self) -> NDArray[np.str_]:
+        """[X, C]: ok, low-coverage or missing."""
+        return np.array(FLAGS)[self._flag_codes()]
+
+    def _flag_codes(self) -> NDArray[np.int8]:
+        """[X, C]: numbers of FLAGS; the names take fifty times the room."""
+        return np.where(self.observed, self.low_coverage, len(FLAGS) - 1).astype(np.int8)
+
+    def counts(self) -> dict[str, int]:
+        """How many cells carry each flag."""
+        return {
+            "cells": int(np.prod(self.values.shape[:2])),
+            "cells_missing": int((~self.observed).sum()),
+            "cells_low_coverage": int(self.low_coverage.sum()),
+        }
+
+    def label(self, name: str) -> Sequence[str]:
+        """[C]: the label of this name of each context."""
+        if name not in self.labels:
+            known = ", ".join(self.labels) or "none: give the context set such a column"
+            raise SettingsError(
+                f"clusters: expected a label of the contexts ({known}), found {name!r}"
+            )
+        return self.labels[name]
+
+    def decompose(self, *, norm: float = np.inf, normalize: bool = True) -> RiskReport:
+        """The risks of these preferences, as the equations define them."""
+        return decompose(
+            self.values,
+            **self._arguments(norm, normalize),
+            groups=self.groups,
+            categories=self.categories,
+        )
+
+    def estimate(
+        self,
+        *,
+        norm: float = np.inf,
+        normalize: bool = True,
+        replicates: int = 2000,
+        level: float = 0.95,
+        seed: int = 0,
+        clusters: str | None = None,
+        two_way: bool = False,
+    ) -> RiskReport:
+        """The same with an interval for every risk; contexts are resampled.
+
+        `clusters` names the label by which whole clusters of contexts are resampled instead: then
+        the interval speaks of other predicates, other sources. With `two_way` the groups are a
+        sample as well.
+        """
+        unit = "draws" if self.drawn and clusters is None else "contexts"
+        units: Any = f"{unit}+groups" if two_way else unit
+        return bootstrap(
+            self.values,
+            **self._arguments(norm, normalize),
+            groups=self.groups,
+            categories=self.categories,
+            replicates=replicates,
+            level=level,
+            unit=units,
+            clusters=None if clusters is None else self.label(clusters),
+            samples=self.samples,
+            seed=seed,
+            correct=False,
+        )
+
+    def corrected(self, *, norm: float = np.inf, normalize: bool = True) -> Correction:
+        """The risks corrected for the number of contexts, which pushes R^b up and R^v down."""
+        return corrected(self.values, samples=self.samples, **self._arguments(norm, normalize))
+
+    @property
+    def samples(self) -> Floats | None:
+        """[X, C]: the answers of every cell, for the correction of counting noise; a missing cell
+        takes no part and holds the least number allowed."""
+        return None if self.answers is None else np.where(self.observed, self.answers, 2.0)
+
+    def bounds(self, *, norm: float = np.inf, normalize: bool = True) -> RiskBounds | None:
+        """What the risks can be, given the bounds of the preferences; None where these are exact.
+        A cell that told nothing may hold anything."""
+        if self.low is None or self.high is None:
+            return None
+        arguments = self._arguments(norm, normalize)
+        del arguments["mask"]
+        return risk_bounds(self.low, self.high, **arguments)
+
+    def _arguments(self, norm: float, normalize: bool) -> dict[str, Any]:
+        return {
+            "context_weights": self.context_weights,
+            "group_weights": self.group_weights,
+            "reference": self.reference,
+            "norm": norm,
+            "normalize": normalize,
+            "mask": self.observed,
+        }
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a group, context and category, as in preferences.parquet."""
+        import pandas as pd
+
+        X, C, K = self.values.shape
+        coverage = np.full((X, C), np.nan) if self.coverage is None else self.coverage
+        group, context, category = (np.arange(n, dtype=np.int32) for n in (X, C, K))
+
+        def named(codes: NDArray[Any], names: Sequence[str]) -> pd.Categorical[str]:
+            return pd.Categorical.from_codes(codes, categories=pd.Index(names))
+
+        frame = pd.DataFrame(
+            {
+                "group": named(np.repeat(group, C * K), self.groups),
+                "context_id": named(np.tile(np.repeat(context, K), X), self.contexts),
+                "attribute": named(np.tile(category, X * C), self.categories),
+                "p": self.values.reshape(-1),
+                "coverage": np.repeat(coverage.reshape(-1), K),
+                "flag": named(np.repeat(self._flag_codes().reshape(-1), K), FLAGS),
+            }
+        )
+        if self.low is not None and self.high is not None:
+            frame["p_low"], frame["p_high"] = self.low.reshape(-1), self.high.reshape(-1)
+        if self.answers is not None:
+            frame["answers"] = np.repeat(self.answers.reshape(-1), K)
+        return frame
+
+    def to_xarray(self) -> xr.DataArray:
+        """A labelled array with dimensions group, context, attribute."""
+        require("to_xarray", "xarray")
+        import xarray as xr
+
+        return xr.DataArray(
+            self.values,
+            dims=("group", "context", "attribute"),
+            coords={
+                "group": list(self.groups),
+                "context": list(self.contexts),
+                "attribute": list(self.categories),
+                "group_weight": ("group", self.group_weights),
+            },
+            name="p",
+        )
+
+    def equals(self, other: Any) -> bool:
+        """Same labels, same numbers, bit for bit."""
+        return (
+            isinstance(other, Preferences)
+            and self.groups == other.groups
+            and self.contexts == other.contexts
+            and self.categories == other.categories
+            and np.array_equal(self.values, other.values, equal_nan=True)
+            and np.array_equal(self.context_weights, other.context_weights)
+            and np.array_equal(self.group_weights, other.group_weights)
+        )

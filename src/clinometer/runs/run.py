@@ -1,0 +1,203 @@
+"""A run: what an audit gives back, and what is read from its folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from clinometer.measure import RiskReport, context_influence, verdict
+from clinometer.runs.preferences import Preferences
+from clinometer.runs.sequential import precision_sentence
+from clinometer.runs.settings import AuditSettings
+from clinometer.runs.store import RunFolder
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+#: Columns of contexts.parquet that hold labels of the context set begin with this.
+LABEL = "label_"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One audit of one model.
+
+    record       the content of run.json
+    preferences  p_y(x, c) with labels, weights and coverage
+    report       the risks
+    path         its folder, or None for a run kept in memory
+    """
+
+    record: dict[str, Any]
+    preferences: Preferences
+    report: RiskReport
+    path: Path | None = None
+
+    @classmethod
+    def measured(
+        cls,
+        record: dict[str, Any],
+        preferences: Preferences,
+        settings: AuditSettings,
+        *,
+        folder: RunFolder | None,
+    ) -> Run:
+        """Measure preferences and, with a folder, write all that a run leaves behind."""
+        report = _report(preferences, settings, known=record["model"]["kind"] == "reference")
+        counts = dict(preferences.counts())
+        counts.update(record.get("words", {}).get("counts", {}))
+        counts.update(record.get("draws", {}))
+        plain = report.to_dict()
+        record = {
+            **record,
+            "status": "finished",
+            "summary": plain["summary"],
+            "corrected": _corrected(preferences, settings),
+            "verdict": " ".join([verdict(report), *precision_sentence(record.get("precision"))]),
+            **_bounds(preferences, settings),
+            "n_eff": plain["n_eff"],
+            "counts": counts,
+        }
+        run = cls(record, preferences, report)
+        if folder:
+            run.write(folder)
+            return replace(run, path=folder.path)
+        return run
+
+    @property
+    def model(self) -> str:
+        return str(self.record["model"]["id"])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The preferences, one row a group, context and category."""
+        return self.preferences.to_pandas()
+
+    def to_xarray(self) -> xr.Dataset:
+        """Preferences, coverage and weights by group and context, with the risks of the groups."""
+        p = self.preferences
+        found = self.report.to_xarray().rename({"category": "attribute"})
+        found = found.merge(p.to_xarray().rename("p").drop_vars("group_weight").to_dataset())
+        weights = ("context",) if p.context_weights.ndim == 1 else ("group", "context")
+        found["context_weight"] = (weights, p.context_weights)
+        if p.coverage is not None:
+            found["coverage"] = (("group", "context"), p.coverage)
+        if p.templates:
+            found = found.assign_coords(template=("context", list(p.templates)))
+        return found.assign_attrs(self.report.to_xarray().attrs, model=self.model)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        topic, contexts = self.record["topic"], self.record["contexts"]
+        return self.report.to_html(f"{self.model}: {topic['name']}, contexts {contexts['name']}")
+
+    def write(self, folder: RunFolder) -> None:
+        """Leave behind all that a finished run has, but for its scores."""
+        tables = {
+            "preferences": _nullable(self.preferences.to_pandas()),
+            "groups": pa.Table.from_pylist(self.report.groups_table()),
+            "contexts": self._contexts_table(),
+        }
+        folder.write_finished(self.record, tables)
+
+    def _contexts_table(self) -> pa.Table:
+        p = self.preferences
+        influence = context_influence(
+            p.values,
+            context_weights=p.context_weights,
+            group_weights=p.group_weights,
+            reference=p.reference,
+            mask=p.observed,
+            norm=self.report.norm,
+            normalize=self.report.normalized,
+        )
+        # Shares as they are: dividing them once more would move the last bit of a loaded run.
+        weights = p.context_weights / p.context_weights.sum() if p.drawn else p.context_weights
+        columns = {
+            "context_id": pa.array(p.contexts),
+            "template": pa.array(p.templates),
+            "weight": pa.array(weights),
+            "influence": pa.array(influence, from_pandas=True),
+        }
+        labels = {f"{LABEL}{name}": pa.array(values) for name, values in p.labels.items()}
+        return pa.table({**columns, **labels})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Run:
+        """Read a finished run; its risks are measured again from its preferences."""
+        folder = RunFolder(Path(path))
+        record, tables = folder.read_finished()
+        table = tables["preferences"].to_pandas()
+        contexts = tables["contexts"].to_pandas()
+        groups = tables["groups"].to_pandas()
+        categories = tuple(record["topic"]["attributes"])
+        shape = (len(groups), len(contexts), len(categories))
+        reference = record["topic"]["reference"]
+        coverage = table["coverage"].to_numpy(dtype=float).reshape(shape)[:, :, 0]
+        settings = AuditSettings.from_dict(record["settings"])
+        weights = contexts["weight"].to_numpy(dtype=float)
+        known = record["model"]["kind"] == "reference"
+        drawn = None if known else record["contexts"]["drawn"]
+        preferences = Preferences(
+            values=table["p"].to_numpy(dtype=float).reshape(shape),
+            groups=tuple(groups["group"]),
+            contexts=tuple(contexts["context_id"]),
+            categories=categories,
+            context_weights=weights if drawn is None else np.rint(weights * drawn["n"]),
+            group_weights=groups["weight"].to_numpy(dtype=float),
+            reference=None if reference is None else np.array(reference),
+            coverage=None if np.isnan(coverage).all() else coverage,
+            coverage_threshold=settings.coverage_threshold,
+            templates=tuple(contexts["template"]),
+            drawn=drawn is not None,
+            labels={
+                name.removeprefix(LABEL): tuple(contexts[name])
+                for name in contexts.columns
+                if name.startswith(LABEL)
+            },
+            low=_cells(table, "p_low", shape),
+            high=_cells(table, "p_high", shape),
+            answers=None if (n := _cells(table, "answers", shape)) is None else n[:, :, 0],
+        )
+        report = _report(preferences, settings, known=known)
+        return cls(record, preferences, report, folder.path)
+
+
+def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -> RiskReport:
+    """The risks with their intervals; a reference model is known, not estimated."""
+    if known or settings.replicates == 0:
+        return preferences.decompose(norm=settings.norm, normalize=settings.normalize)
+    return preferences.estimate(**settings.inference())
+
+
+def _corrected(preferences: Preferences, settings: AuditSettings) -> dict[str, float]:
+    found = preferences.corrected(norm=settings.norm, normalize=settings.normalize)
+    return {name: getattr(found, name).value for name in ("R", "R_bias", "R_volatility")}
+
+
+def _bounds(preferences: Preferences, settings: AuditSettings) -> dict[str, Any]:
+    """What run.json says of preferences that are only bounded."""
+    found = preferences.bounds(norm=settings.norm, normalize=settings.normalize)
+    if found is None or preferences.low is None or preferences.high is None:
+        return {}
+    width = (preferences.high - preferences.low).max(axis=2)
+    risks = {name: list(ends) for name, ends in found._asdict().items()}
+    return {
+        "bounds": {**risks, "widest_cell": float(width.max()), "mean_cell": float(width.mean())}
+    }
+
+
+def _cells(table: pd.DataFrame, name: str, shape: tuple[int, ...]) -> Any:
+    """A column of preferences.parquet as an array, or None where the run has none."""
+    if name not in table.columns:
+        return None
+    return table[name].to_numpy(dtype=float).reshape(shape)
+
+
+def _nullable(frame: pd.DataFrame) -> pa.Table:
+    """Arrow table in which a missing number is null: no file of ours holds NaN."""
+    return pa.Table.from_pandas(frame, preserve_index=False)

@@ -1,0 +1,41 @@
+"""Small files to try the commands on, written for this package: no text or data of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+
+from clinometer.atomic import replacing
+from clinometer.errors import InputError
+
+#: file -> what it is
+SAMPLES: Mapping[str, str] = {
+    "articles.jsonl": "96 short pieces of invented local news, to mine contexts from",
+    "table.csv": "invented preferences of 8 groups in 7 contexts",
+    "statements.csv": "12 statements with their group and blanks for context",
+    "versions.jsonl": "14 versions of each statement, with its blanks filled",
+    "judgements.csv": "what 3 invented annotators say of the blanks",
+}
+
+
+def write_samples(folder: str | Path, *, force: bool = False) -> list[Path]:
+    """Write the samples into a folder; a file that is there is overwritten only with `force`."""
+    target = Path(folder)
+    files = [target / name for name in SAMPLES]
+    there = [file for file in files if file.exists()]
+    if there and not force:
+        raise InputError(
+            f"{there[0]}: is there already; choose another folder, or --force to overwrite"
+        )
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{target}: cannot be made: {error.strerror}") from error
+    for file in files:
+        with replacing(file) as beside:
+            beside.write_bytes((resources.files(__package__) / file.name).read_bytes())
+    return files
+
+
+__all__ = ["SAMPLES", "write_samples"]

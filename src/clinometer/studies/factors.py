@@ -1,0 +1,133 @@
+"""Risk against social factors (BVF 4.4 and C.2): weighted regressions over the groups of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clinometer.errors import TableError
+from clinometer.measure import Regression, regress, regress_each
+from clinometer.runs import Run
+from clinometer.topics import load_list
+
+WEIGHT = "employment_thousands"
+#: The four factors of the paper, in the columns of the built-in table.
+FACTORS = (
+    "median_annual_wage_usd",
+    "mean_years_education",
+    "percent_women",
+    "log10_per_million_words",
+)
+MEASURES = ("r", "r_bias", "r_volatility")
+
+
+@dataclass(frozen=True)
+class FactorStudy:
+    """One risk against each factor alone, and against all of them together.
+
+    together is None when too few groups have every factor.
+    """
+
+    measure: str
+    weight: str | None
+    each: Mapping[str, Regression]
+    together: Regression | None
+    without_figures: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "measure": self.measure,
+            "weight": self.weight,
+            "each": {name: fit.to_dict() for name, fit in self.each.items()},
+            "together": None if self.together is None else self.together.to_dict(),
+            "without_figures": list(self.without_figures),
+        }
+
+
+def factor_study(
+    run: Run, *, table: pd.DataFrame | None = None, measure: str = "r", weighted: bool = True
+) -> FactorStudy:
+    """Regress the risk of the groups on their factors, weighted by employment.
+
+    The standard error of each r_x, from its interval, is taken into account where the run has
+    intervals. Groups without a figure are left out of that regression and counted.
+    """
+    if measure not in MEASURES:
+        raise TableError(f"measure: expected one of {', '.join(MEASURES)}, found {measure!r}")
+    frame = builtin_factors() if table is None else table
+    groups = list(run.report.groups)
+    known = frame.reindex(groups)
+    columns = [c for c in (FACTORS if table is None else frame.columns) if c != WEIGHT]
+    factors = {c: known[c].to_numpy(dtype=float) for c in columns}
+    without = tuple(
+        g for g, row in zip(groups, known[columns].isna().all(axis=1), strict=True) if row
+    )
+    if len(without) == len(groups):
+        raise TableError("factors: the table has no figure for any group of this run")
+    use_weights = weighted and WEIGHT in known.columns
+    options: dict[str, Any] = {
+        "weights": known[WEIGHT].to_numpy(dtype=float) if use_weights else None,
+        "y_se": standard_errors(run, measure),
+        "rows": groups,
+    }
+    y = np.asarray(getattr(run.report, measure))
+    each = regress_each(y, factors, **options)
+    complete = ~np.isnan(np.stack([*factors.values()])).any(axis=0)
+    enough = complete.sum() > len(factors) + 2 and len(factors) > 1
+    together = regress(y, factors, **options) if enough else None
+    return FactorStudy(measure, WEIGHT if use_weights else None, each, together, without)
+
+
+def builtin_factors() -> pd.DataFrame:
+    """Figures of the 120 occupations; empty where BLS has no sound match."""
+    rows = {g.name: dict(g.factors) for g in load_list("occupations")}
+    return pd.DataFrame.from_dict(rows, orient="index").astype(float)
+
+
+def read_factors(path: str | Path) -> pd.DataFrame:
+    """A table of one's own: a column `group`, then one column a factor."""
+    path = Path(path)
+    try:
+        frame = pd.read_csv(path, dtype={"group": str})
+    except FileNotFoundError as error:
+        raise TableError(f"{path}: no such file") from error
+    except (ValueError, OSError, UnicodeDecodeError) as error:
+        raise TableError(
+            f"{path}: cannot be read as a table: {str(error).splitlines()[0]}"
+        ) from error
+    if "group" not in frame.columns or len(frame.columns) < 2:
+        raise TableError(f"{path}: expected a column group and at least one factor")
+    if frame["group"].duplicated().any():
+        raise TableError(
+            f"{path}: group {frame['group'][frame['group'].duplicated()].iloc[0]!r} twice"
+        )
+    frame = frame.set_index("group")
+    for column in frame.columns:
+        numbers = pd.to_numeric(frame[column], errors="coerce")
+        if (numbers.isna() & frame[column].notna()).any():
+            raise TableError(f"{path}: column {column}: expected numbers")
+        frame[column] = numbers
+    return frame.astype(float)
+
+
+def standard_errors(run: Run, measure: str) -> NDArray[np.float64] | None:
+    """From the intervals of the groups, taken as two normal quantiles wide; None without them."""
+    found = run.report.intervals
+    if found is None:
+        return None
+    bounds = getattr(found, measure)
+    width = np.asarray(bounds[:, 1] - bounds[:, 0])
+    if not np.isfinite(width).all() or (width <= 0).all():
+        return None
+    from scipy.special import ndtri
+
+    return (
+        width / (2 * float(ndtri(0.5 + found.level / 2))) if not math.isnan(found.level) else None
+    )

@@ -1,0 +1,49 @@
+"""Built-in lists of groups: CSV files with a name and figures for each group."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from clinometer.errors import TopicError
+from clinometer.topics.group import Group
+
+BUILTIN = Path(__file__).parent / "builtin"
+# Columns that say where the figures come from; all the others are figures.
+_ABOUT = ("source_years", "soc_codes", "match")
+
+
+def builtin_lists() -> tuple[str, ...]:
+    """The names of the built-in lists of groups.
+
+    >>> builtin_lists()
+    ('occupations',)
+    """
+    return tuple(sorted(path.stem for path in BUILTIN.glob("*.csv")))
+
+
+def load_list(name: str) -> tuple[Group, ...]:
+    """The groups of a built-in list with their figures; None where a figure is missing.
+
+    >>> nurse = next(group for group in load_list("occupations") if group.name == "nurse")
+    >>> nurse.factors["employment_thousands"]
+    3172.5
+    """
+    if name not in builtin_lists():
+        known = ", ".join(builtin_lists())
+        raise TopicError(
+            f"groups: expected a list of groups or the name of a built-in list ({known}), "
+            f"found {name!r}"
+        )
+    with (BUILTIN / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    first, *columns = rows[0]
+    figures = [column for column in columns if column not in _ABOUT]
+    return tuple(
+        Group(
+            row[first],
+            factors={column: float(row[column]) if row[column] else None for column in figures},
+            about={column: row[column] for column in _ABOUT if row.get(column)},
+        )
+        for row in rows
+    )

@@ -1,0 +1,217 @@
+"""A topic: what is asked. Groups X, the categories of Y with their words, the reference p*."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.errors import TopicError
+from clinometer.topics.articles import Articles
+from clinometer.topics.checks import check_attributes, check_groups, check_reference
+from clinometer.topics.group import Group
+from clinometer.topics.prompt import Prompt, render
+
+_NAME = re.compile(r"[\w-]+")
+
+
+@dataclass(frozen=True, repr=False)
+class Topic:
+    """What is asked of a model.
+
+    name        letters, digits, - and _
+    groups      the X, in order, no name and no text twice
+    attributes  category -> words, in order; at least two categories
+    reference   p*, one number above 0 for each category, summing to one; None: uniform
+    shared      a word that stands in several categories is "split" equally between them, or
+                "drop"ped from all; `shared_words` names these words
+    articles    exceptions to the a/an rule; None: the English rule for "en", none otherwise
+    left_out    names of groups that `weighted_by` left out for want of a figure
+    weight_factor  the factor that the weights come from, if any
+
+    >>> pets = Topic("pets", groups=(Group("nurse"), Group("owner")),
+    ...              attributes={"cat": ("cat", "kitten"), "dog": ("dog", "puppy")})
+    >>> pets.categories, pets.words
+    (('cat', 'dog'), ('cat', 'kitten', 'dog', 'puppy'))
+    >>> pets.render("A [X] has a [Y]", "owner")
+    Prompt(before='An owner has a', after='', space=True)
+    """
+
+    name: str
+    groups: tuple[Group, ...]
+    attributes: Mapping[str, tuple[str, ...]]
+    title: str = ""
+    language: str = "en"
+    reference: tuple[float, ...] | None = None
+    shared: Literal["split", "drop"] = "split"
+    articles: Articles | None = None
+    source: str = ""
+    notes: str = ""
+    left_out: tuple[str, ...] = ()
+    weight_factor: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise TopicError(f"name: expected letters, digits, - and _, found {self.name!r}")
+        if self.shared not in ("split", "drop"):
+            raise TopicError(f'shared: expected "split" or "drop", found {self.shared!r}')
+        if not isinstance(self.language, str) or not self.language.strip():
+            raise TopicError(f'language: expected a tag such as "en", found {self.language!r}')
+        object.__setattr__(self, "groups", check_groups(self.groups))
+        object.__setattr__(self, "attributes", check_attributes(self.attributes))
+        reference = check_reference(self.reference, categories=self.categories)
+        object.__setattr__(self, "reference", reference)
+        object.__setattr__(self, "left_out", tuple(self.left_out))
+        if self.shared == "drop":
+            self._check_drop()
+
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __repr__(self) -> str:
+        return (
+            f"Topic({self.name!r}, {len(self.groups)} groups, "
+            f"{len(self.categories)} categories, {len(self.words)} words)"
+        )
+
+    # --- the attribute Y ---------------------------------------------------------------------
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The names of the K categories, in order."""
+        return tuple(self.attributes)
+
+    @cached_property
+    def shared_words(self) -> dict[str, tuple[str, ...]]:
+        """Each word that stands in several categories -> these categories."""
+        where: dict[str, list[str]] = {}
+        for category, words in self.attributes.items():
+            for word in words:
+                where.setdefault(word, []).append(category)
+        return {word: tuple(names) for word, names in where.items() if len(names) > 1}
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The V words to score, in order, each once."""
+        return tuple(dict.fromkeys(word for words in self.attributes.values() for word in words))
+
+    # --- the groups X ------------------------------------------------------------------------
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """The names of the groups, in order."""
+        return tuple(group.name for group in self.groups)
+
+    @cached_property
+    def group_weights(self) -> NDArray[np.float64]:
+        """w_x, in the order of the groups, summing to one."""
+        weights = np.array([group.weight for group in self.groups])
+        weights /= weights.max()  # so that the sum of huge weights cannot overflow
+        weights /= weights.sum()
+        weights.flags.writeable = False
+        return weights
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The names of the factors that at least one group has, in order."""
+        return tuple(dict.fromkeys(key for group in self.groups for key in group.factors))
+
+    def group(self, name: str) -> Group:
+        """The group of this name."""
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise TopicError(
+                f"topic {self.name!r}: no group {name!r}{closest(name, self.group_names)}"
+            ) from None
+
+    def select(self, groups: Iterable[str]) -> Topic:
+        """The same topic with these groups only, in the order given."""
+        if isinstance(groups, str):
+            raise TopicError(f"select: expected a list of group names, found the text {groups!r}")
+        return replace(self, groups=tuple(self.group(name) for name in groups))
+
+    def weighted_by(self, factor: str) -> Topic:
+        """The same topic with a factor as group weights, for example employment_thousands.
+
+        Groups whose figure is empty are left out, never guessed: `left_out` names them.
+        """
+        if factor not in self.factors:
+            known = ", ".join(self.factors) or "none"
+            raise TopicError(
+                f"weights: expected a factor of the groups ({known}), found {factor!r}"
+                f"{closest(factor, self.factors)}"
+            )
+        kept, left_out = [], list(self.left_out)
+        for group in self.groups:
+            figure = group.factors.get(factor)
+            if figure is None:
+                left_out.append(group.name)
+            else:
+                kept.append(replace(group, weight=figure))
+        if not kept:
+            raise TopicError(f"weights: every group has an empty {factor}; choose another factor")
+        return replace(self, groups=tuple(kept), left_out=tuple(left_out), weight_factor=factor)
+
+    # --- asking ------------------------------------------------------------------------------
+
+    def render(self, template: str, group: Group | str) -> Prompt:
+        """The text around [Y] once `group` stands at [X], with the article it takes."""
+        if isinstance(group, str):
+            group = self.group(group)
+        article = group.article
+        if article is None and (rule := self._article_rule) is not None:
+            article = rule.choose(group.text)
+        return render(template, group.text, article=article)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of all that changes a question or a weight; not of titles, notes and other figures."""
+        rule = self._article_rule
+        content: dict[str, Any] = {
+            "language": self.language,
+            "groups": [[g.name, g.text, g.weight, g.article] for g in self.groups],
+            "attributes": [[category, list(words)] for category, words in self.attributes.items()],
+            "reference": self.reference,
+            "shared": self.shared,
+            "articles": None if rule is None else [sorted(rule.a), sorted(rule.an)],
+        }
+        text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    # --- inside ------------------------------------------------------------------------------
+
+    @cached_property
+    def _by_name(self) -> dict[str, Group]:
+        return {group.name: group for group in self.groups}
+
+    @cached_property
+    def _article_rule(self) -> Articles | None:
+        if self.articles is not None:
+            return self.articles
+        return Articles() if self.language.lower().split("-")[0] == "en" else None
+
+    def _check_drop(self) -> None:
+        for category, words in self.attributes.items():
+            if all(word in self.shared_words for word in words):
+                raise TopicError(
+                    f"attributes.{category}: every word is shared with another category, and "
+                    'shared = "drop" leaves none; add a word or write shared = "split"'
+                )
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """The end of an error message: "; did you mean …?", or nothing."""
+    near = difflib.get_close_matches(str(name), list(known), n=3)
+    return f"; did you mean {' or '.join(near)}?" if near else ""

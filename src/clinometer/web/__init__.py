@@ -1,0 +1,10 @@
+"""Pages in a browser: the viewer of runs, and what any later page stands on."""
+
+from clinometer.extras import require
+
+# Here and not in the modules below, which import these at their top.
+require("serving pages", "fastapi", "uvicorn", "sqlalchemy", "markdown_it", "python_multipart")
+
+from clinometer.web.viewer import viewer  # noqa: E402
+
+__all__ = ["viewer"]

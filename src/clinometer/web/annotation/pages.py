@@ -1,0 +1,167 @@
+"""The pages of an annotation task. An annotator is known by the token of their link alone.
+
+No address names an annotator: whoever asks gets their own answers, or nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import Form, Request
+from fastapi.responses import RedirectResponse
+from markupsafe import Markup
+
+from clinometer.errors import SettingsError
+from clinometer.reliability import Blanks
+from clinometer.web.annotation.guidelines import to_html
+from clinometer.web.annotation.store import ACTIVE, STOPPED, Annotator, Store
+from clinometer.web.basics import (
+    FastAPI,
+    HTMLResponse,
+    HTTPException,
+    Pages,
+    Response,
+    add_static,
+    new_app,
+)
+
+COOKIE = "clinometer-annotator"
+LONGEST_COMMENT = 2000
+
+Field = Annotated[str, Form()]
+
+
+def annotation(
+    store: Store, *, guidelines: str, host: str = "127.0.0.1", secure: bool = False
+) -> FastAPI:
+    """The application over a store. `secure`: people come over https, cookies go nowhere else."""
+    task = store.task
+    app = new_app(title="Clinometer", host=host, guarded=True)
+    pages = Pages(
+        "clinometer.web.annotation",
+        task=task,
+        total=len(task.items),
+        guidelines=Markup(to_html(guidelines)),  # noqa: S704  (made from text, tags escaped)
+        longest=LONGEST_COMMENT,
+    )
+    pages.add_errors(app, "error.html")
+    add_static(
+        app,
+        "clinometer.web.annotation",
+        {"annotate.js": "text/javascript", "annotate.css": "text/css"},
+    )
+
+    def whom(request: Request) -> Annotator:
+        """Whose request it is; 403 for anybody we do not know."""
+        found = store.annotator(request.cookies.get(COOKIE, ""))
+        if found is None:
+            raise HTTPException(403, "This page needs the personal link that you were given.")
+        return found
+
+    def at_work(request: Request) -> Annotator:
+        """The same for a page that needs the warning read, and nobody who has stopped."""
+        found = whom(request)
+        if found.state != ACTIVE:
+            raise HTTPException(403, "Begin on the first page of your personal link.")
+        return found
+
+    @app.get("/")
+    def first(request: Request, token: str = "") -> Response:
+        if token:
+            if store.annotator(token) is None:
+                raise HTTPException(403, "This link is not, or no longer, valid.")
+            there = RedirectResponse("/", 303)
+            # lax: a link in a letter must work on the first click; forms of others still cannot.
+            there.set_cookie(COOKIE, token, httponly=True, samesite="lax", secure=secure)
+            return there
+        annotator = whom(request)
+        if annotator.state == ACTIVE:
+            return RedirectResponse("/judge", 303)
+        standing = store.standing(annotator)
+        return pages("first.html", stopped=annotator.state == STOPPED, done=standing.done)
+
+    @app.post("/begin")
+    def begin(request: Request) -> Response:
+        _own_page(request)
+        store.begin(whom(request))
+        return RedirectResponse("/judge", 303)
+
+    @app.get("/judge")
+    def judge(request: Request, item: str = "") -> Response:
+        annotator = whom(request)
+        if annotator.state != ACTIVE:
+            return RedirectResponse("/", 303)
+        standing = store.standing(annotator)
+        place = _place(store, item) if item else standing.next
+        if place is None:
+            return pages("done.html", standing=standing)
+        return pages(
+            "judge.html",
+            standing=standing,
+            place=place,
+            item=store.item(place),
+            parts=Blanks.parse(store.item(place).text).parts,
+            given=store.answer(annotator, place),
+        )
+
+    @app.post("/judge")
+    def answer(
+        request: Request, item: Field = "", value: Field = "", comment: Field = ""
+    ) -> Response:
+        _own_page(request)
+        annotator = at_work(request)
+        if len(comment) > LONGEST_COMMENT:
+            raise HTTPException(400, f"A comment has at most {LONGEST_COMMENT} characters.")
+        try:
+            store.judge(annotator, _place(store, item), value, comment.replace("\0", "").strip())
+        except SettingsError as error:
+            raise HTTPException(400, str(error)) from error
+        return RedirectResponse("/judge", 303)
+
+    @app.post("/undo")
+    def undo(request: Request, item: Field = "") -> Response:
+        _own_page(request)
+        place = _place(store, item)
+        store.undo(at_work(request), place)
+        return RedirectResponse(f"/judge?item={place}", 303)
+
+    @app.get("/answers")
+    def answers(request: Request) -> HTMLResponse:
+        found = store.answers(whom(request))
+        rows = [(store.item(j.place), j) for j in reversed(found)]
+        return pages("answers.html", rows=rows)
+
+    @app.get("/stop")
+    def stop(request: Request) -> HTMLResponse:
+        return pages("stop.html", done=store.standing(at_work(request)).done)
+
+    @app.post("/stop")
+    def stopped(request: Request, answers: Field = "") -> Response:
+        _own_page(request)
+        annotator = at_work(request)
+        if answers not in ("keep", "delete"):
+            raise HTTPException(400, "Say whether your answers are kept or deleted.")
+        store.stop(annotator, forget=answers == "delete")
+        return pages("stopped.html", deleted=answers == "delete")
+
+    return app
+
+
+def _place(store: Store, text: str) -> int:
+    """The place of an item in the task, as an address or form gives it."""
+    if text.isascii() and text.isdigit() and int(text) < len(store.task.items):
+        return int(text)
+    raise HTTPException(404, "There is no such item in this task.")
+
+
+def _own_page(request: Request) -> None:
+    """Refuse a form that another page has sent, even one on another port of this machine."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:  # every browser of today; Origin is "null" under our Referrer-Policy
+        own = site in ("same-origin", "none")
+    else:
+        origin = request.headers.get("origin")
+        own = origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    if not own:
+        raise HTTPException(403, "Answers are taken from our own pages only.")

@@ -1,0 +1,206 @@
+"""What every web page of clinometer stands on: headers, templates, static files, who may come in.
+
+The viewer uses it, and any later page should: nothing here knows of runs.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from importlib import resources
+from typing import Any
+from urllib.parse import urlencode
+
+import jinja2
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from clinometer.errors import SettingsError
+from clinometer.report.page import environment, script, stylesheet
+
+#: No script but our own files, no request to anybody else, never inside a frame.
+SECURITY_HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+COOKIE = "clinometer"
+
+__all__ = [
+    "FastAPI",
+    "HTMLResponse",
+    "HTTPException",
+    "JSONResponse",
+    "Pages",
+    "Query",
+    "Response",
+    "add_static",
+    "is_loopback",
+    "link",
+    "new_app",
+    "new_token",
+    "serve",
+]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name can be reached from this machine alone.
+
+    >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def new_app(
+    *, title: str, token: str | None = None, host: str = "127.0.0.1", guarded: bool = False
+) -> FastAPI:
+    """An application without its pages.
+
+    `token`: every request must carry it, once as ?token=… and then as a cookie. A host that is
+    not this machine alone is refused without one, unless the pages ask for tokens of their own
+    (`guarded`).
+    """
+    if not is_loopback(host) and not token and not guarded:
+        raise SettingsError(f"host: {host} can be reached by others; expected a token with it")
+    app = FastAPI(title=title, docs_url=None, redoc_url=None, openapi_url=None)
+    if token:
+        app.middleware("http")(_gate(token))
+    app.middleware("http")(_headers)
+    # A page elsewhere that points its own name at this machine gets nothing.
+    names = ["localhost", "127.0.0.1", "[::1]", "testserver", host] if is_loopback(host) else ["*"]
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=names, www_redirect=False)
+    return app
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(24)
+
+
+def add_static(app: FastAPI, package: str, names: Mapping[str, str]) -> None:
+    """Serve the style and script of all pages, and `names` (file -> media type) of a package."""
+    found: dict[str, tuple[str, str]] = {
+        "page.css": (stylesheet(), "text/css"),
+        "page.js": (script(), "text/javascript"),
+    }
+    for name, media in names.items():
+        text = (resources.files(package) / "static" / name).read_text("utf-8")
+        found[name] = (text, media)
+
+    @app.get("/static/{name}")
+    def static(name: str) -> Response:
+        if name not in found:
+            raise HTTPException(404)
+        text, media = found[name]
+        return Response(text, media_type=media, headers={"Cache-Control": "max-age=300"})
+
+
+class Pages:
+    """Templates of a package, rendered into responses."""
+
+    def __init__(self, package: str, **shared: Any) -> None:
+        self._environment = environment(jinja2.PackageLoader(package, "templates"))
+        self._environment.globals.update(shared, link=link)
+
+    def __call__(self, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+        return HTMLResponse(self._environment.get_template(name).render(**values), status)
+
+    def compile(self) -> None:
+        """Make every template ready, so that the first page does not wait for it."""
+        for name in self._environment.list_templates(extensions=["html"]):
+            self._environment.get_template(name)
+
+    def add_errors(self, app: FastAPI, template: str) -> None:
+        """Errors as pages of the same look, in one sentence."""
+
+        @app.exception_handler(HTTPException)
+        def show(request: Request, error: HTTPException) -> Response:
+            what = "There is no such page." if error.status_code == 404 else str(error.detail)
+            if error.status_code == 404 and error.detail not in ("Not Found", "", None):
+                what = str(error.detail)
+            return self(template, status=error.status_code, message=what)
+
+
+def link(path: str, *pairs: tuple[str, Any], **values: Any) -> str:
+    """An address with its query: empty values are left out, everything is quoted.
+
+    >>> link("/group", id="a/b", group="<x>", q="")
+    '/group?id=a%2Fb&group=%3Cx%3E'
+    """
+    given = [(k, v) for k, v in [*pairs, *values.items()] if v not in (None, "")]
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+def serve(app: FastAPI, *, host: str, port: int, ready: Callable[[str], None]) -> None:
+    """Run until interrupted; `ready` is called with the address once it listens.
+
+    Port 0 takes any free one. A port that is taken is an error in one line.
+    """
+    import socket
+
+    import uvicorn
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen()  # the address is told next, and may be opened at once
+    except OSError as error:
+        listener.close()
+        raise SettingsError(f"port {port} of {host}: {error.strerror}; try --port 0") from error
+    with listener:
+        number = listener.getsockname()[1]
+        ready(f"http://{f'[{host}]' if ':' in host else host}:{number}/")
+        config = uvicorn.Config(app, log_level="warning", access_log=False)
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+_Next = Callable[["Request"], Awaitable["Response"]]
+
+
+async def _headers(request: Request, go_on: _Next) -> Response:
+    response = await go_on(request)
+    for name, value in SECURITY_HEADERS.items():
+        response.headers.setdefault(name, value)
+    return response
+
+
+def _gate(token: str) -> Callable[[Request, _Next], Awaitable[Response]]:
+    async def gate(request: Request, go_on: _Next) -> Response:
+        given = request.query_params.get("token", "")
+        if given and hmac.compare_digest(given.encode(), token.encode()):
+            rest = [(k, v) for k, v in request.query_params.multi_items() if k != "token"]
+            there = RedirectResponse(link(request.url.path, *rest), 303)
+            there.set_cookie(COOKIE, token, httponly=True, samesite="strict")
+            return there
+        kept = request.cookies.get(COOKIE, "")
+        if hmac.compare_digest(kept.encode(), token.encode()):
+            return await go_on(request)
+        return PlainTextResponse("The address needs the token that was printed at the start.", 403)
+
+    return gate

@@ -1,0 +1,196 @@
+"""The run folders under a root, and nothing else of the disk.
+
+A folder is read again when its files have changed, so a page costs one look at the names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from clinometer.errors import RunError
+from clinometer.report.opening import Opened, open_run
+from clinometer.result_folder import SCHEMA_VERSION
+from clinometer.runs import RunFolder
+from clinometer.runs.partial import progress
+
+#: Folders below the root that are looked through.
+_DEPTH = 6
+_KEPT = 6  # opened runs kept in memory
+_FILES = ("run.json", "preferences.parquet", "groups.parquet", "contexts.parquet")
+
+Signature = tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the list of runs, from run.json alone."""
+
+    id: str
+    model: str
+    topic: str
+    contexts: str
+    state: str
+    created: str
+    groups: int | None = None
+    n_contexts: int | None = None
+    n_eff: float | None = None
+    R: float | None = None
+    R_low: float | None = None
+    R_high: float | None = None
+    R_bias: float | None = None
+    R_volatility: float | None = None
+    done: int = 0
+    total: int = 0
+
+
+class RunsIndex:
+    """Runs under a root by their path below it ("pocket/bert"; "." for the root itself)."""
+
+    def __init__(self, root: Path) -> None:
+        if not root.is_dir():
+            raise RunError(f"{root}: no such folder")
+        self.root = root.resolve()
+        self._entries: dict[str, tuple[Signature, Entry]] = {}
+        self._opened: OrderedDict[str, tuple[Signature, Opened]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def entries(self) -> list[Entry]:
+        """Every run, the newest first."""
+        found = []
+        for name in self._walk():
+            path = self.root if name == "." else self.root / name
+            signature = self._signature(path)
+            kept = self._entries.get(name)
+            if kept is None or kept[0] != signature:
+                kept = (signature, _entry(name, path))
+                self._entries[name] = kept
+            found.append(kept[1])
+        return sorted(found, key=lambda e: (e.created, e.id), reverse=True)
+
+    def version(self, name: str | None = None) -> str:
+        """Changes whenever a run (or any of them) has changed on disk."""
+        names = self._walk() if name is None else [name]
+        parts = [(n, self._signature(self.resolve(n) if name else self._place(n))) for n in names]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+    def open(self, name: str) -> Opened:
+        """The run of this name; what cannot be read in it, `Opened` says.
+
+        A name that is not below the root, or that leads out of it by a link, is a KeyError.
+        """
+        path = self.resolve(name)
+        signature = self._signature(path)
+        with self._lock:
+            kept = self._opened.get(name)
+            if kept is not None and kept[0] == signature:
+                self._opened.move_to_end(name)
+                return kept[1]
+        opened = open_run(path)
+        with self._lock:
+            self._opened[name] = (signature, opened)
+            while len(self._opened) > _KEPT:
+                self._opened.popitem(last=False)
+        return opened
+
+    def resolve(self, name: str) -> Path:
+        """The folder of a run; KeyError for anything that is not a run below the root."""
+        pure = PurePosixPath(name)
+        if not name or "\0" in name or "\\" in name or pure.is_absolute() or ".." in pure.parts:
+            raise KeyError(name)
+        path = self._place(name)
+        try:
+            if not self._inside(path) or not (path / "run.json").is_file():
+                raise KeyError(name)
+            files = [path / file for file in _FILES] + [path / "scores"]
+            if (path / "scores").is_dir():
+                files += [path / "scores" / one.name for one in os.scandir(path / "scores")]
+        except (OSError, ValueError) as error:  # a name too long, a folder that may not be read
+            raise KeyError(name) from error
+        if not all(self._inside(file) for file in files):
+            raise KeyError(name)
+        return path
+
+    def _place(self, name: str) -> Path:
+        return self.root if name == "." else self.root / name
+
+    def _inside(self, path: Path) -> bool:
+        return path.resolve().is_relative_to(self.root)
+
+    def _walk(self) -> list[str]:
+        """Names of folders with a run.json; links are not followed, runs not looked into."""
+        found, waiting = [], [(self.root, 0)]
+        while waiting:
+            folder, depth = waiting.pop()
+            try:
+                inside = list(os.scandir(folder))
+            except OSError:
+                continue
+            if any(e.name == "run.json" and e.is_file(follow_symlinks=False) for e in inside):
+                below = folder.relative_to(self.root).as_posix()
+                found.append(below)
+                if folder != self.root:
+                    continue
+            if depth < _DEPTH:
+                waiting += [
+                    (Path(e.path), depth + 1)
+                    for e in inside
+                    if e.is_dir(follow_symlinks=False) and not e.name.startswith(".")
+                ]
+        return sorted(found)
+
+    def _signature(self, path: Path) -> Signature:
+        marks = []
+        for name in (*_FILES, "scores"):
+            try:
+                state = (path / name).lstat()
+            except OSError:
+                continue
+            marks.append((name, state.st_mtime_ns, state.st_size))
+        return tuple(marks)
+
+
+def _entry(name: str, path: Path) -> Entry:
+    unknown = Entry(name, name, "", "", "damaged", "")
+    try:
+        record = json.loads((path / "run.json").read_text(encoding="utf-8"))
+        model = str(record["model"]["id"])
+        if record.get("schema_version") != SCHEMA_VERSION:
+            return Entry(name, model, "", "", "another schema", str(record.get("created", "")))
+        finished = record.get("status") == "finished"
+        done, total = (0, 0) if finished else progress(RunFolder(path), record)
+        return Entry(
+            id=name,
+            model=model,
+            topic=str(record["topic"].get("title") or record["topic"]["name"]),
+            contexts=str(record["contexts"]["name"]),
+            state="finished" if finished else "half-finished",
+            created=str(record.get("created", "")),
+            groups=int(record["topic"]["groups"]),
+            n_contexts=int(record["contexts"]["n"]),
+            n_eff=float(record["contexts"]["n_eff"]),
+            done=done,
+            total=total,
+            **_summary(record.get("summary")),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return unknown
+
+
+def _summary(summary: Any) -> dict[str, float | None]:
+    if not summary:
+        return {}
+    R = summary["R"]
+    return {
+        "R": float(R["value"]),
+        "R_low": R.get("low"),
+        "R_high": R.get("high"),
+        "R_bias": float(summary["R_bias"]["value"]),
+        "R_volatility": float(summary["R_volatility"]["value"]),
+    }
