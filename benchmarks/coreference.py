@@ -20,11 +20,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clinometer.contexts.mining.decision import Refused
-from clinometer.contexts.mining.languages.english.coreference import by_rules
-from clinometer.contexts.mining.languages.english.links import Link, clause_link
+from clinometer.contexts.mining.decision import Dropped
+from clinometer.contexts.mining.languages.english.coreference.dependency_paths import (
+    Link,
+    clause_link,
+)
+from clinometer.contexts.mining.languages.english.coreference.rules import by_rules
+from clinometer.contexts.mining.languages.english.lexicon import SUBJECT_PRONOUNS
 from clinometer.contexts.mining.languages.english.parse import Parsed, Parser
-from clinometer.contexts.mining.languages.english.words import SUBJECT_PRONOUNS
 from clinometer.topics import load_topic
 
 PERSONS = frozenset(load_topic("gender").group_names)
@@ -99,7 +102,7 @@ def accepted(parsed: Parsed) -> Iterator[Link]:
             try:
                 link = clause_link(token)
                 by_rules(link, parsed, PERSONS)
-            except Refused:
+            except Dropped:
                 continue
             yield link
 

@@ -1,8 +1,8 @@
 """Prompts per second on a GPU, random weights at real size: prints a table, then one JSON object.
 
 BERT-large shape (masked) and Llama-2-7B shape (causal), each asked by a plain loop (batches of 16,
-padded, logits of the whole sequence), by one big padded batch, and by Clinometer. Stages are skipped
-when `--seconds` run out, the most telling come first, and results are written as they come.
+padded, logits of the whole sequence), by one big padded batch, and by Clinometer. Stages are
+skipped when `--seconds` run out, the most telling come first, and results are written as they come.
 
     PYTHONPATH=src python3 benchmarks/gpu_grid.py --templates templates.csv --seconds 140
     PYTHONPATH=src python3 benchmarks/gpu_grid.py --smoke            (tiny shapes, any machine)
@@ -97,11 +97,11 @@ def measure(
     kind: str, settings: argparse.Namespace, stages: Stages, peak: float, device: torch.device
 ) -> None:
     """All stages of one model."""
-    from clinometer.models.base import ModelInfo
-    from clinometer.models.causal import CausalScorer
-    from clinometer.models.masked import MaskedScorer
+    from clinometer.models.local.causal import CausalScorer
+    from clinometer.models.local.masked import MaskedScorer
+    from clinometer.models.local.prefix_tree.layout import Heads
     from clinometer.models.options import WordOptions
-    from clinometer.models.prefix_tree import Heads
+    from clinometer.models.protocol import ModelInfo
     from clinometer.topics.prompt import Prompt
 
     causal = kind == "causal"

@@ -30,7 +30,7 @@ from clinometer.measure import (
     next_size,
 )
 from clinometer.runs import AuditSettings, Preferences
-from clinometer.runs.sequential import Sample
+from clinometer.runs.precision import Drawn
 
 GROUPS, REPLICATES, REPETITIONS = 20, 300, 400
 SHAPE = (120, 2000, 2)
@@ -282,7 +282,7 @@ def precision_rule(times: int, *, half_width: float = 0.02) -> list[Any]:
                 source = ContextSet("set", templates, weights(kind, N)[order].tolist())
                 truth = decompose(p, context_weights=source.weights)
                 asked = replace(settings, seed=i)
-                sample = Sample.begin(source, asked, {})
+                sample = Drawn.begin(source, asked, {})
                 while (sample := sample.looked(rule_answers(p, sample), asked)).wanted is not None:
                     sample = sample.grown(asked)
                 report = rule_answers(p, sample).estimate(**asked.inference())
@@ -305,7 +305,7 @@ def precision_rule(times: int, *, half_width: float = 0.02) -> list[Any]:
     return rows
 
 
-def rule_answers(p: np.ndarray, sample: Sample) -> Preferences:
+def rule_answers(p: np.ndarray, sample: Drawn) -> Preferences:
     """The cells of a known set that a sample asks."""
     rows = [int(template.split()[2]) for template in sample.contexts.templates]
     return Preferences(

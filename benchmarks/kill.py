@@ -44,7 +44,7 @@ def contexts(n: int) -> ContextSet:
 
 def child(arguments: argparse.Namespace) -> None:
     """One attempt. Says on stdout which cells it begins to score."""
-    from clinometer.runs import executors
+    from clinometer.runs.scores import executors
 
     open_model = executors.open_model
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.corpora import articles, find_sources
 from clinometer.contexts.mining.languages.english.parse import DEFAULT_PARSER
-from clinometer.contexts.mining.languages.english.sentences import sentences
+from clinometer.contexts.mining.languages.english.sentence_split import sentences
 from clinometer.topics import load_topic
 
 

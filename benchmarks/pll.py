@@ -90,8 +90,8 @@ def read(data: Path) -> list[Texts]:
 
 def open_scorer(shape: str, device: torch.device, batch_tokens: int | None) -> Any:
     """The pocket model with its weights, or a BERT of the given shape with random ones."""
-    from clinometer.models.base import ModelInfo
-    from clinometer.models.masked import MaskedScorer
+    from clinometer.models.local.masked import MaskedScorer
+    from clinometer.models.protocol import ModelInfo
 
     tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(POCKET)
     if shape == "pocket":
@@ -133,7 +133,7 @@ class Ways:
     """The ways to score one list of statements, each as a stage."""
 
     def __init__(self, scorer: Any, statements: list[Texts]) -> None:
-        from clinometer.models.text_scores import MarkedText, TextOptions
+        from clinometer.models.texts.types import MarkedText, TextOptions
 
         self.scorer, self.model, self.device = scorer, scorer.model, scorer.device
         self.statements = [[MarkedText(*t) for t in s] for s in statements]
@@ -158,7 +158,7 @@ class Ways:
         self.model.set_attn_implementation(used)
 
     def ours(self, n: int, variant: str) -> dict[str, Any]:
-        from clinometer.models.pll import score_chunks
+        from clinometer.models.texts.likelihood import score_chunks
 
         some = self.statements[:n]
         chunks = [[t for s in some[k : k + CHUNK] for t in s] for k in range(0, len(some), CHUNK)]
@@ -218,8 +218,8 @@ class Ways:
 
     def long_statement(self, *, at_once: bool) -> dict[str, Any]:
         """350 words: Clinometer in batches, or all copies with all their logits in one batch."""
-        from clinometer.models.pll import score_texts
-        from clinometer.models.text_scores import MarkedText
+        from clinometer.models.texts.likelihood import score_texts
+        from clinometer.models.texts.types import MarkedText
 
         text = "the nurse at the old office said that she was tired and "
         text = " ".join((text * 30).split()[:350])
@@ -267,8 +267,8 @@ def _memory(device: torch.device, *, reset: bool = False) -> int:
 
 def computed(ways: Ways) -> dict[str, Any]:
     """How many masked copies there are, how many distinct ones, and how long they are."""
-    from clinometer.models.encoded_texts import encode_texts
-    from clinometer.models.masked_copies import masked_copies, scored_tokens
+    from clinometer.models.texts.masked_copies import masked_copies, scored_tokens
+    from clinometer.models.tokens.flat_texts import encode_texts
 
     options, tokenizer = ways.options["equation"], ways.scorer.tokenizer
     texts = [t for s in ways.statements for t in s]

@@ -20,9 +20,9 @@ import numpy as np
 import torch
 
 from clinometer.models import ModelSpec, open_model
-from clinometer.models.pll import score_texts
-from clinometer.models.project import light_kernels
-from clinometer.models.text_scores import MASKING, MarkedText, TextOptions
+from clinometer.models.local.slot_logits import light_kernels
+from clinometer.models.texts.likelihood import score_texts
+from clinometer.models.texts.types import MASKING, MarkedText, TextOptions
 
 
 def loop(model: Any, tokenizer: Any, text: str, *, whole_word: bool) -> float:

@@ -13,10 +13,10 @@ import sys
 import time
 
 from clinometer.reliability import load_statements
-from clinometer.reliability.english import parse
-from clinometer.reliability.points.gaps import with_blanks
-from clinometer.reliability.points.measure import point_score
-from clinometer.reliability.points.rules import places
+from clinometer.reliability.blanks.evaluate import point_score
+from clinometer.reliability.blanks.positions import with_blanks
+from clinometer.reliability.blanks.rules import places
+from clinometer.reliability.parsing import parse
 
 
 def every_gap(doc):  # type: ignore[no-untyped-def]

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests" / "models" / "server")]
+sys.path.insert(0, str(ROOT))
 
 VERBS = """
 said felt knew thought wrote told saw heard hoped feared claimed denied admitted noted added
@@ -57,12 +57,13 @@ def main() -> None:
 
 
 def measured(arguments: argparse.Namespace, out: Path, scratch: Path) -> dict[str, Any]:
+    from tests.models.server.conftest import serving, unpacked
+
     from clinometer.contexts import ContextSet
     from clinometer.models import LoadOptions, ServerOptions, WordOptions
-    from clinometer.models.embedded import embedded_gguf
+    from clinometer.models.catalog.gguf import embedded_gguf
     from clinometer.runs import AuditSettings, audit
     from clinometer.topics import load_topic
-    from conftest import serving, unpacked
 
     topic = load_topic("gender")
     topic = topic.select(topic.group_names[: arguments.groups])

@@ -50,7 +50,7 @@ class Sampler:
         self.tokenizer: Any = AutoTokenizer.from_pretrained(home)
         self.model: Any = getattr(transformers, auto_class(folder)).from_pretrained(home).eval()
         if home != folder:
-            from clinometer.models.adapter import Adapter
+            from clinometer.models.local.lora import Adapter
 
             Adapter.read(folder).merge_into(self.model)
         self.kind: str = self.model.config.model_type

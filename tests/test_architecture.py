@@ -10,52 +10,43 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parent.parent / "src" / "clinometer"
+TESTS = Path(__file__).resolve().parent
+SOURCE = TESTS.parent / "src" / "clinometer"
 
-#: Higher numbers may import lower ones; siblings of one layer may not import each other, except
-#: for the pairs in MEET.
+#: Higher numbers may import lower ones; rooms of one layer may not import each other, except for
+#: the pairs in MEET.
 LAYERS = {
     "errors": 0,
-    "ranges": 0,
-    "extras": 0,
-    "atomic": 1,
-    "cache": 1,
-    "cache_place": 1,
-    "cluster": 1,
-    "parts": 1,
-    "notebook": 1,
-    "result_folder": 1,
-    "samples": 2,
-    "measure": 1,
-    "topics": 2,
-    "contexts": 2,
-    "models": 2,
-    "reliability": 3,
-    "runs": 3,
-    "machine": 3,
-    "studies": 4,
-    "report": 4,
-    "web": 5,
-    "cli": 5,
-    "__main__": 6,
+    "extras": 1,
+    "ranges": 1,
+    "storage": 2,
+    "execution": 2,
+    "display": 2,
+    "statistics": 2,
+    "samples": 3,
+    "measure": 3,
+    "topics": 3,
+    "contexts": 4,
+    "models": 4,
+    "reliability": 5,
+    "runs": 5,
+    "machine": 5,
+    "studies": 7,
+    "report": 6,
+    "web": 7,
+    "cli": 8,
+    "__main__": 9,
 }
-#: A missing extra, or a number out of range, is an error; models know what a Prompt is and the
-#: miner what a Topic is, and nothing else of topics; parts are written atomically, and the cache
-#: has its place; results show
-#: themselves in a notebook; the commands start the pages; studies draw with the charts of reports.
-MEET = {
-    ("extras", "errors"),
-    ("models", "topics"),
-    ("ranges", "errors"),
-    ("parts", "atomic"),
-    ("result_folder", "atomic"),
-    ("result_folder", "parts"),
-    ("cache", "cache_place"),
-    ("measure", "notebook"),
-    ("cli", "web"),
-    ("contexts", "topics"),
-    ("studies", "report"),
+MEET: set[tuple[str, str]] = set()
+#: Tests of the project and not of a module of it.
+ABOUT_THE_PROJECT = {
+    "test_architecture.py",
+    "test_components.py",
+    "test_docs.py",
+    "test_readme.py",
+    "test_wheels.py",
 }
+MOST_MODULES = 12
 
 
 def modules() -> list[Path]:
@@ -102,8 +93,87 @@ def test_the_rule_finds_a_breach() -> None:
     assert not breach("runs", "models")
 
 
-@pytest.mark.parametrize("path", sorted((SOURCE / "measure").glob("*.py")), ids=lambda p: p.name)
-def test_measure_depends_on_numpy_and_scipy_only(path: Path) -> None:
+def dotted(path: Path) -> str:
+    names = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(names[:-1] if names[-1] == "__init__" else names)
+
+
+def imported_files() -> dict[str, set[str]]:
+    """Which file imports which, type checking aside; packages stand for nothing of their own."""
+    files = {dotted(path): path for path in SOURCE.rglob("*.py") if path.name != "__init__.py"}
+    found: dict[str, set[str]] = {}
+    for name, path in files.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        only_types = {
+            inner
+            for node in ast.walk(tree)
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            for inner in ast.walk(node)
+        }
+        found[name] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module and node not in only_types:
+                inside = {f"{node.module}.{alias.name}" for alias in node.names}
+                found[name] |= ({node.module} | inside) & files.keys()
+    return found
+
+
+def cycle(imports: dict[str, set[str]]) -> list[str]:
+    """Some files that import each other in a circle; empty when there are none."""
+    left = {name: set(others) for name, others in imports.items()}
+    while done := [name for name, others in left.items() if not others & left.keys()]:
+        for name in done:
+            del left[name]
+    return sorted(left)
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    assert cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == ["a", "b", "c", "d"]
+    assert cycle(imported_files()) == []
+
+
+def test_no_room_is_overcrowded() -> None:
+    folders = [SOURCE, *(p for p in SOURCE.rglob("*") if p.is_dir() and p.name != "__pycache__")]
+    for folder in folders:
+        there = [p.name for p in folder.glob("*.py") if p.name != "__init__.py"]
+        assert len(there) <= MOST_MODULES, f"{folder.relative_to(SOURCE)}: {len(there)} modules"
+
+
+def test_no_class_has_the_name_of_another() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in modules():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
+
+
+def mirrored(test: Path) -> bool:
+    """Whether a test is about a module or package in the same folder of the source: test_x.py, or
+    test_x_aspect.py; or the folder that it lies in is named after a module."""
+    relative = test.relative_to(TESTS)
+    if str(relative) in ABOUT_THE_PROJECT or relative.parts[0] == "pocket":
+        return True
+    folder = SOURCE / relative.parent
+    if folder.with_suffix(".py").is_file():
+        return True
+    about = test.stem.removeprefix("test_")
+    there = {path.stem for path in folder.iterdir()} if folder.is_dir() else set()
+    return any(about == name or about.startswith(f"{name}_") for name in there)
+
+
+def test_every_test_mirrors_what_it_tests() -> None:
+    assert not mirrored(TESTS / "measure" / "test_no_such_module.py")
+    strays = [path for path in TESTS.rglob("test_*.py") if not mirrored(path)]
+    assert [str(path.relative_to(TESTS)) for path in strays] == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(path for room in ("measure", "statistics") for path in (SOURCE / room).rglob("*.py")),
+    ids=lambda p: str(p.relative_to(SOURCE)),
+)
+def test_mathematics_depends_on_numpy_and_scipy_only(path: Path) -> None:
     allowed = {"numpy", "scipy", "clinometer"} | set(sys.stdlib_module_names)
     assert {name.split(".")[0] for name in imports(path)} <= allowed
 
@@ -122,7 +192,11 @@ def test_import_is_light() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["clinometer"] + [f"clinometer.{p.parent.name}" for p in sorted(SOURCE.glob("*/__init__.py"))],
+    [
+        dotted(path)
+        for path in sorted(SOURCE.rglob("__init__.py"))
+        if "__all__" in path.read_text(encoding="utf-8")
+    ],
 )
 def test_every_exported_name_exists(module: str) -> None:
     package = importlib.import_module(module)

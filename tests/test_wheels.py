@@ -256,7 +256,7 @@ def test_notebook(environment) -> None:  # type: ignore[no-untyped-def]
 
 def test_ray(environment) -> None:  # type: ignore[no-untyped-def]
     code = (
-        "from clinometer.cluster import Need, Pool\n"
+        "from clinometer.execution.ray_pool import Need, Pool\n"
         "with Pool(lambda: abs, need=Need(cpus=1)) as pool: print(list(pool.map([-2])))"
     )
     assert environment("ray").run("-c", code).split("\n")[-2] == "[(-2, 2)]"

@@ -131,7 +131,7 @@ def test_a_model_that_is_nowhere_is_refused(clinometer, monkeypatch) -> None:  #
 
 @pytest.mark.parametrize("there", [True, False])
 def test_a_model_on_the_hub_is_looked_up(clinometer, monkeypatch, there: bool) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr("clinometer.models.hub.hub_reachable", lambda: True)
+    monkeypatch.setattr("clinometer.models.catalog.hub.hub_reachable", lambda: True)
     monkeypatch.setattr("huggingface_hub.repo_exists", lambda model: there)
     result = clinometer("models", "owner/no-such-model-here", "--json")
     assert result.status == (0 if there else 2)

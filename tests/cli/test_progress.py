@@ -16,7 +16,7 @@ import pytest
 import typer
 
 from clinometer.cli import progress as module
-from clinometer.cli.progress import Kept, Lines, Watch, interrupted, kept_cells, progress
+from clinometer.cli.progress import Kept, ProgressLines, Watch, interrupted, kept_cells, progress
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,7 +35,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock()
 
 
-def lines_at(clock: Clock, lines: Lines, stream: io.StringIO, now: float) -> list[str]:
+def lines_at(clock: Clock, lines: ProgressLines, stream: io.StringIO, now: float) -> list[str]:
     before = len(stream.getvalue())
     clock.now = 1000 + now
     lines.tick()
@@ -45,7 +45,7 @@ def lines_at(clock: Clock, lines: Lines, stream: io.StringIO, now: float) -> lis
 def test_a_plain_line_soon_after_the_start_and_then_every_30_seconds(clock: Clock) -> None:
     watch = Watch("smollm2", unit="cells", start="loading smollm2", clock=clock)
     stream = io.StringIO()
-    lines = Lines(watch, stream, clock)
+    lines = ProgressLines(watch, stream, clock)
     assert lines_at(clock, lines, stream, 1.9) == []
     assert lines_at(clock, lines, stream, 2.0) == ["loading smollm2 (2 s so far)"]
     assert lines_at(clock, lines, stream, 31.9) == []
@@ -171,7 +171,7 @@ def interrupt(arguments: list[str], condition: Path, pattern: str, cwd: Path) ->
 
 def test_ctrl_c_during_an_audit_says_how_many_cells_are_kept_and_where(tmp_path: Path) -> None:
     from clinometer.runs import RunFolder
-    from clinometer.runs.partial import progress as stored
+    from clinometer.runs.folder.partial import progress as stored
 
     command = ["audit", "pocket:gpt2-l", "--contexts", "wikipedia"]
     folder = Path("runs/pocket-gpt2-l-gender-wikipedia-gender")

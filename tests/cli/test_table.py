@@ -9,19 +9,21 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from clinometer.cli.table import Table
+from clinometer.cli.table import TerminalTable
 
 WIDTHS = (200, 80, 60, 40, 20)
 
 
-def printed(table: Table, width: int) -> str:
+def printed(table: TerminalTable, width: int) -> str:
     stream = io.StringIO()
     table.print(Console(file=stream, width=width))
     return stream.getvalue()
 
 
-def example() -> Table:
-    table = Table("Differences").add_text("pair", "group").add_numbers("difference", "interval")
+def example() -> TerminalTable:
+    table = (
+        TerminalTable("Differences").add_text("pair", "group").add_numbers("difference", "interval")
+    )
     table.add_row("A − B", "a group of several words", "+0.123", "+0.045 to +0.201")
     table.add_row("organisation/a-model-with-a-long-name", "nurse", "-0.456", "-0.500 to -0.412")
     table.add_section()

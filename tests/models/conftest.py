@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import platform
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # for `zoo` and `direct`, which are no tests
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -26,7 +23,7 @@ def one_thread() -> None:
 def small_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The folder of an architecture's small model."""
     import transformers
-    import zoo
+    from tests.models import zoo
 
     transformers.utils.logging.disable_progress_bar()
     made: dict[str, Path] = {}

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 import transformers
-from zoo_tokenizers import (  # noqa: F401  (tests take them from here)
+from tests.models.zoo_tokenizers import (  # noqa: F401  (tests take them from here)
     CANDIDATES,
     CHINESE,
     albert_tokenizer,

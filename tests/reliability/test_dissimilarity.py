@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from clinometer.errors import ModelNotFound
-from clinometer.models import embed
-from clinometer.models.embed import SentenceEncoder
+from clinometer.models.texts.embeddings import SentenceEncoder
 from clinometer.reliability.dissimilarity import (
     average_pairwise,
     dissimilarity,
@@ -72,6 +71,6 @@ def test_versions_of_statements() -> None:
 
 
 def test_an_unknown_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embed, "hub_reachable", lambda: False)
+    monkeypatch.setattr("clinometer.models.texts.embeddings.hub_reachable", lambda: False)
     with pytest.raises(ModelNotFound, match="nobody/nothing"):
         SentenceEncoder("nobody/nothing")

@@ -9,7 +9,7 @@ import numpy as np
 from clinometer.contexts import ContextSet
 from clinometer.models import ModelInfo
 from clinometer.runs import AuditSettings, Preferences, Run, RunFolder
-from clinometer.runs.record import new_record
+from clinometer.runs.folder.record import new_record
 from clinometer.topics import Group, Topic, load_topic
 
 HOSTILE = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,13 +10,11 @@ import pytest
 
 from clinometer.runs import Run
 
-sys.path.insert(0, str(Path(__file__).parent))  # for `small_audit`, which is no test
-
 
 @pytest.fixture(scope="package")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The small audit, made without interruption and without the cache."""
-    import small_audit
+    from tests.runs import small_audit
 
     return small_audit.finish(tmp_path_factory.mktemp("small") / "run")
 
@@ -37,7 +34,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the model was opened")
 
-    monkeypatch.setattr("clinometer.runs.executors.open_model", never)
+    monkeypatch.setattr("clinometer.runs.scores.executors.open_model", never)
 
 
 @pytest.fixture

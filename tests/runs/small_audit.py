@@ -16,7 +16,8 @@ from typing import Any
 
 from clinometer.contexts import ContextSet, load_contexts
 from clinometer.models import LoadOptions, WordOptions
-from clinometer.runs import AuditSettings, Run, audit, executors
+from clinometer.runs import AuditSettings, Run, audit
+from clinometer.runs.scores import executors
 from clinometer.topics import load_topic
 
 MODEL = "pocket:gpt2-s"

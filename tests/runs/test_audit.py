@@ -87,7 +87,7 @@ def test_a_finished_run_is_not_asked_again(run: Run, monkeypatch: pytest.MonkeyP
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the model was opened again")
 
-    monkeypatch.setattr(sys.modules["clinometer.runs.executors"], "open_model", never)
+    monkeypatch.setattr(sys.modules["clinometer.runs.scores.executors"], "open_model", never)
     again = audit("smollm2", topic=TOPIC, contexts=CONTEXTS, out=run.path)
     assert again.preferences.equals(run.preferences)
     other = audit(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from clinometer.topics import builtin_lists, builtin_topics, load_list, load_topic, parse_topic
-from clinometer.topics.lists import BUILTIN
+from clinometer.topics.builtin_lists import BUILTIN
 
 
 def test_names() -> None:

@@ -18,7 +18,7 @@ from tests.web.conftest import served
 
 from clinometer.errors import RunError, SettingsError
 from clinometer.web import viewer
-from clinometer.web.basics import is_loopback, new_app
+from clinometer.web.app import is_loopback, new_app
 from clinometer.web.runs_index import RunsIndex
 
 

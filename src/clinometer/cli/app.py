@@ -9,20 +9,22 @@ import typer
 from typer.core import TyperGroup
 
 from clinometer import __version__
-from clinometer.cli.annotate import annotate_command
-from clinometer.cli.audit import audit_command
-from clinometer.cli.cache import cache_command
-from clinometer.cli.check import check_command
-from clinometer.cli.compare import compare_command
-from clinometer.cli.doctor import doctor_command
+from clinometer.cli.audit.command import audit_command
+from clinometer.cli.commands.annotate import annotate_command
+from clinometer.cli.commands.cache import cache_command
+from clinometer.cli.commands.check import check_command
+from clinometer.cli.commands.compare import compare_command
+from clinometer.cli.commands.doctor import doctor_command
+from clinometer.cli.commands.mine import mine_command
+from clinometer.cli.commands.report import report_command
+from clinometer.cli.commands.risk import risk_command
+from clinometer.cli.commands.samples import samples_command
+from clinometer.cli.commands.show import contexts_command, models_command, topics_command
+from clinometer.cli.commands.view import view_command
 from clinometer.cli.failure import report_failure
-from clinometer.cli.mine import mine_command
 from clinometer.cli.reliability import reliability_app
-from clinometer.cli.report import report_command
-from clinometer.cli.risk import risk_command
-from clinometer.cli.samples import samples_command
-from clinometer.cli.show import contexts_command, models_command, topics_command
-from clinometer.cli.studies import (
+from clinometer.cli.study.basic import study_app
+from clinometer.cli.study.between_models import (
     alignment_command,
     knowledge_command,
     languages_command,
@@ -30,12 +32,10 @@ from clinometer.cli.studies import (
     sources_command,
     table_command,
 )
-from clinometer.cli.study import study_app
-from clinometer.cli.study_context import temperature_command, versions_command
-from clinometer.cli.study_toxicity import toxicity_command
-from clinometer.cli.study_views import distribution_command, heatmap_command, leaning_command
-from clinometer.cli.study_vision import vision_command
-from clinometer.cli.view import view_command
+from clinometer.cli.study.cobias import temperature_command, versions_command
+from clinometer.cli.study.toxicity import toxicity_command
+from clinometer.cli.study.views import distribution_command, heatmap_command, leaning_command
+from clinometer.cli.study.vision import vision_command
 
 
 class _Escaped(Exception):

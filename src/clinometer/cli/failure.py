@@ -14,9 +14,9 @@ from pathlib import Path
 from secrets import token_hex
 
 from clinometer import __version__
-from clinometer.atomic import replacing
-from clinometer.cache_place import cache_folder
 from clinometer.errors import ClinometerError
+from clinometer.storage.atomic import replacing
+from clinometer.storage.cache_location import cache_folder
 
 #: A bug: EX_SOFTWARE of sysexits.h.
 UNEXPECTED = 70

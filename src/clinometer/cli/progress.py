@@ -112,7 +112,7 @@ def duration(seconds: float) -> str:
     return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-class Lines:
+class ProgressLines:
     """Plain lines about a watch, from a thread of their own: a long step must not look dead."""
 
     def __init__(
@@ -188,7 +188,7 @@ def progress(
     watch = Watch(label, unit=unit, start=start or f"loading {label}")
     console = Console(stderr=True)
     shown: AbstractContextManager[None] = (
-        _bar(watch, console) if console.is_terminal else Lines(watch, sys.stderr)
+        _bar(watch, console) if console.is_terminal else ProgressLines(watch, sys.stderr)
     )
     try:
         with shown:
@@ -203,7 +203,7 @@ def kept_cells(place: Path) -> Kept:
 
     def count() -> tuple[int, int] | None:
         from clinometer.runs import RunFolder
-        from clinometer.runs.partial import progress as stored
+        from clinometer.runs.folder.partial import progress as stored
 
         folder = RunFolder(place)
         try:

@@ -21,14 +21,14 @@ _FRAME, _BETWEEN = 1, 3
 
 
 @dataclass(frozen=True)
-class _Row:
+class _TableRow:
     cells: tuple[str, ...]
     dim: bool
     starts_section: bool
 
 
 @dataclass
-class Table:
+class TerminalTable:
     """A title, columns of text and of numbers, and rows of plain strings.
 
     A cell may have several lines. Cells hold other people's text, so none of it is read as markup.
@@ -37,15 +37,15 @@ class Table:
     title: str = ""
     #: (heading, whether the column holds numbers)
     columns: list[tuple[str, bool]] = field(default_factory=list)
-    rows: list[_Row] = field(default_factory=list)
+    rows: list[_TableRow] = field(default_factory=list)
     _section: bool = False
 
-    def add_text(self, *headings: str) -> Table:
+    def add_text(self, *headings: str) -> TerminalTable:
         """Columns of words: aligned left, wrapped where they must be."""
         self.columns += [(heading, False) for heading in headings]
         return self
 
-    def add_numbers(self, *headings: str) -> Table:
+    def add_numbers(self, *headings: str) -> TerminalTable:
         """Columns of numbers: aligned right, never wrapped."""
         self.columns += [(heading, True) for heading in headings]
         return self
@@ -53,7 +53,7 @@ class Table:
     def add_row(self, *cells: object, dim: bool = False) -> None:
         if len(cells) != len(self.columns):
             raise ValueError(f"expected {len(self.columns)} cells, found {len(cells)}")
-        self.rows.append(_Row(tuple(str(c) for c in cells), dim, self._section))
+        self.rows.append(_TableRow(tuple(str(c) for c in cells), dim, self._section))
         self._section = False
 
     def add_section(self) -> None:

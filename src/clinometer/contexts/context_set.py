@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.contexts.template import clean_template, template_problem
+from clinometer.contexts import files
+from clinometer.contexts.template import clean_template, template_problem, write_count
 from clinometer.errors import ContextError
 
 
@@ -156,15 +157,11 @@ class ContextSet:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ContextSet:
         """Read a .csv or .csv.gz file and its sidecar .json, if there is one."""
-        from clinometer.contexts.files import read
-
-        return read(Path(path))
+        return files.read(Path(path), cls)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .csv or .csv.gz file and its sidecar .json, each whole or not at all."""
-        from clinometer.contexts.files import write
-
-        write(self, Path(path))
+        files.write(self, Path(path))
 
     def _rows(
         self, rows: Sequence[int], *, counts: Sequence[float], metadata: Mapping[str, object]
@@ -176,15 +173,6 @@ class ContextSet:
             extra={column: tuple(v[row] for row in rows) for column, v in self.extra.items()},
             metadata={**self.metadata, **metadata},
         )
-
-
-def write_count(count: float) -> str:
-    """A count as text that reads back as the same number: 2142, 0.5.
-
-    >>> write_count(2142.0), write_count(0.1)
-    ('2142', '0.1')
-    """
-    return str(int(count)) if count.is_integer() and count < 2**53 else repr(count)
 
 
 def _checked(template: object, count: object, *, row: int, where: str) -> tuple[str, float]:

@@ -9,21 +9,24 @@ import json
 import math
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from clinometer.atomic import replacing
-from clinometer.contexts.context_set import ContextSet, write_count
-from clinometer.contexts.template import clean_template, template_problem
+from clinometer.contexts.template import clean_template, template_problem, write_count
 from clinometer.errors import ContextError
+from clinometer.storage.atomic import replacing
+
+if TYPE_CHECKING:
+    from clinometer.contexts.context_set import ContextSet
 
 COLUMNS = ("template", "count")
 # What `write` puts into the sidecar about the content itself; it is no metadata when read back.
 _ABOUT_THE_CONTENT = ("name", "sha256", "n", "n_eff")
 
 
-def read(path: Path, *, shown: str | None = None) -> ContextSet:
-    """The context set of a .csv or .csv.gz file; `shown` begins every error message."""
+def read(path: Path, build: Callable[..., ContextSet], *, shown: str | None = None) -> ContextSet:
+    """What `build` makes of a .csv or .csv.gz file; `shown` begins every error message."""
     shown = shown or os.fspath(path)
     sidecar = _sidecar(path, shown=shown)
     rows = _rows(_text(path, shown=shown), shown=shown)
@@ -47,9 +50,9 @@ def read(path: Path, *, shown: str | None = None) -> ContextSet:
     about = _read_sidecar(sidecar) if sidecar.exists() else {}
     metadata = {key: value for key, value in about.items() if key not in _ABOUT_THE_CONTENT}
     try:
-        contexts = ContextSet(_name(about, path), templates, counts, extra, metadata)
+        contexts = build(_name(about, path), templates, counts, extra, metadata)
     except ContextError as exc:
-        # Templates are checked once, by ContextSet; only a failure is worth looking for its line.
+        # Templates are checked once, by `build`; only a failure is worth looking for its line.
         for line, template in zip(lines, templates, strict=True):
             if problem := template_problem(clean_template(template)):
                 raise ContextError(f"{shown}: line {line}: {problem}") from exc

@@ -75,7 +75,7 @@ def _load(name_or_path: str | os.PathLike[str], topic: Topic | None) -> ContextS
     if isinstance(name_or_path, str):
         name = _of_source(name_or_path, topic) or name_or_path
         if name in builtin_contexts():
-            return read(BUILTIN / f"{name}.csv", shown=f"{name}.csv")
+            return read(BUILTIN / f"{name}.csv", ContextSet, shown=f"{name}.csv")
     path = Path(name_or_path)
     if (
         isinstance(name_or_path, str)
@@ -83,7 +83,7 @@ def _load(name_or_path: str | os.PathLike[str], topic: Topic | None) -> ContextS
         and not name_or_path.endswith((".csv", ".csv.gz"))
     ):
         raise ContextError(_unknown(name_or_path, topic))
-    return read(path)
+    return read(path, ContextSet)
 
 
 def _of_source(source: str, topic: Topic | None) -> str | None:

@@ -35,3 +35,12 @@ def template_problem(text: str) -> str | None:
     number = text.count(slot)
     times = "none" if number == 0 else f"{number}"
     return f"expected {slot} once, found {times}; a template needs [X] and [Y] once each"
+
+
+def write_count(count: float) -> str:
+    """A count as text that reads back as the same number: 2142, 0.5.
+
+    >>> write_count(2142.0), write_count(0.1)
+    ('2142', '0.1')
+    """
+    return str(int(count)) if count.is_integer() and count < 2**53 else repr(count)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from clinometer.cache_place import cache_folder
 from clinometer.extras import DISTRIBUTION, install_command, models_package
 from clinometer.machine.finding import Finding
 from clinometer.machine.programs import find_axe, find_browser, find_postgres
+from clinometer.storage.cache_location import cache_folder
 
 #: What each extra is for, in the order in which people need them.
 USES = {
@@ -100,7 +100,7 @@ def _installed(distribution: str) -> str | None:
 def _models() -> Iterator[Finding]:
     from clinometer.errors import ModelNotFound
     from clinometer.models import packaged_models
-    from clinometer.models.embedded import embedded_gguf
+    from clinometer.models.catalog.gguf import embedded_gguf
 
     try:
         smollm2: str | None = embedded_gguf().name

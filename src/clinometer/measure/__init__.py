@@ -5,20 +5,9 @@ Preferences in, risks out: `preference` (Eq. 8), `stereotype` (Eq. 1), `criterio
 the stereotype. docs/measure.md goes from each equation to its function.
 """
 
-from clinometer.measure.bootstrap import bootstrap
-from clinometer.measure.bounds import RiskBounds, preference_bounds, risk_bounds
-from clinometer.measure.characteristics import (
-    Characteristics,
-    ShapeTest,
-    distribution_characteristics,
-)
-from clinometer.measure.compare import compare
-from clinometer.measure.comparison import Comparison, Difference, Rank
-from clinometer.measure.components import Components, LabelShare, Pull, pulls, variance_components
-from clinometer.measure.correction import Correction, corrected
-from clinometer.measure.criteria import criterion
-from clinometer.measure.curve import RiskCurve, risk_curve
-from clinometer.measure.distribution import (
+from clinometer.measure.comparison.compare import compare
+from clinometer.measure.comparison.result import Comparison, Difference, Rank
+from clinometer.measure.description.distribution import (
     StereotypeDistribution,
     WeightedECDF,
     stereotype_distribution,
@@ -26,19 +15,25 @@ from clinometer.measure.distribution import (
     weighted_ecdf,
     weighted_quantile,
 )
-from clinometer.measure.estimate import Estimate, GroupIntervals, RiskReport
-from clinometer.measure.influence import context_influence
-from clinometer.measure.knowledge import KnowledgeReport, knowledge
-from clinometer.measure.multiplicity import holm
-from clinometer.measure.precision import (
-    contexts_needed,
-    enough,
-    half_widths,
-    next_size,
-    verdict,
+from clinometer.measure.description.influence import context_influence
+from clinometer.measure.description.shape import (
+    Characteristics,
+    ShapeTest,
+    distribution_characteristics,
 )
-from clinometer.measure.preference import PreferenceResult, membership, preference
-from clinometer.measure.reference import (
+from clinometer.measure.description.variance_components import (
+    Components,
+    LabelShare,
+    Pull,
+    pulls,
+    variance_components,
+)
+from clinometer.measure.equations.bounds import RiskBounds, preference_bounds, risk_bounds
+from clinometer.measure.equations.criterion import criterion
+from clinometer.measure.equations.curve import RiskCurve, risk_curve
+from clinometer.measure.equations.knowledge import KnowledgeReport, knowledge
+from clinometer.measure.equations.preference import PreferenceResult, membership, preference
+from clinometer.measure.equations.reference_models import (
     REFERENCE_MODELS,
     RandomOutcomes,
     ReferenceRisks,
@@ -46,11 +41,23 @@ from clinometer.measure.reference import (
     reference_preferences,
     reference_risks,
 )
-from clinometer.measure.regression import Coefficient, Regression, regress, regress_each
-from clinometer.measure.risk import decompose
-from clinometer.measure.sampled import sampled_correction
-from clinometer.measure.stereotype import resolve_reference, scale, stereotype
-from clinometer.measure.weights import effective_size, normalize_weights
+from clinometer.measure.equations.risk import decompose
+from clinometer.measure.equations.stereotype import resolve_reference, scale, stereotype
+from clinometer.measure.inference.bootstrap import bootstrap
+from clinometer.measure.inference.correction import Correction, corrected
+from clinometer.measure.inference.counting_noise import sampled_correction
+from clinometer.measure.inference.sample_size import (
+    contexts_needed,
+    enough,
+    half_widths,
+    next_size,
+    verdict,
+)
+from clinometer.measure.results import GroupIntervals, RiskReport
+from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.multiplicity import holm
+from clinometer.statistics.regression import Coefficient, Regression, regress, regress_each
+from clinometer.statistics.weights import effective_size, normalize_weights
 
 __all__ = [
     "REFERENCE_MODELS",

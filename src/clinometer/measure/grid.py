@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure.arrays import (
+from clinometer.statistics.arrays import (
     SIMPLEX_TOLERANCE,
     BoolArray,
     FloatArray,
@@ -23,7 +23,7 @@ from clinometer.measure.arrays import (
     as_real,
     read_only,
 )
-from clinometer.measure.weights import effective_size, normalize_rows, normalize_weights
+from clinometer.statistics.weights import effective_size, normalize_rows, normalize_weights
 
 NEGATIVE_TOLERANCE = 1e-9
 """How far below 0 rounding may push a probability."""

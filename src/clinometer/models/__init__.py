@@ -3,18 +3,18 @@
 Importing this package loads neither torch nor transformers; opening a model does.
 """
 
-from clinometer.models.base import ModelInfo, Scorer, WordReport, WordScores
-from clinometer.models.identity import Identity, identity_of
-from clinometer.models.open import open_model
+from clinometer.models.catalog.open import open_model
+from clinometer.models.catalog.revision import Identity, identity_of
+from clinometer.models.catalog.spec import ModelSource, ModelSpec, packaged_models
 from clinometer.models.options import LoadOptions, SampleOptions, ServerOptions, WordOptions
-from clinometer.models.spec import ModelSpec, Place, packaged_models
+from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
 
 __all__ = [
     "Identity",
     "LoadOptions",
     "ModelInfo",
+    "ModelSource",
     "ModelSpec",
-    "Place",
     "SampleOptions",
     "Scorer",
     "ServerOptions",

@@ -11,12 +11,12 @@ from typing import Any
 
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
-from clinometer.reliability.blanks import Blanks
-from clinometer.reliability.contribution import blank_contributions, fills_of
-from clinometer.reliability.points.propose import PointSettings, propose_points
-from clinometer.reliability.questions import questions
-from clinometer.reliability.score import cobias, stability
-from clinometer.reliability.settings import ReliabilitySettings
+from clinometer.reliability.blank_notation import Blanks
+from clinometer.reliability.blanks.contribution import blank_contributions, fills_of
+from clinometer.reliability.blanks.propose import PointSettings, propose_points
+from clinometer.reliability.clarifying_questions import questions
+from clinometer.reliability.scoring.score import cobias, stability
+from clinometer.reliability.scoring.settings import ReliabilitySettings
 from clinometer.reliability.statement import Statement, VariantSet
 from clinometer.reliability.variants.make import FILLER, Makers, VariantSettings, make_variants
 

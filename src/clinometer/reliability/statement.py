@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from clinometer.reliability.blanks import Blanks
+from clinometer.reliability.blank_notation import Blanks
 
 Span = tuple[int, int]
 

@@ -1,9 +1,9 @@
 """Pages, charts and tables about runs; reads run folders only, never a model."""
 
+from clinometer.display.table import Table
 from clinometer.report.figure import Figure
-from clinometer.report.opening import Opened, open_run, open_runs
 from clinometer.report.page import Extra, render_report, write_report
-from clinometer.report.table import Table
+from clinometer.runs.folder.recover import Opened, open_run, open_runs
 
 __all__ = [
     "Extra",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from clinometer.report.charts.theme import NARROW, WIDE, wrap_axis_title
+from clinometer.report.charts.style.theme import NARROW, WIDE, wrap_axis_title
 from clinometer.report.svg import inline, to_png, to_svg
 
 if TYPE_CHECKING:

@@ -16,17 +16,18 @@ import jinja2
 import numpy as np
 
 from clinometer import __version__
+from clinometer.display.notebook import visible
+from clinometer.display.table import Table, show
 from clinometer.errors import ClinometerError
-from clinometer.notebook import visible
-from clinometer.report import figures, run_figures, tables
-from clinometer.report.charts.theme import PALETTE, brief
+from clinometer.report import run_tables
+from clinometer.report.charts.style.theme import PALETTE, brief
+from clinometer.report.derived import Reading
+from clinometer.report.export import write_files
 from clinometer.report.figure import Figure
-from clinometer.report.formats import write_files
-from clinometer.report.opening import Opened, open_runs, require_some
-from clinometer.report.reading import Reading
-from clinometer.report.summary import NOT_SAID, SAID, headline, sentences
-from clinometer.report.table import Table, show
+from clinometer.report.figures import comparison, single_run
+from clinometer.report.sentences import NOT_SAID, SAID, headline, sentences
 from clinometer.runs import Run, compare_runs
+from clinometer.runs.folder.recover import Opened, open_runs, require_some
 
 #: A run, its folder, or a folder as `open_run` found it.
 Source = Run | Opened | str | Path
@@ -86,7 +87,7 @@ def report_figures(opened: Sequence[Opened]) -> list[Figure]:
 
 def report_tables(opened: Sequence[Opened]) -> list[Table]:
     """Every table of a page, with keys of their own: what --format csv, md and tex write."""
-    found = [tables.risks_table(opened)]
+    found = [run_tables.risks_table(opened)]
     compared = _comparison(opened)
     found += compared["tables"] if compared else []
     for i, one in enumerate(opened):
@@ -163,7 +164,7 @@ def _render(opened: Sequence[Opened], extras: Sequence[Extra]) -> str:
             notices=[one.notice for one in opened if one.notice],
             sections=[_section(one, i) for i, one in enumerate(opened)],
             overview=_overview(opened),
-            risks=tables.risks_table(opened),
+            risks=run_tables.risks_table(opened),
             comparison=_comparison(opened),
             extras=extras,
             said=SAID,
@@ -186,10 +187,10 @@ def _overview(opened: Sequence[Opened]) -> list[Figure]:
     found: list[Figure | None] = []
     for number, part in enumerate(groups):
         runs, names = [one.run for one in part if one.run], [one.name for one in part]
-        some = [figures.risks_figure(runs, names), figures.intervals_figure(runs, names)]
+        some = [comparison.risks_figure(runs, names), comparison.intervals_figure(runs, names)]
         if len(runs) > 1:
-            some.append(figures.plane_figure(runs, names))
-        some.append(figures.leaning_figure([Reading(r) for r in runs], names))
+            some.append(comparison.plane_figure(runs, names))
+        some.append(comparison.leaning_figure([Reading(r) for r in runs], names))
         prefix = f"{number + 1}-" if len(groups) > 1 else ""
         found += [f if f is None else _with_key(f, prefix + f.key) for f in some]
     return [f for f in found if f is not None]
@@ -214,8 +215,8 @@ def _comparison(opened: Sequence[Opened]) -> dict[str, Any] | None:
     except ClinometerError:
         return None  # another topic or other contexts: the runs stand side by side, unpaired
     return {
-        "figures": [figures.differences_figure(found)],
-        "tables": tables.comparison_tables(found),
+        "figures": [comparison.differences_figure(found)],
+        "tables": run_tables.comparison_tables(found),
     }
 
 
@@ -225,12 +226,12 @@ def _section(one: Opened, number: int) -> Section:
         return Section(key, one.name, None, one.notice, tables=tuple(_tables(one)))
     run, reading = one.run, Reading(one.run)
     drawn = [
-        run_figures.groups_figure(run),
-        run_figures.heat_figure(reading),
-        run_figures.distribution_figure(reading, groups=_outermost(run)),
-        run_figures.shapes_figure(run),
-        run_figures.convergence_figure(reading),
-        run_figures.coverage_figure(reading),
+        single_run.groups_figure(run),
+        single_run.heat_figure(reading),
+        single_run.distribution_figure(reading, groups=_outermost(run)),
+        single_run.shapes_figure(run),
+        single_run.convergence_figure(reading),
+        single_run.coverage_figure(reading),
     ]
     rest = {t.key: t for t in _tables(one, reading)}
     cells = rest.pop("cells")
@@ -251,15 +252,15 @@ def _section(one: Opened, number: int) -> Section:
 def _tables(one: Opened, reading: Reading | None = None) -> list[Table]:
     if one.run is None:
         stored = [] if one.groups is None else [Table("groups", "Groups, as stored", one.groups)]
-        return [*stored, *([tables.settings_table(one.record)] if one.record else [])]
+        return [*stored, *([run_tables.settings_table(one.record)] if one.record else [])]
     reading = reading or Reading(one.run)
     return [
-        tables.cells_table(reading),
-        *tables.telling_tables(reading),
-        tables.groups_table(one.run),
-        tables.contexts_table(reading),
-        tables.flags_table(one.run),
-        tables.settings_table(one.run.record),
+        run_tables.cells_table(reading),
+        *run_tables.telling_tables(reading),
+        run_tables.groups_table(one.run),
+        run_tables.contexts_table(reading),
+        run_tables.flags_table(one.run),
+        run_tables.settings_table(one.run.record),
     ]
 
 

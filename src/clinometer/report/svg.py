@@ -8,7 +8,7 @@ import unicodedata
 from typing import Any
 
 from clinometer.extras import require
-from clinometer.report.charts.theme import OURS, PALETTE
+from clinometer.report.charts.style.theme import OURS, PALETTE
 
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _LABELLED_MARK = re.compile(

@@ -10,27 +10,27 @@ from typing import Any
 
 import numpy as np
 
-from clinometer.cluster import Need
 from clinometer.contexts import ContextSet, load_contexts
 from clinometer.contexts.load import check_fit, default_contexts
 from clinometer.errors import RunError, SettingsError
+from clinometer.execution.ray_pool import Need
 from clinometer.measure import random_outcomes, reference_preferences
-from clinometer.models import LoadOptions, ModelInfo, ModelSpec, Place
+from clinometer.models import LoadOptions, ModelInfo, ModelSource, ModelSpec
+from clinometer.models.catalog.spec import asked_name
 from clinometer.models.options import DTYPES
-from clinometer.models.spec import asked_name
-from clinometer.runs.executors import Executor, Question, make_executor
-from clinometer.runs.grid import Grid
-from clinometer.runs.preference_table import PreferenceTable
+from clinometer.runs.cells import CellGrid
+from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.folder.provenance import versions
+from clinometer.runs.folder.record import earlier_record, new_record, word_record
+from clinometer.runs.precision import Drawn
 from clinometer.runs.preferences import Preferences
-from clinometer.runs.provenance import versions
-from clinometer.runs.record import earlier_record, new_record, word_record
 from clinometer.runs.run import Run
-from clinometer.runs.score_cache import ScoreCache
-from clinometer.runs.scoring import Progress, Scored, Scoring
-from clinometer.runs.sequential import Sample
+from clinometer.runs.scores.accumulate import PreferenceTable
+from clinometer.runs.scores.cache import ScoreCache
+from clinometer.runs.scores.executors import Executor, ModelQuery, make_executor
+from clinometer.runs.scores.recount import word_counts
+from clinometer.runs.scores.scoring import Progress, Scored, Scoring
 from clinometer.runs.settings import AuditSettings
-from clinometer.runs.store import RunFolder
-from clinometer.runs.word_counts import word_counts
 from clinometer.topics import Topic, load_topic
 
 
@@ -73,10 +73,10 @@ def audit(
             folder.clear()
         elif folder and not folder.exists():
             folder.parts.clear()  # parts without a record are nobody's
-        if spec.place is Place.REFERENCE:
+        if spec.place is ModelSource.REFERENCE:
             return _audit_reference(spec, asked, drawn, settings, folder)
         record = earlier_record(folder, spec.name, asked, drawn, settings)
-        question = Question(spec, _load_options(settings, record), settings.words, asked.words)
+        question = ModelQuery(spec, _load_options(settings, record), settings.words, asked.words)
         asker = stack.enter_context(closing(make_executor(executor, question, need)))
         known = stack.enter_context(closing(ScoreCache(question, settings.scoring(), use=cache)))
         if record is None:
@@ -204,11 +204,11 @@ def _audit_model(
 ) -> Run:
     """Measure what the folder holds, after `scoring` has filled what is missing."""
     counts = word_counts(record)
-    sample = Sample.begin(contexts, settings, record)
+    sample = Drawn.begin(contexts, settings, record)
     table: PreferenceTable | None = None
     while True:  # once, unless contexts are drawn round by round to a precision
         record |= sample.to_record(settings)
-        grid = Grid(topic, sample.contexts, record["chunk_size"], sample.rounds)
+        grid = CellGrid(topic, sample.contexts, record["chunk_size"], sample.rounds)
         stored: Iterable[Scored] = ()
         if folder and table is None:
             stored = folder.read_scores(words=len(topic.words), repair=scoring is not None)

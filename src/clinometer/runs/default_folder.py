@@ -7,12 +7,12 @@ from pathlib import Path
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import RunError
-from clinometer.models import ModelSpec, Place
-from clinometer.models.spec import asked_name, folder_name
+from clinometer.models import ModelSource, ModelSpec
+from clinometer.models.catalog.spec import asked_name, folder_name
 from clinometer.runs.audit import asked_contexts
-from clinometer.runs.record import differences
+from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.folder.record import differences
 from clinometer.runs.settings import AuditSettings
-from clinometer.runs.store import RunFolder
 from clinometer.topics import Topic
 
 
@@ -29,7 +29,7 @@ def default_folder(
     (other groups, another precision of the weights), -2, -3 … follow: no run overwrites another.
     """
     asked = asked_contexts(topic, contexts, settings)
-    reference = ModelSpec.parse(model).place is Place.REFERENCE
+    reference = ModelSpec.parse(model).place is ModelSource.REFERENCE
     name = model if reference else asked_name(model, settings.load)
     drawn = [] if settings.max_contexts is None else [str(settings.max_contexts)]
     stem = "-".join(folder_name(part) for part in (name, topic.name, asked.name, *drawn))

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from clinometer.measure import RiskReport, context_influence, verdict
+from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.precision import precision_sentence
 from clinometer.runs.preferences import Preferences
-from clinometer.runs.sequential import precision_sentence
 from clinometer.runs.settings import AuditSettings
-from clinometer.runs.store import RunFolder
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 
-from clinometer.atomic import replacing
 from clinometer.errors import InputError
+from clinometer.storage.atomic import replacing
 
 #: file -> what it is
 SAMPLES: Mapping[str, str] = {

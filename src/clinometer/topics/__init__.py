@@ -1,11 +1,11 @@
 """What is asked: groups X, the categories and words of the attribute Y, and the reference p*."""
 
 from clinometer.topics.articles import Articles
+from clinometer.topics.builtin_lists import builtin_lists, load_list
+from clinometer.topics.crossing import product_attributes, product_groups
 from clinometer.topics.group import Group
-from clinometer.topics.lists import builtin_lists, load_list
 from clinometer.topics.load import builtin_topics, load_topic, parse_topic
 from clinometer.topics.placebo import placebo_groups
-from clinometer.topics.products import product_attributes, product_groups
 from clinometer.topics.prompt import Prompt
 from clinometer.topics.topic import Topic
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from clinometer.errors import TopicError
 from clinometer.topics.articles import Articles
+from clinometer.topics.builtin_lists import BUILTIN, load_list
+from clinometer.topics.crossing import product_attributes, product_groups
 from clinometer.topics.group import Group, clean_weight
-from clinometer.topics.lists import BUILTIN, load_list
-from clinometer.topics.products import product_attributes, product_groups
 from clinometer.topics.schema import GroupsProduct, GroupTable, TopicFile, read_file
 from clinometer.topics.topic import Topic, closest
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from clinometer.errors import TopicError
 from clinometer.topics.articles import Articles
-from clinometer.topics.checks import check_attributes, check_groups, check_reference
 from clinometer.topics.group import Group
 from clinometer.topics.prompt import Prompt, render
+from clinometer.topics.validation import check_attributes, check_groups, check_reference
 
 _NAME = re.compile(r"[\w-]+")
 

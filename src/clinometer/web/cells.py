@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from clinometer.errors import ClinometerError
-from clinometer.report.reading import Reading
+from clinometer.report.derived import Reading
 from clinometer.runs import Run
-from clinometer.runs.partial import CellWord, cell_prompt, cell_words
+from clinometer.runs.folder.partial import CellWord, cell_prompt, cell_words
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from clinometer.errors import RunError
-from clinometer.report.opening import Opened, open_run
-from clinometer.result_folder import SCHEMA_VERSION
 from clinometer.runs import RunFolder
-from clinometer.runs.partial import progress
+from clinometer.runs.folder.partial import progress
+from clinometer.runs.folder.recover import Opened, open_run
+from clinometer.storage.result_folder import SCHEMA_VERSION
 
 #: Folders below the root that are looked through.
 _DEPTH = 6

@@ -12,14 +12,15 @@ from typing import Annotated, Any
 
 from clinometer import __version__
 from clinometer.errors import ClinometerError
-from clinometer.report import figures, run_figures, tables
+from clinometer.report import run_tables
+from clinometer.report.derived import Reading
 from clinometer.report.figure import Figure
-from clinometer.report.opening import Opened
+from clinometer.report.figures import comparison, single_run
 from clinometer.report.page import render_report
-from clinometer.report.reading import Reading
-from clinometer.report.summary import headline, sentences
+from clinometer.report.sentences import headline, sentences
 from clinometer.runs import Run, compare_runs
-from clinometer.web.basics import (
+from clinometer.runs.folder.recover import Opened
+from clinometer.web.app import (
     FastAPI,
     HTMLResponse,
     HTTPException,
@@ -38,12 +39,12 @@ Names = Annotated[tuple[str, ...], Query()]
 NONE: tuple[str, ...] = ()
 
 _RUN_FIGURES: dict[str, Callable[[Reading, str], Figure | None]] = {
-    "risks": lambda r, name: figures.risks_figure([r.run], [name]),
-    "leaning": lambda r, name: figures.leaning_figure([r], [name]),
-    "heat": lambda r, name: run_figures.heat_figure(r),
-    "shapes": lambda r, name: run_figures.shapes_figure(r.run),
-    "convergence": lambda r, name: run_figures.convergence_figure(r),
-    "coverage": lambda r, name: run_figures.coverage_figure(r),
+    "risks": lambda r, name: comparison.risks_figure([r.run], [name]),
+    "leaning": lambda r, name: comparison.leaning_figure([r], [name]),
+    "heat": lambda r, name: single_run.heat_figure(r),
+    "shapes": lambda r, name: single_run.shapes_figure(r.run),
+    "convergence": lambda r, name: single_run.convergence_figure(r),
+    "coverage": lambda r, name: single_run.coverage_figure(r),
 }
 
 
@@ -100,8 +101,8 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             if opened.run
             else [],
             drawings=list(_RUN_FIGURES) if opened.run else [],
-            settings=tables.settings_table(opened.record or {}),
-            flags=tables.flags_table(opened.run) if opened.run else None,
+            settings=run_tables.settings_table(opened.record or {}),
+            flags=run_tables.flags_table(opened.run) if opened.run else None,
             q=q,
             leaning=leaning,
             sort=sort,
@@ -168,7 +169,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         found = [_whole(index, name)[1] for name in names]
         problem, shown = "", []
         try:
-            shown = tables.comparison_tables(compare_runs(found, align="common"))
+            shown = run_tables.comparison_tables(compare_runs(found, align="common"))
         except ClinometerError as error:
             problem = str(error)
         return pages("compare.html", ids=names, runs=found, problem=problem, tables=shown, live="")
@@ -238,11 +239,11 @@ def _figure(name: str, found: list[tuple[Opened, Run]], group: str) -> Figure | 
     first = Reading(runs[0])
     if name == "distribution":
         _place(group, runs[0].preferences.groups, "group")
-        return run_figures.distribution_figure(first, groups=[group])
+        return single_run.distribution_figure(first, groups=[group])
     several: dict[str, Callable[[], Figure | None]] = {
-        "compare-risks": partial(figures.risks_figure, runs, labels),
-        "compare-plane": partial(figures.plane_figure, runs, labels),
-        "compare-differences": lambda: figures.differences_figure(
+        "compare-risks": partial(comparison.risks_figure, runs, labels),
+        "compare-plane": partial(comparison.plane_figure, runs, labels),
+        "compare-differences": lambda: comparison.differences_figure(
             compare_runs(runs, align="common")
         ),
     }

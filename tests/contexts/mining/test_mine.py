@@ -16,7 +16,7 @@ import pytest
 
 from clinometer.contexts import load_contexts
 from clinometer.contexts.mining import MineSettings, formats, mine, read
-from clinometer.contexts.mining.sample import Smallest, priority
+from clinometer.contexts.mining.article_sample import Smallest, priority
 from clinometer.errors import ContextError, SettingsError
 
 Write = Callable[..., Path]

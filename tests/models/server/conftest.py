@@ -10,13 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.components import require
+from tests.models.server.proxy import Proxy
 from tests.processes import PATIENCE_S, free_port, model_server
 
 from clinometer.models import ServerOptions
-
-sys.path.insert(0, str(Path(__file__).parent))  # for `proxy` and `standin`, which are no tests
-
-from proxy import Proxy
 
 
 def unpacked(source: Path, target: Path) -> Path:
@@ -57,7 +54,7 @@ def serving(
 
 @pytest.fixture(scope="session")
 def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    from clinometer.models.embedded import embedded_gguf
+    from clinometer.models.catalog.gguf import embedded_gguf
 
     model = unpacked(embedded_gguf(), tmp_path_factory.mktemp("gguf") / "smol.gguf")
     with serving(model) as url:

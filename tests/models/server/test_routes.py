@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from standin import VOCABULARY, Standin, log_probs
+from tests.models.server.standin import VOCABULARY, Standin, log_probs
 from tests.processes import PATIENCE_S
 
 from clinometer.errors import ModelError, SettingsError

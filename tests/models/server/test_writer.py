@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clinometer.models.writer import open_writer
+from clinometer.models.catalog.open import open_writer
 from clinometer.reliability import Statement
-from clinometer.reliability.points import PointSettings, propose_points
+from clinometer.reliability.blanks import PointSettings, propose_points
 
 
 def test_answers_of_a_server(llama: str) -> None:

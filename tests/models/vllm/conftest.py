@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from tests.processes import free_port, model_server
 
-sys.path.insert(0, str(Path(__file__).parent))  # for `questions`, which is no test
-
 PYTHON = Path(sys.prefix) / "vllm" / "bin" / "python"
 #: One gigabyte for its cache of keys, and no processor of its own: tests run beside it.
 ENVIRONMENT = {
@@ -32,7 +30,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def smol_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """SmolLM2 with wishes of its own for how it is sampled, which a server would follow."""
-    from clinometer.models.embedded import embedded_gguf, folder_of_gguf
+    from clinometer.models.catalog.gguf import embedded_gguf, folder_of_gguf
 
     folder = tmp_path_factory.mktemp("models") / "smol"
     folder.mkdir()

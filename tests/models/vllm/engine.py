@@ -11,12 +11,12 @@ import signal
 import subprocess
 import sys
 
-from questions import CHAT, EXACT, PROMPTS, WORDS
+from tests.models.vllm.questions import CHAT, EXACT, PROMPTS, WORDS
 
 from clinometer.errors import ModelError
 from clinometer.models import SampleOptions, open_model
-from clinometer.models.sampled import SampledScorer
-from clinometer.models.vllm_engine import VllmSampler
+from clinometer.models.generation.sampled import SampledScorer
+from clinometer.models.vllm import VllmSampler
 from clinometer.topics import Prompt
 
 DRAWS = SampleOptions(draws=100)

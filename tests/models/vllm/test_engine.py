@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from questions import CHAT, EXACT, PROMPTS, WORDS
-from tests.processes import PATIENCE_S
+from tests.models.vllm.questions import CHAT, EXACT, PROMPTS, WORDS
+from tests.processes import PATIENCE_S, ROOT
 
 from clinometer.errors import MissingExtra, ModelNotFound, SettingsError
 from clinometer.models import LoadOptions, ModelSpec, WordOptions, open_model
 from clinometer.runs import Run
 
-HERE = Path(__file__).parent
 PYTHON = Path(sys.prefix) / "vllm" / "bin" / "python"
 
 
 @pytest.fixture(scope="module")
 def found(smol_folder: Path, environment: dict[str, str]) -> dict[str, Any]:
     done = subprocess.run(
-        [PYTHON, HERE / "engine.py", smol_folder],
+        [PYTHON, "-m", "tests.models.vllm.engine", smol_folder],
         env=environment,
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from questions import EXACT, PROMPTS, WORDS
+from tests.models.vllm.questions import EXACT, PROMPTS, WORDS
 
 from clinometer.models import LoadOptions, SampleOptions, ServerOptions, open_model
-from clinometer.models.writer import open_writer
+from clinometer.models.catalog.open import open_writer
 from clinometer.runs import Run
 from clinometer.topics import Prompt
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clinometer.reliability.blanks import Blanks
-from clinometer.reliability.variants.accepted import NotAccepted, accept_version
+from clinometer.reliability.blank_notation import Blanks
+from clinometer.reliability.variants.accepted import VariantRefused, accept_version
 
 BLANKS = Blanks.parse("The ___ women at the ___ office are arrogant ___.")
 
@@ -46,7 +46,7 @@ def test_kept(version: str, kept: str) -> None:
     ],
 )
 def test_refused_by_name(version: str, reason: str) -> None:
-    with pytest.raises(NotAccepted) as refused:
+    with pytest.raises(VariantRefused) as refused:
         accept_version(BLANKS, version)
     assert refused.value.reason == reason
 
@@ -57,5 +57,5 @@ def test_every_filling_comes_back(fills: list[str]) -> None:
     if any(fills):
         assert accept_version(BLANKS, text) == (text, tuple(fills))
     else:
-        with pytest.raises(NotAccepted, match="original"):
+        with pytest.raises(VariantRefused, match="original"):
             accept_version(BLANKS, text)

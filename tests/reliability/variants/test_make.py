@@ -117,7 +117,7 @@ def test_a_causal_model_fills_both_sides(smollm2: Any) -> None:
 
 
 def test_meanings_are_compared() -> None:
-    from clinometer.models.embed import SentenceEncoder
+    from clinometer.models.texts.embeddings import SentenceEncoder
 
     settings = VariantSettings(n=3)
     found = make_variants(STATEMENTS[:1], settings=settings, embed=SentenceEncoder().embed)

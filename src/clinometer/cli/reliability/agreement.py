@@ -9,10 +9,10 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.options import JSON, LEVEL, REPLICATES
-from clinometer.cli.output import console, print_json
+from clinometer.cli.parameters import JSON, LEVEL, REPLICATES
+from clinometer.cli.printing import console, print_json
 from clinometer.cli.reliability.common import write_frame
-from clinometer.cli.table import Table
+from clinometer.cli.table import TerminalTable
 from clinometer.errors import SettingsError, TableError
 
 if TYPE_CHECKING:
@@ -97,14 +97,14 @@ def print_agreement(found: Agreement) -> None:
     """The tables, and the notes that say how to read them."""
     out = console()
     steps = sorted({s for _, s, _ in found.levels})
-    table = Table(f"Agreement of {len(found.annotators)} annotators on {found.items} items")
+    table = TerminalTable(f"Agreement of {len(found.annotators)} annotators on {found.items} items")
     table.add_text("majority").add_numbers(*(f"{float(s):.2%}" for s in steps), "items")
     for category in dict.fromkeys(c for c, _, _ in found.levels):
         at = {s: n for c, s, n in found.levels if c == category}
         table.add_row(category, *(str(at.get(s, 0)) for s in steps), str(sum(at.values())))
     table.print(out)
 
-    table = Table("Beyond chance").add_text("statistic").add_numbers("value", "interval")
+    table = TerminalTable("Beyond chance").add_text("statistic").add_numbers("value", "interval")
     table.add_row("agreement observed", *numbers(found.observed))
     table.add_row("agreement by chance", f"{found.by_chance:.3f}", "")
     table.add_row("Fleiss' kappa", *numbers(found.fleiss))
@@ -121,9 +121,9 @@ def print_agreement(found: Agreement) -> None:
     if len(found.cohen) > 10:
         out.print(f"{len(found.cohen) - 10} more pairs of annotators: --json has them")
 
-    chose = Table("What they chose").add_text("annotator")
+    chose = TerminalTable("What they chose").add_text("annotator")
     chose.add_numbers("items", *found.prevalence)
-    against = Table("How often they differ from a majority, by its category")
+    against = TerminalTable("How often they differ from a majority, by its category")
     against.add_text("annotator").add_numbers(*found.prevalence)
     for row in found.annotators:
         shares = (f"{row.shares[c]:.1%}" for c in found.prevalence)

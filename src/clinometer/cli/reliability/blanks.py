@@ -9,8 +9,8 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.options import JSON
-from clinometer.cli.output import console, print_json
+from clinometer.cli.parameters import JSON
+from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.reliability.common import (
     FormatOption,
@@ -22,7 +22,7 @@ from clinometer.cli.reliability.common import (
     read_statements,
     write_frame,
 )
-from clinometer.cli.table import Table
+from clinometer.cli.table import TerminalTable
 
 
 def blanks_command(
@@ -53,7 +53,7 @@ def blanks_command(
     """
     from clinometer.models import LoadOptions
     from clinometer.reliability import ReliabilitySettings, read_variants
-    from clinometer.reliability.contribution import blank_contributions
+    from clinometer.reliability.blanks.contribution import blank_contributions
 
     settings = ReliabilitySettings(
         variant=variant, versions=versions, replicates=0, load=LoadOptions(device=device)
@@ -76,7 +76,7 @@ def blanks_command(
     if json_output:
         print_json({"summary": found.counts, "blanks": plain_rows(found.table)})
         return
-    rows = Table("Blanks that matter most").add_text("id")
+    rows = TerminalTable("Blanks that matter most").add_text("id")
     rows.add_numbers("blank", "cv", "share").add_text("after")
     row: Any
     for row in found.table.head(top).itertuples():

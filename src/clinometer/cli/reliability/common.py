@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clinometer import ranges
-from clinometer.atomic import replacing
 from clinometer.cli.number_option import number_option
 from clinometer.errors import TableError
+from clinometer.storage.atomic import replacing
 
 if TYPE_CHECKING:
     import pandas as pd

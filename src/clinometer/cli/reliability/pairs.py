@@ -9,14 +9,14 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.options import JSON
-from clinometer.cli.output import console, print_json
+from clinometer.cli.parameters import JSON
+from clinometer.cli.printing import console, print_json
 from clinometer.cli.reliability.common import (
     FormatOption,
     StatementsArgument,
     read_statements,
 )
-from clinometer.cli.table import Table
+from clinometer.cli.table import TerminalTable
 
 
 def pairs_command(
@@ -48,7 +48,7 @@ def pairs_command(
 
     from clinometer.models import LoadOptions, open_model
     from clinometer.reliability import ReliabilityRun
-    from clinometer.reliability.pairs import pair_scores, stereotype_preferred
+    from clinometer.reliability.pair_scores import pair_scores, stereotype_preferred
 
     frame = ReliabilityRun.load(run).statements
     stability = dict(zip(frame["id"], frame["stability"], strict=True))
@@ -70,7 +70,7 @@ def pairs_command(
             {"model": model, "metric": metric, "summary": [score.to_dict() for score in found]}
         )
         return
-    rows = Table(
+    rows = TerminalTable(
         f"{model}: per cent of pairs in which the stereotype is preferred ({metric} words)"
     )
     rows.add_text("").add_numbers("pairs", "score", "interval", "change")

@@ -9,8 +9,8 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.options import JSON
-from clinometer.cli.output import console, print_json
+from clinometer.cli.parameters import JSON
+from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.reliability.common import (
     FormatOption,
@@ -18,7 +18,7 @@ from clinometer.cli.reliability.common import (
     StatementsArgument,
     read_statements,
 )
-from clinometer.cli.table import Table
+from clinometer.cli.table import TerminalTable
 
 
 def points_command(
@@ -68,9 +68,9 @@ def points_command(
     at last the rules decide. Every row says which of the two it was.
     """
     from clinometer.models import LoadOptions
-    from clinometer.reliability.english import DEFAULT_PARSER
-    from clinometer.reliability.points import PointSettings, propose_points
-    from clinometer.reliability.points.measure import point_score
+    from clinometer.reliability.blanks import PointSettings, propose_points
+    from clinometer.reliability.blanks.evaluate import point_score
+    from clinometer.reliability.parsing import DEFAULT_PARSER
 
     settings = PointSettings(
         model=model,
@@ -97,7 +97,7 @@ def points_command(
     if json_output:
         print_json({"summary": summary, "statements": found.rows})
         return
-    table = Table(f"{len(statements)} statements").add_text("id", "by", "points")
+    table = TerminalTable(f"{len(statements)} statements").add_text("id", "by", "points")
     for row in found.rows[:top]:
         table.add_row(row["id"], row["proposer"], row["context_points"])
     table.print(console())

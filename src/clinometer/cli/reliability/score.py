@@ -9,8 +9,8 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.options import JSON, LEVEL, REPLICATES
-from clinometer.cli.output import console, print_json
+from clinometer.cli.parameters import JSON, LEVEL, REPLICATES
+from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.reliability.common import (
     FormatOption,
@@ -22,7 +22,7 @@ from clinometer.cli.reliability.common import (
     read_statements,
     write_frame,
 )
-from clinometer.cli.table import Table
+from clinometer.cli.table import TerminalTable
 from clinometer.errors import SettingsError
 
 
@@ -132,7 +132,7 @@ def score_command(
 
 def _print(run: Any, frame: Any, top: int) -> None:
     names = ", ".join(m["id"] for m in run.record["models"])
-    table = Table(f"{len(frame)} statements, {names}")
+    table = TerminalTable(f"{len(frame)} statements, {names}")
     table.add_text("").add_numbers("mean", "interval")
     for name, found in run.record["summary"].items():
         if found is None:
@@ -142,7 +142,12 @@ def _print(run: Any, frame: Any, top: int) -> None:
     table.print(console())
     worst = frame[frame["stability"].notna()].sort_values("stability").head(top)
     if len(worst):
-        rows = Table("Least stable").add_text("id").add_numbers("stability").add_text("statement")
+        rows = (
+            TerminalTable("Least stable")
+            .add_text("id")
+            .add_numbers("stability")
+            .add_text("statement")
+        )
         for row in worst.itertuples():
             rows.add_row(row.id, f"{row.stability:.3f}", row.text)
         rows.print(console())

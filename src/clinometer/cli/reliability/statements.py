@@ -10,8 +10,8 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.options import JSON
-from clinometer.cli.output import console, print_json
+from clinometer.cli.parameters import JSON
+from clinometer.cli.printing import console, print_json
 from clinometer.cli.reliability.common import (
     FormatOption,
     LimitOption,
@@ -19,7 +19,7 @@ from clinometer.cli.reliability.common import (
     read_statements,
     write_frame,
 )
-from clinometer.cli.table import Table
+from clinometer.cli.table import TerminalTable
 
 
 def statements_command(
@@ -71,7 +71,7 @@ def statements_command(
     if json_output:
         print_json({"summary": counts, "categories": dict(categories)})
         return
-    table = Table(f"{found[0].source}: {len(found)} statements")
+    table = TerminalTable(f"{found[0].source}: {len(found)} statements")
     table.add_text("").add_numbers("count")
     for name, n in [*counts.items(), *categories.most_common()]:
         table.add_row(name.replace("_", " "), n)

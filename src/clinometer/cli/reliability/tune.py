@@ -9,8 +9,8 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.options import JSON
-from clinometer.cli.output import console, print_json
+from clinometer.cli.parameters import JSON
+from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import progress
 from clinometer.cli.reliability.common import (
     FormatOption,
@@ -38,7 +38,7 @@ def tune_command(
 ) -> None:
     """Fine-tune a model (LoRA) on statements with context_points, as the paper did with 30."""
     from clinometer.models import LoadOptions
-    from clinometer.reliability.points.tune import TuneSettings, tune_points
+    from clinometer.reliability.blanks.tune import TuneSettings, tune_points
 
     settings = TuneSettings(
         epochs=epochs,

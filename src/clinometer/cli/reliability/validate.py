@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clinometer.cli.options import JSON, LEVEL, REPLICATES
-from clinometer.cli.output import console, p_value, print_json
+from clinometer.cli.parameters import JSON, LEVEL, REPLICATES
+from clinometer.cli.printing import console, p_value, print_json
 from clinometer.cli.reliability.agreement import (
     ColumnsOption,
     RatingsArgument,
     SeedOption,
     numbers,
 )
-from clinometer.cli.table import Table
+from clinometer.cli.table import TerminalTable
 from clinometer.errors import TableError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _read_scores(path: Path, column: str) -> tuple[dict[str, float], dict[str, s
 
 def _print(found: Validation) -> None:
     out = console()
-    table = Table(
+    table = TerminalTable(
         f"{found.score} and the judgement of {len(found.agreement.annotators)} people, "
         f"{found.items} items"
     )
@@ -95,7 +95,7 @@ def _print(found: Validation) -> None:
         table.add_row(f"Krippendorff's alpha, {name}", *numbers(alpha), "")
     table.print(out)
 
-    table = Table("Logistic regression of the middle judgement on the score")
+    table = TerminalTable("Logistic regression of the middle judgement on the score")
     table.add_text("model").add_numbers("chi²", "df", "p", "McFadden R²")
     fits = [f for f in (found.multinomial, found.ordinal) if f is not None]
     for one in fits:
@@ -108,7 +108,7 @@ def _print(found: Validation) -> None:
         )
     table.print(out)
 
-    table = Table("Odds ratios for one standard deviation of the score")
+    table = TerminalTable("Odds ratios for one standard deviation of the score")
     table.add_text("model", "odds of").add_numbers("ratio", "interval", "p")
     for one in fits:
         for term in one.terms:

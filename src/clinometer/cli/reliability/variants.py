@@ -9,8 +9,8 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.options import JSON
-from clinometer.cli.output import console, print_json
+from clinometer.cli.parameters import JSON
+from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.reliability.common import (
     FormatOption,
@@ -78,7 +78,7 @@ def variants_command(
     statements = read_statements(source, format=format, limit=limit, seed=seed)
     embed = None
     if dissimilarity:
-        from clinometer.models.embed import SentenceEncoder
+        from clinometer.models.texts.embeddings import SentenceEncoder
 
         embed = SentenceEncoder(device=device).embed
     with progress("versions", unit="statements", start="loading models", kept=Kept(out)) as watch:

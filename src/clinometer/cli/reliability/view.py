@@ -9,10 +9,10 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.options import JSON
-from clinometer.cli.output import console, print_json
+from clinometer.cli.parameters import JSON
+from clinometer.cli.printing import console, print_json
 from clinometer.cli.reliability.common import write_frame
-from clinometer.cli.table import Table
+from clinometer.cli.table import TerminalTable
 
 
 def view_command(
@@ -39,11 +39,11 @@ def view_command(
     import pandas as pd
 
     from clinometer.reliability import ReliabilityRun
-    from clinometer.reliability.benchmark_view import add_dissimilarity, benchmark_view
+    from clinometer.reliability.benchmark_table import add_dissimilarity, benchmark_view
 
     loaded = [ReliabilityRun.load(path) for path in runs]
     if dissimilarity:
-        from clinometer.models.embed import SentenceEncoder
+        from clinometer.models.texts.embeddings import SentenceEncoder
 
         encoder = SentenceEncoder(sentence_model)
         frames = [add_dissimilarity(run, encoder.embed) for run in loaded]
@@ -60,16 +60,18 @@ def view_command(
     if view.categories["category"].notna().any():
         _table("By category", view.categories, ["source", "category"]).print(console())
     for title, part in (("Least stable", view.worst), ("Most stable", view.best)):
-        rows = Table(title).add_text("source").add_numbers("stability").add_text("statement")
+        rows = (
+            TerminalTable(title).add_text("source").add_numbers("stability").add_text("statement")
+        )
         for row in part.itertuples():
             rows.add_row(row.source, f"{row.stability:.3f}", row.text)
         rows.print(console())
 
 
-def _table(title: str, frame: Any, names: list[str]) -> Table:
+def _table(title: str, frame: Any, names: list[str]) -> TerminalTable:
     numbers = ["stability", "cobias", "cobias_low", "cobias_high"]
     numbers += [n for n in ("dissimilarity",) if n in frame]
-    rows = Table(title).add_text(*names).add_numbers("n", *numbers)
+    rows = TerminalTable(title).add_text(*names).add_numbers("n", *numbers)
     for row in frame.to_dict(orient="records"):
         cells = ["–" if row[n] != row[n] or row[n] is None else row[n] for n in names]
         values = ["–" if v is None or v != v else f"{v:.3f}" for v in (row[n] for n in numbers)]

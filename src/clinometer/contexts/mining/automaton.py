@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from clinometer.extras import require
 
 
-class Words:
+class WordAutomaton:
     """Finds whole words of a list, letter case aside.
 
     >>> list(Words(["he", "she"]).find("There She said he"))

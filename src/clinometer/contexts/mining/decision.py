@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-class Refused(Exception):
+class Dropped(Exception):
     """A rule that drops a sentence; its name is counted and shown."""
 
     def __init__(self, rule: str) -> None:

@@ -108,7 +108,7 @@ def _in_processes(
 
 
 def _on_ray(pieces: Iterable[Piece], settings: MineSettings, explain: bool) -> Iterator[Done]:
-    from clinometer.cluster import Need, Pool
+    from clinometer.execution.ray_pool import Need, Pool
 
     pieces = iter(pieces)
     with Pool(partial(_open, settings, explain), need=Need(cpus=1, gpus=0)) as pool:

@@ -10,7 +10,6 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from clinometer.atomic import replacing
 from clinometer.contexts.context_set import ContextSet
 from clinometer.contexts.mining import executors
 from clinometer.contexts.mining.corpora import Source, find_sources
@@ -18,8 +17,9 @@ from clinometer.contexts.mining.languages import Language, open_language
 from clinometer.contexts.mining.read import Sampled, read_source
 from clinometer.contexts.mining.settings import MineSettings
 from clinometer.contexts.mining.tally import Tally, merged
-from clinometer.contexts.mining.work import WorkFolder
+from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import ContextError
+from clinometer.storage.atomic import replacing
 
 #: Called with the stage, what is done, and the total where it is known.
 Progress = Callable[[str, int, int | None], None]

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from clinometer.contexts.mining.article_sample import Smallest, priority
 from clinometer.contexts.mining.corpora import Source, articles
 from clinometer.contexts.mining.languages import Language
-from clinometer.contexts.mining.sample import Smallest, priority
 from clinometer.contexts.mining.settings import MineSettings
-from clinometer.contexts.mining.work import WorkFolder
+from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import ContextError
 
 PIECE = 400  # sentences of a piece: what a kill can cost

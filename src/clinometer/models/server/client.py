@@ -41,7 +41,7 @@ class BudgetReached(ModelError):
     """The budget of requests or tokens is spent; what was scored is stored."""
 
 
-class Refused(ModelError):
+class RequestRefused(ModelError):
     """The server answered that it will not (4xx, 501): asking again would not help."""
 
     def __init__(self, message: str, status: int) -> None:
@@ -205,13 +205,13 @@ class Client:
         where = f"server {self.address.base}"
         if status in (401, 403):
             key = "with the key given" if self.address.key else "without a key"
-            return Refused(
+            return RequestRefused(
                 f"{where}: refused {key} (status {status}): set {KEY_VARIABLE} in the environment",
                 status,
             )
         if status == 404 and body is not None and "model" in body:
             return ModelNotFound(f"{where}: has no such model or endpoint (404){said}")
-        return Refused(f"{where}: answered with status {status}{said}", status)
+        return RequestRefused(f"{where}: answered with status {status}{said}", status)
 
     def _said(self, response: Any, body: Body | None) -> str:
         """The server's own words, cut short, without key and prompt."""

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from clinometer.errors import SettingsError
-from clinometer.models.base import ModelInfo, Scorer
-from clinometer.models.chat import chat_opening
-from clinometer.models.local_tokenizer import local_tokenizer
+from clinometer.models.catalog.spec import ModelSpec
+from clinometer.models.generation.chat import chat_opening
+from clinometer.models.generation.sampled import SampledScorer
 from clinometer.models.options import LoadOptions, WordOptions
-from clinometer.models.sampled import SampledScorer
+from clinometer.models.protocol import ModelInfo, Scorer
 from clinometer.models.server.address import Address
 from clinometer.models.server.client import Client
-from clinometer.models.server.names import Names
 from clinometer.models.server.probe import choose_route
 from clinometer.models.server.routes import Endpoint
 from clinometer.models.server.sampler import ServerSampler
 from clinometer.models.server.scorer import ServerScorer
-from clinometer.models.server.served import digest, served_model
+from clinometer.models.server.served_model import digest, served_model
+from clinometer.models.server.token_texts import Names
 from clinometer.models.server.tokenizer import server_tokenizer
-from clinometer.models.spec import ModelSpec
+from clinometer.models.tokens.local_tokenizer import local_tokenizer
 
 #: What the probe asks: a beginning with many ends, and words that are probably none of them.
 _PROBE = "The weather in the town was"

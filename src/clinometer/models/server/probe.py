@@ -14,10 +14,10 @@ from dataclasses import replace
 import numpy as np
 
 from clinometer.errors import ModelError
-from clinometer.models.server.client import Missing, Refused
+from clinometer.models.server.client import Missing, RequestRefused
 from clinometer.models.server.reply import Listed
 from clinometer.models.server.routes import ROUTES, Endpoint, Route
-from clinometer.models.trie import Tokens
+from clinometer.models.tokens.word_trie import Tokens
 
 #: How far two answers of one server to one question may lie apart: caches and batches round.
 _AGREEMENT = 0.05
@@ -57,7 +57,7 @@ async def _widest(endpoint: Endpoint, path: Tokens) -> tuple[Endpoint, Listed]:
         except Missing as missing:
             reason = str(missing)
             continue
-        except Refused as error:
+        except RequestRefused as error:
             if error.status in (401, 403):
                 raise
             reason = str(error)
@@ -83,7 +83,7 @@ async def _works(route: Route, path: Tokens, top: Listed, rare: int) -> bool:
             (found,) = await route.answer([(path, (*tokens, rare))])
         except Missing:
             continue
-        except Refused:
+        except RequestRefused:
             return False
         finally:
             client.probing = False

@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.models.server.client import Client, Missing, WrongReply, together
-from clinometer.models.server.names import Names
 from clinometer.models.server.reply import Listed, echoed, first_place, of_prompt
-from clinometer.models.trie import Tokens
+from clinometer.models.server.token_texts import Names
+from clinometer.models.tokens.word_trie import Tokens
 
 Floats = NDArray[np.float64]
 Question = tuple[Tokens, Tokens]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clinometer.models.chat import server_template
-from clinometer.models.local_tokenizer import local_tokenizer
+from clinometer.models.generation.chat import server_template
+from clinometer.models.generation.sampled import seed_of
 from clinometer.models.options import LoadOptions, SampleOptions
-from clinometer.models.sampled import seed_of
-from clinometer.models.server.client import Client, Refused, together
+from clinometer.models.server.client import Client, RequestRefused, together
 from clinometer.models.server.reply import texts as texts_of
+from clinometer.models.tokens.local_tokenizer import local_tokenizer
 
 #: What a chat model without a template of ours is told to do with a sentence.
 INSTRUCTION = "Continue this text with the words that come next. Answer with these words only: {}"
@@ -67,7 +67,7 @@ class ServerSampler:
         if self._several:
             try:
                 found = await self._ask(text, options, n=options.draws)
-            except Refused as error:
+            except RequestRefused as error:
                 if error.status in (401, 403):
                     raise
                 found = []
@@ -100,7 +100,7 @@ class ServerSampler:
 
         try:
             return await self.client.post(url, {**body, **self._cuts}, read)
-        except Refused as error:
+        except RequestRefused as error:
             if error.status in (401, 403) or not self._cuts:
                 raise
         found = await self.client.post(url, body, read)

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from clinometer.errors import ModelError
-from clinometer.models.base import ModelInfo
-from clinometer.models.expand import Expanded
 from clinometer.models.options import WordOptions
-from clinometer.models.row_answers import Rows
+from clinometer.models.protocol import ModelInfo
+from clinometer.models.scoring.causal_job import Job
+from clinometer.models.scoring.chain_rule import Expanded
+from clinometer.models.scoring.next_token_rows import Rows
+from clinometer.models.scoring.word_scorer import WordScorer
 from clinometer.models.server.client import Client
 from clinometer.models.server.routes import Bounds, Floats, Route
-from clinometer.models.tree_job import Job
-from clinometer.models.trie import Tokens
-from clinometer.models.word_scorer import WordScorer
-from clinometer.models.words import WordList, head_tokens
+from clinometer.models.tokens.word_tokens import WordList, head_tokens
+from clinometer.models.tokens.word_trie import Tokens
 from clinometer.topics import Prompt
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from clinometer.errors import ModelError
-from clinometer.models.server.client import Client, Refused, WrongReply, together
+from clinometer.models.server.client import Client, RequestRefused, WrongReply, together
 
 
 class ServerTokenizer:
@@ -73,7 +73,7 @@ def server_tokenizer(client: Client, model: str, name: str) -> ServerTokenizer:
     """The server's tokenizer, or an error that says how to do without."""
     try:
         return ServerTokenizer(client, model)
-    except Refused as error:
+    except RequestRefused as error:
         raise ModelError(
             f"model {name!r}: its server has no /tokenize (status {error.status}); name its "
             "tokenizer with --tokenizer, a folder, a .gguf file or a Hugging Face id"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from clinometer.reliability.benchmarks.files import need_columns, read_rows
-from clinometer.reliability.merge import merge, target_term
+from clinometer.reliability.pair_merge import merge, target_term
 from clinometer.reliability.statement import Statement
 
 COLUMNS = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")

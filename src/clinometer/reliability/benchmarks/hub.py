@@ -6,7 +6,7 @@ from pathlib import Path
 
 from clinometer.errors import InputError, TableError
 from clinometer.extras import require
-from clinometer.models.hub import hub_reachable
+from clinometer.models.catalog.hub import hub_reachable
 
 _PATTERNS = ["*.csv", "*.tsv", "*.json", "*.jsonl", "*.parquet", "*.txt.dev", "*.txt.test"]
 

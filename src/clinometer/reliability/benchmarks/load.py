@@ -9,10 +9,10 @@ from pathlib import Path
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability.benchmarks import (
     crows_pairs,
+    generic_table,
     hub,
     redditbias,
     stereoset,
-    table,
     winobias,
     winogender,
 )
@@ -26,7 +26,7 @@ FORMATS: dict[str, Callable[[Path], list[Statement]]] = {
     "winobias": winobias.load,
     "winogender": winogender.load,
     "redditbias": redditbias.load,
-    "table": table.load,
+    "table": generic_table.load,
 }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from clinometer.reliability.benchmarks.files import need_columns, read_rows
-from clinometer.reliability.merge import Merged, merge
+from clinometer.reliability.pair_merge import Merged, merge
 from clinometer.reliability.statement import Statement
 
 _GENDERS = ("male", "female", "neutral")

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from clinometer.errors import TableError
 from clinometer.measure import Estimate
 from clinometer.ranges import LEVEL, REPLICATES, SEED
-from clinometer.reliability.people import chance
 from clinometer.reliability.people.ratings import Ratings
+from clinometer.statistics import chance_agreement
 
 NO_MAJORITY = "no majority"
 #: From this share of one category on, kappa says more about the skew than about the annotators.
@@ -25,7 +25,7 @@ SKEWED = 0.75
 APART = 0.25
 
 _METHOD = "bootstrap over items"
-_Statistic = Callable[[chance.Sums, NDArray[np.int64]], chance.Floats]
+_Statistic = Callable[[chance_agreement.Sums, NDArray[np.int64]], chance_agreement.Floats]
 
 
 @dataclass(frozen=True)
@@ -133,17 +133,17 @@ def agreement(
     REPLICATES.check("replicates", replicates)
     LEVEL.check("level", level)
     SEED.check("seed", seed)
-    sums = chance.Sums.of(ratings.codes, ratings.values)
+    sums = chance_agreement.Sums.of(ratings.codes, ratings.values)
     draws = _draws(sums.counts, replicates, seed)
     estimate = partial(_estimate, sums, draws=draws, level=level)
-    shares = chance.category_shares(sums, sums.counts)
+    shares = chance_agreement.category_shares(sums, sums.counts)
     prevalence = dict(zip(ratings.categories, shares.tolist(), strict=True))
-    levels: tuple[chance.Level, ...] = ("nominal",)
+    levels: tuple[chance_agreement.Level, ...] = ("nominal",)
     if ratings.numeric:
         levels = ("nominal", "ordinal", "interval")
     rows = tuple(_annotator(ratings, j) for j in range(len(ratings.annotators)))
-    fleiss, ac1 = estimate(chance.fleiss_kappa), estimate(chance.gwet_ac1)
-    observed = estimate(chance.observed_agreement)
+    fleiss, ac1 = estimate(chance_agreement.fleiss_kappa), estimate(chance_agreement.gwet_ac1)
+    observed = estimate(chance_agreement.observed_agreement)
     by_chance = float((shares**2).sum())
     return Agreement(
         items=len(ratings.items),
@@ -154,8 +154,8 @@ def agreement(
         observed=observed,
         fleiss=fleiss,
         ac1=ac1,
-        brennan_prediger=estimate(chance.brennan_prediger),
-        alpha={x: estimate(partial(chance.krippendorff_alpha, level=x)) for x in levels},
+        brennan_prediger=estimate(chance_agreement.brennan_prediger),
+        alpha={x: estimate(partial(chance_agreement.krippendorff_alpha, level=x)) for x in levels},
         cohen=tuple(_pairs(ratings, estimate)),
         prevalence=prevalence,
         by_chance=by_chance,
@@ -172,7 +172,7 @@ def _draws(counts: NDArray[np.int64], replicates: int, seed: int) -> NDArray[np.
 
 
 def _estimate(
-    sums: chance.Sums, statistic: _Statistic, *, draws: NDArray[np.int64], level: float
+    sums: chance_agreement.Sums, statistic: _Statistic, *, draws: NDArray[np.int64], level: float
 ) -> Estimate | None:
     value = float(statistic(sums, sums.counts))
     if not np.isfinite(value):
@@ -224,7 +224,7 @@ def _pairs(ratings: Ratings, estimate: Callable[[_Statistic], Estimate | None]) 
     found = []
     for a, b in combinations(range(len(ratings.annotators)), 2):
         both = int(((ratings.codes[:, a] >= 0) & (ratings.codes[:, b] >= 0)).sum())
-        kappa = partial(chance.cohen_kappa, a=a, b=b)
+        kappa = partial(chance_agreement.cohen_kappa, a=a, b=b)
         squared = partial(kappa, weights="quadratic")
         names = ratings.annotators[a], ratings.annotators[b]
         weighted = estimate(squared) if ratings.numeric else None

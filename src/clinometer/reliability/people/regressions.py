@@ -45,7 +45,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Fit:
+class RegressionFit:
     """A fitted regression.
 
     chi2, df, p   likelihood ratio against the shares of the categories alone
@@ -80,7 +80,7 @@ def fit(
     *,
     categories: Sequence[str],
     level: float = 0.95,
-) -> Fit:
+) -> RegressionFit:
     """Fit categories (places in `categories`) on factors, each brought to a deviation of 1.
 
     Categories that do not occur are left out. Expects two that do, and factors that vary.
@@ -106,7 +106,7 @@ def fit(
     ratio = 2 * (reached - null)
     if not reached < -1e-3:  # NaN, or every judgement foretold: coefficients without bound
         problem = "the factors separate the categories completely"
-    return Fit(
+    return RegressionFit(
         kind=kind,
         n=len(y),
         log_likelihood=reached,
@@ -121,7 +121,7 @@ def fit(
     )
 
 
-def beyond(larger: Fit, smaller: Fit) -> tuple[float, int, float]:
+def beyond(larger: RegressionFit, smaller: RegressionFit) -> tuple[float, int, float]:
     """Chi-square, degrees of freedom and p of what the larger of two nested fits adds."""
     ratio = max(2 * (larger.log_likelihood - smaller.log_likelihood), 0.0)
     df = larger.df - smaller.df

@@ -13,7 +13,7 @@ from clinometer.errors import TableError
 from clinometer.reliability.correlation import RankCorrelation, spearman
 from clinometer.reliability.people.agreement import Agreement, agreement
 from clinometer.reliability.people.ratings import Ratings
-from clinometer.reliability.people.regressions import Fit, beyond, fit
+from clinometer.reliability.people.regressions import RegressionFit, beyond, fit
 from clinometer.reliability.statement import count_words
 
 LENGTH = "length"
@@ -42,8 +42,8 @@ class Validation:
     given_length: RankCorrelation | None
     with_length: RankCorrelation | None
     outcome: Mapping[str, int]
-    multinomial: Fit
-    ordinal: Fit | None
+    multinomial: RegressionFit
+    ordinal: RegressionFit | None
     length_added: tuple[float, int, float] | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,5 +139,5 @@ def _consensus(ratings: Ratings, chosen: list[int]) -> NDArray[np.int64]:
     return np.asarray(np.take_along_axis(codes, place[:, None], axis=1)[:, 0])
 
 
-def _plain(part: RankCorrelation | Fit | None) -> dict[str, Any] | None:
+def _plain(part: RankCorrelation | RegressionFit | None) -> dict[str, Any] | None:
     return None if part is None else part.to_dict()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from clinometer.reliability.blanks import Blanks
-from clinometer.reliability.contribution import fills_of
+from clinometer.reliability.blank_notation import Blanks
+from clinometer.reliability.blanks.contribution import fills_of
 
 #: What is wrong with a version.
 CHANGED, BAD_FILL, LONG_FILL, ORIGINAL, REPEATED = (
@@ -24,7 +24,7 @@ LONGEST_FILL = 15
 _PHRASE = re.compile(r",? ?[\w$€£#&][\w\s$€£%&'’,/#-]*[\w%'’,]|[\w$€£#&]")
 
 
-class NotAccepted(ValueError):
+class VariantRefused(ValueError):
     """A version that is not kept; `reason` is one of the names above."""
 
     def __init__(self, reason: str) -> None:
@@ -44,17 +44,17 @@ def accept_version(blanks: Blanks, version: str) -> tuple[str, tuple[str, ...]]:
     """
     fills = fills_of(blanks, version)
     if fills is None:
-        raise NotAccepted(CHANGED)
+        raise VariantRefused(CHANGED)
     made = join(blanks, fills)
     if _spaced(made) != _spaced(version):  # "Therapist" is no filled "The ___"
-        raise NotAccepted(CHANGED)
+        raise VariantRefused(CHANGED)
     for fill in filter(None, fills):
         if not _PHRASE.fullmatch(fill) or "_" in fill:
-            raise NotAccepted(BAD_FILL)
+            raise VariantRefused(BAD_FILL)
         if len(fill.split()) > LONGEST_FILL:
-            raise NotAccepted(LONG_FILL)
+            raise VariantRefused(LONG_FILL)
     if not any(fills):
-        raise NotAccepted(ORIGINAL)
+        raise VariantRefused(ORIGINAL)
     return made, fills
 
 

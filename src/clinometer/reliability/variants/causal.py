@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from clinometer.models.writer import continue_tokens, seed_for
-from clinometer.reliability.blanks import Blanks
+from clinometer.models.generation.causal_writer import continue_tokens
+from clinometer.models.generation.writer import seed_for
+from clinometer.reliability.blank_notation import Blanks
 from clinometer.reliability.variants.accepted import join
 from clinometer.reliability.variants.filling import (
     FUNCTION_WORDS,
@@ -103,7 +104,7 @@ class CausalFiller:
         """Log-probability of what follows each head in its whole text."""
         import torch
 
-        from clinometer.models.words import encode_all
+        from clinometer.models.tokens.word_tokens import encode_all
 
         tokenizer, device = self.scorer.tokenizer, self.scorer.device
         rows = self.scorer.head_tokens(whole)

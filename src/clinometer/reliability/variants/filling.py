@@ -8,7 +8,7 @@ from typing import Protocol
 from numpy.random import Generator
 
 from clinometer.models import ModelInfo
-from clinometer.reliability.blanks import Blanks
+from clinometer.reliability.blank_notation import Blanks
 
 Fills = tuple[str, ...]
 

@@ -10,22 +10,24 @@ from typing import Any
 
 from clinometer.errors import SettingsError, TableError
 from clinometer.models import LoadOptions, open_model
-from clinometer.models.writer import CausalWriter, Writer, open_writer, seed_for
+from clinometer.models.catalog.open import open_writer
+from clinometer.models.generation.causal_writer import CausalWriter
+from clinometer.models.generation.writer import Writer, seed_for
 from clinometer.ranges import COUNT, SEED, TEMPERATURE
-from clinometer.reliability.blanks import Blanks
+from clinometer.reliability.blank_notation import Blanks
 from clinometer.reliability.dissimilarity import Embed, version_dissimilarity
-from clinometer.reliability.lines import Lines
 from clinometer.reliability.statement import Statement, VariantSet
 from clinometer.reliability.variants.accepted import (
     CHANGED,
     ORIGINAL,
     REPEATED,
-    NotAccepted,
+    VariantRefused,
     accept_version,
 )
 from clinometer.reliability.variants.diversity import word_diversity
 from clinometer.reliability.variants.filling import Filler, Fills
 from clinometer.reliability.variants.prompts import variants_prompt
+from clinometer.storage.jsonl import Lines
 
 Progress = Callable[[int, int], None]
 
@@ -222,10 +224,10 @@ class _Row:
         try:
             made, fills = accept_version(blanks, text)
             if not self._keeps_targets(made):
-                raise NotAccepted(CHANGED)
+                raise VariantRefused(CHANGED)
             if made in self.versions:
-                raise NotAccepted(REPEATED)
-        except NotAccepted as error:
+                raise VariantRefused(REPEATED)
+        except VariantRefused as error:
             self.answers[origin][error.reason] += 1
             return
         self.answers[origin]["accepted"] += 1

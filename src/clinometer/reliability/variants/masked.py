@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clinometer.reliability.blanks import Blanks
+from clinometer.reliability.blank_notation import Blanks
 from clinometer.reliability.variants.filling import FUNCTION_WORDS, Fills, draw_length, neighbours
 
 _NUCLEUS = 0.75

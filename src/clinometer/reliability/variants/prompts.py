@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clinometer.models.writer import Turn
+from clinometer.models.generation.writer import Turn
 
 
 def variants_prompt(points: str) -> list[Turn]:

@@ -14,7 +14,7 @@ from clinometer.report.charts.regression import regression
 from clinometer.report.charts.reliability import agreement, reliability
 from clinometer.report.charts.risks import differences, intervals, stacked
 from clinometer.report.charts.spread import convergence, coverage, shapes
-from clinometer.report.charts.theme import NARROW, PALETTE, WIDE, brief
+from clinometer.report.charts.style.theme import NARROW, PALETTE, WIDE, brief
 from clinometer.report.charts.trend import trend
 
 __all__ = [

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from clinometer.report.charts.density import direction_axis, reach
-from clinometer.report.charts.theme import (
+from clinometer.report.charts.style.theme import (
     INK,
     MARK,
     NARROW,

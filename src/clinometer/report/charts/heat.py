@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clinometer.report.charts.theme import (
+from clinometer.report.charts.style.theme import (
     LINE,
     NARROW,
     WIDE,

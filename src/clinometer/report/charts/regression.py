@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from clinometer.report.charts.labels import Plot, name_points, paths
-from clinometer.report.charts.theme import (
+from clinometer.report.charts.style.labels import Plot, name_points, paths
+from clinometer.report.charts.style.theme import (
     AXIS,
     BIAS,
     INK,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clinometer.report.charts.theme import (
+from clinometer.report.charts.style.theme import (
     BIAS,
     INK,
     LINE,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clinometer.atomic import replacing
 from clinometer.errors import TableError
-from clinometer.report.formats import no_formula
+from clinometer.report.export import no_formula
+from clinometer.storage.atomic import replacing
 from clinometer.web.annotation.store import Store
 from clinometer.web.annotation.task import SKIP
 

@@ -16,7 +16,7 @@ from clinometer.errors import SettingsError
 from clinometer.reliability import Blanks
 from clinometer.web.annotation.guidelines import to_html
 from clinometer.web.annotation.store import ACTIVE, STOPPED, Annotator, Store
-from clinometer.web.basics import (
+from clinometer.web.app import (
     FastAPI,
     HTMLResponse,
     HTTPException,

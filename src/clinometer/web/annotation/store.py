@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from clinometer.cache_place import FORMER_NAME
 from clinometer.errors import RunError, SettingsError
+from clinometer.storage.cache_location import FORMER_NAME
 from clinometer.web.annotation.database import open_engine, postgresql, sa, sqlite
 from clinometer.web.annotation.task import SKIP, Item, Task
-from clinometer.web.basics import new_token
+from clinometer.web.app import new_token
 
 _meta = sa.MetaData()
 _tasks = sa.Table(
@@ -68,7 +68,7 @@ def _adopt_former_tables(connection: sa.Connection) -> None:
     for name in _meta.tables:
         former = name.replace("clinometer", FORMER_NAME, 1)
         if former in there and name not in there:
-            connection.execute(sa.DDL(f"ALTER TABLE {former} RENAME TO {name}"))
+            connection.execute(sa.text(f"ALTER TABLE {former} RENAME TO {name}"))
 
 
 @dataclass(frozen=True)

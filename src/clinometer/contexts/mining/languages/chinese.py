@@ -19,8 +19,8 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from clinometer.contexts.mining.automaton import Words
-from clinometer.contexts.mining.decision import Decision, Refused
+from clinometer.contexts.mining.automaton import WordAutomaton
+from clinometer.contexts.mining.decision import Decision, Dropped
 from clinometer.contexts.mining.settings import MineSettings
 from clinometer.errors import SettingsError
 from clinometer.extras import require
@@ -70,7 +70,7 @@ class Chinese:
         require("mining Chinese text", "jieba")
         self._persons = frozenset(group.text for group in settings.topic.groups)
         self._cues = frozenset(words)
-        self._find = Words(PRONOUNS, whole=False)
+        self._find = WordAutomaton(PRONOUNS, whole=False)
 
     def find(self, text: str) -> list[str]:
         """Sentences with a pronoun that does not begin them."""
@@ -95,7 +95,7 @@ class Chinese:
             evidence = f"[Y]={match[0]}@{y} after {sentence[max(0, y - 16) : y]}"
             try:
                 template = self._template(sentence, y)
-            except Refused as no:
+            except Dropped as no:
                 yield Decision(sentence, None, no.rule, evidence)
             else:
                 yield Decision(sentence, template, "", evidence)
@@ -103,45 +103,45 @@ class Chinese:
     def _template(self, sentence: str, y: int) -> str:
         before = sentence[:y]
         if sum(before.count(mark) for mark in '“”「」『』"') % 2:
-            raise Refused("inside a quotation")
+            raise Dropped("inside a quotation")
         *earlier, clause = _CLAUSES.split(before)
         if saying := _SAID.fullmatch(clause):
             if saying["subject"] != sentence[y]:
-                raise Refused("subject and [Y] differ in gender")
+                raise Dropped("subject and [Y] differ in gender")
             return f"[X]{saying['verb']}[Y]"
         if clause and clause not in JOINING:
-            raise Refused("nothing joins the clauses")
+            raise Dropped("nothing joins the clauses")
         if not earlier or before[len(before) - len(clause) - 1] not in "，,":
-            raise Refused("no predicate before [Y]")
+            raise Dropped("no predicate before [Y]")
         opening, rest = _opening(earlier[-1])
         return f"{opening}[X]{self._predicate(rest, sentence[y])}，{clause}[Y]"
 
     def _predicate(self, clause: str, pronoun: str) -> str:
         if len(clause) > 3 * LONGEST:
-            raise Refused("too long")
+            raise Dropped("too long")
         words = [(pair.word, pair.flag) for pair in _segmenter().cut(clause)]
         if len(words) < 2:
-            raise Refused("incomplete predicate")
+            raise Dropped("incomplete predicate")
         (subject, kind), rest = words[0], words[1:]
         if subject in PRONOUNS:
             if subject != pronoun:
-                raise Refused("subject and [Y] differ in gender")
+                raise Dropped("subject and [Y] differ in gender")
         elif subject not in self._persons and kind not in ("nr", "nrfg"):
-            raise Refused("subject is no person")
+            raise Dropped("subject is no person")
         if rest[0][0][:1] in ("们", "的", "和", "与", "等", "本"):
-            raise Refused("subject is not one person")
+            raise Dropped("subject is not one person")
         if subject not in PRONOUNS and not rest[0][1].startswith(_BEGIN):
-            raise Refused("name cut in two")  # 贝|克 本人, 路易|十二
+            raise Dropped("name cut in two")  # 贝|克 本人, 路易|十二
         if len(rest) > LONGEST:
-            raise Refused("too long")
+            raise Dropped("too long")
         timed = rest[-1][0].endswith(TIMES)  # the segmenter takes 毕业 for a noun
         if not timed and not any(flag.startswith(("v", "a")) for _, flag in rest):
-            raise Refused("incomplete predicate")
+            raise Dropped("incomplete predicate")
         for word, flag in rest:
             if word in PRONOUNS or word in self._cues or "男" in word or "女" in word:
-                raise Refused("gender cue in the skeleton")
+                raise Dropped("gender cue in the skeleton")
             if flag in _NAMES or not all("一" <= c <= "鿿" for c in word):
-                raise Refused("name in the skeleton")
+                raise Dropped("name in the skeleton")
         return "".join(word for word, _ in rest)
 
     def merge_key(self, template: str) -> str:
@@ -165,7 +165,7 @@ def _opening(clause: str) -> tuple[str, str]:
         if clause.startswith(word):
             closed = clause.endswith(TIMES)
             if word in ("当", "在") and not closed:
-                raise Refused("clause opens with a preposition")
+                raise Dropped("clause opens with a preposition")
             return word, clause[len(word) :]
     return "", clause
 

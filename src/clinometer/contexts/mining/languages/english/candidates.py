@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from clinometer.contexts.mining.automaton import Words
-from clinometer.contexts.mining.languages.english.sentences import clean, sentences
+from clinometer.contexts.mining.automaton import WordAutomaton
+from clinometer.contexts.mining.languages.english.sentence_split import clean, sentences
 
 LONGEST = 400  # characters; longer sentences are seldom parsed right
 SHORTEST = 4  # words
@@ -25,7 +25,7 @@ class Candidates:
     """The sentences of an article that hold one of the words in a place that can count."""
 
     def __init__(self, words: Iterable[str], counts: Callable[[str, int, str], bool]) -> None:
-        self._words = Words(words)
+        self._words = WordAutomaton(words)
         self._counts = counts
 
     def find(self, text: str) -> list[str]:

@@ -11,19 +11,19 @@ from clinometer.contexts.mining.languages.english.candidates import (
     later_word,
     possible_subject,
 )
+from clinometer.contexts.mining.languages.english.coreference.resolvers import open_resolver
+from clinometer.contexts.mining.languages.english.lexicon import (
+    FEMALE_PERSONS,
+    MALE_PERSONS,
+    PERSONS,
+    SUBJECT_PRONOUNS,
+)
 from clinometer.contexts.mining.languages.english.miner import (
     LINK_WORDS,
     coreference_templates,
     predicate_templates,
 )
 from clinometer.contexts.mining.languages.english.parse import DEFAULT_PARSER, Parser
-from clinometer.contexts.mining.languages.english.resolvers import open_resolver
-from clinometer.contexts.mining.languages.english.words import (
-    FEMALE_PERSONS,
-    MALE_PERSONS,
-    PERSONS,
-    SUBJECT_PRONOUNS,
-)
 from clinometer.contexts.mining.settings import MineSettings
 from clinometer.errors import SettingsError
 

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Set
 from typing import TYPE_CHECKING
 
-from clinometer.contexts.mining.decision import Decision, Refused
-from clinometer.contexts.mining.languages.english.coreference import (
-    Resolver,
-    by_rules,
-    person_kind,
-)
-from clinometer.contexts.mining.languages.english.gate import check_sentence, finish
-from clinometer.contexts.mining.languages.english.links import (
+from clinometer.contexts.mining.decision import Decision, Dropped
+from clinometer.contexts.mining.languages.english.coreference.dependency_paths import (
     Link,
     clause_link,
     connector,
@@ -20,13 +14,28 @@ from clinometer.contexts.mining.languages.english.links import (
     subject_of,
     word_link,
 )
-from clinometer.contexts.mining.languages.english.needs import CUES_BY_MEANING
-from clinometer.contexts.mining.languages.english.predicate import predicate, whole_predicate
-from clinometer.contexts.mining.languages.english.sound import check_joint, check_words
-from clinometer.contexts.mining.languages.english.words import (
+from clinometer.contexts.mining.languages.english.coreference.rules import (
+    Resolver,
+    by_rules,
+    person_kind,
+)
+from clinometer.contexts.mining.languages.english.lexicon import (
     POSSESSIVES,
     REFLEXIVES,
     SUBJECT_PRONOUNS,
+)
+from clinometer.contexts.mining.languages.english.lexicon_complements import CUES_BY_MEANING
+from clinometer.contexts.mining.languages.english.skeleton.completeness import (
+    check_joint,
+    check_words,
+)
+from clinometer.contexts.mining.languages.english.skeleton.predicate import (
+    predicate,
+    whole_predicate,
+)
+from clinometer.contexts.mining.languages.english.skeleton.template_checks import (
+    check_sentence,
+    finish,
 )
 
 if TYPE_CHECKING:
@@ -80,7 +89,7 @@ def _decide(
         words = _template(link, kind, persons)
         check_words(words)
         template = finish(words, cues=cues | CUES_BY_MEANING)
-    except Refused as no:
+    except Dropped as no:
         return Decision(sentence, None, no.rule, evidence)
     return Decision(sentence, template, "", evidence)
 
@@ -116,19 +125,19 @@ def predicate_templates(parsed: Parsed, *, persons: Set[str], cues: Set[str]) ->
             check_sentence(parsed.doc, verb)
             subject = subject_of(verb)
             if subject is None or (subject.lower_ in ("he", "she")):
-                raise Refused("subject is no person")
+                raise Dropped("subject is no person")
             if own[-1].text != "who":
                 if person_kind(subject, parsed, persons) != "person noun":
-                    raise Refused("subject is no occupation or person noun")
+                    raise Dropped("subject is no occupation or person noun")
                 if verb.dep_ == "relcl":
-                    raise Refused("predicate of a relative clause")
+                    raise Dropped("predicate of a relative clause")
             elif subject.tag_ in ("NNS", "NNPS") or subject.pos_ == "PRON":
-                raise Refused("subject is not one person")
+                raise Dropped("subject is not one person")
             if any(c.dep_ in ("dobj", "attr", "acomp", "oprd") for c in verb.lefts):
-                raise Refused("object before its verb")
+                raise Dropped("object before its verb")
             words = whole_predicate(verb)
             template = finish(["The", "[X],", "who", *words], cues=cues) + ", is [Y]"
-        except Refused as no:
+        except Dropped as no:
             yield Decision(sentence, None, no.rule, evidence)
             continue
         yield Decision(sentence, template, "", evidence)

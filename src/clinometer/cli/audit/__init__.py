@@ -1,0 +1,1 @@
+"""clinometer audit."""

@@ -1,0 +1,81 @@
+"""clinometer cache: what this machine remembers of earlier audits."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from clinometer.cli.parameters import JSON
+from clinometer.cli.printing import console, print_json
+
+
+def cache_command(
+    clear: Annotated[
+        bool, typer.Option("--clear", help="Forget all scores; runs keep their own.")
+    ] = False,
+    clear_models: Annotated[
+        bool, typer.Option("--clear-models", help="Remove GGUF models that were converted.")
+    ] = False,
+    json_output: JSON = False,
+) -> None:
+    """Show what the cache of this machine holds, or clear it.
+
+    It lies in $CLINOMETER_CACHE, or where the platform keeps caches, and holds at most
+    $CLINOMETER_CACHE_LIMIT of scores (2GB; 0 switches it off).
+    """
+    from clinometer.storage.cache import Cache
+    from clinometer.storage.cache_location import cache_folder, cache_limit
+
+    limit = cache_limit()
+    cache = Cache(limit=limit or 1)  # a cache that is switched off can be looked at all the same
+    models = cache_folder() / "models"
+    if clear and cache.file.exists():
+        cache.clear()
+    if clear_models:
+        shutil.rmtree(models, ignore_errors=True)
+    scopes = cache.scopes() if cache.file.exists() else []
+    cache.close()
+    found: dict[str, Any] = {
+        "folder": str(cache_folder()),
+        "limit_bytes": limit,
+        "scores_bytes": cache.size(),
+        "models_bytes": sum(f.stat().st_size for f in models.rglob("*") if f.is_file()),
+        "scopes": [_row(entry) for entry in scopes],
+    }
+    if json_output:
+        print_json(found)
+        return
+    out = console()
+    out.print(f"folder: {found['folder']}", soft_wrap=True)
+    out.print(f"scores: {_size(found['scores_bytes'])} of at most {_size(limit)}")
+    out.print(f"converted models: {_size(found['models_bytes'])}")
+    for row in found["scopes"]:
+        out.print(
+            f"  {row['model']} ({row['dtype']}, {row['revision']}): {row['rows']} prompts × "
+            f"{row['words']} words, last used {row['used']}",
+            soft_wrap=True,
+        )
+
+
+def _row(entry: dict[str, Any]) -> dict[str, Any]:
+    scope = entry["scope"]
+    return {
+        "model": scope["model"],
+        "revision": scope["revision"],
+        "dtype": scope["dtype"],
+        "words": len(scope["words"]),
+        "rows": entry["rows"],
+        "used": datetime.fromtimestamp(entry["used"]).astimezone().isoformat(timespec="minutes"),
+    }
+
+
+def _size(size: int) -> str:
+    """Bytes as people read them.
+
+    >>> _size(0), _size(1_500_000), _size(2_000_000_000)
+    ('0.0 MB', '1.5 MB', '2.0 GB')
+    """
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"

@@ -1,0 +1,90 @@
+"""clinometer check: does a sentence need more context, and where?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from clinometer import ranges
+from clinometer.cli.number_option import number_option
+from clinometer.cli.printing import console, print_json
+
+
+def check_command(
+    sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="One sentence, in quotes.")],
+    target: Annotated[
+        list[str] | None,
+        typer.Option(help="A term of the sentence that names the group; repeat for several."),
+    ] = None,
+    points: Annotated[
+        str | None, typer.Option(help="The sentence with blanks (___) of your own.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="A model that proposes blanks and versions; none: rules and filler."),
+    ] = None,
+    filler: Annotated[
+        str | None,
+        typer.Option(help="Fills blanks. Default: the model where local, else pocket:bert."),
+    ] = None,
+    score_with: Annotated[
+        list[str] | None,
+        typer.Option(help="A scoring model; repeat for several. Default: pocket:bert."),
+    ] = None,
+    n: Annotated[
+        int | None,
+        number_option(
+            ranges.COUNT, "Versions. Default: 12, down to 4 for long sentences.", "-n", "--versions"
+        ),
+    ] = None,
+    temperature: Annotated[float, number_option(ranges.TEMPERATURE, "Of the versions.")] = 1.1,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of all samples.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    fail_below: Annotated[
+        float | None, number_option(ranges.SHARE, "Exit with 1 when the stability is lower.")
+    ] = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object (docs/check.schema.json).")
+    ] = False,
+) -> None:
+    """Does a sentence need more context, and where? What to ask instead of refusing.
+
+    stability = 1 - COBIAS: 1 when context changes nothing for the scoring models.
+    """
+    from clinometer.models import LoadOptions
+    from clinometer.reliability.check import check
+
+    found = check(
+        sentence,
+        targets=target or (),
+        points=points,
+        model=model,
+        filler=filler,
+        models=score_with or ("pocket:bert",),
+        n=n,
+        temperature=temperature,
+        seed=seed,
+        load=LoadOptions(device=device),
+    )
+    if json_output:
+        print_json(found.to_dict())
+    else:
+        out = console()
+        out.print(f"{found.points}   (blanks by {found.proposer})", markup=False, soft_wrap=True)
+        for blank in found.by_weight:
+            share = "–" if blank.share is None else f"{blank.share:.0%}"
+            such = ", ".join(blank.fills[:3])
+            line = f"  {share:>4}  {blank.question}  such as: {such}"
+            out.print(line, markup=False, soft_wrap=True)
+        if found.stability is not None:
+            out.print(
+                f"stability {found.stability:.3f}, COBIAS {found.cobias:.3f}, context variance "
+                f"{found.cv:.2f} over {len(found.versions)} versions",
+                markup=False,
+            )
+        out.print("Ask: " + " ".join(found.questions), markup=False, soft_wrap=True)
+    if fail_below is not None and (found.stability is None or found.stability < fail_below):
+        value = "unknown" if found.stability is None else f"{found.stability:.4f}"
+        typer.echo(f"stability = {value} is below {fail_below}", err=True)
+        raise typer.Exit(1)

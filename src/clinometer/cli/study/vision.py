@@ -1,0 +1,66 @@
+"""clinometer study vision: images as contexts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clinometer.cli.parameters import grouped
+from clinometer.cli.printing import console, print_json
+from clinometer.cli.progress import Kept, progress
+from clinometer.cli.study.frame import finish
+from clinometer.cli.study.options import OUT, PLAN, How, settings_of
+from clinometer.errors import SettingsError
+
+
+@grouped
+def vision_command(
+    images: Annotated[Path, typer.Argument(help="A folder: GROUP/SCENE.png.")],
+    model: Annotated[
+        list[str], typer.Option("--model", help="A CLIP-type model: folder or hub id; repeat.")
+    ],
+    label: Annotated[
+        list[str], typer.Option(help="CATEGORY=TEXT, such as 'male=a photo of a man'; repeat.")
+    ],
+    out: OUT = None,
+    only_plan: PLAN = False,
+    *,
+    how: How,
+) -> None:
+    """Which text a CLIP-type model prefers for groups in varied scenes (E.3)."""
+    from clinometer.models.catalog.spec import folder_name
+    from clinometer.studies.extensions.vision import ask_images, find_images, vision_findings
+
+    folder = out or Path("studies") / "vision"
+    found = find_images(images)
+    texts = dict(_label(text) for text in label)
+    if only_plan:
+        if how.json_output:
+            print_json({"study": "vision", "images": len(found.files), "models": model})
+        else:
+            line = f"study vision: {len(found.files):,} images to ask of {len(model)} models"
+            console().print(line, markup=False, soft_wrap=True)
+        return
+    named = []
+    for name in model:
+        place = folder / "runs" / folder_name(name)
+        with progress(name, unit="images", kept=Kept(place)) as watch:
+            run = ask_images(
+                name,
+                found,
+                texts,
+                place,
+                settings=settings_of(how),
+                progress=watch,
+            )
+        named.append((name, run))
+    finish(vision_findings(named), folder, no_page=how.no_page, json_output=how.json_output)
+
+
+def _label(text: str) -> tuple[str, str]:
+    name, equals, said = text.partition("=")
+    if not equals or not name.strip() or not said.strip():
+        raise SettingsError(f"--label: expected CATEGORY=TEXT; found {text!r}")
+    return name.strip(), said.strip()

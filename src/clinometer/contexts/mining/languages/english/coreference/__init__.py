@@ -1,0 +1,1 @@
+"""Does the word of Y refer to the subject?"""

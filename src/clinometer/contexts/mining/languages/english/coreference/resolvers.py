@@ -1,0 +1,51 @@
+"""Coreference resolvers by name: the rules, or a neural one that is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from clinometer.contexts.mining.decision import Dropped
+from clinometer.contexts.mining.languages.english.coreference.rules import Resolver, by_rules
+from clinometer.errors import SettingsError
+from clinometer.extras import require
+
+if TYPE_CHECKING:
+    from clinometer.contexts.mining.languages.english.coreference.dependency_paths import Link
+    from clinometer.contexts.mining.languages.english.parse import Parsed
+
+RESOLVERS = ("rules", "fastcoref")
+
+
+@lru_cache(maxsize=4)
+def open_resolver(name: str) -> Resolver:
+    """The resolver of this name."""
+    if name == "rules":
+        return by_rules
+    if name != "fastcoref":
+        raise SettingsError(f"resolver: expected one of {', '.join(RESOLVERS)}, found {name!r}")
+    require("--resolver fastcoref", "fastcoref")
+    from fastcoref import FCoref
+
+    return Clusters(FCoref(device="cpu"))
+
+
+class Clusters:
+    """A model that answers with clusters of mentions, as fastcoref does: [(begin, end), …] each."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def __call__(self, link: Link, parsed: Parsed, persons: Set[str]) -> str:
+        """Accept when subject and word stand in one cluster; the subject must hold a mention."""
+        text = parsed.doc.text
+        answer = self._model.predict(texts=[text])[0]
+        for cluster in answer.get_clusters(as_strings=False):
+            if _holds(cluster, link.subject.idx) and _holds(cluster, link.y.idx):
+                return "mention of the same cluster"
+        raise Dropped("not in one cluster")
+
+
+def _holds(cluster: list[tuple[int, int]], at: int) -> bool:
+    return any(begin <= at < end for begin, end in cluster)

@@ -1,0 +1,1 @@
+"""From a parsed predicate to a template that stands alone."""

@@ -1,0 +1,243 @@
+"""Noun phrases of a skeleton: article and head, no names, no adjectives, no gender.
+
+The careful rendering also keeps the adjectives without which the noun does not stand, and refuses
+a noun that lost what it needs.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from clinometer.contexts.mining.decision import Dropped
+from clinometer.contexts.mining.languages.english.lexicon import (
+    GENDERED_PRONOUNS,
+    INALIENABLE,
+    INSTITUTIONS,
+    NEEDS_OF,
+    gives_gender_away,
+)
+from clinometer.contexts.mining.languages.english.lexicon_complements import (
+    LIGHT,
+    MAGNITUDES,
+    MASS,
+    NEVER_ALONE,
+    ORDINALS,
+    OWN,
+    STRANDED,
+)
+
+if TYPE_CHECKING:
+    from spacy.tokens import Token
+
+_ARTICLES = frozenset(
+    "a an the this that these those some any no each every another all both either neither".split()
+)
+_SINGULAR = frozenset(["a", "an", "another", "this", "that", "each", "every", "either"])
+_PRONOUNS = frozenset(
+    "me us them it you something nothing anything everything someone everyone anyone nobody "
+    "others itself themselves each".split()
+)
+_TIMES = frozenset(
+    "second minute hour day night morning afternoon evening week weekend month year decade century "
+    "season time moment date period january february march april may june july august september "
+    "october november december monday tuesday wednesday thursday friday saturday sunday spring "
+    "summer autumn winter age career end beginning start".split()
+)
+
+
+_ONES = tuple(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen".split()
+)
+_TENS = tuple("zero ten twenty thirty forty fifty sixty seventy eighty ninety".split())
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
+
+
+def noun_phrase(noun: Token, *, careful: bool = False, step: Token | None = None) -> list[str]:
+    """The words of a noun phrase as a skeleton keeps them.
+
+    A possessive becomes "the"; adjectives go where an article or a plural stands without them.
+    careful  keep the adjectives that the noun needs, and refuse a noun that lost something
+    step     where the path goes on below the noun: what it leads to is not lost
+    """
+    word = noun.lower_
+    if noun.pos_ == "PRON" or noun.tag_ in ("PRP", "WP", "EX"):
+        return _pronoun(word)
+    if is_name(noun):
+        return [word] if careful and word == "parliament" else _institution(noun)
+    if noun.pos_ not in ("NOUN", "NUM") or (noun.dep_ == "attr" and noun.tag_ == "NNS"):
+        raise Dropped("broken grammar")
+    if not word.replace("-", "").isalpha():
+        raise Dropped("number or sign in the skeleton")
+    if gives_gender_away(word):
+        raise Dropped("gender cue in the skeleton")
+    if hyphenated(noun):
+        raise Dropped("number or sign in the skeleton")
+    before: list[str] = []
+    kept: list[str] = []
+    adjectives: list[str] = []
+    unnamed = False
+    for child in noun.lefts:
+        if child.dep_ == "poss" or child.tag_ == "PRP$":
+            if word in INALIENABLE or (careful and word in OWN):
+                raise Dropped("a possessive that the skeleton needs")
+            before = ["the"]
+        elif child.dep_ in ("det", "predet") and child.lower_ in _ARTICLES:
+            before = [*before, child.lower_] if child.lower_ == "the" else [child.lower_]
+        elif child.dep_ == "det":
+            raise Dropped("question word in the skeleton")
+        elif not (child.is_alpha and child.is_lower):
+            unnamed = unnamed or child.dep_ == "compound"  # names and numbers go
+        elif (child.dep_ == "nummod" and not before) or (
+            child.dep_ == "compound"
+            and (child.tag_ == "NN" or (careful and child.tag_ == "VBG"))
+            and not hyphenated(child)
+        ):
+            kept += _compound(child) if careful and child.dep_ == "compound" else [child.lower_]
+            if careful:  # "a few different schools", "a long time member"
+                before = before or [c.lower_ for c in child.lefts if c.tag_ == "DT"]
+        elif child.dep_ == "amod":
+            adjectives.append(child.lower_)
+    if careful:
+        adjectives = [c.lower_ for c in noun.lefts if c.lower_ in adjectives and _whole(c)]
+    few = careful and "few" in adjectives and before == ["a"]
+    if careful and before in (["a"], ["an"]) and not few:
+        _check_number(noun)
+    if noun.tag_ == "NNS" and before and before[-1] in _SINGULAR and not few:
+        before = []  # "another two goals", "a few goals": the number is gone, and so is the article
+    if any(gives_gender_away(w) for w in kept):
+        raise Dropped("gender cue in the skeleton")
+    if unnamed and not before and noun.tag_ == "NN" and not (careful and word in MASS):
+        before = ["a"]  # "Hermitage castle"
+    bare = not before and not kept and (noun.tag_ == "NN" or careful)
+    if careful and not bare and not few:
+        adjectives = _needed(noun, before)
+    elif not bare and not few:
+        adjectives = []
+    if careful:
+        _check_lost(noun, before, [*adjectives, *kept], step)
+    words = [*before, *adjectives, *kept, word]
+    of = word in NEEDS_OF and not (step is not None and step.lower_ == "of")
+    return [*words, *_of(noun, careful=careful)] if of else words
+
+
+def _whole(adjective: Token) -> bool:
+    """Whether an adjective can be kept: no part of "two-year-old", no "such", no "own"."""
+    return not hyphenated(adjective) and adjective.lower_ not in ("such", "own")
+
+
+def _needed(noun: Token, before: list[str]) -> list[str]:
+    """The adjectives that a noun with an article needs: ordinals, superlatives, a light noun's.
+
+    "the first player to …", "the most promising player", "a great deal", "a critical condition".
+    """
+    found: list[str] = []
+    for child in noun.lefts:
+        if child.dep_ != "amod" or not (child.is_alpha and child.is_lower) or not _whole(child):
+            continue
+        most = [c.lower_ for c in child.lefts if c.lower_ in ("most", "least")]
+        best = most or child.tag_ == "JJS"
+        if (best and before == ["the"]) or child.lower_ in ORDINALS or noun.lower_ in LIGHT:
+            found += [*most, child.lower_]
+    return found
+
+
+def _check_lost(noun: Token, before: list[str], kept: list[str], step: Token | None) -> None:
+    """Refuse a noun that does not stand with what is left of its modifiers."""
+    word = noun.lower_
+    if word in MAGNITUDES or any(k in MAGNITUDES for k in kept):
+        raise Dropped("number or sign in the skeleton")  # "million yuan"
+    mods = [c for c in noun.lefts if c.dep_ in ("amod", "compound", "nummod", "nmod")]
+    if any(c.dep_ == "nummod" and c.lower_ in kept and hyphenated(c) for c in mods):
+        raise Dropped("number or sign in the skeleton")  # "twenty-six organizations"
+    lost = [c for c in mods if c.lower_ not in kept]
+    if any(c.dep_ == "npadvmod" for mod in mods if mod.lower_ in kept for c in mod.lefts):
+        raise Dropped("a noun that lost what it needs")  # "a year long trip"
+    bare = not before and not kept and noun.tag_ == "NN" and word not in MASS
+    on_path = step.i if step is not None else -1
+    other = [c for c in noun.rights if c.dep_ in ("acl", "prep") and c.i != on_path]
+    if (
+        (bare and lost and lost[0].dep_ != "compound")  # "of Chinese descent"
+        or any(_ORDINAL.fullmatch(c.lower_) for c in lost)  # "in the 40th round"
+        or (before in (["a"], ["an"]) and word in MASS)  # "a factory making clothing"
+        or (word in NEVER_ALONE and not kept and (lost or not before))
+        or (word in STRANDED and not kept and noun.dep_ == "pobj" and other)  # "in order (to …)"
+    ):
+        raise Dropped("a noun that lost what it needs")
+
+
+def _check_number(noun: Token) -> None:
+    """Refuse "a" before a plural that no number explains: "made a living painting portraits"."""
+    if noun.tag_ == "NNS" and not any(c.dep_ == "nummod" for c in noun.lefts):
+        raise Dropped("a noun that lost what it needs")
+
+
+def _compound(part: Token) -> list[str]:
+    """A compound whole, or nothing of it: "injured reserve" list, but not "(30) point" barrier."""
+    inner = [c for c in part.lefts if c.dep_ != "det"]
+    if not all(c.is_alpha and c.is_lower and _whole(c) for c in inner):
+        return []
+    return [*(c.lower_ for c in inner), part.lower_]
+
+
+def _institution(noun: Token) -> list[str]:
+    """ "Vassar College" is a college; "Paris" is a name and nothing else."""
+    word = noun.lower_
+    if word not in INSTITUTIONS or noun.tag_ == "NNPS":
+        raise Dropped("name in the skeleton")
+    determined = any(c.dep_ in ("det", "poss") for c in noun.lefts)
+    return ["the" if determined else "a", word]
+
+
+def age(token: Token) -> list[str]:
+    """An age in words, "17", "17 years old" and "seventeen" alike; nothing for any other word."""
+    if token.lower_ == "old":
+        years = [c for c in token.lefts if c.dep_ == "npadvmod" and c.lower_.startswith("year")]
+        numbers = [n for y in years for n in y.lefts if n.dep_ == "nummod" and not n.n_lefts]
+        return age(numbers[-1]) if numbers else []
+    if token.text.isdigit() and 2 <= int(token.text) < 100:
+        tens, ones = divmod(int(token.text), 10)
+        if tens < 2:
+            return [_ONES[int(token.text)]]
+        return [_TENS[tens] + (f"-{_ONES[ones]}" if ones else "")]
+    word = token.lower_
+    return [word] if (word in _ONES[2:] or word in _TENS[2:]) and not token.n_rights else []
+
+
+def is_time(noun: Token) -> bool:
+    """Whether a noun names a time: such a phrase says when, not what."""
+    return noun.lower_.rstrip("s") in _TIMES or noun.lower_ in _TIMES or noun.like_num
+
+
+def is_name(noun: Token) -> bool:
+    """Whether a noun is a proper name: by its tag, or by its capital."""
+    if noun.pos_ == "PROPN" or noun.tag_ in ("NNP", "NNPS"):
+        return True
+    return noun.i > 0 and noun.pos_ == "NOUN" and not noun.is_lower and noun.is_alpha
+
+
+def hyphenated(noun: Token) -> bool:
+    """Whether the tokenizer cut the word at a hyphen: call-up."""
+    doc = noun.doc
+    around = [doc[i].text for i in (noun.i - 1, noun.i + 1) if 0 <= i < len(doc)]
+    return "-" in around or "–" in around or "/" in around
+
+
+def _pronoun(word: str) -> list[str]:
+    if word in GENDERED_PRONOUNS:
+        raise Dropped("gender cue in the skeleton")
+    if word not in _PRONOUNS:
+        raise Dropped("pronoun in the skeleton")
+    return [word]
+
+
+def _of(noun: Token, *, careful: bool) -> list[str]:
+    for child in noun.rights:
+        if child.dep_ == "prep" and child.lower_ == "of":
+            for inner in child.rights:
+                if inner.dep_ == "pobj":
+                    return ["of", *noun_phrase(inner, careful=careful)]
+    if noun.lower_ in ("one", "some", "many", "most", "number", "lot", "half", "kind"):
+        raise Dropped("incomplete predicate")
+    return []

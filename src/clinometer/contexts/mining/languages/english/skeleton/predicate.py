@@ -1,0 +1,242 @@
+"""A predicate as a skeleton: verb group in the past, objects, and one phrase where it needs one.
+
+A skeleton is rendered along a *path*: the tokens from the governing verb down to the clause of
+[Y]. What stands before the path's next step is reduced, what stands after it never appears.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clinometer.contexts.mining.decision import Dropped
+from clinometer.contexts.mining.languages.english.lexicon import (
+    BE,
+    DO,
+    KEPT_ADVERBS,
+    NEEDS_OBJECT,
+    NEEDS_PHRASE,
+    gives_gender_away,
+)
+from clinometer.contexts.mining.languages.english.lexicon_complements import QUANTITIES, UNFINISHED
+from clinometer.contexts.mining.languages.english.skeleton.completeness import (
+    check_adjective,
+    check_participle,
+    check_verb,
+)
+from clinometer.contexts.mining.languages.english.skeleton.phrases import (
+    age,
+    hyphenated,
+    is_name,
+    is_time,
+    noun_phrase,
+)
+from clinometer.contexts.mining.languages.english.skeleton.tense import base_and_past, verb_group
+
+if TYPE_CHECKING:
+    from spacy.tokens import Token
+
+_OBJECTS = frozenset(["dobj", "dative", "attr", "oprd", "acomp"])
+
+
+def predicate(path: tuple[Token, ...]) -> list[str]:
+    """The words from the governing verb path[0] to just before the last token of the path."""
+    return _Skeleton(careful=True).finite(path)
+
+
+def whole_predicate(verb: Token) -> list[str]:
+    """The words of a predicate by itself, for "The [X], who …, is [Y]"."""
+    if any(c.dep_ in ("ccomp", "parataxis") for c in verb.children):
+        raise Dropped("clause in the predicate")
+    return _Skeleton(careful=False).finite((verb,))
+
+
+@dataclass(frozen=True)
+class _Skeleton:
+    """Renders predicates. careful: nothing is left out that the words before [Y] need."""
+
+    careful: bool
+
+    def finite(self, path: tuple[Token, ...]) -> list[str]:
+        verb = path[0]
+        group = verb_group(verb)
+        helped = group.modal or group.progressive or group.passive or group.perfect
+        if verb.tag_ in ("VBG", "VB", "VBN") and not helped:
+            _check_shared(verb)
+        rest = self._after(path, base=group.base, copula=_is_copula(verb))
+        if group.past() == ["lay"] and path[1:2] and path[1].dep_ == "ccomp":
+            return ["lied", *rest]  # "lies that"
+        return [*group.past(), *rest]
+
+    def _after(self, path: tuple[Token, ...], *, base: str, copula: bool) -> list[str]:
+        """What follows the verb path[0]: its complements up to the next step of the path."""
+        verb = path[0]
+        step = path[1] if len(path) > 1 else None
+        words: list[str] = []
+        objects = phrases = lost = 0
+        particle = False
+        reports = step is not None and step.dep_ == "ccomp"
+        if reports and copula:
+            raise Dropped("incomplete predicate")  # "was that he …"
+        for child in verb.rights:
+            if child is step or (step is not None and child.i == step.i):
+                if child.dep_ in _OBJECTS or child.dep_ in ("prep", "xcomp", "ccomp"):
+                    objects += 1
+                words += self._enter(path[1:])
+                break
+            dep = child.dep_
+            if dep == "prt":
+                words.append(child.lower_)
+                particle = True
+            elif dep in _OBJECTS:
+                words += self._complement(child)
+                objects += 1
+            elif dep == "xcomp":
+                words += self._open_clause((child,))
+                objects += 1
+            elif dep == "prep":
+                kept = [] if reports or objects or phrases else self._phrase(child)
+                phrases += bool(kept)
+                lost += not kept
+                words += kept
+            elif dep == "ccomp":
+                raise Dropped("clause in the predicate")
+            elif dep == "advmod" and (child.lower_ in KEPT_ADVERBS):
+                words.append(child.lower_)
+                objects += copula
+        else:
+            if step is not None:
+                raise Dropped("word order")
+        if copula and not objects and not phrases:
+            raise Dropped("incomplete predicate")
+        passive = any(c.dep_ == "auxpass" for c in verb.lefts)
+        whole = objects or phrases or particle or passive or verb.tag_ == "VBN"
+        if base in NEEDS_OBJECT and not whole:
+            raise Dropped("incomplete predicate")
+        if base in NEEDS_PHRASE and lost and not phrases and not reports:
+            raise Dropped("incomplete predicate")
+        if self.careful:
+            end = step.i if step is not None else verb.doc[-1].i
+            check_verb(verb, base, words, copula=copula, end=end)
+        return words
+
+    def _enter(self, path: tuple[Token, ...]) -> list[str]:
+        """Go into a step of the path; the last token is the clause or word of [Y] itself."""
+        if len(path) == 1:
+            return []
+        token, step = path[0], path[1]
+        if token.dep_ == "xcomp" and token.pos_ in ("VERB", "AUX"):
+            return self._open_clause(path)
+        if token.pos_ in ("VERB", "AUX"):
+            raise Dropped("clause in the predicate")
+        if token.dep_ in ("prep", "dative", "agent") and token.pos_ in ("ADP", "SCONJ"):
+            opening = ["due", "to"] if token.lower_ == "due" else [token.lower_]
+            return [*opening, *self._enter(path[1:])]
+        if token.pos_ == "ADJ" or token.dep_ == "acomp":
+            return [*self._adjective(token), *self._enter(path[1:])]
+        if token.pos_ in ("NOUN", "PRON", "PROPN", "NUM"):
+            if step.dep_ not in ("relcl", "acl", "prep"):
+                raise Dropped("word order")
+            if token.dep_ == "pobj" and is_time(token):
+                raise Dropped("a time before [Y]")  # "until the minutes that …"
+            words = noun_phrase(token, careful=self.careful, step=step)
+            return [*words, *self._enter(path[1:])]
+        raise Dropped("word order")
+
+    def _complement(self, token: Token) -> list[str]:
+        """An object, a predicate noun or a predicate adjective."""
+        if token.dep_ == "dative" and token.pos_ in ("ADP", "SCONJ"):
+            return self._phrase(token)
+        if self.careful and token.head.lower_ in BE and age(token):
+            return age(token)
+        if token.pos_ in ("ADJ", "ADV") or token.dep_ == "acomp":
+            words = self._adjective(token)
+            for child in token.rights:
+                if child.dep_ == "xcomp":
+                    words += self._open_clause((child,))
+                elif child.dep_ == "ccomp":
+                    raise Dropped("clause in the predicate")
+            if self.careful and token.lower_ in QUANTITIES:
+                raise Dropped("a quantity without its noun")  # "would spend much (of the year)"
+            if self.careful and token.lower_ in UNFINISHED and len(words) == 1:
+                raise Dropped("incomplete predicate")  # "was able"
+            return words
+        if token.pos_ in ("VERB", "AUX"):
+            if token.tag_ == "VBN" and not (self.careful and hyphenated(token)):
+                return [token.lower_]
+            raise Dropped("clause in the predicate")
+        return noun_phrase(token, careful=self.careful)
+
+    def _adjective(self, token: Token) -> list[str]:
+        if not token.is_lower or not token.lower_.replace("-", "").isalpha():
+            raise Dropped("name in the skeleton")
+        if gives_gender_away(token.lower_):
+            raise Dropped("gender cue in the skeleton")
+        degrees = ("as", "so", "too", "more", "less", "such")
+        if token.tag_ in ("JJR", "RBR") or any(c.lower_ in degrees for c in token.lefts):
+            raise Dropped("comparison")
+        if any(c.dep_ == "npadvmod" for c in token.lefts):
+            raise Dropped("number or sign in the skeleton")  # "17 years old"
+        if self.careful:
+            check_adjective(token)
+        before = [c.lower_ for c in token.lefts if c.dep_ == "neg"]
+        return [*before, token.lower_]
+
+    def _open_clause(self, path: tuple[Token, ...]) -> list[str]:
+        """An infinitive or a gerund: "to prove", "working", with its own complements."""
+        verb = path[0]
+        if verb.pos_ not in ("VERB", "AUX"):
+            return self._complement(verb) if len(path) == 1 else self._enter((verb, *path[1:]))
+        if any(c.dep_ in ("nsubj", "nsubjpass") for c in verb.lefts):
+            raise Dropped("clause in the predicate")
+        group = verb_group(verb)
+        rest = self._after(path, base=group.base, copula=_is_copula(verb))
+        if any(c.dep_ == "aux" and c.lower_ == "to" for c in verb.lefts):
+            words = group.infinitive()
+            negation = words[:1] if group.negation else []
+            asked = [c.lower_ for c in verb.lefts if self.careful and c.tag_ in ("WRB", "WP")]
+            return [*asked, *negation, "to", *words[len(negation) :], *rest]  # "how to win"
+        if verb.tag_ == "VBG":
+            return [*group.gerund(), *rest]
+        if verb.tag_ == "VB":
+            return [*group.infinitive(), *rest]
+        if verb.tag_ == "VBN":
+            if self.careful and not any(c.dep_ == "auxpass" for c in verb.lefts):
+                check_participle(verb)
+            being = ["being"] if self.careful and group.passive else []
+            return [*being, verb.lower_, *rest]
+        raise Dropped("clause in the predicate")
+
+    def _phrase(self, prep: Token) -> list[str]:
+        """A prepositional phrase where it can stand in a skeleton; nothing where it is left out."""
+        if self.careful and (prep.tag_ == "VBG" or prep.lower_ == "due"):
+            return []  # "including tours"
+        for child in prep.rights:
+            if child.dep_ == "pobj":
+                if is_name(child) or is_time(child) or any(is_name(c) for c in child.lefts):
+                    return []
+                try:
+                    return [prep.lower_, *noun_phrase(child, careful=self.careful)]
+                except Dropped:
+                    return []
+        return []
+
+
+def _check_shared(verb: Token) -> None:
+    """A form that is not finite needs an auxiliary, its own or a shared one."""
+    has_subject = any(c.dep_ in ("nsubj", "nsubjpass") for c in verb.lefts)
+    if verb.tag_ == "VB":
+        does = any(c.dep_ == "aux" and c.lower_ in DO for c in verb.lefts)
+        if does or has_subject or verb.dep_ == "conj":
+            return
+    # The tagger took a past tense for a participle: fine where the two forms are the same.
+    same = verb.tag_ == "VBN" and base_and_past(verb.lower_, "VBN")[1] == verb.lower_
+    if same and (has_subject or verb.dep_ == "conj"):
+        return
+    raise Dropped("no finite verb")
+
+
+def _is_copula(verb: Token) -> bool:
+    if verb.lower_ not in BE and verb.lower_ not in ("'s", "’s"):
+        return False
+    return not any(c.dep_ in ("aux", "auxpass") and c.lower_ in BE for c in verb.rights)

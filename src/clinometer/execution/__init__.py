@@ -1,0 +1,1 @@
+"""Where work runs: on the actors of a Ray cluster."""

@@ -1,0 +1,236 @@
+"""Do two models differ? Paired differences of the risks, with intervals, p-values and ranks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clinometer.errors import SettingsError
+from clinometer.measure.comparison.paired import Contrasts, paired_draws
+from clinometer.measure.comparison.result import Comparison, Difference, Rank
+from clinometer.measure.equations.criterion import checked_norm
+from clinometer.measure.equations.stereotype import resolve_reference
+from clinometer.measure.grid import read_grid, read_preferences
+from clinometer.ranges import LEVEL, SEED, SOME_REPLICATES
+from clinometer.statistics.arrays import ROUNDING, BoolArray, FloatArray, as_labels, as_mask
+from clinometer.statistics.multiplicity import holm
+from clinometer.statistics.score_interval import score_interval, score_p_value
+
+OVERALL = ("R", "R_bias", "R_volatility")
+BY_GROUP = ("r", "r_bias", "r_volatility")
+
+
+def compare(
+    p_by_model: ArrayLike | Sequence[ArrayLike],
+    *,
+    names: Sequence[str] | None = None,
+    groups: Sequence[str] | None = None,
+    context_weights: ArrayLike | None = None,
+    group_weights: ArrayLike | None = None,
+    reference: ArrayLike | None = None,
+    norm: float = np.inf,
+    normalize: bool = True,
+    mask: ArrayLike | None = None,
+    replicates: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+    clusters: Sequence[object] | None = None,
+) -> Comparison:
+    """Paired differences of the risks of models asked about the same groups in the same contexts.
+
+    The resampling unit is the context, the same for every model: what all models share in a
+    context cancels in the difference. Groups are taken as they are. The bias risk is compared
+    after the correction 2 J(m) - E* J(m + e*), because its plug-in value is too high by an amount
+    that grows with a model's volatility. docs/compare.md has the construction and its error of
+    the first kind.
+
+    Args:
+        p_by_model: [M,X,C,Y], or M arrays [X,C,Y], two models at least.
+        names: of the models; groups: of the groups; None numbers them.
+        context_weights, group_weights, reference, norm, normalize: as in `decompose`.
+        mask: [X,C] or [M,X,C], True = observed. A cell counts when all models have it.
+        replicates: bootstrap replicates, at least 100; an odd number is raised by one.
+        level: of the intervals.
+        seed: of the multipliers; the same seed gives the same numbers.
+        clusters: [C] labels of contexts that are resampled together (predicate, source).
+
+    Returns:
+        `Comparison`. p = 1 and an interval of width 0 for the same answers twice. A difference
+        that is the same in every context has no spread: its interval has width 0 and p is 0.
+
+    Fewer than about four effective contexts (at 95 %) cannot show a difference: low and high are
+    None. A single context (or cluster) has neither interval nor p-value.
+
+    >>> rng = np.random.default_rng(0)
+    >>> a, b = rng.beta(6, 4, (2, 5, 80))
+    >>> result = compare([np.stack([a, 1 - a], -1), np.stack([b, 1 - b], -1)], names=["A", "B"])
+    >>> [(d.measure, d.p > 0.05) for d in result.overall]
+    [('R', True), ('R_bias', True), ('R_volatility', True)]
+    """
+    arrays = [read_preferences(p) for p in p_by_model]  # type: ignore[union-attr]
+    models = as_labels(names, len(arrays), name="names")
+    if len(arrays) < 2:
+        raise SettingsError(f"p_by_model: expected two models at least, found {len(arrays)}")
+    shape = arrays[0].shape
+    for model, array in zip(models, arrays, strict=True):
+        if array.shape != shape:
+            raise SettingsError(
+                f"p_by_model: expected the same groups, contexts and categories, found {shape} for "
+                f"{models[0]!r} and {array.shape} for {model!r}; align the runs first"
+            )
+    _check(replicates, level, seed)
+    X, C, K = shape
+    common = _common_mask(mask, models, (X, C))
+    grid = read_grid(
+        (X, C),
+        groups=groups,
+        context_weights=context_weights,
+        group_weights=group_weights,
+        mask=common,
+    )
+    units, n_clusters = _units(clusters, C)
+    pairs = list(itertools.combinations(range(len(arrays)), 2))
+    draws = paired_draws(
+        arrays,
+        grid,
+        reference=resolve_reference(reference, (X, C, K), mask=common),
+        norm=checked_norm(norm),
+        normalize=normalize,
+        units=units,
+        pairs=pairs,
+        replicates=replicates,
+        seed=seed,
+    )
+    labels = [(models[i], models[j]) for i, j in pairs]
+    overall = _differences(draws.total, labels, OVERALL, (None,), level=level)
+    return Comparison(
+        models=models,
+        groups=grid.groups,
+        overall=tuple(_holm_over_pairs(overall)),
+        by_group=tuple(_differences(draws.groups, labels, BY_GROUP, grid.groups, level=level)),
+        ranks=tuple(_ranks(draws.overall, draws.corrected, draws.errors, models)),
+        n_contexts=C,
+        n_eff=draws.n_eff,
+        n_clusters=n_clusters,
+        missing_cells=grid.missing_cells,
+        level=float(level),
+        replicates=draws.errors.shape[0],
+        seed=int(seed),
+    )
+
+
+def rank_probabilities(values: FloatArray) -> FloatArray:
+    """Share of replicates [B,M] in which each model has each rank: [M,M] (model, rank).
+
+    Rank 1 is the lowest. Values within 1e-12 tie, and share their ranks evenly. Rows and columns
+    sum to one.
+
+    >>> rank_probabilities(np.array([[0.1, 0.2], [0.3, 0.3]])).tolist()
+    [[0.75, 0.25], [0.25, 0.75]]
+    """
+    gap = values[:, :, None] - values[:, None, :]
+    below = (gap > ROUNDING).sum(axis=2)
+    alike = (np.abs(gap) <= ROUNDING).sum(axis=2)
+    places = np.arange(values.shape[1])
+    held = (places >= below[..., None]) & (places < (below + alike)[..., None])
+    return np.asarray((held / alike[..., None]).mean(axis=0))
+
+
+def _check(replicates: int, level: float, seed: int) -> None:
+    SOME_REPLICATES.check("replicates", replicates)
+    LEVEL.check("level", level)
+    SEED.check("seed", seed)
+
+
+def _common_mask(
+    mask: ArrayLike | None, models: tuple[str, ...], shape: tuple[int, int]
+) -> BoolArray | None:
+    """Cells that every model has."""
+    if mask is None or np.ndim(mask) < 3:
+        return as_mask(mask, shape)
+    given = np.asarray(mask)
+    if given.shape[0] != len(models):
+        raise SettingsError(
+            f"mask: expected one for each of {len(models)} models, found {given.shape[0]}"
+        )
+    each = [as_mask(part, shape) for part in given]
+    return np.asarray(np.logical_and.reduce([part for part in each if part is not None]))
+
+
+def _units(clusters: Sequence[object] | None, C: int) -> tuple[NDArray[np.intp], int | None]:
+    """The number of the resampling unit of each context, and how many clusters there are."""
+    if clusters is None:
+        return np.arange(C, dtype=np.intp), None
+    labels = [str(label) for label in clusters]
+    if isinstance(clusters, str) or len(labels) != C:
+        raise SettingsError(f"clusters: expected {C} labels, one a context, found {len(labels)}")
+    numbers = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+    return np.array([numbers[label] for label in labels], dtype=np.intp), len(numbers)
+
+
+def _differences(
+    contrasts: Contrasts,
+    pairs: Sequence[tuple[str, str]],
+    measures: Sequence[str],
+    groups: Sequence[str | None],
+    *,
+    level: float,
+) -> list[Difference]:
+    square = np.broadcast_to(contrasts.square[:, None], contrasts.variance.shape)
+    terms = {"cross": contrasts.cross, "square": square, "peak": contrasts.peak}
+    p = score_p_value(contrasts.corrected, contrasts.variance, **terms)
+    low, high = score_interval(contrasts.corrected, contrasts.variance, level=level, **terms)
+    alone = square >= 1 - ROUNDING  # one unit carries everything: nothing to resample
+    p, low, high = (np.where(alone, np.nan, values) for values in (p, low, high))
+    found = []
+    for q, (a, b) in enumerate(pairs):
+        for m, measure in enumerate(measures):
+            family = holm(p[q, :, m])
+            for x, group in enumerate(groups):
+                found.append(
+                    Difference(
+                        a=a,
+                        b=b,
+                        measure=measure,
+                        group=group,
+                        value=_plain(contrasts.value[q, x, m]),
+                        corrected=_plain(contrasts.corrected[q, x, m]),
+                        low=_plain(low[q, x, m]),
+                        high=_plain(high[q, x, m]),
+                        p=_plain(p[q, x, m]),
+                        p_holm=_plain(family[x]),
+                    )
+                )
+    return found
+
+
+def _holm_over_pairs(overall: list[Difference]) -> list[Difference]:
+    """Overall differences have one group; their family is the pairs of models, per measure."""
+    result: dict[int, Difference] = {}
+    for measure in OVERALL:
+        places = [i for i, d in enumerate(overall) if d.measure == measure]
+        family = holm([np.nan if (p := overall[i].p) is None else p for i in places])
+        for i, p_holm in zip(places, family, strict=True):
+            result[i] = replace(overall[i], p_holm=_plain(p_holm))
+    return [result[i] for i in range(len(overall))]
+
+
+def _ranks(
+    values: FloatArray, corrected: FloatArray, errors: FloatArray, models: tuple[str, ...]
+) -> list[Rank]:
+    ranks = []
+    for m, measure in enumerate(OVERALL):
+        probability = rank_probabilities(corrected[:, m] - errors[:, :, m])
+        for i, model in enumerate(models):
+            rank = 1 + int((values[:, m] < values[i, m] - ROUNDING).sum())
+            shares = tuple(float(v) for v in probability[i])
+            ranks.append(Rank(model, measure, float(values[i, m]), rank, shares))
+    return ranks
+
+
+def _plain(value: np.float64) -> float | None:
+    return None if np.isnan(value) else float(value)

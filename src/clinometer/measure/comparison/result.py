@@ -1,0 +1,163 @@
+"""What a comparison of models returns: differences and ranks, as frozen types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clinometer.display.notebook import dataset, frame, table_html
+
+if TYPE_CHECKING:
+    from clinometer.display.notebook import DataFrame, Dataset
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Model a minus model b in one risk. Positive: a has the higher risk.
+
+    Attributes:
+        a, b: names of the models.
+        measure: "R", "R_bias", "R_volatility", or "r", .. for a group.
+        group: its name; None for all groups together.
+        value: plug-in difference; None when the group was not observed.
+        corrected: the difference after correction for few contexts; the interval is around it.
+        low, high: the interval; None when too few contexts carry the weight to give one.
+        p: two-sided p-value of no difference.
+        p_holm: the same after Holm's correction over the groups (of this pair and measure), or,
+            for all groups together, over the pairs of models (of this measure).
+    """
+
+    a: str
+    b: str
+    measure: str
+    group: str | None
+    value: float | None
+    corrected: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values, ready for JSON."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Rank:
+    """Where a model stands in one risk: rank 1 is the lowest.
+
+    Attributes:
+        model, measure: which.
+        value: plug-in risk.
+        rank: of the plug-in value; models that tie share the smaller number.
+        probability: of rank 1, 2, .. in the bootstrap; sums to one. Ties share theirs evenly.
+    """
+
+    model: str
+    measure: str
+    value: float
+    rank: int
+    probability: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values, ready for JSON."""
+        return {**vars(self), "probability": list(self.probability)}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` returns.
+
+    Attributes:
+        models, groups: names.
+        overall: differences of R, R_bias, R_volatility of each pair of models.
+        by_group: differences of r, r_bias, r_volatility of each pair, measure and group.
+        ranks: of each model in each measure.
+        n_contexts, n_eff: contexts, and how many even ones the resampled units are worth.
+        n_clusters: clusters that were resampled; None when contexts were.
+        missing_cells: cells left out because some model was not observed there.
+        level, replicates, seed: as used.
+    """
+
+    models: tuple[str, ...]
+    groups: tuple[str, ...]
+    overall: tuple[Difference, ...]
+    by_group: tuple[Difference, ...]
+    ranks: tuple[Rank, ...]
+    n_contexts: int
+    n_eff: float
+    n_clusters: int | None
+    missing_cells: int
+    level: float
+    replicates: int
+    seed: int
+
+    def table(self) -> list[dict[str, Any]]:
+        """One plain row a difference, the overall ones first."""
+        return [d.to_dict() for d in (*self.overall, *self.by_group)]
+
+    def to_pandas(self) -> DataFrame:
+        """One row a difference, the overall ones first; group is None for those."""
+        return frame(self.table())
+
+    def to_xarray(self) -> Dataset:
+        """Differences by pair, measure and group; "pair" is "a − b"."""
+        pairs = list(dict.fromkeys(f"{d.a} − {d.b}" for d in self.by_group))
+        measures = list(dict.fromkeys(d.measure for d in self.by_group))
+        place = {(f"{d.a} − {d.b}", d.measure, d.group): d for d in self.by_group}
+        dims = ("pair", "measure", "group")
+
+        def values(field: str) -> list[list[list[float]]]:
+            return [
+                [[_number(getattr(place[p, m, g], field)) for g in self.groups] for m in measures]
+                for p in pairs
+            ]
+
+        fields = ("value", "corrected", "low", "high", "p", "p_holm")
+        return dataset(
+            {field: (dims, values(field)) for field in fields},
+            coords={"pair": pairs, "measure": measures, "group": self.groups},
+            attrs={"n_contexts": self.n_contexts, "n_eff": self.n_eff, "level": self.level},
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the overall differences."""
+        rows = [
+            [
+                f"{d.a} − {d.b}",
+                d.measure,
+                "–" if d.value is None else f"{d.value:+.3f}",
+                "–" if d.low is None or d.high is None else f"{d.low:+.3f} to {d.high:+.3f}",
+                "–" if d.p_holm is None else f"{d.p_holm:.3f}",
+            ]
+            for d in self.overall
+        ]
+        note = (
+            f"{len(self.groups)} groups, {self.n_contexts:,} contexts, {self.n_eff:,.1f} "
+            f"effective; {self.level:.0%} intervals, p after Holm's correction"
+        )
+        table = table_html(["first minus second", "risk", "difference", "interval", "p"], rows)
+        return f"<div><strong>Differences</strong>{table}<small>{note}</small></div>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as plain values for JSON; None where there is no number."""
+        return {
+            "models": list(self.models),
+            "groups": list(self.groups),
+            "overall": [d.to_dict() for d in self.overall],
+            "by_group": [d.to_dict() for d in self.by_group],
+            "ranks": [rank.to_dict() for rank in self.ranks],
+            "n_contexts": self.n_contexts,
+            "n_eff": self.n_eff,
+            "n_clusters": self.n_clusters,
+            "missing_cells": self.missing_cells,
+            "level": self.level,
+            "replicates": self.replicates,
+            "seed": self.seed,
+        }
+
+
+def _number(value: float | None) -> float:
+    """NaN for a missing number: arrays have no None."""
+    return float("nan") if value is None else value

@@ -1,0 +1,1 @@
+"""What describes a distribution of stereotypes or risks."""

@@ -1,0 +1,1 @@
+"""The equations of the framework, one a file."""

@@ -1,0 +1,122 @@
+"""Preferences and risks of which only bounds are known, because a server keeps rare words back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clinometer.errors import SettingsError
+from clinometer.measure.equations.criterion import checked_norm, criterion
+from clinometer.measure.equations.risk import stereotype_block
+from clinometer.measure.equations.stereotype import resolve_reference
+from clinometer.measure.grid import read_grid, weighted_mean
+from clinometer.statistics.arrays import FloatArray, as_real
+
+_STEPS = 50
+
+
+def preference_bounds(
+    log_lower: ArrayLike, log_upper: ArrayLike, membership: ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    """The least and the most that each preference can be, [.., Y] each.
+
+    Each word's probability lies between its bounds, independently of the others. p_y is largest
+    where words that count for y more than p_y itself are at their upper bound and the others at
+    their lower one; which words these are is found by iteration, which only ever rises and ends at
+    the maximum (Dinkelbach's method for a ratio of two sums). Bounds are 0 and 1 where no word has
+    a lower bound above zero in any category.
+
+    >>> low, high = preference_bounds(np.log([0.3, 0.1]), np.log([0.3, 0.2]), [[1, 0], [0, 1]])
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.6, 0.25], [0.75, 0.4])
+    """
+    counts = np.asarray(membership, dtype=np.float64)
+    lower = np.asarray(as_real(log_lower, name="log_lower"), dtype=np.float64)
+    upper = np.asarray(as_real(log_upper, name="log_upper"), dtype=np.float64)
+    if lower.shape != upper.shape or (upper < lower - 1e-6).any():
+        raise SettingsError("log_upper: expected at least log_lower everywhere, found less")
+    used = counts.any(axis=1)
+    counts, lower, upper = counts[used], lower[..., used], upper[..., used]
+    top = upper.max(axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    least, most = np.exp(lower - top), np.exp(upper - top)
+    whole = counts.sum(axis=1)
+    K = counts.shape[1]
+    low, high = np.zeros((*lower.shape[:-1], K)), np.ones((*lower.shape[:-1], K))
+    for y in range(K):
+        share = counts[:, y] / whole
+        high[..., y] = _largest(share, whole, least, most, fallback=1.0)
+        low[..., y] = 1.0 - _largest(1.0 - share, whole, least, most, fallback=1.0)
+    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+
+def _largest(
+    share: FloatArray, whole: FloatArray, least: FloatArray, most: FloatArray, *, fallback: float
+) -> FloatArray:
+    """max of sum(share whole P) / sum(whole P) over P between its bounds."""
+    best = np.zeros(least.shape[:-1])
+    for _ in range(_STEPS):
+        p = np.where(share > best[..., None], most, least) * whole
+        total = p.sum(axis=-1)
+        found = np.divide((p * share).sum(axis=-1), total, out=np.ones_like(total), where=total > 0)
+        if (found <= best + 1e-15).all():
+            break
+        best = np.maximum(best, found)
+    # Nothing is known to have probability: any preference is possible.
+    return np.where((most * whole).sum(axis=-1) > 0, best, fallback)
+
+
+class RiskBounds(NamedTuple):
+    """(low, high) of each risk, for the preferences between their bounds; no sampling error."""
+
+    R: tuple[float, float]
+    R_bias: tuple[float, float]
+    R_volatility: tuple[float, float]
+
+
+def risk_bounds(
+    low: ArrayLike,
+    high: ArrayLike,
+    *,
+    context_weights: ArrayLike | None = None,
+    group_weights: ArrayLike | None = None,
+    reference: ArrayLike | None = None,
+    norm: float = np.inf,
+    normalize: bool = True,
+) -> RiskBounds:
+    """Bounds of R, R^b and R^v from bounds of every preference [X,C,Y].
+
+    J rises with every s_y, so J(s(low)) <= J(s) <= J(s(high)), cell by cell for R and after the
+    mean over contexts for R^b; R^v = R - R^b lies between the ends' differences and is never
+    negative. The bounds hold always; they are attained for two categories, R and R^b one by one.
+
+    >>> cells = np.array([[[0.6, 0.4], [0.3, 0.7]]])
+    >>> [round(end, 12) for end in risk_bounds(cells, cells).R]
+    [0.3, 0.3]
+    """
+    k = checked_norm(norm)
+    ends = [np.asarray(as_real(a, name="bounds"), dtype=np.float64) for a in (low, high)]
+    X, C, K = ends[0].shape
+    grid = read_grid(
+        (X, C),
+        groups=None,
+        context_weights=context_weights,
+        group_weights=group_weights,
+        mask=None,
+    )
+    expected = resolve_reference(reference, (X, C, K), mask=None)
+    rows, columns = slice(0, X), slice(0, C)
+    w = grid.cell_weights(rows, columns)
+    w = w / w.sum(axis=1, keepdims=True)
+    risks, biases = [], []
+    for p in ends:
+        s, _ = stereotype_block(
+            p, expected, grid=grid, rows=rows, columns=columns, normalize=normalize
+        )
+        risks.append(weighted_mean((w * criterion(s, k)).sum(axis=1), grid.group_weights))
+        mean = (w[..., None] * s).sum(axis=1)
+        biases.append(weighted_mean(criterion(mean, k), grid.group_weights))
+    r, b = (risks[0], risks[1]), (biases[0], biases[1])
+    return RiskBounds(r, b, (max(0.0, r[0] - b[1]), max(0.0, r[1] - b[0])))

@@ -1,0 +1,159 @@
+"""From the log-probabilities of words to the preference for a category (Eq. 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clinometer.errors import SettingsError
+from clinometer.statistics.arrays import BLOCK, BoolArray, FloatArray, RealArray, as_real
+
+LOG_TOLERANCE = 1e-6
+"""How far above 0 rounding may lift a log-probability."""
+
+
+class PreferenceResult(NamedTuple):
+    """Preferences, and how much probability they rest on.
+
+    Attributes:
+        p: [.., Y]; sums to one over Y, NaN (the in-memory mark of a missing cell) where not
+            observed.
+        log_coverage: [..]; log of the probability of all counted words, -inf where not observed.
+        observed: [..]; False where no counted word has any probability. It is the `mask` that
+            `decompose` takes.
+    """
+
+    p: FloatArray
+    log_coverage: FloatArray
+    observed: BoolArray
+
+
+def membership(
+    words: Sequence[str],
+    categories: Mapping[str, Sequence[str]],
+    *,
+    shared: Literal["split", "drop"] = "split",
+) -> FloatArray:
+    """Which word counts how much for which category: [V,Y].
+
+    A word of one category counts 1 for it. A word that stands in m > 1 categories counts 1/m for
+    each with `shared="split"` (it enters the union in the denominator of Eq. 8 once, so p keeps
+    its sum of one), or not at all with `shared="drop"`. A word of `words` in no category counts
+    for nothing; one listed twice in the same category counts once.
+
+    Errors: a category word that `words` lacks, a word twice in `words`, fewer than two
+    categories, a category without any counted word.
+
+    >>> membership(["he", "canary", "she"], {"m": ["he", "canary"], "f": ["she", "canary"]})
+    array([[1. , 0. ],
+           [0.5, 0.5],
+           [0. , 1. ]])
+    """
+    if shared not in ("split", "drop"):
+        raise SettingsError(f"shared: expected 'split' or 'drop', found {shared!r}")
+    if len(categories) < 2:
+        raise SettingsError(f"categories: expected at least two, found {len(categories)}")
+    index = {word: i for i, word in enumerate(words)}
+    if len(index) != len(words):
+        twice = next(word for word in words if list(words).count(word) > 1)
+        raise SettingsError(f"words: expected each word once, found {twice!r} more than once")
+    counts = np.zeros((len(words), len(categories)))
+    for y, (category, members) in enumerate(categories.items()):
+        for word in members:
+            if word not in index:
+                raise SettingsError(
+                    f"categories: word {word!r} of {category!r} is not among the {len(words)} words"
+                )
+            counts[index[word], y] = 1.0
+    places = counts.sum(axis=1, keepdims=True)
+    if shared == "split":
+        np.divide(counts, places, out=counts, where=places > 0)
+    else:
+        counts[places[:, 0] > 1] = 0.0
+    for category, total in zip(categories, counts.sum(axis=0), strict=True):
+        if total == 0:
+            raise SettingsError(
+                f"categories: {category!r} has no word left to count (shared={shared!r})"
+            )
+    return counts
+
+
+def preference(log_probs: ArrayLike, membership: ArrayLike) -> PreferenceResult:
+    """p_y = sum over v of m_vy P(v) / sum over v and y of m_vy P(v), from log P(v) (Eq. 8).
+
+    Args:
+        log_probs: [.., V]; -inf (probability zero) is allowed for single words.
+        membership: [V,Y] from `membership`, or other weights of at least 0.
+
+    Returns:
+        `PreferenceResult(p [.., Y], log_coverage [..], observed [..])`.
+
+    The largest counted word of a row is taken out before exponentials are formed, so
+    probabilities far below the range of floats keep their ratio, and a word that counts for no
+    category cannot push the others into underflow. p_y is 1 when only words of y have
+    probability. A row in which every counted word has probability zero has no preference: it
+    comes back with observed False and p NaN. NaN, +inf and log-probabilities above 1e-6 are
+    errors that name the index.
+
+    >>> result = preference(np.log([0.06, 0.02]) - 900, [[1, 0], [0, 1]])
+    >>> result.p.round(12).tolist(), bool(result.observed)
+    ([0.75, 0.25], True)
+    """
+    logs = as_real(log_probs, name="log_probs")
+    counts = _checked_membership(membership)
+    if logs.ndim < 1 or logs.shape[-1] != counts.shape[0]:
+        raise SettingsError(
+            f"log_probs: expected {counts.shape[0]} words on the last axis, as membership has "
+            f"rows, found shape {logs.shape}"
+        )
+    lead = logs.shape[:-1]
+    rows = logs.reshape(-1, logs.shape[-1])
+    used = counts.any(axis=1)
+    counts = counts[used]
+    p = np.full((rows.shape[0], counts.shape[1]), np.nan)
+    log_coverage = np.full(rows.shape[0], -np.inf)
+    step = max(1, BLOCK // rows.shape[1])
+    for start in range(0, rows.shape[0], step):
+        block = rows[start : start + step]
+        _check_logs(block, start=start, lead=lead)
+        block = block[:, used].astype(np.float64)
+        top = block.max(axis=1)
+        found = np.flatnonzero(top > -np.inf)
+        mass = np.exp(block[found] - top[found, None]) @ counts
+        total = mass.sum(axis=1)
+        p[start + found] = mass / total[:, None]
+        log_coverage[start + found] = np.log(total) + top[found]
+    observed = log_coverage > -np.inf
+    return PreferenceResult(
+        p.reshape(*lead, counts.shape[1]), log_coverage.reshape(lead), observed.reshape(lead)
+    )
+
+
+def _checked_membership(membership: ArrayLike) -> FloatArray:
+    counts = np.asarray(as_real(membership, name="membership"), dtype=np.float64)
+    if counts.ndim != 2 or counts.shape[1] < 2:
+        raise SettingsError(
+            "membership: expected shape [words, categories] with at least two categories, "
+            f"found {counts.shape}"
+        )
+    if not np.isfinite(counts).all() or (counts < 0).any():
+        raise SettingsError("membership: expected finite numbers of at least 0, found others")
+    if not counts.any(axis=0).all():
+        empty = int(np.flatnonzero(~counts.any(axis=0))[0])
+        raise SettingsError(f"membership: category {empty} has no word; leave it out")
+    return counts
+
+
+def _check_logs(block: RealArray, *, start: int, lead: tuple[int, ...]) -> None:
+    bad = ~(block <= LOG_TOLERANCE)
+    if not bad.any():
+        return
+    row, word = (int(i) for i in np.argwhere(bad)[0])
+    index = (*(int(i) for i in np.unravel_index(start + row, lead)), word) if lead else (word,)
+    raise SettingsError(
+        f"log_probs: expected log-probabilities of at most 0 (-inf allowed), "
+        f"found {block[row, word]} at index {index}"
+    )

@@ -1,0 +1,175 @@
+"""The three reference models of appendix B.2: where the ends of the scale are."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clinometer.errors import SettingsError
+from clinometer.measure.equations.criterion import checked_norm
+from clinometer.measure.equations.stereotype import resolve_reference, scale
+from clinometer.statistics.arrays import FloatArray, as_real
+from clinometer.statistics.weights import normalize_rows, normalize_weights
+
+ReferenceName = Literal["unbiased", "stereotyped", "random"]
+REFERENCE_MODELS: tuple[ReferenceName, ...] = ("unbiased", "stereotyped", "random")
+
+
+class ReferenceRisks(NamedTuple):
+    """R, R^b and R^v of a reference model."""
+
+    R: float
+    R_bias: float
+    R_volatility: float
+
+
+class RandomOutcomes(NamedTuple):
+    """What `decompose` needs for the random model in expectation: `decompose(**x._asdict())`."""
+
+    p: FloatArray
+    context_weights: FloatArray
+    reference: FloatArray
+
+
+def reference_preferences(
+    name: ReferenceName,
+    shape: tuple[int, int, int],
+    *,
+    reference: ArrayLike | None = None,
+    seed: int | np.random.Generator = 0,
+) -> FloatArray:
+    """Preferences [X,C,Y] of a reference model.
+
+    "unbiased": p = p* (R = R^b = R^v = 0). "stereotyped": all on the category with the largest
+    1/p*_y - 1, the first of equals (1, 1, 0 on the normalised scale, exactly). "random": all on
+    one category drawn from p* anew in each cell, by `seed`; over few contexts its draws do not
+    cancel, so R^b is above 0: see `random_outcomes`.
+
+    Args:
+        name: "unbiased", "stereotyped" or "random".
+        shape: (X, C, Y).
+        reference: p* as for `resolve_reference`. With one per cell whose rarest category changes
+            between contexts, "stereotyped" follows it: R = 1 still, R^b below 1.
+        seed: a seed or a Generator; only "random" uses it.
+
+    >>> reference_preferences("stereotyped", (1, 2, 2), reference=[0.75, 0.25]).tolist()
+    [[[0.0, 1.0], [0.0, 1.0]]]
+    """
+    _check_name(name)
+    _check_shape(shape)
+    expected = np.broadcast_to(resolve_reference(reference, shape), shape)
+    if name == "unbiased":
+        return np.array(expected)
+    if name == "stereotyped":
+        chosen = np.argmin(expected, axis=-1)
+    else:
+        draws = np.random.default_rng(seed).random((*shape[:2], 1))
+        # The last bound is left out: rounding may leave it below a draw.
+        chosen = (draws >= np.cumsum(expected, axis=-1)[..., :-1]).sum(axis=-1)
+    return np.asarray(np.eye(shape[2])[chosen])
+
+
+def reference_risks(
+    name: ReferenceName,
+    *,
+    categories: int | ArrayLike,
+    norm: float = np.inf,
+    normalize: bool = True,
+) -> ReferenceRisks:
+    """R, R^b, R^v of a reference model in closed form.
+
+    unbiased: 0, 0, 0. stereotyped: S, S, 0 with S = `scale(p*)`. random: K - 1, 0, K - 1, since
+    the mean of 1/p*_y - 1 with the weights p*_y is K - 1. Normalised risks are these divided by
+    S: 1, 1, 0 and (K-1)/S, 0, (K-1)/S, which is 1, 0, 1 for a uniform p*. With a skewed p* the
+    random model does not reach 1: it seldom gives the least expected category.
+
+    Args:
+        name: "unbiased", "stereotyped" or "random".
+        categories: K for a uniform reference, or p* itself, [Y].
+        norm: k; checked only. One-hot predictions have one positive part, the same for each k.
+        normalize: as in `decompose`.
+
+    >>> reference_risks("random", categories=5)
+    ReferenceRisks(R=1.0, R_bias=0.0, R_volatility=1.0)
+    """
+    _check_name(name)
+    checked_norm(norm)
+    given = as_real(categories, name="categories")
+    if given.ndim == 0:
+        if not (np.isfinite(given) and given >= 2 and given == np.floor(given)):
+            raise SettingsError(f"categories: expected a whole number of at least 2, found {given}")
+        K = int(given)
+        size = K - 1.0
+    elif given.ndim == 1:
+        K = given.size
+        size = float(scale(resolve_reference(given, (1, 1, K)))[0, 0])
+    else:
+        raise SettingsError(f"categories: expected K or one p*, found shape {given.shape}")
+    if name == "unbiased":
+        return ReferenceRisks(0.0, 0.0, 0.0)
+    if name == "stereotyped":
+        risk = 1.0 if normalize else size
+        return ReferenceRisks(risk, risk, 0.0)
+    risk = (K - 1.0) / size if normalize else K - 1.0
+    return ReferenceRisks(risk, 0.0, risk)
+
+
+def random_outcomes(
+    shape: tuple[int, int, int],
+    *,
+    reference: ArrayLike | None = None,
+    context_weights: ArrayLike | None = None,
+) -> RandomOutcomes:
+    """The random model with its coin integrated out instead of tossed.
+
+    Each context c becomes K outcomes, one a category: p one-hot on y with weight w_c p*_y. So
+    `decompose` gives what the model is in expectation, exactly 1, 0, 1 for a uniform p*, without
+    the luck of draws. `n_contexts` and `n_eff` of such a report count outcomes, not contexts.
+
+    Args:
+        shape: (X, C, Y).
+        reference: p* as for `resolve_reference`.
+        context_weights: [C] or [X,C]; None is equal.
+
+    Returns:
+        p [X, C·K, K], context_weights [C·K] (or [X, C·K]) and the reference [K], [X,K] or
+        [X, C·K, K].
+
+    >>> from clinometer.measure.equations.risk import decompose
+    >>> decompose(**random_outcomes((1, 3, 5))._asdict()).R_volatility.value
+    1.0
+    """
+    _check_shape(shape)
+    X, C, K = shape
+    expected = resolve_reference(reference, shape)
+    array = as_real(1.0 if context_weights is None else context_weights, name="context_weights")
+    if array.ndim == 2 and array.shape == (X, C):
+        w = normalize_rows(array, name="context_weights")
+    else:
+        given = None if context_weights is None else array
+        w = normalize_weights(given, C, name="context_weights")[None]
+    joint = (w[:, :, None] * expected).reshape(-1, C * K)
+    p = np.tile(np.eye(K), (X, C, 1))
+    per_cell = expected.shape[1] > 1
+    cells = np.repeat(expected, K, axis=1) if per_cell else expected[:, 0]
+    return RandomOutcomes(
+        p=p,
+        context_weights=joint[0] if joint.shape[0] == 1 else joint,
+        reference=cells[0] if cells.shape[0] == 1 and not per_cell else cells,
+    )
+
+
+def _check_name(name: str) -> None:
+    if name not in REFERENCE_MODELS:
+        raise SettingsError(
+            f"reference model: expected one of {', '.join(REFERENCE_MODELS)}, found {name!r}"
+        )
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    if len(shape) != 3 or min(shape) < 1:
+        raise SettingsError(
+            f"shape: expected (groups, contexts, categories), each at least 1, found {shape}"
+        )

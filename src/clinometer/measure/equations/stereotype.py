@@ -1,0 +1,141 @@
+"""How far a preference is from the reference: the stereotype s (Eq. 1) and its scale."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clinometer.errors import SettingsError
+from clinometer.statistics.arrays import (
+    SIMPLEX_TOLERANCE,
+    BoolArray,
+    FloatArray,
+    as_mask,
+    as_real,
+    blocks,
+)
+
+REFERENCE_FLOOR = 1e-9
+"""The smallest share p*_y: below it 1/p*_y leaves nothing of the precision of p."""
+
+
+def stereotype(p: ArrayLike, reference: ArrayLike | None = None) -> FloatArray:
+    """s_y = p_y / p*_y - 1 (Eq. 1).
+
+    Args:
+        p: [X,C,Y], or [C,Y] or [Y] for one group.
+        reference: p*, as for `resolve_reference`; None is uniform.
+
+    Returns:
+        An array of the shape of p. 0: as the reference; -1: never this category;
+        1/p*_y - 1: always this category. NaN in p (a missing cell) stays NaN.
+
+    Fewer than two categories, and a reference that is not a positive distribution, are errors.
+
+    >>> stereotype([0.6, 0.4]).round(12).tolist()
+    [0.2, -0.2]
+    """
+    array = np.asarray(as_real(p, name="p"), dtype=np.float64)
+    if not 1 <= array.ndim <= 3:
+        raise SettingsError(
+            f"p: expected shape [groups, contexts, categories], found {array.ndim} dimensions"
+        )
+    cells = array.reshape((1,) * (3 - array.ndim) + array.shape)
+    resolved = resolve_reference(reference, cells.shape)
+    return np.asarray(cells / resolved - 1.0).reshape(array.shape)
+
+
+def resolve_reference(
+    reference: ArrayLike | None, shape: tuple[int, ...], *, mask: ArrayLike | None = None
+) -> FloatArray:
+    """The reference p* as an array that broadcasts against preferences of `shape` [X,C,Y].
+
+    Args:
+        reference: None (uniform, 1/K), [Y] (one for all), [X,Y] (one per group) or [X,C,Y]
+            (one per cell).
+        shape: (X, C, Y).
+        mask: [X,C], True = observed; a per-cell reference is not looked at where it is False.
+
+    Returns:
+        [1,1,Y], [X,1,Y] or [X,C,Y].
+
+    Each p* must be finite, at least 1e-9 in every category (so never one-hot: s would be
+    infinite) and sum to one within 1e-6. A two-dimensional reference is always one per group:
+    for one per context of a single group give [1,C,Y].
+
+    >>> resolve_reference([0.25, 0.75], (3, 9, 2)).shape
+    (1, 1, 2)
+    """
+    X, C, K = shape
+    if K < 2:
+        raise SettingsError(f"p: expected at least two categories on the last axis, found {K}")
+    if reference is None:
+        return np.full((1, 1, K), 1.0 / K)
+    array = np.asarray(as_real(reference, name="reference"), dtype=np.float64)
+    given = array.shape
+    if given == (K,):
+        array = array[None, None, :]
+    elif given == (X, K):
+        array = array[:, None, :]
+    elif given != (X, C, K):
+        raise SettingsError(
+            f"reference: expected shape {(K,)}, {(X, K)} or {(X, C, K)} "
+            f"(all, per group, per cell), found {given}"
+        )
+    seen = as_mask(mask, (X, C)) if given == (X, C, K) else None
+    for rows, columns in blocks((array.shape[0], array.shape[1]), depth=K):
+        _check_reference(
+            array[rows, columns],
+            None if seen is None else seen[rows, columns],
+            origin=(rows.start, columns.start),
+            ndim=len(given),
+        )
+    return array
+
+
+def scale(reference: ArrayLike) -> FloatArray:
+    """max over y of 1/p*_y - 1: the value of J at the worst one-hot prediction.
+
+    J_k is convex, so its maximum over the simplex is at a vertex; there only one category has a
+    positive s, and the l^k norm of a single number is that number: the scale is the same for
+    every k. It is K - 1 for the uniform reference of K categories.
+
+    Args:
+        reference: [.., Y], positive (see `resolve_reference` for the checks).
+
+    Returns:
+        [..], greater than 0.
+
+    >>> float(scale([0.5, 0.5])), float(scale([0.75, 0.25]))
+    (1.0, 3.0)
+    """
+    array = np.asarray(as_real(reference, name="reference"), dtype=np.float64)
+    if array.ndim < 1 or array.shape[-1] < 2:
+        raise SettingsError(f"reference: expected at least two categories, found {array.shape}")
+    least = array[..., 0]
+    for y in range(1, array.shape[-1]):  # Much faster than a reduction over a short axis.
+        least = np.minimum(least, array[..., y])
+    if not (least > 0).all():
+        raise SettingsError(f"reference: expected positive shares, found {float(least.min())}")
+    return np.asarray(1.0 / least - 1.0)
+
+
+def _check_reference(
+    block: FloatArray, seen: BoolArray | None, *, origin: tuple[int, int], ndim: int
+) -> None:
+    with np.errstate(invalid="ignore", over="ignore"):
+        fits = np.abs(block.sum(axis=-1) - 1.0) <= SIMPLEX_TOLERANCE
+    fits &= np.isfinite(block).all(axis=-1) & (block >= REFERENCE_FLOOR).all(axis=-1)
+    if seen is not None:
+        fits |= ~seen
+    if fits.all():
+        return
+    x, c = (int(i) for i in np.argwhere(~fits)[0])
+    found = [float(v) for v in block[x, c][:8]]
+    place = ("", "", f" for group {origin[0] + x}", f" in group {origin[0] + x}, ")[ndim]
+    if ndim == 3:
+        place += f"context {origin[1] + c}"
+    raise SettingsError(
+        f"reference: expected positive shares (at least {REFERENCE_FLOOR:g}) that sum to one, "
+        f"found {found}{place}; leave out categories that cannot occur"
+    )

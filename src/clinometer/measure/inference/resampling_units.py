@@ -1,0 +1,254 @@
+"""What is resampled: contexts, clusters of contexts or single draws, with their sums per group.
+
+One source of units, noise and multipliers, so that correction, intervals and plans of precision
+cannot mean different things by "a context".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clinometer.errors import SettingsError
+from clinometer.measure.equations.criterion import criterion
+from clinometer.measure.equations.risk import stereotype_block
+from clinometer.measure.equations.stereotype import resolve_reference
+from clinometer.measure.grid import preference_block, read_grid, read_preferences
+from clinometer.measure.inference.counting_noise import unbiased_criterion
+from clinometer.statistics.arrays import FloatArray, as_real
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Weighted sums of s and J in each unit of resampling, U of them, for X groups.
+
+    Attributes:
+        share: [U], weight of each unit, sums to one; all positive.
+        slots: [N], weights of the places that are filled anew by resampling, sum to one: the
+            shares themselves, or N times 1/N when the contexts are N draws by weight.
+        weight, j, s: [U,X], [U,X], [U,X,K]: sums of w, w J(s) and w s in the unit.
+        ragged: whether weight differs from share (missing cells, weights per group).
+        group_weights: [X], over the observed groups, sum to one.
+        ratio: [X], p*_1 / p*_2 when K = 2 and the reference is the same in all contexts, so that
+            s_2 = -ratio s_1 and everything happens on a line; None otherwise.
+        norm: k of the criterion.
+    """
+
+    share: FloatArray
+    slots: FloatArray
+    weight: FloatArray
+    j: FloatArray
+    s: FloatArray
+    ragged: bool
+    group_weights: FloatArray
+    ratio: FloatArray | None
+    norm: float
+
+    @property
+    def total(self) -> FloatArray:
+        """[X], observed weight of each group; 1 stands for a group without any."""
+        total = self.weight.sum(axis=0)
+        return np.where(total > 0, total, 1.0)
+
+    @property
+    def risk(self) -> FloatArray:
+        """[X], mean of J; 0 for a missing group."""
+        return np.asarray(self.j.sum(axis=0) / self.total)
+
+    @property
+    def mean(self) -> FloatArray:
+        """[X,K], mean of s; 0 for a missing group."""
+        return np.asarray(self.s.sum(axis=0) / self.total[:, None])
+
+    @property
+    def spread(self) -> FloatArray:
+        """[X], the sum of squared slot weights of each group: 1 over its effective number."""
+        if self.slots.size != self.share.size or not self.ragged:
+            return np.full(self.total.size, np.sum(self.slots**2))
+        inner = self.weight / self.total
+        return np.asarray(np.where(inner.any(axis=0), (inner**2).sum(axis=0), 1.0))
+
+    @property
+    def freedom(self) -> FloatArray:
+        """[X], degrees of freedom of the weighted variance (Satterthwaite): n - 1 for equal ones.
+
+        The weighted sum of squares is a quadratic form in A = diag(w) - w w'; its variance is
+        matched by (tr A)² / tr A².
+        """
+        if self.slots.size != self.share.size:
+            return np.full(self.total.size, self.slots.size - 1.0)
+        w = self.weight / self.total
+        two, three = (w**2).sum(axis=0), (w**3).sum(axis=0)
+        trace = two - 2 * three + two**2
+        out = np.ones(two.size)
+        np.divide((1 - two) ** 2, trace, out=out, where=trace > 1e-15)
+        return np.asarray(np.maximum(out, 1.0))
+
+    def centred(self) -> FloatArray:
+        """[U,X,K], sqrt(w) (s - mean) of each unit and group, so that its square sums to V."""
+        seen = self.weight > 0
+        s = self.s / np.where(seen, self.weight, 1.0)[..., None] - self.mean
+        root = np.sqrt(self.weight / self.total)
+        return np.asarray(np.where(seen[..., None], s, 0.0) * root[..., None])
+
+    def noise(self) -> FloatArray:
+        """[X,K,K], covariance of the mean of s: q/(1-q) × the weighted covariance over units.
+
+        q is `spread`; 0 for a group with a single unit, whose noise cannot be known.
+        """
+        q, centred = self.spread, self.centred()
+        factor = np.where(q < 1 - 1e-9, q / np.maximum(1 - q, 1e-9), 0.0)
+        out = np.einsum("uxk,uxl->xkl", centred, centred, optimize=True) * factor[:, None, None]
+        return np.where(np.abs(out) > 1e-24, out, 0.0)
+
+    def coupling(self) -> float:
+        """How far the groups' noise goes together, 0 to 1, beyond what few units feign.
+
+        sqrt(1 - 1/(f c)): c is the mean square of the correlations between groups, f the
+        degrees of freedom; independent groups have c = 1/f by chance. 1 for a single group.
+        """
+        U, X, K = self.s.shape
+        if X == 1:
+            return 1.0
+        flat = np.moveaxis(self.centred(), 1, 2).reshape(U * K, X)
+        product = flat.T @ flat
+        size = np.sqrt(np.diag(product))
+        known = size > 0
+        w = self.group_weights * known
+        pairs = np.outer(w, w)
+        np.fill_diagonal(pairs, 0.0)
+        if not pairs.any():
+            return 1.0
+        size = np.where(known, size, 1.0)
+        c = float(np.sum(pairs * (product / np.outer(size, size)) ** 2) / pairs.sum())
+        freedom = float(w @ self.freedom / w.sum())
+        return float(np.sqrt(max(0.0, 1.0 - 1.0 / (freedom * c)))) if c > 0 else 0.0
+
+    def multipliers(self, rng: np.random.Generator, replicates: int) -> FloatArray:
+        """[B,U]: by what the weight of each unit is multiplied in each replicate.
+
+        Every slot is filled by a unit drawn by share; a unit counts the slots that it fills. So
+        heavy weights stay as rare and as heavy as they were, and which context carries them is
+        left to chance.
+        """
+        U, N = self.share.size, self.slots.size
+        if N != U:
+            counts = rng.multinomial(N, self.share / self.share.sum(), size=replicates)
+            return np.asarray(counts / (N * self.share))
+        steps = np.cumsum(self.share)
+        drawn = np.searchsorted(steps / steps[-1], rng.random((replicates, U)), side="right")
+        drawn += np.arange(replicates)[:, None] * U
+        filled = np.bincount(
+            drawn.ravel(), weights=np.tile(self.slots, replicates), minlength=replicates * U
+        )
+        return np.asarray(filled.reshape(replicates, U) / self.share)
+
+    def resampled(self, multipliers: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Risk [B,X] and mean [B,X,K] of each replicate: matrix products, no loop.
+
+        A group that has lost all its observed cells in a replicate keeps its estimate there.
+        """
+        B, (U, X, K) = len(multipliers), self.s.shape
+        risk = multipliers @ self.j
+        mean = (multipliers @ self.s.reshape(U, X * K)).reshape(B, X, K)
+        weight = multipliers @ self.weight if self.ragged else np.ones((B, X))
+        lost = weight <= 1e-12
+        weight = np.where(lost, 1.0, weight)
+        risk = np.where(lost, self.risk, risk / weight)
+        mean = np.where(lost[..., None], self.mean, mean / weight[..., None])
+        return risk, mean
+
+
+def read_units(
+    p: ArrayLike,
+    *,
+    context_weights: ArrayLike | None,
+    group_weights: ArrayLike | None,
+    reference: ArrayLike | None,
+    norm: float,
+    normalize: bool,
+    mask: ArrayLike | None,
+    clusters: Sequence[object] | None = None,
+    drawn: bool = False,
+    samples: ArrayLike | None = None,
+) -> Units:
+    """Read preferences and gather them by unit; arguments as for `bootstrap`."""
+    array = read_preferences(p)
+    X, C, K = array.shape
+    grid = read_grid(
+        (X, C),
+        groups=None,
+        context_weights=context_weights,
+        group_weights=group_weights,
+        mask=mask,
+    )
+    expected = resolve_reference(reference, (X, C, K), mask=mask)
+    weight, j, s = np.empty((C, X)), np.empty((C, X)), np.empty((C, X, K))
+    everything = slice(0, C)
+    for x in range(X):
+        rows = slice(x, x + 1)
+        block = preference_block(array, grid, rows=rows, columns=everything)
+        cells, _ = stereotype_block(
+            block, expected, grid=grid, rows=rows, columns=everything, normalize=normalize
+        )
+        weight[:, x] = grid.cell_weights(rows, everything)[0]
+        s[:, x] = cells[0]
+        j[:, x] = criterion(cells[0], norm)
+    if samples is not None:
+        j = unbiased_criterion(
+            array, samples, s=s, norm=norm, mask=grid.mask, reference=expected, normalize=normalize
+        )
+    j *= weight
+    s *= weight[..., None]
+    observed = grid.observed_weights(weight.sum(axis=0) > 0)
+    shared = grid.context_weights.shape[0] == 1
+    share = grid.context_weights[0] if shared else observed @ grid.context_weights / observed.sum()
+    slots = None
+    if drawn:
+        slots = _draws(context_weights, C)
+        if clusters is not None:
+            raise SettingsError("clusters: expected None with unit='draws', which are independent")
+    keep = share > 0
+    parts = [share[keep], weight[keep], j[keep], s[keep]]
+    if clusters is not None:
+        labels = _labels(clusters, C)[keep]
+        order = np.argsort(labels, kind="stable")
+        starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+        parts = [np.add.reduceat(part[order], starts, axis=0) for part in parts]
+    return Units(
+        share=parts[0] / parts[0].sum(),
+        slots=parts[0] / parts[0].sum() if slots is None else slots,
+        weight=parts[1],
+        j=parts[2],
+        s=parts[3],
+        ragged=not shared or grid.missing_cells > 0,
+        group_weights=observed / observed.sum(),
+        ratio=_ratio(expected, X) if K == 2 and expected.shape[1] == 1 else None,
+        norm=norm,
+    )
+
+
+def _ratio(expected: FloatArray, X: int) -> FloatArray:
+    return np.array(np.broadcast_to(expected[:, 0, 0] / expected[:, 0, 1], (X,)))
+
+
+def _draws(context_weights: ArrayLike | None, C: int) -> FloatArray:
+    """n slots of weight 1/n for weights that count n draws."""
+    counts = np.ones(C) if context_weights is None else as_real(context_weights, name="weights")
+    if counts.ndim != 1 or (counts != np.round(counts)).any():
+        raise SettingsError(
+            "context_weights: expected with unit='draws' how often each context was drawn, whole "
+            "numbers [C]; for frequencies use unit='contexts'"
+        )
+    n = int(counts.sum())
+    return np.full(n, 1.0 / n)
+
+
+def _labels(clusters: Sequence[object], C: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    labels = [str(label) for label in clusters]
+    if len(labels) != C:
+        raise SettingsError(f"clusters: expected {C} labels, one a context, found {len(labels)}")
+    return np.asarray(np.unique(np.array(labels), return_inverse=True)[1].reshape(-1))

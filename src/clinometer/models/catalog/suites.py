@@ -1,0 +1,64 @@
+"""The papers' models by table: what to ask, as which kind, and whether it is at hand."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from clinometer.errors import SettingsError
+from clinometer.models.catalog.hub import cached
+
+
+@dataclass(frozen=True)
+class ZooEntry:
+    """A model of a paper: its name there, its kind, and where it is found.
+
+    id            a Hugging Face id or a folder
+    parameters    in millions, as the paper states them where it does
+    gated         given only to those who asked for access
+    remote_code   brings code of its own, which runs only with --trust-remote-code
+    """
+
+    name: str
+    kind: str
+    id: str
+    parameters: float
+    gated: bool = False
+    remote_code: bool = False
+
+
+def suites() -> dict[str, str]:
+    """The suites' names and the tables they come from.
+
+    >>> suites()["bvf-gender"]
+    'BVF, Table 1'
+    """
+    return {name: table["from"] for name, table in _zoo()["suites"].items()}
+
+
+def suite(name: str) -> tuple[ZooEntry, ...]:
+    """The models of a suite, in the order of the paper's table.
+
+    >>> [entry.name for entry in suite("bvf-religion")]
+    ['BERT', 'GPT-2', 'T5', 'LLaMA2']
+    """
+    found = _zoo()["suites"].get(name)
+    if found is None:
+        raise SettingsError(f"suite {name!r}: expected one of {', '.join(suites())}")
+    models = _zoo()["models"]
+    return tuple(ZooEntry(name=model, **models[model]) for model in found["models"])
+
+
+def at_hand(entry: ZooEntry) -> bool:
+    """Whether a model can be opened without the network: a folder, or in the hub's local cache."""
+    return Path(entry.id).is_dir() or cached(entry.id)
+
+
+@cache
+def _zoo() -> dict[str, Any]:
+    text = files("clinometer.models.catalog").joinpath("suites.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)

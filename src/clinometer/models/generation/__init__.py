@@ -1,0 +1,1 @@
+"""Models that write: sampling, chat, and recognising words in replies."""

@@ -1,0 +1,70 @@
+"""Chat models: the sentence is begun as the assistant's own turn, inside the model's template.
+
+What the template writes before that turn (system message, the user's request, the opening of the
+turn) stands before the text of every prompt; the word that is asked for then follows as it does
+without a template, so that the two stand side by side.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clinometer.errors import ModelError, ModelNotFound
+from clinometer.models.options import LoadOptions
+
+if TYPE_CHECKING:
+    from clinometer.models.server.client import Client
+
+
+def chat_opening(
+    tokenizer: Any, load: LoadOptions, name: str, *, server: tuple[Client, str] | None = None
+) -> str:
+    """What stands before the assistant's turn: from the tokenizer's template, or from that of the
+    server, which is named with its model."""
+    messages = [{"role": "user", "content": load.chat_request}]
+    if getattr(tokenizer, "chat_template", None):
+        # Templates that let a model think before it answers are told not to; others ignore it.
+        opening = tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+        )
+        return str(opening)
+    if server is not None:
+        found = server_template(*server, messages)
+        if found is not None:
+            return found
+    raise ModelError(
+        f"model {name!r}: has no chat template; ask it without --chat"
+        + ("" if server is None else ", or name a tokenizer that has one with --tokenizer")
+    )
+
+
+def server_template(client: Client, model: str, messages: list[dict[str, str]]) -> str | None:
+    """The messages inside the template of the server's model; None where it does not apply it.
+
+    llama.cpp writes them out on request; vLLM tells their tokens, and the text of tokens.
+    """
+    body = {
+        "model": model,
+        "messages": messages,
+        "add_generation_prompt": True,
+        "chat_template_kwargs": {"enable_thinking": False},
+    }
+    root = client.address.root
+    written = _asked(client, f"{root}/apply-template", body, "prompt")
+    if written is None:
+        tokens = _asked(client, f"{root}/tokenize", body, "tokens")
+        if tokens is not None:
+            back = {"model": model, "tokens": tokens}
+            written = _asked(client, f"{root}/detokenize", back, "prompt")
+    # A server that does not know messages may answer as if there were none.
+    whole = isinstance(written, str) and all(m["content"] in written for m in messages)
+    return str(written) if whole else None
+
+
+def _asked(client: Client, url: str, body: dict[str, Any], name: str) -> Any:
+    from clinometer.models.server.client import RequestRefused
+
+    try:
+        return client.run(client.post(url, body, lambda reply: reply.get(name)))
+    except (RequestRefused, ModelNotFound):
+        return None

@@ -1,0 +1,65 @@
+"""Models that write: a conversation in, replies out.
+
+Scorers say how probable given words are; a writer is asked for words of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Protocol
+
+from clinometer.models.protocol import ModelInfo
+
+#: (role, what was said); roles are user and assistant in turn.
+Turn = tuple[str, str]
+
+
+class Writer(Protocol):
+    """Whatever answers a conversation."""
+
+    info: ModelInfo
+
+    def write(
+        self,
+        turns: Sequence[Turn],
+        *,
+        n: int = 1,
+        temperature: float = 1.0,
+        seed: int = 0,
+        length: int = 128,
+    ) -> list[str]:
+        """n answers of one line and at most `length` tokens; temperature 0 is the most probable.
+
+        What a model writes below the first line with a word in it is left out.
+        """
+
+
+def seed_for(seed: int, *names: str | int) -> int:
+    """A seed for one question: the same in every attempt, whatever was asked before it.
+
+    >>> seed_for(0, "a", 1) == seed_for(0, "a", 1) != seed_for(0, "a", 2)
+    True
+    """
+    key = "\0".join(map(str, (seed, *names))).encode()
+    return int.from_bytes(hashlib.sha256(key).digest()[:4]) >> 1
+
+
+def first_line(answer: str) -> str:
+    """Models explain themselves below what was asked for; only the first line is an answer.
+
+    >>> first_line("\\n\\n The nurse.\\nNote: …")
+    'The nurse.'
+    """
+    return next((line.strip() for line in answer.splitlines() if line.strip()), "")
+
+
+def transcript(turns: Sequence[Turn]) -> str:
+    """A conversation as plain text, for models that know no template.
+
+    >>> transcript([("user", "Hello."), ("assistant", "Yes?"), ("user", "Go.")])
+    'User: Hello.\\n\\nAssistant: Yes?\\n\\nUser: Go.\\n\\nAssistant:'
+    """
+    return "\n\n".join(
+        f"{role.capitalize()}: {said}" for role, said in (*turns, ("assistant", ""))
+    )[:-1]

@@ -1,0 +1,96 @@
+"""What the four kinds of transformers models share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from clinometer.errors import ModelError
+from clinometer.models.local.batches import BatchSize
+from clinometer.models.local.slot_logits import SlotProjection
+from clinometer.models.options import WordOptions
+from clinometer.models.protocol import ModelInfo
+from clinometer.models.scoring.word_scorer import WordScorer, shorten
+from clinometer.models.tokens.word_tokens import tokens_that_end_a_word
+from clinometer.topics import Prompt
+
+
+class TransformerScorer(WordScorer):
+    """A transformers model with its tokenizer, ready to be asked."""
+
+    kind: ClassVar[str]
+    #: Tokens in a batch that fill a GPU; a CPU works best within its caches.
+    gpu_batch_tokens: ClassVar[int] = 65_536
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        info: ModelInfo,
+        *,
+        options: WordOptions | None = None,
+        batch_tokens: int | None = None,
+    ) -> None:
+        super().__init__(tokenizer, info, options=options)
+        self.model = model.eval()
+        self.device = next(model.parameters()).device
+        self.project = SlotProjection(model)
+        #: Threads that take turns, so that a GPU never waits for what comes before and after it.
+        self.threads = 3 if self.device.type == "cuda" else 1
+        default = self.gpu_batch_tokens if self.device.type == "cuda" else 1_024
+        self.batch_size = BatchSize(batch_tokens or default)
+        self._boundary: torch.Tensor | None = None
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Refuse a tokenizer that lacks what this kind is asked with; called once, at the end."""
+
+    @staticmethod
+    @abstractmethod
+    def auto_class(transformers: Any) -> Any:
+        """The library's class that loads this kind."""
+
+    @property
+    def boundary(self) -> torch.Tensor | None:
+        """Ids of the tokens that end a word before them; only looked up when they are needed."""
+        if not self.options.end_of_word:
+            return None
+        if self._boundary is None:
+            ids = tokens_that_end_a_word(self.tokenizer)
+            self._boundary = torch.tensor(ids, device=self.device)
+        return self._boundary
+
+    @cached_property
+    def length_limit(self) -> int | None:
+        """The most tokens the model reads; None where positions are relative and unlimited."""
+        limit = getattr(self.model.config, "max_position_embeddings", None)
+        if limit is None or limit <= 0:
+            return None
+        for module in self.model.modules():
+            table = getattr(module, "position_embeddings", None)
+            if isinstance(table, torch.nn.Embedding) and table.padding_idx is not None:
+                # RoBERTa and its kin count positions from after the padding token's number.
+                return int(table.num_embeddings - table.padding_idx - 1)
+        return int(limit)
+
+    def check_values(self, values: NDArray[np.float64], prompts: Sequence[Prompt]) -> None:
+        """Refuse what no language model would answer."""
+        fine = np.isfinite(values) & (values < 1.0)
+        if not fine.all():
+            row = int(np.flatnonzero(~fine.all(axis=1))[0])
+            prompt = prompts[row]
+            if (values[row] >= 1.0).any():
+                raise ModelError(
+                    f"{self.info.name} gave every token of its vocabulary the same value at the "
+                    f"prompt {shorten(prompt.before)!r}: check its weights"
+                )
+            raise ModelError(
+                f"{self.info.name} answered with a number that is not finite at the prompt "
+                f"{shorten(prompt.before)!r}: try --dtype float32, or check its weights"
+            )

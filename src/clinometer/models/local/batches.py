@@ -1,0 +1,204 @@
+"""Rows for a model, in batches of equal length.
+
+Rows of one length need no padding: no padding side, no attention mask and no wasted work, and the
+batch size cannot move a number beyond rounding. Out of memory halves the batch and goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from clinometer.errors import ModelError
+from clinometer.models.tokens.word_trie import Tokens
+
+Ids = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RowBlock:
+    """Rows of one shape that ask the same thing.
+
+    tokens [n, L]   what the model reads (for sequence-to-sequence models, the decoder's side)
+    position        where the answer is read
+    wanted          the tokens whose log-probabilities are read there
+    source [n, S]   the encoder's side, if there is one
+    unknown         how many places from `position` on stand for tokens not yet known
+    """
+
+    tokens: Ids
+    position: int
+    wanted: Tokens
+    source: Ids | None = None
+    unknown: int = 0
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        source = 0 if self.source is None else self.source.shape[1]
+        return self.tokens.shape[1], source, self.position, self.unknown
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of one length; each reads at its own position and wants its own set of tokens.
+
+    tokens [n, L]     what the model reads
+    positions [n]     where the answer is read
+    wants [Q, W]      the sets of wanted tokens, each padded with its own first one
+    which [n]         the set that a row wants; few sets serve many rows, so a GPU is not sent
+                      the same hundred tokens for every row
+    source            the encoder's side: tokens [n, S], or [n] rows of states already encoded
+    unknown           how many places from the position on stand for tokens not yet known
+    """
+
+    tokens: Ids
+    positions: Ids
+    wants: Ids
+    which: Ids
+    source: Ids | None = None
+    unknown: int = 0
+
+    @property
+    def position(self) -> int:
+        """The one position of rows that came from blocks."""
+        return int(self.positions[0])
+
+    @property
+    def wanted(self) -> Ids:
+        """Wanted tokens row by row [n, W]."""
+        return np.asarray(self.wants[self.which])
+
+    def cut(self, start: int, stop: int) -> Batch:
+        """Some of the rows."""
+        return replace(
+            self,
+            tokens=self.tokens[start:stop],
+            positions=self.positions[start:stop],
+            which=self.which[start:stop],
+            source=None if self.source is None else self.source[start:stop],
+        )
+
+
+def pad_wants(wants: Sequence[Tokens]) -> Ids:
+    """Sets of wanted tokens as one array [Q, W], each padded with its own first token.
+
+    >>> pad_wants([(4, 5, 6), (7,)]).tolist()
+    [[4, 5, 6], [7, 7, 7]]
+    """
+    width = max(len(w) for w in wants)
+    return np.array([w + w[:1] * (width - len(w)) for w in wants], dtype=np.int64)
+
+
+#: Runs one batch and returns log-probabilities [n, W], on whatever device they were computed.
+Forward = Callable[[Batch], "Tensor | NDArray[np.float64]"]
+
+
+class BatchSize:
+    """Tokens in a batch; halved each time memory runs out."""
+
+    def __init__(self, tokens: int) -> None:
+        self.tokens = tokens
+
+    def rows(self, length: int) -> int:
+        return max(1, self.tokens // max(length, 1))
+
+    def halve(self, cause: BaseException) -> None:
+        if self.tokens < 2:
+            raise ModelError(
+                "out of memory with a single row: use a smaller dtype or a larger device"
+            ) from cause
+        self.tokens //= 2
+
+
+def answer(
+    blocks: Sequence[RowBlock], forward: Forward, size: BatchSize
+) -> list[NDArray[np.float64]]:
+    """Log-probabilities [n, W] for each block, whatever batches they were computed in."""
+    by_shape: dict[tuple[int, int, int, int], list[int]] = {}
+    for i, block in enumerate(blocks):
+        by_shape.setdefault(block.shape, []).append(i)
+    results: dict[int, NDArray[np.float64]] = {}
+    for members in by_shape.values():
+        joined = _join([blocks[i] for i in members])
+        extra = 0 if joined.source is None else joined.source.shape[1]
+        values = to_numpy(run(joined, forward, size, extra=extra))
+        start = 0
+        for i in members:
+            stop = start + len(blocks[i].tokens)
+            results[i] = values[start:stop, : len(blocks[i].wanted)]
+            start = stop
+    return [results[i] for i in range(len(blocks))]
+
+
+def run(batch: Batch, forward: Forward, size: BatchSize, *, extra: int = 0) -> Tensor:
+    """Answers for all rows in their order, in batches that fit.
+
+    They stay on the device, so that one batch is prepared while another is computed. `extra` is
+    what a row costs beside its own tokens (the encoder's side), in tokens.
+    """
+    length = batch.tokens.shape[1] + extra
+    parts: list[Tensor] = []
+    start = 0
+    while start < len(batch.tokens):
+        stop = start + size.rows(length)
+        try:
+            part = torch.as_tensor(forward(batch.cut(start, stop)))
+        except torch.cuda.OutOfMemoryError as error:
+            torch.cuda.empty_cache()
+            size.halve(error)
+            continue
+        parts.append(part)
+        start = stop
+    return torch.cat(parts) if parts else torch.empty((0, batch.wants.shape[1]))
+
+
+def to_device(array: Ids, device: torch.device) -> Tensor:
+    """Move an array without making the CPU wait for what a GPU is still computing."""
+    tensor = torch.from_numpy(np.ascontiguousarray(array))
+    if device.type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
+
+
+def to_numpy(values: Tensor) -> NDArray[np.float64]:
+    """Answers as float64 in main memory."""
+    return np.asarray(values.double().cpu().numpy())
+
+
+def fetch(values: Tensor) -> Callable[[], NDArray[np.float64]]:
+    """Begin to bring answers to main memory; calling the result waits for them, and only for them.
+
+    Work that was given to a GPU afterwards does not delay them.
+    """
+    if values.device.type != "cuda":
+        return lambda: to_numpy(values)
+    host = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)
+    host.copy_(values, non_blocking=True)
+    cuda: Any = torch.cuda  # its classes are not typed
+    arrived = cuda.Event()
+    arrived.record()
+
+    def wait() -> NDArray[np.float64]:
+        arrived.synchronize()
+        return host.numpy().astype(np.float64)
+
+    return wait
+
+
+def _join(blocks: list[RowBlock]) -> Batch:
+    counts = [len(b.tokens) for b in blocks]
+    sources = [b.source for b in blocks if b.source is not None]
+    return Batch(
+        tokens=np.concatenate([b.tokens for b in blocks]),
+        positions=np.full(sum(counts), blocks[0].position, dtype=np.int64),
+        wants=pad_wants([b.wanted for b in blocks]),
+        which=np.repeat(np.arange(len(blocks)), counts),
+        source=np.concatenate(sources) if sources else None,
+        unknown=blocks[0].unknown,
+    )

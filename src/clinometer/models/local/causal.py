@@ -1,0 +1,175 @@
+"""Causal models: the prompt ends where the slot begins, and the word carries its space.
+
+p(word | prompt) is the product of its tokens' probabilities. With text after the slot the whole
+continuation is scored for each word, p(word, rest | prompt), because a left-to-right model can take
+the rest into account in no other way.
+
+Prompts are asked in packs (see `prefix_tree`), so that each distinct beginning is computed once; a
+model that cannot be packed is asked in plain rows, with the same result.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from clinometer.models.local.base import TransformerScorer
+from clinometer.models.local.batches import Batch, RowBlock, answer, to_device
+from clinometer.models.local.pipelined import overlapped
+from clinometer.models.local.prefix_tree.forward import TreeRun, row_multiple
+from clinometer.models.local.prefix_tree.layout import Packs
+from clinometer.models.local.prefix_tree.verify import (
+    CheckedAnswers,
+    Packing,
+    PackingError,
+    counts_places,
+    shortest_window,
+)
+from clinometer.models.local.slot_logits import read_log_probs
+from clinometer.models.options import WordOptions
+from clinometer.models.protocol import ModelInfo
+from clinometer.models.scoring.causal_job import Job
+from clinometer.models.scoring.chain_rule import Expanded, scattered
+from clinometer.models.scoring.next_token_rows import Rows
+from clinometer.models.tokens.word_tokens import WordList, head_tokens
+from clinometer.models.tokens.word_trie import Tokens
+from clinometer.topics import Prompt
+
+#: Prompts whose tables are held at a time.
+_SLAB = 16_384
+
+
+class CausalScorer(TransformerScorer):
+    """Next-token models: GPT-2, Llama, Qwen, Gemma, Mistral, SmolLM2 and their like.
+
+    chat          what the chat template writes before the assistant's turn; None asks without one
+    packing       "tree" shares beginnings where the model allows it, "rows" never does
+    pack_nodes    tree nodes in a pack; several packs make a batch of `batch_tokens`
+    """
+
+    kind = "causal"
+    gpu_batch_tokens = 16_384
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        info: ModelInfo,
+        *,
+        options: WordOptions | None = None,
+        batch_tokens: int | None = None,
+        chat: str | None = None,
+        packing: Literal["tree", "rows"] = "tree",
+        pack_nodes: int | None = None,
+    ) -> None:
+        super().__init__(model, tokenizer, info, options=options, batch_tokens=batch_tokens)
+        self.chat = chat
+        asked_for = "asked for by the caller" if packing == "rows" else ""
+        self._window = shortest_window(model.config)
+        room = self._window if counts_places(model.config) else None
+        self.packing = Packing(mode=packing, reason=asked_for, room=room)
+        self.pack_nodes = pack_nodes or default_pack_nodes(self.device)
+        if room is not None:  # for a pack and for what is asked behind it
+            self.pack_nodes = max(1, min(self.pack_nodes, room // 3))
+        self._turn, self._tokenizing = threading.Lock(), threading.Lock()
+
+    @staticmethod
+    def auto_class(transformers: Any) -> Any:
+        return transformers.AutoModelForCausalLM
+
+    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+        """Neighbours in the alphabet share beginnings, so they are scored together."""
+        order = sorted(range(len(prompts)), key=lambda i: prompts[i].before)
+        slabs = [np.array(order[k : k + _SLAB]) for k in range(0, len(order), _SLAB)]
+
+        def score(members: NDArray[np.intp]) -> tuple[NDArray[np.intp], Expanded]:
+            return members, self._score_slab([prompts[i] for i in members], words)
+
+        return scattered(overlapped(score, slabs, threads=self.threads), len(prompts))
+
+    def _score_slab(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+        job = Job(self, prompts, words)
+        if self.packing.mode == "tree" and job.longest <= (self._window or job.longest):
+            try:
+                return self._score_packed(job)
+            except PackingError as error:
+                self.packing.give_up(str(error))
+        return job.joined([job.score(Rows(self, job.heads), 0, len(job.heads))])
+
+    def _score_packed(self, job: Job) -> Expanded:
+        parts: list[Expanded] = []
+        start = 0
+        while start < len(job.heads):
+            nodes = min(self.pack_nodes, self.batch_size.tokens)
+            n_packs = max(1, self.batch_size.tokens // nodes)
+            bounds = job.heads.cut(start, nodes=nodes, packs=n_packs)
+            packs = Packs.of(job.heads, bounds, multiple=row_multiple(self.device))
+            run = TreeRun(
+                self.project,
+                packs,
+                limit=nodes,
+                rows=n_packs,
+                boundary=self.boundary,
+                keep=job.looks_below,
+                turn=self._turn,
+            )
+            rows = Rows(self, job.heads, start)
+            answers = CheckedAnswers(run, self.packing, rows.answer_sample)
+            try:
+                parts.append(job.score(answers, start, bounds[-1]))
+            except torch.cuda.OutOfMemoryError as error:
+                del run, answers
+                torch.cuda.empty_cache()
+                self.batch_size.halve(error)
+                continue
+            start = bounds[-1]
+        return job.joined(parts)
+
+    def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        """Tokens before the slot, with the model's own opening token but no closing one."""
+        with self._tokenizing:  # tokenizers of some versions refuse two threads at once
+            return head_tokens(self.tokenizer, texts, chat=self.chat, needs_bos=self._needs_bos)
+
+    @property
+    def _needs_bos(self) -> bool:
+        """Gemma answers with noise unless the text begins with its opening token, which tokenizers
+        read from a GGUF file do not always add."""
+        return str(getattr(self.model.config, "model_type", "")).startswith("gemma")
+
+    def follow(
+        self, paths: Sequence[Tokens], wanted: Sequence[Tokens]
+    ) -> list[NDArray[np.float64]]:
+        """Log-probabilities of the wanted tokens after each path of tokens, each path a row."""
+        kinds: dict[tuple[int, Tokens], list[int]] = {}
+        for i, (path, want) in enumerate(zip(paths, wanted, strict=True)):
+            kinds.setdefault((len(path), want), []).append(i)
+        blocks = [
+            RowBlock(np.array([paths[i] for i in members]), length - 1, want)
+            for (length, want), members in kinds.items()
+        ]
+        results: dict[int, NDArray[np.float64]] = {}
+        for members, values in zip(
+            kinds.values(), answer(blocks, self._forward, self.batch_size), strict=True
+        ):
+            results.update(zip(members, values, strict=True))
+        return [results[i] for i in range(len(paths))]
+
+    def _forward(self, batch: Batch) -> Tensor:
+        tokens = to_device(batch.tokens, self.device)
+        rows = torch.arange(len(tokens), device=self.device)
+        positions = torch.full_like(rows, batch.position)
+        with torch.inference_mode(), self._turn:
+            logits, _ = self.project(rows, positions, input_ids=tokens, use_cache=False)
+            wanted = to_device(batch.wanted, self.device)
+            return read_log_probs(logits, wanted, self.boundary)
+
+
+def default_pack_nodes(device: torch.device) -> int:
+    """Tree nodes in a pack: enough to share beginnings, few enough to keep attention small."""
+    return 1024 if device.type == "cuda" else 128

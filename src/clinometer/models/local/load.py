@@ -1,0 +1,260 @@
+"""Open a transformers model from a folder or the Hugging Face hub and say which kind it is."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from clinometer.errors import (
+    ClinometerError,
+    ModelError,
+    ModelNotFound,
+    SettingsError,
+)
+from clinometer.extras import require
+from clinometer.models.catalog.hub import hub_reachable
+from clinometer.models.catalog.revision import folder_revision
+from clinometer.models.catalog.spec import ModelSpec
+from clinometer.models.generation.sampled import SampledScorer
+from clinometer.models.options import LoadOptions, WordOptions
+from clinometer.models.protocol import ModelInfo, Scorer
+from clinometer.models.tokens.local_tokenizer import (
+    check_tokenizer_files,
+    check_tokenizer_words,
+    has_tokenizer,
+)
+
+#: Model types whose code in the library mixes numbers of 32 bits into half precision, and fails.
+_ONLY_FLOAT32 = ("deberta", "xlnet")
+
+
+def load_transformer(
+    spec: ModelSpec, source: str, *, load: LoadOptions, words: WordOptions
+) -> Scorer:
+    """Load the model at `source` (a folder or hub id) and wrap it by kind."""
+    if load.quantize == "8bit":
+        require("--quantize 8bit", "bitsandbytes")
+    require("asking a language model", "torch", "transformers")
+    import torch
+    import transformers
+
+    from clinometer.models.generation.chat import chat_opening
+    from clinometer.models.generation.local import CausalSampler
+    from clinometer.models.local.causal import CausalScorer
+    from clinometer.models.local.kinds import SCORERS, detect_kind
+    from clinometer.models.local.lora import Adapter, is_adapter
+
+    device = choose_device(load.device)
+    spread = load.device_map is not None or load.quantize is not None
+    adapter = Adapter.read(Path(source)) if is_adapter(source) else None
+    base = adapter.base if adapter else source
+    common: dict[str, Any] = {
+        "trust_remote_code": load.trust_remote_code,
+        "revision": load.revision,
+    }
+    if not Path(base).is_dir() and not hub_reachable():
+        common["local_files_only"] = True
+    with quiet(transformers), _clear_errors(spec.name, base, load):
+        config = transformers.AutoConfig.from_pretrained(base, **common)
+        kind = detect_kind(config, spec.name, load.kind)
+        dtype = _dtype_of(spec.name, config, load.dtype, device)
+        written = source if has_tokenizer(source) else base
+        check_tokenizer_files(spec.name, written)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(written, **common)
+        check_tokenizer_words(spec.name, tokenizer)
+        scorer_class = SCORERS[kind]
+        options = {
+            "dtype": getattr(torch, dtype),
+            "use_safetensors": None if load.allow_pickle else True,
+            **(_spread(load, transformers) if spread else {}),
+            **common,
+        }
+        auto_class = scorer_class.auto_class(transformers)
+        model = _whole_model(spec.name, auto_class, base, config, options)
+        if adapter is not None:
+            adapter.merge_into(model)
+        if not spread:  # else the library has put every part where it belongs
+            model = model.to(device)
+    _check_vocabulary(spec.name, model, tokenizer)
+    revision = _revision(base, config)
+    info = ModelInfo(
+        name=spec.name,
+        kind=kind,
+        revision=f"{_revision(source, config)} on {revision}" if adapter else revision,
+        dtype=dtype,
+        device=_places(model) if spread else str(device),
+        parameters=sum(p.numel() for p in model.parameters()),
+        notes=(
+            *((f"LoRA adapter merged into {Path(base).name}",) if adapter else ()),
+            *(("weights in 8 bits (bitsandbytes)",) if load.quantize else ()),
+        ),
+    )
+    if kind != "causal":
+        if load.chat or load.sampled:
+            asked = "--chat" if load.chat else "--sampled"
+            raise SettingsError(f"model {spec.name!r}: {asked} is for causal models, not {kind}")
+        return scorer_class(model, tokenizer, info, options=words, batch_tokens=load.batch_tokens)
+    chat = chat_opening(tokenizer, load, spec.name) if load.chat else None
+    causal = CausalScorer(
+        model, tokenizer, info, options=words, batch_tokens=load.batch_tokens, chat=chat
+    )
+    if load.sampled is not None:
+        return SampledScorer(CausalSampler(causal), info, options=load.sampled, words=words)
+    return causal
+
+
+def _spread(load: LoadOptions, transformers: Any) -> dict[str, Any]:
+    """How a model too large for one GPU is laid out, or held in 8 bits."""
+    options: dict[str, Any] = {"device_map": load.device_map or "auto"}
+    if load.quantize == "8bit":
+        # It says at every product that it computes in half precision.
+        logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
+        options["quantization_config"] = transformers.BitsAndBytesConfig(load_in_8bit=True)
+    return options
+
+
+def _places(model: Any) -> str:
+    """Where the parts of a spread model are: cuda:0, cuda:1, cpu."""
+    found = getattr(model, "hf_device_map", None) or {"": next(model.parameters()).device}
+    names = {f"cuda:{p}" if isinstance(p, int) else str(p) for p in found.values()}
+    return ", ".join(sorted(names))
+
+
+def _whole_model(
+    name: str, auto_class: Any, source: str, config: Any, options: dict[str, Any]
+) -> Any:
+    """Load the weights, and refuse a model of which a part would be made up.
+
+    The library fills what a checkpoint lacks with random numbers and says so in a log: a
+    classifier's checkpoint asked as a masked model would answer noise.
+    """
+    model, info = auto_class.from_pretrained(
+        source, config=config, output_loading_info=True, **options
+    )
+    missing = sorted(info["missing_keys"])
+    if missing and getattr(config, "legacy", None) and str(config.model_type).startswith("deberta"):
+        # DeBERTa's own checkpoints keep their output layer where the library's newer class looks.
+        config.legacy = False
+        model, info = auto_class.from_pretrained(
+            source, config=config, output_loading_info=True, **options
+        )
+        missing = sorted(info["missing_keys"])
+    if missing:
+        raise ModelError(
+            f"model {name!r}: its weights lack {missing[0]!r}"
+            f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}, so "
+            f"{type(model).__name__} would answer noise: it was saved for another task"
+        )
+    return model
+
+
+def choose_device(wanted: str) -> Any:
+    """The device to run on; `auto` takes a GPU when there is one."""
+    import torch
+
+    if wanted == "auto":
+        wanted = "cuda" if torch.cuda.is_available() else "cpu"
+    kind = wanted.split(":")[0]
+    there = {
+        "cpu": True,
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+    }
+    if not there.get(kind, False):
+        raise SettingsError(f"device {wanted!r}: none on this machine; use --device cpu or auto")
+    return torch.device(wanted)
+
+
+def _dtype_of(name: str, config: Any, wanted: str, device: Any) -> str:
+    """The dtype asked for, as far as the library can compute this architecture in it."""
+    dtype = choose_dtype(wanted, device)
+    if config.model_type not in _ONLY_FLOAT32 or dtype == "float32":
+        return dtype
+    if wanted == "auto":
+        return "float32"
+    raise SettingsError(
+        f"model {name!r}: transformers cannot compute {config.model_type} in {wanted}: use --dtype "
+        "float32, or leave it out"
+    )
+
+
+def choose_dtype(wanted: str, device: Any) -> str:
+    """float32 on a CPU, where it is exact and as fast; bfloat16 on a GPU; or as asked."""
+    if wanted != "auto":
+        return wanted
+    return "bfloat16" if device.type == "cuda" else "float32"
+
+
+@contextlib.contextmanager
+def quiet(transformers: Any) -> Iterator[None]:
+    """No progress bars or notes on the library's own future while loading; put back as it was."""
+    bars = transformers.utils.logging
+    was_on = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            yield
+    finally:
+        if was_on:
+            bars.enable_progress_bar()
+
+
+@contextlib.contextmanager
+def _clear_errors(name: str, source: str, load: LoadOptions) -> Iterator[None]:
+    """Map the library's errors to one line that says what to do."""
+    try:
+        yield
+    except ClinometerError:
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split()) or type(error).__name__
+        folder = Path(source)
+        if "trust_remote_code" in text:
+            raise ModelError(
+                f"model {name!r} brings its own code, which is not run unless you ask for it: "
+                "--trust-remote-code"
+            ) from error
+        if "gated repo" in text:
+            raise ModelNotFound(
+                f"model {name!r} is gated: ask for access on its page of the Hugging Face hub, "
+                "then run 'hf auth login'"
+            ) from error
+        if not load.allow_pickle and _only_pickled(folder, text):
+            raise ModelError(
+                f"model {name!r} has no safetensors weights; pickled weights can run code and are "
+                "read only with --allow-pickle"
+            ) from error
+        if isinstance(error, OSError) and not folder.is_dir():
+            raise ModelNotFound(
+                f"model {name!r}: not in the local cache, and the Hugging Face hub did not give "
+                f"it: check the name and the connection ({text[:100]})"
+            ) from error
+        raise ModelError(f"model {name!r} cannot be loaded: {text[:200]}") from error
+
+
+def _only_pickled(folder: Path, text: str) -> bool:
+    if folder.is_dir():
+        return not any(folder.glob("*.safetensors")) and any(folder.glob("*.bin"))
+    return "safetensors" in text and "pytorch_model.bin" in text
+
+
+def _check_vocabulary(name: str, model: Any, tokenizer: Any) -> None:
+    size = model.get_input_embeddings().num_embeddings
+    if len(tokenizer) > size:
+        raise ModelError(
+            f"model {name!r}: its tokenizer has {len(tokenizer)} tokens, its embeddings only "
+            f"{size}: tokenizer and weights do not belong together"
+        )
+
+
+def _revision(source: str, config: Any) -> str:
+    """A hub commit, or the fingerprint of a folder."""
+    folder = Path(source)
+    if not folder.is_dir():
+        return str(getattr(config, "_commit_hash", None) or "unknown")
+    return folder_revision(folder)

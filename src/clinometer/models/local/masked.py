@@ -1,0 +1,147 @@
+"""Masked models: as many mask tokens in the slot as the word has tokens.
+
+A word of k tokens is read from left to right: its first token at the first of k masks, the next one
+with the first in its place and k - 1 masks left, and so on. The number of masks is part of the
+question, so each length of word has a tree of its own, and "her" (one mask) is not a beginning of
+"her|s" (two).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from clinometer.errors import ModelError
+from clinometer.models.local.base import TransformerScorer
+from clinometer.models.local.batches import Batch, Ids, fetch, pad_wants, run, to_device
+from clinometer.models.local.pipelined import overlapped
+from clinometer.models.local.slot_logits import read_log_probs
+from clinometer.models.local.tiled_attention import TiledBatchSize, use_short_attention, whole_tiles
+from clinometer.models.scoring.chain_rule import Expanded, WordQuery, expand, scattered
+from clinometer.models.tokens.slot_prompts import Marker, SlotGroup, slot_groups
+from clinometer.models.tokens.word_tokens import WordList
+from clinometer.models.tokens.word_trie import Trie
+from clinometer.topics import Prompt
+
+#: Prompts of one length that are asked together.
+_CHUNK = 4_096
+
+
+class MaskedScorer(TransformerScorer):
+    """Fill-in models: BERT, RoBERTa, ALBERT, DeBERTa, ELECTRA's generator, ModernBERT."""
+
+    kind = "masked"
+
+    @staticmethod
+    def auto_class(transformers: Any) -> Any:
+        return transformers.AutoModelForMaskedLM
+
+    def prepare(self) -> None:
+        if self.tokenizer.mask_token_id is None:
+            raise ModelError(
+                f"model {self.info.name!r} is a {self.kind} model, but its tokenizer has no mask "
+                "token: use the tokenizer it was trained with, or say --kind causal"
+            )
+        self.marker = Marker.of(self.tokenizer, self.tokenizer.mask_token)
+        self.packs_rows = self.device.type == "cuda" and use_short_attention(self.model)
+        if self.packs_rows:
+            self.batch_size = TiledBatchSize(self.batch_size.tokens)
+        self._turn = threading.Lock()
+
+    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+        lengths = sorted({len(s) for s in words.sequences})
+        columns = [[i for i, s in enumerate(words.sequences) if len(s) == k] for k in lengths]
+        trees = [Trie.of([words.sequences[i] for i in some]) for some in columns]
+        order = np.argsort(np.concatenate([np.array(c, dtype=np.intp) for c in columns]))
+
+        def score(group: SlotGroup) -> tuple[NDArray[np.intp], Expanded]:
+            self.check_length(group.tokens.shape[1] + lengths[-1] - 1, prompts[group.members[0]])
+            found = self._score_group(group, prompts, trees)
+            return group.members, replace(found, log_probs=found.log_probs[:, order])
+
+        rows = self.batch_size.rows if self.packs_rows else lambda _length: _CHUNK
+        groups = slot_groups(self.tokenizer, prompts, self.marker, rows=rows)
+        return scattered(overlapped(score, groups, threads=self.threads), len(prompts))
+
+    def _score_group(
+        self, group: SlotGroup, prompts: Sequence[Prompt], trees: Sequence[Trie]
+    ) -> Expanded:
+        def ask(questions: Sequence[WordQuery]) -> list[NDArray[np.float64]]:
+            found: list[NDArray[np.float64]] = [np.empty((0, 0))] * len(questions)
+            for k, tree in enumerate(trees):
+                numbers = [n for n, q in enumerate(questions) if q.tree == k]
+                asked = [questions[n] for n in numbers]
+                for n, table in zip(numbers, self._follow(group, tree, asked), strict=True):
+                    self.check_values(table, _Chosen(prompts, group.members[questions[n].prompts]))
+                    found[n] = table
+            return found
+
+        return expand(trees, len(group), ask, tolerance=self.options.tolerance)
+
+    def _follow(
+        self, group: SlotGroup, tree: Trie, questions: Sequence[WordQuery]
+    ) -> list[NDArray[np.float64]]:
+        """Answers to questions of one depth about one tree."""
+        if not questions:
+            return []
+        places = max(len(p) for p in tree.prefix)
+        known = np.array([tree.prefix[q.node] for q in questions], dtype=np.int64)
+        rows = np.concatenate([q.prompts for q in questions])
+        which = np.repeat(np.arange(len(questions)), [len(q.prompts) for q in questions])
+        depth = known.shape[1]
+        batch = Batch(
+            tokens=group.filled(rows, places=places, known=known[which]),
+            positions=group.positions[rows] + depth,
+            wants=pad_wants([tree.child_tokens(q.node) for q in questions]),
+            which=which,
+            unknown=places - depth,
+        )
+        with self._turn:  # the hook that picks positions serves one thread at a time
+            arriving = fetch(run(batch, self.forward, self.batch_size))
+        values = arriving()
+        stops = np.cumsum([len(q.prompts) for q in questions])
+        return [
+            values[stop - len(q.prompts) : stop, : len(tree.children[q.node])]
+            for q, stop in zip(questions, stops, strict=True)
+        ]
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Log-probabilities of the wanted tokens at each row's position."""
+        with torch.inference_mode():
+            wanted = to_device(batch.wants, self.device)[to_device(batch.which, self.device)]
+            return read_log_probs(self.slot_logits(batch), wanted)
+
+    def slot_logits(self, batch: Batch) -> Tensor:
+        """Logits [n, vocabulary] at the first place of each row that is not yet known."""
+        rows = torch.arange(len(batch.tokens), device=self.device)
+        positions = to_device(batch.positions, self.device)
+        tokens = to_device(self._whole_tiles(batch.tokens), self.device)
+        logits, _ = self.project(rows, positions, input_ids=tokens)
+        return logits
+
+    def _whole_tiles(self, tokens: Ids) -> Ids:
+        """Repeat the last row until the tiles of attention are full; nobody reads the copies."""
+        if not self.packs_rows:
+            return tokens
+        missing = whole_tiles(*tokens.shape) - len(tokens)
+        return np.concatenate([tokens, np.repeat(tokens[-1:], missing, axis=0)])
+
+
+class _Chosen(Sequence[Prompt]):
+    """Some of the prompts, looked up only when one must be named."""
+
+    def __init__(self, prompts: Sequence[Prompt], chosen: NDArray[np.intp]) -> None:
+        self._prompts, self._chosen = prompts, chosen
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._prompts[int(self._chosen[index])]

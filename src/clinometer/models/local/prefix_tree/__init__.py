@@ -1,0 +1,1 @@
+"""Prompts of a causal grid packed as prefix trees."""

@@ -1,0 +1,169 @@
+"""Sequence-to-sequence models: the encoder reads the text with a gap, the decoder fills it.
+
+T5 and its kin mark the gap with a sentinel, and the decoder writes the sentinel and then the word.
+BART and its kin mark it with a mask, and the decoder writes the whole text again, so the word is
+read after the text before the slot. Which of the two a model does is seen from its tokenizer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from clinometer.errors import ModelError
+from clinometer.models.local.base import TransformerScorer
+from clinometer.models.local.batches import Batch, Forward, Ids, pad_wants, run, to_device, to_numpy
+from clinometer.models.local.slot_logits import light_kernels, read_log_probs
+from clinometer.models.scoring.chain_rule import Expanded, WordQuery, expand, scattered
+from clinometer.models.tokens.slot_prompts import Marker, SlotGroup, slot_groups
+from clinometer.models.tokens.word_tokens import WordList, encode_all
+from clinometer.models.tokens.word_trie import END_OF_WORD, Trie
+from clinometer.topics import Prompt
+
+SENTINEL = "<extra_id_0>"
+
+#: Prompts whose encoder states are held at a time.
+_CHUNK = {"cpu": 2_048, "cuda": 16_384}
+
+
+class Seq2SeqScorer(TransformerScorer):
+    """Encoder-decoder models: T5, FLAN-T5, BART, mBART, Pegasus."""
+
+    kind = "seq2seq"
+
+    @staticmethod
+    def auto_class(transformers: Any) -> Any:
+        return transformers.AutoModelForSeq2SeqLM
+
+    def prepare(self) -> None:
+        known = self.tokenizer.get_vocab()
+        self.has_sentinel = SENTINEL in known
+        mask = self.tokenizer.mask_token
+        if not self.has_sentinel and mask is None:
+            raise ModelError(
+                f"model {self.info.name!r} is a seq2seq model, but its tokenizer has neither the "
+                f"sentinel {SENTINEL} nor a mask token: it was not trained to fill a gap"
+            )
+        self.marker = Marker.of(self.tokenizer, SENTINEL if self.has_sentinel else mask)
+        self.start = self._decoder_start()
+
+    def _decoder_start(self) -> int:
+        places = (self.model.config, getattr(self.model, "generation_config", None))
+        for place in places:
+            if (start := getattr(place, "decoder_start_token_id", None)) is not None:
+                return int(start)
+        # mBART's decoder begins with the language, the last token of its own texts.
+        if len(self.marker.closing) > 1:
+            return self.marker.closing[-1]
+        if self.tokenizer.bos_token_id is not None:
+            return int(self.tokenizer.bos_token_id)
+        raise ModelError(
+            f"model {self.info.name!r}: its configuration names no decoder_start_token_id, so its "
+            "decoder cannot be started"
+        )
+
+    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+        ends = (END_OF_WORD,) if self.options.end_of_word else ()
+        trie = Trie.of([s + ends for s in words.sequences])
+        size = _CHUNK.get(self.device.type, _CHUNK["cpu"])
+        groups = slot_groups(self.tokenizer, prompts, self.marker, rows=lambda _length: size)
+        return scattered(
+            (
+                (g.members, self._score_group(g, [prompts[i] for i in g.members], trie))
+                for g in groups
+            ),
+            len(prompts),
+        )
+
+    def _score_group(self, group: SlotGroup, prompts: Sequence[Prompt], trie: Trie) -> Expanded:
+        """Scores of the group's own prompts."""
+        self.check_length(group.tokens.shape[1], prompts[0])
+        heads = self._heads(prompts)
+        decode = self._decoder(self._encode(group.tokens))
+        sizes = np.array([len(h) for h in heads])
+
+        def ask(questions: Sequence[WordQuery]) -> list[NDArray[np.float64]]:
+            if not questions:
+                return []
+            known = np.array([trie.prefix[q.node] for q in questions], dtype=np.int64)
+            wants = pad_wants([trie.child_tokens(q.node) for q in questions])
+            counts = [len(q.prompts) for q in questions]
+            who = np.concatenate([q.prompts for q in questions])
+            which = np.repeat(np.arange(len(questions)), counts)
+            values = np.empty((len(who), wants.shape[1]))
+            pending: list[tuple[NDArray[np.intp], Tensor]] = []
+            for size in np.unique(sizes[who]):
+                rows = np.flatnonzero(sizes[who] == size)
+                head = np.array([heads[i] for i in who[rows]], dtype=np.int64)
+                batch = Batch(
+                    tokens=np.concatenate([head, known[which[rows]]], axis=1),
+                    positions=np.full(len(rows), size + known.shape[1] - 1),
+                    wants=wants,
+                    which=which[rows],
+                    source=who[rows],
+                )
+                pending.append((rows, run(batch, decode, self.batch_size, extra=1)))
+            for rows, found in pending:
+                values[rows] = to_numpy(found)
+            self.check_values(values, [prompts[i] for i in who])
+            stops = np.cumsum(counts)
+            return [
+                values[stop - count : stop, : len(trie.children[q.node])]
+                for q, count, stop in zip(questions, counts, stops, strict=True)
+            ]
+
+        return expand([trie], len(prompts), ask, tolerance=self.options.tolerance)
+
+    def _heads(self, prompts: Sequence[Prompt]) -> list[list[int]]:
+        """What the decoder has written when it comes to the word."""
+        if self.has_sentinel:
+            return [[self.start, self.marker.id]] * len(prompts)
+        before = encode_all(self.tokenizer, [p.before for p in prompts], special=True)
+        closing = len(self.marker.closing)
+        heads = [[self.start, *ids[: len(ids) - closing]] for ids in before]
+        longest = max(range(len(heads)), key=lambda i: len(heads[i]))
+        self.check_length(len(heads[longest]), prompts[longest])
+        return heads
+
+    def _encode(self, tokens: Ids) -> Tensor:
+        """Encoder states [n, S, H], computed once for all levels of the tree of words."""
+        encoder = self.model.get_encoder()
+
+        def forward(batch: Batch) -> Tensor:
+            with torch.inference_mode(), light_kernels():
+                states: Tensor = encoder(
+                    input_ids=to_device(batch.tokens, self.device)
+                ).last_hidden_state
+                return states
+
+        nothing = np.zeros(len(tokens), dtype=np.int64)
+        return run(Batch(tokens, nothing, nothing[:1, None], nothing), forward, self.batch_size)
+
+    def _decoder(self, states: Tensor) -> Forward:
+        """A forward pass of the decoder over rows of these states."""
+        from transformers import modeling_outputs
+
+        outputs: Any = modeling_outputs.BaseModelOutput
+
+        def forward(batch: Batch) -> Tensor:
+            if batch.source is None:
+                raise ValueError("a decoder's rows need their source")
+            with torch.inference_mode():
+                source = states[to_device(batch.source, self.device)]
+                rows = torch.arange(len(source), device=self.device)
+                logits, _ = self.project(
+                    rows,
+                    to_device(batch.positions, self.device),
+                    encoder_outputs=outputs(last_hidden_state=source),
+                    decoder_input_ids=to_device(batch.tokens, self.device),
+                    use_cache=False,
+                )
+                wanted = to_device(batch.wants, self.device)[to_device(batch.which, self.device)]
+                return read_log_probs(logits, wanted, self.boundary)
+
+        return forward

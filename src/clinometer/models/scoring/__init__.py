@@ -1,0 +1,1 @@
+"""From prompts and words to questions about tokens, and back; needs no torch."""

@@ -1,0 +1,228 @@
+"""From prompts and words to questions about heads, and from the answers back to prompts.
+
+The same steps serve packs and plain rows: who answers is all that differs between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from clinometer.errors import ContextError
+from clinometer.models.local.prefix_tree.layout import Heads, Ints
+from clinometer.models.options import WordOptions
+from clinometer.models.protocol import ModelInfo
+from clinometer.models.scoring.chain_rule import Ask, Expanded, WordQuery, expand, join
+from clinometer.models.scoring.continuations import (
+    Answers,
+    AskedContinuations,
+    Bools,
+    Continuations,
+    Floats,
+)
+from clinometer.models.tokens.word_tokens import WordList
+from clinometer.models.tokens.word_trie import END_OF_WORD, Tokens, Trie
+from clinometer.topics import Prompt
+
+#: Nodes after the slot that are listed at once; the list takes some 200 bytes a node.
+_LISTED = 1_000_000
+
+
+class Reader(Protocol):
+    """What a job needs of a scorer: its tokens, its limits and its refusals."""
+
+    info: ModelInfo
+    options: WordOptions
+
+    def head_tokens(self, texts: Sequence[str]) -> list[list[int]]: ...
+
+    def after_tokens(self, prompt: Prompt) -> Tokens: ...
+
+    def check_length(self, length: int, prompt: Prompt) -> None: ...
+
+    def check_values(self, values: Floats, prompts: Sequence[Prompt]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Rest:
+    """A text after the slot behind every word.
+
+    asked [N]        the nodes from each word's end on
+    steps [V, len]   for each word, the nodes of the text's tokens behind it
+    """
+
+    tree: Continuations
+    asked: Bools
+    steps: Ints
+
+    @classmethod
+    def of(cls, rest: Tokens, words: Sequence[Tokens]) -> Rest:
+        trie = Trie.of([word + rest for word in words])
+        number = {prefix: n for n, prefix in enumerate(trie.prefix)}
+        steps = np.array(
+            [[number[word + rest[: k + 1]] for k in range(len(rest))] for word in words]
+        )
+        asked = np.zeros(len(trie.prefix), dtype=bool)
+        asked[np.array(trie.parent)[steps]] = True
+        return cls(Continuations(trie), asked, steps)
+
+
+class Job:
+    """Prompts that agree in having text after the slot or none, and the words asked of them.
+
+    heads          what stands before the slot, sorted and without repetition
+    longest        tokens in the longest row that the model will read
+    looks_below    whether anything beyond the heads' own next token is asked
+    """
+
+    def __init__(self, reader: Reader, prompts: Sequence[Prompt], words: WordList) -> None:
+        self.reader, self.prompts, self.words = reader, prompts, words
+        texts = {text: i for i, text in enumerate(dict.fromkeys(p.before for p in prompts))}
+        tokens = reader.head_tokens(list(texts))
+        self._refuse_empty(tokens, list(texts))
+        self.heads, row = Heads.of(tokens)
+        of_text = np.fromiter((texts[p.before] for p in prompts), np.int64, len(prompts))
+        self._head = row[of_text]
+        #: prompts in the order of their heads
+        self._order = np.argsort(self._head, kind="stable")
+        starts = np.searchsorted(self._head[self._order], np.arange(len(self.heads)))
+        self._first_prompt = self._order[starts]
+        ends = (END_OF_WORD,) if reader.options.end_of_word else ()
+        self.tree = Continuations(Trie.of([s + ends for s in words.sequences]))
+        self.reads_on = bool(prompts[0].after)
+        self._rests: list[Rest] = []
+        self._rest = np.zeros(len(prompts), dtype=np.int64)
+        rest_lengths = self._read_rests() if self.reads_on else np.zeros(len(prompts), np.int64)
+        self.looks_below = self.reads_on or self.tree.depth > 1
+        # The last token of a path is asked for and never read.
+        longest_word = max(len(s) for s in words.sequences) + len(ends)
+        lengths = self.heads.lengths[self._head] + longest_word + rest_lengths - 1
+        worst = int(lengths.argmax())
+        self.longest = int(lengths[worst])
+        reader.check_length(self.longest, prompts[worst])
+
+    def _refuse_empty(self, tokens: Sequence[Sequence[int]], texts: Sequence[str]) -> None:
+        for ids, text in zip(tokens, texts, strict=True):
+            if not ids:
+                prompt = next(p for p in self.prompts if p.before == text)
+                raise ContextError(
+                    f"{self.reader.info.name} has no opening token, so nothing can be asked before "
+                    f"the first word of {prompt.fill('[Y]')!r}: use a template with text before [Y]"
+                )
+
+    def _read_rests(self) -> Ints:
+        """Number the texts after the slot; returns the tokens of each prompt's text."""
+        first: dict[str, int] = {}
+        lengths: list[int] = []
+        for i, prompt in enumerate(self.prompts):
+            if prompt.after not in first:
+                first[prompt.after] = len(first)
+                rest = self.reader.after_tokens(prompt)
+                lengths.append(len(rest))
+                self._rests.append(Rest.of(rest, self.words.sequences))
+            self._rest[i] = first[prompt.after]
+        return np.array(lengths)[self._rest]
+
+    def score(
+        self, answers: Answers, start: int, stop: int, *, upper: Answers | None = None
+    ) -> Expanded:
+        """Score the prompts whose heads are rows start to stop, in the order of their heads.
+
+        `upper` gives upper bounds where `answers` are lower ones; it is asked afterwards.
+        """
+        # What follows the slot can favour any word by any factor, so no bound holds there.
+        tolerance = 0.0 if self.reads_on else self.reader.options.tolerance
+        found = expand(
+            [self.tree.trie],
+            stop - start,
+            self._asker(answers, start, stop),
+            tolerance=tolerance,
+            ask_upper=None if upper is None else self._asker(upper, start, stop),
+        )
+        first, last = np.searchsorted(self._head[self._order], [start, stop])
+        members = self._order[first:last]
+        head = self._head[members] - start
+        found = found.take(head)
+        if self.reads_on:
+            lower = found.log_probs + self._log_prob_after(answers, members, head)
+            most = found.log_upper
+            if upper is not None and most is not None:
+                most = most + self._log_prob_after(upper, members, head)
+            return Expanded(lower, found.log_coverage, found.skipped, most)
+        return found
+
+    def _asker(self, answers: Answers, start: int, stop: int) -> Ask:
+        everyone = np.arange(stop - start)
+        children = [np.array(kids, dtype=np.int64) for kids in self.tree.trie.children]
+
+        def ask(questions: Sequence[WordQuery]) -> list[Floats]:
+            if not questions:
+                return []
+            nodes = np.zeros((len(self.tree), len(everyone)), dtype=bool)
+            for q in questions:
+                nodes[q.node, q.prompts] = True
+            (found,) = answers.ask([AskedContinuations(self.tree, everyone, nodes)])
+            tables = [found[np.ix_(children[q.node], q.prompts)].T for q in questions]
+            for q, table in zip(questions, tables, strict=True):
+                numbers = self._first_prompt[start + q.prompts]
+                self.reader.check_values(table, _Prompts(self.prompts, numbers))
+            return tables
+
+        return ask
+
+    def _log_prob_after(self, answers: Answers, members: Ints, head: Ints) -> Floats:
+        """log p(text after the slot | prompt, word) [P, words]."""
+        total = np.zeros((len(members), len(self.words.sequences)))
+        for group in self._by_rest(members):
+            parts = []
+            for number, here in group:
+                rest = self._rests[number]
+                nodes = np.repeat(rest.asked[:, None], len(here), axis=1)
+                parts.append(AskedContinuations(rest.tree, head[here], nodes))
+            for (number, here), found in zip(group, answers.ask(parts), strict=True):
+                values = np.moveaxis(found[self._rests[number].steps], 2, 0)
+                numbers = _Prompts(self.prompts, members[here])
+                self.reader.check_values(values.reshape(len(here), -1), numbers)
+                total[here] = values.sum(axis=2)
+        return total
+
+    def _by_rest(self, members: Ints) -> Iterator[list[tuple[int, Ints]]]:
+        """Places of the members with the same text after the slot, in groups that fit in memory.
+
+        Texts are shuffled (always in the same way), so that a group takes something of every pack
+        and no pack waits for another.
+        """
+        numbers = np.unique(self._rest[members])
+        group: list[tuple[int, Ints]] = []
+        size = 0
+        for number in np.random.default_rng(0).permutation(numbers).tolist():
+            here = np.flatnonzero(self._rest[members] == number)
+            size += len(here) * len(self._rests[number].tree)
+            group.append((number, here))
+            if size > _LISTED:
+                yield group
+                group, size = [], 0
+        if group:
+            yield group
+
+    def joined(self, parts: Sequence[Expanded]) -> Expanded:
+        """Scores of all prompts in their own order."""
+        back = np.empty_like(self._order)
+        back[self._order] = np.arange(len(back))
+        return join(parts).take(back)
+
+
+class _Prompts(Sequence[Prompt]):
+    """Prompts looked up only when one must be named."""
+
+    def __init__(self, prompts: Sequence[Prompt], numbers: Ints) -> None:
+        self._prompts, self._numbers = prompts, numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._prompts[int(self._numbers[index])]

@@ -1,0 +1,263 @@
+"""What is asked after the heads: continuations as trees, and their layout behind the packs.
+
+A continuation is a beginning of a word, or a word with some of the text after the slot. The nodes
+asked after each head, with the nodes that lead to them, are laid out as rows of new tree nodes,
+each row behind one pack, in chunks of bounded size. They see the head's tokens in the pack's cache
+and their own ancestors; nothing sees them later, so the cache never grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.models.local.prefix_tree.layout import Ints, Packs, round_up
+from clinometer.models.tokens.word_trie import ROOT, Trie
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+NO_CHILD = -1
+
+
+class Continuations:
+    """A trie of continuations as arrays; node 0 is the head itself.
+
+    token, parent, top [N]   of each node; `top` is its ancestor at depth 1 (itself there)
+    order [N - 1]            all nodes but the root, depth first: what hangs together lies together
+    """
+
+    def __init__(self, trie: Trie) -> None:
+        self.trie = trie
+        self.token = np.array([0, *(p[-1] for p in trie.prefix[1:])], dtype=np.int64)
+        self.parent = np.array(trie.parent, dtype=np.int64)
+        self.depth = max(map(len, trie.prefix))
+        stack, order = list(reversed(trie.children[ROOT])), []
+        while stack:
+            node = stack.pop()
+            order.append(node)
+            stack.extend(reversed(trie.children[node]))
+        self.order = np.array(order, dtype=np.int64)
+        self.top = np.arange(len(trie.prefix))
+        for node in order:
+            if trie.parent[node] != ROOT:
+                self.top[node] = self.top[trie.parent[node]]
+
+    def __len__(self) -> int:
+        return len(self.trie.prefix)
+
+    @cached_property
+    def children(self) -> Ints:
+        """[N, most children], filled up with NO_CHILD."""
+        kids = self.trie.children
+        table = np.full((len(kids), max(map(len, kids))), NO_CHILD, dtype=np.int64)
+        for node, row in enumerate(kids):
+            table[node, : len(row)] = row
+        return table
+
+    def wanted(self, nodes: Ints) -> Ints:
+        """Tokens to read after each node [n, W], filled up with the first of them."""
+        kids = self.children[nodes]
+        kids = kids[:, : max(1, int((kids != NO_CHILD).sum(axis=1).max(initial=0)))]
+        return self.token[np.where(kids == NO_CHILD, kids[:, :1], kids)]
+
+
+@dataclass(frozen=True)
+class AskedContinuations:
+    """Which nodes of a tree of continuations are asked after which heads.
+
+    heads [H]       rows of the heads
+    nodes [N, H]    true where the tokens after this node are asked
+    """
+
+    tree: Continuations
+    heads: Ints
+    nodes: Bools
+
+    def blank(self) -> Floats:
+        """An answer without values [N, H]: log p(the node's token | head, the nodes above it)."""
+        return np.full(self.nodes.shape, -np.inf)
+
+    def fill(self, answer: Floats, nodes: Ints, columns: Ints, values: Floats) -> None:
+        """Put values [n, W], read after `nodes` for the heads at `columns`, where they belong."""
+        kids = self.tree.children[nodes][:, : values.shape[1]]
+        read, which = np.nonzero(kids != NO_CHILD)
+        answer[kids[read, which], columns[read]] = values[read, which]
+
+
+class Answers(Protocol):
+    """Somebody who can be asked what follows a set of heads."""
+
+    def ask(self, parts: Sequence[AskedContinuations]) -> list[Floats]:
+        """One answer [N, H] a part; only children of asked nodes hold a value."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """New nodes in R rows, each behind a pack, and where to read.
+
+    packs [R]             the pack that each row stands behind
+    tokens, positions [R, Q]
+    visible [R, Q, A]     places that a node sees: below L in the pack, from L on among the new
+    rows, places [n]      where the model is read
+    wanted [n, W]         what is read there
+    reads [n]             numbers of these reads in the whole list
+    """
+
+    packs: Ints
+    tokens: Ints
+    positions: Ints
+    visible: Ints
+    rows: Ints
+    places: Ints
+    wanted: Ints
+    reads: Ints
+
+
+class _Nodes(NamedTuple):
+    """Columns of a list of nodes, one entry a node."""
+
+    part: Ints
+    node: Ints
+    column: Ints  # of the part's heads
+    head: Ints
+    above: Ints  # number in the list of the node above, -1 where the head is
+    token: Ints
+    top: Ints
+    read: Bools
+    wanted: Ints  # [n, W]
+
+    @classmethod
+    def of(cls, part: AskedContinuations, number: int) -> _Nodes:
+        """The asked nodes of a part and those that lead to them, head by head."""
+        tree = part.tree
+        need = part.nodes.copy()
+        for node in tree.order[::-1]:
+            need[tree.parent[node]] |= need[node]
+        columns, rank = np.nonzero(need[tree.order].T)
+        nodes = tree.order[rank]
+        listed = np.full(need.shape, -1)
+        listed[nodes, columns] = np.arange(len(nodes))
+        parents = tree.parent[nodes]
+        return cls(
+            part=np.full(len(nodes), number),
+            node=nodes,
+            column=columns,
+            head=part.heads[columns],
+            above=np.where(parents == ROOT, -1, listed[parents, columns]),
+            token=tree.token[nodes],
+            top=tree.top[nodes],
+            read=part.nodes[nodes, columns],
+            wanted=tree.wanted(nodes),
+        )
+
+    @classmethod
+    def joined(cls, lists: Sequence[_Nodes]) -> _Nodes:
+        width = max(nodes.wanted.shape[1] for nodes in lists)
+        start, moved = 0, []
+        for nodes in lists:
+            above = np.where(nodes.above < 0, -1, nodes.above + start)
+            fill = np.repeat(nodes.wanted[:, :1], width - nodes.wanted.shape[1], axis=1)
+            wanted = np.concatenate([nodes.wanted, fill], axis=1)
+            moved.append(nodes._replace(above=above, wanted=wanted))
+            start += len(above)
+        return cls._make(np.concatenate(column) for column in zip(*moved, strict=True))
+
+    def sorted_by(self, key: Ints) -> _Nodes:
+        order = np.argsort(key, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        here = _Nodes._make(column[order] for column in self)
+        return here._replace(above=np.where(here.above < 0, -1, place[here.above]))
+
+
+class Below:
+    """All nodes that the parts need, listed pack by pack and cut into chunks."""
+
+    def __init__(self, parts: Sequence[AskedContinuations], packs: Packs) -> None:
+        self.parts, self.packs = parts, packs
+        nodes = _Nodes.joined([_Nodes.of(part, k) for k, part in enumerate(parts)])
+        self.nodes = nodes.sorted_by(packs.pack[nodes.head])
+
+    def chunks(self, *, limit: int, rows: int, multiple: int = 1) -> Iterator[Chunk]:
+        """Chunks of at most `rows` rows of about `limit` new nodes.
+
+        A pack with much to ask stands before several rows; rows of like size go together, so that
+        no row waits for a longer one.
+        """
+        nodes, packs = self.nodes, self.packs
+        width = packs.tokens.shape[1]
+        pack = packs.pack[nodes.head]
+        per_pack = np.bincount(pack, minlength=len(packs.tokens))
+        rows_of_pack = -(-per_pack // limit)
+        rank = np.arange(len(pack)) - np.cumsum([0, *per_pack])[pack]
+        share = rank[self._unit_starts()] * rows_of_pack[pack] // per_pack[pack]
+        row = np.cumsum([0, *rows_of_pack])[pack] + share
+        place = np.arange(len(row)) - np.searchsorted(row, row)
+        chain = self._chains()
+        position = packs.lengths[nodes.head] + (chain[:, 1:] != chain[:, :-1]).sum(axis=1)
+        in_pack = packs.ancestors[pack, packs.place[nodes.head]]
+        visible = np.concatenate([in_pack, width + place[chain]], axis=1)
+        sizes = np.bincount(row)
+        by_size = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())]
+        of_row = np.repeat(np.arange(len(packs.tokens)), rows_of_pack)
+        for first in range(0, len(by_size), rows):
+            chosen = by_size[first : first + rows]
+            line = np.full(len(sizes), -1)
+            line[chosen] = np.arange(len(chosen))
+            here = np.flatnonzero(line[row] >= 0)
+            n_new = round_up(int(sizes[chosen[0]]), multiple)
+            tokens = np.zeros((len(chosen), n_new), dtype=np.int64)
+            positions = np.zeros_like(tokens)
+            own = width + np.arange(n_new)
+            sees = np.broadcast_to(own[:, None], (len(chosen), n_new, visible.shape[1])).copy()
+            at = (line[row[here]], place[here])
+            tokens[at], positions[at], sees[at] = nodes.token[here], position[here], visible[here]
+            reads = here[nodes.read[here]]
+            yield Chunk(
+                packs=of_row[chosen],
+                tokens=tokens,
+                positions=positions,
+                visible=sees,
+                rows=line[row[reads]],
+                places=place[reads],
+                wanted=nodes.wanted[reads],
+                reads=reads,
+            )
+
+    def _unit_starts(self) -> Ints:
+        """The first node of each node's unit: what hangs under one head by one first token sees
+        only its own kind and is never torn apart."""
+        changed = np.ones(len(self.nodes.head), dtype=bool)
+        keys = (self.nodes.head, self.nodes.part, self.nodes.top)
+        changed[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+        starts: Ints = np.flatnonzero(changed)[np.cumsum(changed) - 1]
+        return starts
+
+    def _chains(self) -> Ints:
+        """Each node and its ancestors among the new ones [n, D], filled up with the topmost."""
+        columns = [np.arange(len(self.nodes.above))]
+        while True:
+            above = self.nodes.above[columns[-1]]
+            if (above < 0).all():
+                return np.stack(columns, axis=1)
+            columns.append(np.where(above < 0, columns[-1], above))
+
+    def answers(self, reads: Ints, values: Floats) -> list[Floats]:
+        """Sort the values [n, W] read at nodes `reads` back into one answer a part."""
+        part = self.nodes.part[reads]
+        order = np.argsort(part, kind="stable")
+        ends = np.searchsorted(part[order], np.arange(len(self.parts) + 1))
+        out = []
+        for k, asked in enumerate(self.parts):
+            here = order[ends[k] : ends[k + 1]]
+            answer = asked.blank()
+            at = reads[here]
+            asked.fill(answer, self.nodes.node[at], self.nodes.column[at], values[here])
+            out.append(answer)
+        return out

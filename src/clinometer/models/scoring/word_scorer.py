@@ -1,0 +1,120 @@
+"""What every model that is asked for words shares, wherever it runs; needs no torch."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.errors import ContextError, ModelError
+from clinometer.models.options import WordOptions
+from clinometer.models.protocol import ModelInfo, WordReport, WordScores
+from clinometer.models.scoring.chain_rule import Expanded
+from clinometer.models.tokens.word_tokens import WordList, continuation_tokens
+from clinometer.models.tokens.word_trie import Tokens
+from clinometer.topics import Prompt
+
+
+class WordScorer(ABC):
+    """A tokenizer, the words it writes, and prompts sorted into what can be scored together."""
+
+    def __init__(
+        self, tokenizer: Any, info: ModelInfo, *, options: WordOptions | None = None
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.info = info
+        self.options = options or WordOptions()
+        self._words: dict[tuple[tuple[str, ...], bool, bool], WordList] = {}
+
+    @abstractmethod
+    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+        """Score prompts that agree in `space` and in having text before and after the slot or none.
+
+        Columns are those of `words.columns`.
+        """
+
+    def score(self, prompts: Sequence[Prompt], words: Sequence[str]) -> WordScores:
+        """Log-probability of every word at the slot of every prompt."""
+        keys = [(p.space, not p.before, not p.after) for p in prompts]
+        kinds = set(keys)
+        if len(kinds) == 1:
+            return self._score_kind(prompts, words, *kinds.pop())
+        alike: dict[tuple[bool, bool, bool], list[int]] = {}
+        for i, key in enumerate(keys):
+            alike.setdefault(key, []).append(i)
+        parts = [
+            self._score_kind([prompts[i] for i in members], words, *key)
+            for key, members in alike.items()
+        ]
+        return WordScores.joined(parts).take(np.argsort(np.concatenate(list(alike.values()))))
+
+    def _score_kind(
+        self,
+        prompts: Sequence[Prompt],
+        words: Sequence[str],
+        space: bool,
+        opening: bool,
+        _ending: bool,
+    ) -> WordScores:
+        """Prompts that are alike, with a column for every word, asked or not."""
+        asked = self.word_list(words, space=space, opening=opening)
+        found = self.score_alike(prompts, asked)
+        log_probs, log_upper = found.log_probs, found.log_upper
+        if len(asked.columns) < len(words):
+            log_probs = _widened(log_probs, asked.columns, len(words))
+            log_upper = (
+                None if log_upper is None else _widened(log_upper, asked.columns, len(words))
+            )
+        return WordScores(log_probs, found.log_coverage, found.skipped, log_upper)
+
+    def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
+        return self.word_list(words, space=space).report
+
+    def word_list(self, words: Sequence[str], *, space: bool, opening: bool = False) -> WordList:
+        """The words as tokens: after a space, without one, or at the opening of the text."""
+        key = (tuple(words), space, opening)
+        if key not in self._words:
+            self._words[key] = WordList(
+                self.tokenizer,
+                words,
+                space=space,
+                opening=opening,
+                single_token=self.options.single_token,
+            )
+            if not self._words[key].sequences:
+                raise ModelError(f"{self.info.name}: its tokenizer can write none of the words")
+        return self._words[key]
+
+    def after_tokens(self, prompt: Prompt) -> Tokens:
+        """Tokens of the text after the slot, as they continue a word."""
+        return continuation_tokens(self.tokenizer, prompt.after) if prompt.after else ()
+
+    @property
+    @abstractmethod
+    def length_limit(self) -> int | None:
+        """The most tokens the model reads; None where there is no limit or none is known."""
+
+    def check_length(self, length: int, prompt: Prompt) -> None:
+        limit = self.length_limit
+        if limit is not None and length > limit:
+            raise ContextError(
+                f"{self.info.name} reads at most {limit} tokens, found {length} in the prompt "
+                f"{shorten(prompt.before)!r}: shorten the template"
+            )
+
+
+def _widened(
+    values: NDArray[np.float64], columns: Sequence[int], width: int
+) -> NDArray[np.float64]:
+    """Columns for words that are not asked, without probability."""
+    whole = np.full((len(values), width), -np.inf)
+    whole[:, list(columns)] = values
+    return whole
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """One line that names a prompt without printing a page of it."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,46 @@
+"""Which model a server serves, in its own words."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from clinometer.errors import ModelNotFound
+from clinometer.models.server.client import Client, RequestRefused
+
+
+def served_model(client: Client, name: str) -> dict[str, Any]:
+    """What the server says of the model that is asked for, or of its only one."""
+
+    def read(reply: Any) -> list[dict[str, Any]]:
+        return [dict(entry, id=str(entry["id"])) for entry in reply["data"]]
+
+    wanted = client.address.model
+    try:
+        served = client.run(client.get(f"{client.address.base}/models", read))
+    except RequestRefused as error:
+        if error.status not in (404, 405, 501) or wanted is None:
+            raise
+        return {"id": wanted}
+    if wanted is None and len(served) == 1:
+        return served[0]
+    for entry in served:
+        if wanted is not None and wanted in (entry["id"], Path(entry["id"]).name):
+            return entry
+    if wanted is not None and len(served) == 1 and served[0].get("owned_by") == "llamacpp":
+        return served[0]  # llama.cpp serves one model under whatever name
+    known = ", ".join(Path(e["id"]).name for e in served[:8]) or "none"
+    raise ModelNotFound(
+        f"model {name!r}: the server has {known}; write openai:URL#MODEL with one of them"
+    )
+
+
+def digest(served: dict[str, Any]) -> str:
+    """What a server lets us know of the weights: everything it says of the model that stays the
+    same from one start to the next."""
+    stable = {k: served.get(k) for k in ("owned_by", "root", "meta", "max_model_len", "parent")}
+    stable["id"] = Path(served["id"]).name
+    text = json.dumps(stable, sort_keys=True)
+    return f"server-{hashlib.sha256(text.encode()).hexdigest()[:16]}"

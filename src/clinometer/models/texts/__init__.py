@@ -1,0 +1,1 @@
+"""Likelihoods and embeddings of whole texts."""

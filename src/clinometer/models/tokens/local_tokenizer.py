@@ -1,0 +1,78 @@
+"""A tokenizer without its model: for a server that has none to offer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from clinometer.errors import ModelError, ModelNotFound
+from clinometer.extras import require
+from clinometer.models.catalog.spec import ModelSource, ModelSpec
+from clinometer.models.options import LoadOptions
+
+#: Files of which a folder with a tokenizer has at least one.
+_FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "vocab.txt",
+    "vocab.json",
+)
+
+
+def has_tokenizer(source: str) -> bool:
+    """Whether a folder has a tokenizer; what is no folder has one as far as can be seen."""
+    folder = Path(source)
+    return not folder.is_dir() or any((folder / name).is_file() for name in _FILES)
+
+
+def check_tokenizer_files(name: str, source: str) -> None:
+    """Refuse a folder without a tokenizer: the library would make up one that knows no word."""
+    if not has_tokenizer(source):
+        raise _no_tokenizer(name)
+
+
+def check_tokenizer_words(name: str, tokenizer: Any) -> None:
+    """The same where only its settings are there (tokenizer_config.json), without a vocabulary."""
+    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
+        raise _no_tokenizer(name)
+
+
+def _no_tokenizer(name: str) -> ModelNotFound:
+    return ModelNotFound(
+        f"model {name!r}: no tokenizer in its folder; expected tokenizer.json, vocab.txt, "
+        "vocab.json with merges.txt, tokenizer.model or spiece.model: copy what the weights came "
+        "with, or write it with the tokenizer's save_pretrained"
+    )
+
+
+def local_tokenizer(name: str, load: LoadOptions) -> Any:
+    """The tokenizer of a folder, a .gguf file, an embedded or packaged model, or a hub id."""
+    require("a local tokenizer", "transformers")
+    import transformers
+
+    from clinometer.models.catalog.gguf import embedded_gguf, folder_of_gguf
+
+    spec = ModelSpec.parse(name)
+    if spec.place not in (
+        ModelSource.EMBEDDED,
+        ModelSource.GGUF,
+        ModelSource.FOLDER,
+        ModelSource.HUB,
+    ):
+        raise ModelError(f"tokenizer {name!r}: expected a folder, a .gguf file or a hub id")
+    source = spec.target
+    if spec.place is ModelSource.EMBEDDED:
+        source = str(folder_of_gguf(embedded_gguf()))
+    elif spec.place is ModelSource.GGUF:
+        source = str(folder_of_gguf(Path(spec.target)))
+    check_tokenizer_files(name, source)
+    try:
+        return transformers.AutoTokenizer.from_pretrained(
+            source, trust_remote_code=load.trust_remote_code, revision=load.revision
+        )
+    except (OSError, ValueError) as error:
+        text = " ".join(str(error).split())
+        raise ModelError(f"tokenizer {name!r} cannot be loaded: {text[:160]}") from error

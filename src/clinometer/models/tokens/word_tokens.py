@@ -1,0 +1,204 @@
+"""How a tokenizer writes the words that may stand in the slot.
+
+Every tokenizer family has its own habit with the space before a word: byte-level BPE glues it on
+("Ġhe"), SentencePiece and Unigram mark it ("▁he"), WordPiece forgets it and marks what continues a
+word instead ("##he"). Asking the tokenizer for the bare word gets several of them wrong, so the
+word is written after an anchor and the anchor's tokens are cut off again.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+from clinometer.models.protocol import WordReport
+from clinometer.models.tokens.word_trie import Tokens, Trie
+
+#: What a word follows after a space, and what text that goes on from a word follows.
+_LETTERS = ("that", "x", "1")
+#: What a word follows without a space: signs that no tokenizer takes for the beginning of the word.
+_SIGNS = ('"', "(", "。", "1", "x")
+
+
+def word_tokens(tokenizer: Any, word: str, *, space: bool, opening: bool = False) -> Tokens:
+    """Token ids of a word as it stands in a sentence.
+
+    With its leading space when `space`; right behind a sign or a character when not (an opening
+    quote, Chinese); as the text's first word when `opening`.
+    """
+    if opening:
+        return tuple(_encode(tokenizer, word))
+    if space:
+        return _after(tokenizer, " " + word, _LETTERS, alone=word)
+    return _after(tokenizer, word, _SIGNS, alone=word)
+
+
+def continuation_tokens(tokenizer: Any, text: str) -> Tokens:
+    """Token ids of text that goes on from a word (" was late", ".", "'s")."""
+    return _after(tokenizer, text, _LETTERS, alone=text)
+
+
+def continuations(tokenizer: Any, texts: Sequence[str]) -> list[Tokens]:
+    """`continuation_tokens` of many texts, tokenised in one call where the first anchor serves."""
+    head = _encode(tokenizer, _LETTERS[0])
+    wholes = encode_all(tokenizer, [_LETTERS[0] + text for text in texts], special=False)
+    fits = tokenizer.unk_token_id not in head
+    return [
+        tuple(whole[len(head) :])
+        if fits and len(whole) > len(head) and whole[: len(head)] == head
+        else continuation_tokens(tokenizer, text)
+        for whole, text in zip(wholes, texts, strict=True)
+    ]
+
+
+def _after(tokenizer: Any, text: str, anchors: Sequence[str], *, alone: str) -> Tokens:
+    for anchor in anchors:
+        head = _encode(tokenizer, anchor)
+        if tokenizer.unk_token_id in head:
+            continue  # an unknown sign can swallow an unknown character of the word
+        whole = _encode(tokenizer, anchor + text)
+        if whole[: len(head)] == head and len(whole) > len(head):
+            return tuple(whole[len(head) :])
+    # No anchor keeps its own tokens beside this text: the text alone, less the mark for a space
+    # that some tokenizers put before every text.
+    ids = _encode(tokenizer, alone)
+    if not text[:1].isspace() and len(ids) > 1 and tokenizer.decode(ids[:1]).strip() == "":
+        ids = ids[1:]
+    return tuple(ids)
+
+
+def encode_all(tokenizer: Any, texts: Sequence[str], *, special: bool) -> list[list[int]]:
+    """Token ids of many texts.
+
+    Fast tokenizers are called below the library's wrapper, which costs several times the
+    tokenising itself for short texts.
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return [list(t) for t in tokenizer(list(texts), add_special_tokens=special)["input_ids"]]
+    backend.no_truncation()
+    backend.no_padding()
+    encode = getattr(backend, "encode_batch_fast", backend.encode_batch)
+    return [e.ids for e in encode(list(texts), add_special_tokens=special)]
+
+
+def head_tokens(
+    tokenizer: Any, texts: Sequence[str], *, chat: str | None = None, needs_bos: bool = False
+) -> list[list[int]]:
+    """Tokens of what a causal model reads before the slot: its own opening token, no closing one.
+
+    `chat` is what the chat template writes before the assistant's turn, opening token and all; the
+    text then begins that turn.
+    """
+    if chat is not None:
+        return encode_all(tokenizer, [chat + text for text in texts], special=False)
+    bos = tokenizer.bos_token_id
+    closing = {tokenizer.eos_token_id, tokenizer.sep_token_id} - {None, bos}
+    found = iter(encode_all(tokenizer, [t for t in texts if t], special=True))
+    heads = []
+    for text in texts:
+        ids = next(found) if text else []
+        while ids and ids[-1] in closing:
+            ids.pop()
+        if bos is not None and (not ids or (needs_bos and ids[0] != bos)):
+            ids.insert(0, bos)
+        heads.append(ids)
+    return heads
+
+
+def tokens_that_end_a_word(tokenizer: Any) -> list[int]:
+    """Ids of the tokens before which a word is over: spaces, punctuation, control tokens.
+
+    A token that begins with a letter, a digit, an apostrophe, or a byte that may be part of a
+    letter continues the word; under WordPiece, only a token marked as a continuation does.
+    """
+    special = set(tokenizer.all_special_ids)
+    ids = range(len(tokenizer))
+    names = tokenizer.convert_ids_to_tokens(list(ids))
+    ends = _ends_wordpiece if _is_wordpiece(tokenizer) else _ends_word
+    if "Ġ" in names:
+        ends = _ends_bytes
+    return [i for i, name in zip(ids, names, strict=True) if i in special or (name and ends(name))]
+
+
+def _is_wordpiece(tokenizer: Any) -> bool:
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    return backend is not None and type(backend.model).__name__ == "WordPiece"
+
+
+def _ends_wordpiece(token: str) -> bool:
+    return not token.startswith(("##", "'"))
+
+
+def _ends_bytes(token: str) -> bool:
+    """Byte-level BPE writes a space as Ġ and tab, new line, return as ĉ, Ċ, č; other signs beyond
+    ASCII are bytes, which may belong to a letter."""
+    first = token[0]
+    return first in "ĠĉĊč" or (ord(first) < 128 and not first.isalnum() and first not in "'<")
+
+
+def _ends_word(token: str) -> bool:
+    first = token[0]
+    if first == "<":  # a byte, <0xE4>, may belong to a letter
+        return not token.startswith("<0x")
+    return first == "▁" or (unicodedata.category(first)[0] in "PSZC" and first not in "'’")
+
+
+def _encode(tokenizer: Any, text: str) -> list[int]:
+    return list(tokenizer.encode(text, add_special_tokens=False))
+
+
+class WordList:
+    """The words of a topic under one tokenizer: which can be asked, and their token sequences."""
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        words: Sequence[str],
+        *,
+        space: bool,
+        opening: bool = False,
+        single_token: bool = False,
+    ) -> None:
+        self.words = tuple(words)
+        tokens = [word_tokens(tokenizer, w, space=space, opening=opening) for w in words]
+        unknown = tokenizer.unk_token_id
+        first_with: dict[Tokens, str] = {}
+        unwritable, restricted = [], []
+        same: dict[str, str] = {}
+        asked: list[int] = []
+        for i, (word, ids) in enumerate(zip(words, tokens, strict=True)):
+            if not ids or (unknown is not None and unknown in ids):
+                unwritable.append(word)
+            elif ids in first_with:
+                same[word] = first_with[ids]
+            elif single_token and len(ids) > 1:
+                restricted.append(word)
+            else:
+                first_with[ids] = word
+                asked.append(i)
+        #: columns of `words` that are asked, and the token sequence of each
+        self.columns = tuple(asked)
+        self.sequences = tuple(tokens[i] for i in asked)
+        self.report = WordReport(
+            tokens={
+                w: tuple(tokenizer.convert_ids_to_tokens(list(t)))
+                for w, t in zip(words, tokens, strict=True)
+            },
+            unwritable=tuple(unwritable),
+            same_tokens=same,
+            restricted=tuple(restricted),
+            prefixes=self._prefixes(),
+        )
+
+    def _prefixes(self) -> dict[str, tuple[str, ...]]:
+        """Words whose tokens begin those of other words, with those words."""
+        trie = Trie.of(self.sequences)
+        word_at = {n: self.words[c] for n, c in zip(trie.terminal, self.columns, strict=True)}
+        found: dict[str, tuple[str, ...]] = {}
+        for node, word in word_at.items():
+            longer = tuple(word_at[n] for n in trie.nearest_terminals_below(node))
+            if longer:
+                found[word] = longer
+        return found

@@ -1,0 +1,244 @@
+"""vLLM's offline engine: `vllm:MODEL`, for models that need its kernels or several GPUs.
+
+`LLM.generate` on prompts of token numbers, and `SamplingParams` with `logprob_token_ids`, or
+`prompt_logprobs` in versions before it had these. The engine shares beginnings between prompts by
+itself.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import numpy as np
+
+from clinometer.errors import ModelError, SettingsError
+from clinometer.extras import require
+from clinometer.models.catalog.revision import identity_of
+from clinometer.models.catalog.spec import ModelSpec
+from clinometer.models.generation.chat import chat_opening
+from clinometer.models.generation.sampled import SampledScorer, seed_of
+from clinometer.models.local.load import choose_device, choose_dtype
+from clinometer.models.options import LoadOptions, SampleOptions, WordOptions
+from clinometer.models.protocol import ModelInfo, Scorer
+from clinometer.models.scoring.causal_job import Job
+from clinometer.models.scoring.chain_rule import Expanded, Floats
+from clinometer.models.scoring.next_token_rows import Rows
+from clinometer.models.scoring.word_scorer import WordScorer
+from clinometer.models.tokens.word_tokens import WordList, head_tokens
+from clinometer.models.tokens.word_trie import Tokens
+from clinometer.topics import Prompt
+
+#: vLLM's own limit of logprob_token_ids.
+_MOST_IDS = 128
+#: No prompt is longer than this many tokens. Memory is laid out for the longest text that may come,
+#: which for the whole length of some models would not fit.
+_ENOUGH = 4096
+#: Its pages of notes while it starts, and the report of its use that it sends home, only if asked.
+_QUIET = {"VLLM_LOGGING_LEVEL": "ERROR", "VLLM_NO_USAGE_STATS": "1"}
+
+
+def open_vllm(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Scorer:
+    """Start the engine; with `device_map` "auto" over all GPUs of this machine."""
+    if words.end_of_word:
+        raise SettingsError(f"model {spec.name!r}: --end-of-word is not offered by vLLM")
+    if load.quantize is not None:
+        raise SettingsError(
+            f"model {spec.name!r}: vLLM does not turn weights into 8 bits: ask without 'vllm:', or "
+            "name a model that was quantised before"
+        )
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    require("the vLLM engine", "vllm")
+    import vllm
+
+    try:
+        llm = vllm.LLM(**_settings(spec, load))
+    except Exception as error:
+        text = " ".join(str(error).split())
+        raise ModelError(f"model {spec.name!r}: vLLM cannot start it: {text[:200]}") from error
+    tokenizer = llm.get_tokenizer()
+    config = llm.llm_engine.model_config
+    pinned = identity_of(spec, load)  # by now the model is here
+    info = ModelInfo(
+        name=spec.name,
+        kind="causal",
+        revision=pinned.revision if pinned else "unknown",
+        dtype=str(config.dtype).removeprefix("torch."),
+        device="vllm",
+        notes=(f"asked by vLLM {vllm.__version__}",),
+    )
+    chat = chat_opening(tokenizer, load, spec.name) if load.chat else None
+    scorer = VllmScorer(
+        llm, vllm.SamplingParams, tokenizer, info, words, chat, int(config.max_model_len)
+    )
+    if load.sampled is not None:
+        return SampledScorer(VllmSampler(scorer), info, options=load.sampled, words=words)
+    return scorer
+
+
+def _settings(spec: ModelSpec, load: LoadOptions) -> dict[str, Any]:
+    """What the engine is started with."""
+    import torch
+    import transformers
+
+    settings: dict[str, Any] = {
+        "model": spec.target,
+        "dtype": choose_dtype(load.dtype, choose_device("auto")),
+        "revision": load.revision,
+        "trust_remote_code": load.trust_remote_code,
+        "load_format": "auto" if load.allow_pickle else "safetensors",
+        "enable_prefix_caching": True,
+        "use_tqdm_on_load": False,
+        # Without a GPU the engine would spend minutes on compiling what is asked once.
+        "enforce_eager": not torch.cuda.is_available(),
+    }
+    config = transformers.AutoConfig.from_pretrained(
+        spec.target, revision=load.revision, trust_remote_code=load.trust_remote_code
+    )
+    longest = getattr(config.get_text_config(), "max_position_embeddings", None)
+    if longest:
+        settings["max_model_len"] = min(longest, _ENOUGH)
+    if load.device_map == "auto":
+        settings["tensor_parallel_size"] = max(1, torch.cuda.device_count())
+    return settings
+
+
+class VllmScorer(WordScorer):
+    """Words at the slot, asked of the offline engine; always exact."""
+
+    def __init__(
+        self,
+        llm: Any,
+        sampling: Any,
+        tokenizer: Any,
+        info: ModelInfo,
+        options: WordOptions,
+        chat: str | None,
+        limit: int,
+    ) -> None:
+        super().__init__(tokenizer, info, options=options)
+        self.llm, self.sampling, self.chat = llm, sampling, chat
+        self._limit = limit
+        self._reads_ids = hasattr(sampling(max_tokens=1), "logprob_token_ids")
+
+    @property
+    def length_limit(self) -> int | None:
+        return self._limit - 1
+
+    def close(self) -> None:
+        """Stop the engine's processes, which hold the memory."""
+        self.llm.llm_engine.engine_core.shutdown()
+
+    def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        return head_tokens(self.tokenizer, texts, chat=self.chat)
+
+    def check_values(self, values: Floats, prompts: Sequence[Prompt]) -> None:
+        if np.isnan(values).any() or (values > 1e-3).any():
+            raise ModelError(f"{self.info.name} answered with a number that is no log-probability")
+
+    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+        job = Job(self, prompts, words)
+        return job.joined([job.score(Rows(self, job.heads), 0, len(job.heads))])
+
+    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[Floats]:
+        if self._reads_ids:
+            return self._by_ids(paths, wanted)
+        return self._by_prompt(paths, wanted)
+
+    def _by_ids(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[Floats]:
+        asked: list[tuple[int, Tokens]] = [
+            (i, tokens[k : k + _MOST_IDS])
+            for i, tokens in enumerate(wanted)
+            for k in range(0, len(tokens), _MOST_IDS)
+        ]
+        outputs = self._generate(
+            [paths[i] for i, _ in asked],
+            [{"logprob_token_ids": list(tokens)} for _, tokens in asked],
+        )
+        found: list[list[float]] = [[] for _ in paths]
+        for (i, tokens), output in zip(asked, outputs, strict=True):
+            place = output.outputs[0].logprobs[0]
+            found[i] += [float(place[t].logprob) for t in tokens]
+        return [np.minimum(values, 0.0) for values in found]
+
+    def _by_prompt(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[Floats]:
+        whole = sorted({(*p, t) for p, tokens in zip(paths, wanted, strict=True) for t in tokens})
+        outputs = self._generate(whole, [{"prompt_logprobs": 0}] * len(whole))
+        value = {
+            tokens: float(output.prompt_logprobs[-1][tokens[-1]].logprob)
+            for tokens, output in zip(whole, outputs, strict=True)
+        }
+        return [
+            np.minimum([value[(*p, t)] for t in tokens], 0.0)
+            for p, tokens in zip(paths, wanted, strict=True)
+        ]
+
+    def _generate(self, paths: Sequence[Tokens], how: Sequence[dict[str, Any]]) -> list[Any]:
+        plain = {"max_tokens": 1, "temperature": 0.0, "detokenize": False}
+        return self.generate(paths, [self.sampling(**plain, **h) for h in how])
+
+    def generate(self, paths: Sequence[Sequence[int]], how: Sequence[Any]) -> list[Any]:
+        """What the engine writes on, or an error of one line if it has died."""
+        prompts = [{"prompt_token_ids": list(p)} for p in paths]
+        try:
+            return list(
+                self._watched(lambda: self.llm.generate(prompts, list(how), use_tqdm=False))
+            )
+        except Exception as error:
+            text = " ".join(str(error).split()) or type(error).__name__
+            raise ModelError(
+                f"model {self.info.name!r}: vLLM failed: {text[:200]}; what was scored is kept, "
+                "and the same command continues"
+            ) from error
+
+    def _watched(self, work: Callable[[], Any]) -> Any:
+        """The result of work, which waits for ever if the engine's process is killed from outside
+        (by the system when memory runs out, say): vLLM notes the death and tells nobody."""
+        found: Future[Any] = Future()
+
+        def run() -> None:
+            try:
+                found.set_result(work())
+            except BaseException as error:
+                found.set_exception(error)
+
+        threading.Thread(target=run, daemon=True).start()
+        while True:
+            try:
+                return found.result(timeout=1.0)
+            except TimeoutError:
+                core = self.llm.llm_engine.engine_core
+                if getattr(getattr(core, "resources", None), "engine_dead", False):
+                    raise ModelError("its engine was killed") from None
+
+
+class VllmSampler:
+    """Draws from the offline engine, whole distribution."""
+
+    def __init__(self, scorer: VllmScorer) -> None:
+        self.scorer = scorer
+
+    def notes(self) -> tuple[str, ...]:
+        return ("asked inside its chat template",) if self.scorer.chat is not None else ()
+
+    def close(self) -> None:
+        self.scorer.close()
+
+    def draw(self, texts: Sequence[str], options: SampleOptions) -> list[list[str]]:
+        outputs = self.scorer.generate(
+            self.scorer.head_tokens(texts),
+            [
+                self.scorer.sampling(
+                    n=options.draws,
+                    temperature=options.temperature,
+                    max_tokens=options.length,
+                    seed=seed_of(text, options),
+                )
+                for text in texts
+            ],
+        )
+        return [[str(one.text) for one in output.outputs] for output in outputs]

@@ -1,0 +1,151 @@
+"""Which blank matters: the context variance that each context-addition point makes alone.
+
+What the versions put into a blank is taken out of them, and the statement is scored with only that
+blank filled. cv_b is its context variance; its share is of the sum over blanks. What the blanks do
+together beyond that sum (or less than it) is the interaction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clinometer.errors import TableError
+from clinometer.reliability.blank_notation import Blanks
+from clinometer.reliability.scoring.run import score_reliability
+from clinometer.reliability.scoring.settings import ReliabilitySettings
+from clinometer.reliability.scoring.taus import Progress
+from clinometer.reliability.statement import Statement, VariantSet
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def fills_of(blanks: Blanks, version: str) -> tuple[str, ...] | None:
+    """What a version put into each blank; None when it changed anything else but the case.
+
+    >>> b = Blanks.parse("The ___ nurse is tired ___.")
+    >>> fills_of(b, "The young nurse is tired today."), fills_of(b, "The nurse is tired.")
+    (('young', 'today'), ('', ''))
+    >>> fills_of(b, "The young doctor is tired.") is None
+    True
+    >>> fills_of(b, "The young nurse is tiredness.") is None  # a word that goes on is another word
+    True
+    """
+    pattern = r"\s*(.*?)\s*".join(_whole(part) for part in blanks.parts)
+    match = re.fullmatch(pattern, version.strip(), flags=re.DOTALL | re.IGNORECASE)
+    return None if match is None else tuple(match.groups())
+
+
+def _whole(part: str) -> str:
+    """A pattern for this text and no beginning or end of a longer word."""
+    words = part.split()
+    begins = r"(?<![\w'’-])" if words and words[0][0].isalnum() else ""
+    ends = r"(?![\w'’-])" if words and words[-1][-1].isalnum() else ""
+    return begins + r"\s+".join(map(re.escape, words)) + ends
+
+
+@dataclass(frozen=True)
+class BlankReport:
+    """A row a blank, the most telling first, and what could not be used."""
+
+    table: pd.DataFrame
+    counts: dict[str, int]
+
+
+def blank_contributions(
+    statements: Sequence[Statement],
+    variants: VariantSet | Mapping[str, Sequence[str]],
+    *,
+    models: Sequence[str] = ("pocket:bert",),
+    settings: ReliabilitySettings | None = None,
+    out: str | Path | None = None,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> BlankReport:
+    """Score every statement with one blank filled at a time, and with all of them.
+
+    Columns: id, blank (from 0), before (the text before it), fills (distinct), cv (of this blank
+    alone), share (of the sum), cv_all (the statement's own), interaction (cv_all less the sum).
+    """
+    known = variants if isinstance(variants, VariantSet) else VariantSet(_tuples(variants))
+    settings = settings or ReliabilitySettings()
+    asked: list[Statement] = []
+    versions: dict[str, tuple[str, ...]] = {}
+    fills: dict[str, int] = {}
+    counts = dict.fromkeys(("statements_without_points", "statements_without_blanks"), 0)
+    counts |= {"versions": 0, "versions_that_changed_more_than_blanks": 0}
+    for statement in statements:
+        blanks = statement.blanks
+        if blanks is None or not len(blanks):
+            counts[f"statements_without_{'points' if blanks is None else 'blanks'}"] += 1
+            continue
+        some = known.of(statement)[: settings.versions]
+        found = [f for v in some if (f := fills_of(blanks, v)) is not None]
+        counts["versions"] += len(some)
+        counts["versions_that_changed_more_than_blanks"] += len(some) - len(found)
+        if not found:
+            continue
+        for b in (*range(len(blanks)), None):
+            key = _key(statement.id, b)
+            asked.append(Statement(id=key, text=blanks.plain, targets=statement.targets))
+            versions[key] = tuple(
+                blanks.fill([t if b is None or i == b else "" for i, t in enumerate(f)])
+                for f in found
+            )
+            if b is not None:
+                fills[key] = len({f[b] for f in found} - {""})
+    if not asked:
+        raise TableError(
+            "blanks: expected statements with blanks and versions that fill only them, found none"
+        )
+    run = score_reliability(
+        asked,
+        VariantSet(versions),
+        models=models,
+        out=out,
+        settings=settings,
+        fresh=fresh,
+        progress=progress,
+    )
+    scored = dict(zip(run.statements["id"], run.statements["cv"], strict=True))
+    return BlankReport(_table(statements, scored, fills), counts)
+
+
+def _table(
+    statements: Sequence[Statement], cv: Mapping[str, float], fills: Mapping[str, int]
+) -> pd.DataFrame:
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for statement in statements:
+        blanks = statement.blanks
+        if blanks is None or _key(statement.id, None) not in cv:
+            continue
+        alone = [float(cv[_key(statement.id, b)]) for b in range(len(blanks))]
+        total, together = sum(alone), float(cv[_key(statement.id, None)])
+        for b, value in enumerate(alone):
+            rows.append(
+                {
+                    "id": statement.id,
+                    "blank": b,
+                    "before": blanks.plain[: blanks.positions[b]].strip(),
+                    "fills": fills[_key(statement.id, b)],
+                    "cv": value,
+                    "share": value / total if total > 0 else None,
+                    "cv_all": together,
+                    "interaction": together - total,
+                }
+            )
+    return pd.DataFrame(rows).sort_values("cv", ascending=False, ignore_index=True)
+
+
+def _key(statement: str, blank: int | None) -> str:
+    return f"{statement}#{'all' if blank is None else blank}"
+
+
+def _tuples(variants: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    return {key: tuple(v.strip() for v in some) for key, some in variants.items()}

@@ -1,0 +1,142 @@
+"""Statements to context-addition points: a model's answers, checked and asked again, then rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clinometer.errors import TableError
+from clinometer.models import LoadOptions
+from clinometer.models.catalog.open import open_writer
+from clinometer.models.generation.writer import Writer, seed_for
+from clinometer.ranges import COUNT, SEED, TEMPERATURE
+from clinometer.reliability.blanks.positions import BlanksRefused, accept
+from clinometer.reliability.blanks.prompts import points_prompt
+from clinometer.reliability.blanks.rules import rule_points
+from clinometer.reliability.parsing import DEFAULT_PARSER
+from clinometer.reliability.statement import Statement
+from clinometer.storage.jsonl import Lines
+
+Progress = Callable[[int, int], None]
+
+#: Who put the blanks there.
+MODEL, RULES = "model", "rules"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointSettings:
+    """How blanks are proposed.
+
+    model         a model that writes; None asks none and takes the rules
+    attempts      answers that a model may give before the rules take over
+    temperature   of every attempt but the first, which is the most probable answer
+    examples      (sentence, points) shown to the model before it is asked
+    """
+
+    model: str | None = None
+    attempts: int = 3
+    temperature: float = 0.7
+    seed: int = 0
+    parser: str = DEFAULT_PARSER
+    examples: tuple[tuple[str, str], ...] = ()
+    load: LoadOptions = field(default_factory=LoadOptions)
+
+    def __post_init__(self) -> None:
+        COUNT.check("attempts", self.attempts)
+        TEMPERATURE.check("temperature", self.temperature)
+        SEED.check("seed", self.seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Those that change a point."""
+        named = asdict(self)
+        return named | {"load": self.load.dtype, "examples": [list(e) for e in self.examples]}
+
+
+@dataclass(frozen=True)
+class ProposedPoints:
+    """Rows as written (id, sentence, target_term, context_points, proposer, answers), and counts:
+    answers of the model by what was wrong with them, and statements by proposer."""
+
+    rows: list[dict[str, Any]]
+    counts: dict[str, Any]
+
+
+def propose_points(
+    statements: Sequence[Statement],
+    *,
+    settings: PointSettings | None = None,
+    out: str | Path | None = None,
+    fresh: bool = False,
+    progress: Progress | None = None,
+    writer: Writer | None = None,
+) -> ProposedPoints:
+    """Blanks for every statement. With `out` (a .jsonl file) rows are written as they come, and the
+    same call continues; the file is read as statements by every other command."""
+    settings = settings or PointSettings()
+    if not statements:
+        raise TableError("statements: expected at least one, found none")
+    lines = Lines(None if out is None else Path(out), settings.to_dict())
+    with lines.opened(fresh=fresh):
+        missing = [s for s in statements if s.id not in lines.rows]
+        if missing and settings.model is not None and writer is None:
+            writer = open_writer(settings.model, load=settings.load)
+        by_rule = rule_points(missing, parser=settings.parser)
+        for done, (statement, rules) in enumerate(zip(missing, by_rule, strict=True), start=1):
+            lines.add(_row(statement, rules, writer, settings))
+            if progress:
+                progress(len(statements) - len(missing) + done, len(statements))
+        rows = [lines.rows[s.id] for s in statements]
+        counts = _counts(rows)
+        lines.finish(counts)
+    return ProposedPoints(rows, counts)
+
+
+def _row(
+    statement: Statement, rules: str, writer: Writer | None, settings: PointSettings
+) -> dict[str, Any]:
+    answers: list[str] = []
+    points, proposer = rules, RULES
+    if writer is not None:
+        turns = points_prompt(statement.text, settings.examples)
+        length = 32 + 2 * len(statement.text.split()) * 2
+        for attempt in range(settings.attempts):
+            answer = writer.write(
+                turns,
+                temperature=settings.temperature if attempt else 0.0,
+                seed=seed_for(settings.seed, statement.text, attempt),
+                length=length,
+            )[0]
+            try:
+                points = accept(answer, statement.text, statement.target_spans())
+            except BlanksRefused as error:
+                answers.append(error.reason)
+            else:
+                answers.append("accepted")
+                proposer = MODEL
+                break
+    return {
+        "id": statement.id,
+        "sentence": statement.text,
+        "target_term": "; ".join(statement.targets),
+        "context_points": points,
+        "proposer": proposer,
+        "answers": answers,
+    }
+
+
+def _counts(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    answers = Counter(answer for row in rows for answer in row["answers"])
+    proposers = Counter(row["proposer"] for row in rows)
+    asked = answers.total()
+    return {
+        "statements": len(rows),
+        "by_model": proposers[MODEL],
+        "by_rules": proposers[RULES],
+        "without_blanks": sum("___" not in row["context_points"] for row in rows),
+        "answers": asked,
+        "acceptance": answers["accepted"] / asked if asked else None,
+        "answers_by_outcome": dict(sorted(answers.items())),
+    }

@@ -1,0 +1,63 @@
+"""Blanks from the parse: before a noun that could be narrowed down, and after what is said.
+
+The rules, chosen by what people verified in the COBIAS dataset (figures in the docs):
+
+1. after the last word of every sentence: when, where, why, with whom;
+2. before a noun that directly follows its determiner or owner ("the ___ office", "his ___ son"),
+   unless the determiner leaves nothing to narrow down ("no", "all", "these", …) or the noun phrase
+   is an indefinite predicate ("is a ___ nurse");
+3. before a bare noun that is the object of a preposition or of a verb ("buy ___ drugs").
+
+A blank never stands inside a target term. Before an adjective or a comma people rarely saw room for
+context (one in five), so that these places are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from clinometer.reliability.blanks.positions import with_blanks
+from clinometer.reliability.parsing import DEFAULT_PARSER, parse
+from clinometer.reliability.statement import Span, Statement
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Token
+
+#: Determiners after which there is nothing to narrow down.
+_CLOSED = frozenset({"no", "all", "what", "whatever", "which", "these", "every", "each"})
+_NOUNS = frozenset({"NOUN", "PROPN"})
+
+
+def rule_points(statements: Sequence[Statement], *, parser: str = DEFAULT_PARSER) -> Iterator[str]:
+    """Every statement with blanks by rule; a statement without a word has none."""
+    docs = parse([s.text for s in statements], parser=parser)
+    for statement, doc in zip(statements, docs, strict=True):
+        yield with_blanks(statement.text, places(doc, statement.target_spans()))
+
+
+def places(doc: Doc, targets: Iterable[Span] = ()) -> list[int]:
+    """Offsets at which the rules put a blank."""
+    spans = tuple(targets)
+    found = {*_after_sentences(doc), *(t.idx for t in doc if _is_open(t))}
+    return sorted(p for p in found if not any(a < p < b for a, b in spans))
+
+
+def _after_sentences(doc: Doc) -> Iterator[int]:
+    for sentence in doc.sents:
+        words = [t for t in sentence if any(c.isalnum() for c in t.text)]
+        if words:
+            yield words[-1].idx + len(words[-1])
+
+
+def _is_open(noun: Token) -> bool:
+    """Whether a blank goes before this noun."""
+    if noun.pos_ not in _NOUNS or noun.i == 0 or not noun.doc[noun.i - 1].whitespace_:
+        return False
+    before = noun.doc[noun.i - 1]
+    if before.dep_ in ("det", "poss") and before.pos_ in ("DET", "PRON"):
+        word = before.lower_
+        return word not in _CLOSED and not (word in ("a", "an") and noun.dep_ == "attr")
+    if before.pos_ == "ADP":
+        return noun.dep_ in ("pobj", "compound")
+    return before.pos_ == "VERB" and noun.dep_ in ("dobj", "compound", "conj")

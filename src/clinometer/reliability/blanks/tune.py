@@ -1,0 +1,196 @@
+"""A LoRA adapter that proposes blanks, trained on expert examples (the paper: 30 of them).
+
+Every example is the conversation of Figure 6 with the expert's points as its answer; only the
+answer is learned. The adapter folder is a model like any other: `--model FOLDER`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clinometer.errors import SettingsError
+from clinometer.extras import require
+from clinometer.models import LoadOptions
+from clinometer.models.catalog.open import open_writer
+from clinometer.models.generation.causal_writer import CausalWriter
+from clinometer.ranges import COUNT, POSITIVE, SEED
+from clinometer.reliability.blanks.prompts import points_prompt
+from clinometer.reliability.statement import Statement
+
+RECORD = "training.json"
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneSettings:
+    """How the adapter is trained.
+
+    epochs         times that every example is seen
+    rank           of the adapter's matrices; their scale is twice the rank over the rank
+    learning_rate  of AdamW; it falls along a cosine to 0
+    last_layers    adapt only so many layers, counted from the top: what lies below them is read but
+                   not trained, which saves most of the time; None adapts all
+    """
+
+    epochs: int = 3
+    rank: int = 8
+    learning_rate: float = 1e-3
+    last_layers: int | None = None
+    seed: int = 0
+    load: LoadOptions = field(default_factory=LoadOptions)
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "rank", "last_layers"):
+            if getattr(self, name) is not None:
+                COUNT.check(name, getattr(self, name))
+        POSITIVE.check("learning_rate", self.learning_rate)
+        SEED.check("seed", self.seed)
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The adapter's folder, and the mean loss of the answers by epoch."""
+
+    folder: Path
+    losses: tuple[float, ...]
+    examples: int
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"folder": str(self.folder), "losses": list(self.losses)}
+
+
+def tune_points(
+    model: str,
+    examples: Sequence[Statement],
+    out: str | Path,
+    *,
+    settings: TuneSettings | None = None,
+    progress: Progress | None = None,
+) -> Tuned:
+    """Train on statements that have points, and write the adapter to a folder of its own."""
+    settings = settings or TuneSettings()
+    folder = Path(out)
+    if folder.exists():
+        raise SettingsError(f"{folder}: expected a new folder, found one that is there")
+    taken = [s for s in examples if s.blanks is not None and len(s.blanks)]
+    if not taken:
+        raise SettingsError("examples: expected statements with context_points, found none")
+    require("training an adapter", "peft")
+    writer = open_writer(model, load=settings.load)
+    if not isinstance(writer, CausalWriter):
+        raise SettingsError(f"model {model!r}: expected a local causal one to train")
+    import peft
+
+    started = time.monotonic()
+    adapted = _adapted(peft, writer, settings)
+    losses = _train(adapted, [_encoded(writer, s) for s in taken], settings, progress)
+    tuned = Tuned(folder, losses, len(taken), time.monotonic() - started)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".training-"))
+    try:
+        adapted.save_pretrained(work)
+        writer.scorer.tokenizer.save_pretrained(work)
+        how = asdict(settings) | {"load": settings.load.dtype, "model": model}
+        used = [s.id for s in taken]
+        record = {"settings": how, "examples": used, "result": tuned.to_dict()}
+        (work / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
+        work.rename(folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return tuned
+
+
+def _adapted(peft: Any, writer: CausalWriter, settings: TuneSettings) -> Any:
+    import torch
+
+    model: Any = writer.scorer.model
+    layers = int(model.config.num_hidden_layers)
+    chosen = None
+    if settings.last_layers is not None:
+        chosen = list(range(max(0, layers - settings.last_layers), layers))
+    torch.manual_seed(settings.seed)  # peft draws its first matrices from the global state
+    how = peft.LoraConfig(
+        r=settings.rank,
+        lora_alpha=2 * settings.rank,
+        target_modules=_linear_names(model),
+        layers_to_transform=chosen,
+        task_type="CAUSAL_LM",
+    )
+    return peft.get_peft_model(model, how)
+
+
+def _linear_names(model: Any) -> list[str]:
+    """Last names of the linear maps inside the layers (q_proj, …)."""
+    import torch
+
+    output = model.get_output_embeddings()
+    names = {
+        name.rpartition(".")[2]
+        for name, part in model.named_modules()
+        if isinstance(part, torch.nn.Linear) and part is not output
+    }
+    if not names:
+        raise SettingsError(
+            f"model {type(model).__name__}: expected linear maps to adapt, found none (GPT-2's own "
+            "are of another kind): train another model"
+        )
+    return sorted(names)
+
+
+def _encoded(writer: CausalWriter, statement: Statement) -> tuple[list[int], int]:
+    """Tokens of the whole conversation, and how many of them come before the answer."""
+    tokenizer: Any = writer.scorer.tokenizer
+    head = writer.head(points_prompt(statement.text))
+    answer = (statement.points or "").replace("___", "____")
+    spaced = answer if getattr(tokenizer, "chat_template", None) else f" {answer}"
+    ids = list(tokenizer.encode(spaced, add_special_tokens=False))
+    return [*head, *ids, tokenizer.eos_token_id], len(head)
+
+
+def _train(
+    model: Any,
+    rows: Sequence[tuple[list[int], int]],
+    settings: TuneSettings,
+    progress: Progress | None,
+) -> tuple[float, ...]:
+    import numpy as np
+    import torch
+
+    trained = [p for p in model.parameters() if p.requires_grad]
+    optimiser = torch.optim.AdamW(trained, lr=settings.learning_rate, weight_decay=0.0)
+    steps = settings.epochs * len(rows)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: 0.5 * (1.0 + math.cos(math.pi * min(1.0, step / steps)))
+    )
+    chance = np.random.default_rng(settings.seed)
+    losses, done = [], 0
+    model.train()
+    for _ in range(settings.epochs):
+        total = 0.0
+        for number in chance.permutation(len(rows)).tolist():
+            ids, begin = rows[number]
+            tokens = torch.tensor([ids], device=model.device)
+            answer = len(ids) - begin
+            logits = model(input_ids=tokens, logits_to_keep=answer + 1).logits[0, :-1]
+            loss: Any = torch.nn.functional.cross_entropy(logits.float(), tokens[0, begin:])
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(trained, 1.0)
+            optimiser.step()
+            schedule.step()
+            optimiser.zero_grad()
+            total += float(loss.detach())
+            done += 1
+            if progress:
+                progress(done, steps)
+        losses.append(total / len(rows))
+    model.eval()
+    return tuple(losses)

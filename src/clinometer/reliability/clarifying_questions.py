@@ -1,0 +1,77 @@
+"""What a thoughtful system would ask at each blank instead of refusing: Which? Where? When?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clinometer.reliability.blank_notation import Blanks
+from clinometer.reliability.parsing import DEFAULT_PARSER, parse
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Token
+
+_OCCASION = "On what occasion?"
+_NOUNS = ("NOUN", "PROPN")
+
+
+def questions(blanks: Blanks, *, parser: str = DEFAULT_PARSER) -> list[str]:
+    """A question for every blank, from the parse of the statement without blanks.
+
+    Before a noun, which one is meant ("At which office?"); after a clause, on what occasion. A
+    question that was asked before is put more sharply the second time, where that is possible.
+    """
+    doc = next(iter(parse([blanks.plain], parser=parser)))
+    found: list[str] = []
+    for place in blanks.positions:
+        after = next((t for t in doc if t.idx >= place and not t.is_space), None)
+        before = next((t for t in reversed(doc) if t.idx < place and not t.is_space), None)
+        found.append(_question(doc, before, after, found))
+    return found
+
+
+def _question(doc: Doc, before: Token | None, after: Token | None, asked: list[str]) -> str:
+    noun = _noun_at(after)
+    if noun is not None:
+        return _which(doc, noun)
+    if before is not None and before.pos_ == "ADJ":
+        options = (_OCCASION, f"{before.text.capitalize()} in what way?")
+    elif before is not None and before.pos_ in _NOUNS and after is not None and not after.is_punct:
+        options = (f"{_which(doc, before)[:-1]}, exactly?", _OCCASION)
+    else:
+        options = (_OCCASION, "Where, and why?")
+    return next((q for q in options if q not in asked), options[-1])
+
+
+def _noun_at(token: Token | None) -> Token | None:
+    """The noun that a blank before this token would narrow down, if it is one."""
+    if token is None:
+        return None
+    if token.pos_ in _NOUNS:
+        while token.dep_ == "compound" and token.head.i > token.i:
+            token = token.head
+        return token
+    if token.dep_ == "amod" and token.head.pos_ in _NOUNS and token.head.i > token.i:
+        return token.head
+    return None
+
+
+def _which(doc: Doc, noun: Token) -> str:
+    phrase = _phrase(doc, noun)
+    if noun.pos_ == "PROPN":
+        return f"Which {phrase} is meant?"
+    said = [t.lower_ for t in noun.lefts if t.dep_ in ("det", "poss", "nummod")]
+    bare_object = not said and "subj" not in noun.dep_
+    indefinite = bare_object or bool({"a", "an", "some", "any"} & set(said))
+    asked = "what kind of" if indefinite else "which"
+    if noun.dep_ == "pobj" and noun.head.pos_ == "ADP" and noun.head.lower_ != "of":
+        return f"{noun.head.text.capitalize()} {asked} {phrase}?"
+    return f"{asked.capitalize()} {phrase}?"
+
+
+def _phrase(doc: Doc, noun: Token) -> str:
+    """The noun with the words that narrow it down already, without its determiner or owner."""
+    first = min(
+        [t.i for t in noun.lefts if t.dep_ in ("compound", "amod", "nummod") and t.i < noun.i],
+        default=noun.i,
+    )
+    return str(doc[first : noun.i + 1].text)

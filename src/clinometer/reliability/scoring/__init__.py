@@ -1,0 +1,1 @@
+"""One reliability run: texts, likelihoods, scores, folder."""

@@ -1,0 +1,254 @@
+"""A reliability run: what scoring gives back, and what is read from its folder."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from clinometer.reliability.model_agreement import rank_agreement
+from clinometer.reliability.scoring.folder import ReliabilityFolder
+from clinometer.reliability.scoring.score import (
+    Convergence,
+    cobias,
+    context_variance,
+    convergence,
+    length_adjusted,
+    mean_estimate,
+    stability,
+    variance_intervals,
+)
+from clinometer.reliability.scoring.settings import ReliabilitySettings
+from clinometer.reliability.scoring.taus import ModelTaus
+from clinometer.reliability.scoring.texts_to_score import ORIGINAL, TextsToScore
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityRun:
+    """Scores of a set of statements.
+
+    record       the content of run.json: models, settings, summary, agreement, counts
+    statements   a row a statement
+    models       a row a statement and model
+    versions     a row a version
+    """
+
+    record: dict[str, Any]
+    tables: dict[str, pa.Table]
+    path: Path | None = None
+
+    @property
+    def statements(self) -> pd.DataFrame:
+        return self._frame("statements")
+
+    @property
+    def models(self) -> pd.DataFrame:
+        return self._frame("models")
+
+    @property
+    def versions(self) -> pd.DataFrame:
+        return self._frame("versions")
+
+    def _frame(self, name: str) -> pd.DataFrame:
+        frame: pd.DataFrame = self.tables[name].to_pandas()
+        return frame
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        return dict(self.record["summary"])
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return dict(self.record["counts"])
+
+    def taus(self) -> tuple[Floats, Floats]:
+        """tau of the statements [S] and of their versions [S, N], mean over the models."""
+        ids = {s: i for i, s in enumerate(self.tables["statements"]["id"].to_pylist())}
+        table = self.tables["versions"]
+        rows = np.array([ids[s] for s in table["id"].to_pylist()], dtype=np.intp)
+        columns = table["version"].to_numpy()
+        width = int(columns.max(initial=-1)) + 1
+        found = np.full((len(ids), width), np.nan)
+        found[rows, columns] = table["tau"].to_numpy(zero_copy_only=False)
+        return self.tables["statements"]["tau"].to_numpy(zero_copy_only=False), found
+
+    def convergence(self, **more: Any) -> Convergence:
+        """Mean COBIAS against the number of versions."""
+        return convergence(*self.taus(), **more)
+
+    @classmethod
+    def load(cls, path: str | Path) -> ReliabilityRun:
+        """Read a finished run."""
+        record, tables = ReliabilityFolder(Path(path)).read_finished()
+        return cls(record, tables, Path(path))
+
+    @classmethod
+    def measured(
+        cls,
+        record: dict[str, Any],
+        asked: TextsToScore,
+        found: Sequence[ModelTaus],
+        settings: ReliabilitySettings,
+        *,
+        folder: ReliabilityFolder | None,
+    ) -> ReliabilityRun:
+        """Measure the models' answers and, with a folder, write all that a run leaves behind."""
+        taus = np.stack([m.taus(asked, per_word=settings.per_word) for m in found])
+        own, versions = _by_statement(asked, taus)
+        statements, by_model = _measure(asked, found, own, versions, settings)
+        names = [m.name for m in found]
+        scores = {n: by_model["cobias"][i] for i, n in enumerate(names)}
+        options: dict[str, Any] = {
+            "replicates": settings.replicates,
+            "level": settings.level,
+            "seed": settings.seed,
+        }
+        good = np.isfinite(statements["cobias"])
+        adjusted = length_adjusted(statements["cobias"], statements["words"])
+        record = {
+            **record,
+            "summary": {
+                name: mean_estimate(statements[name], **options).to_dict() if good.any() else None
+                for name in ("cobias", "stability", "cv")
+            },
+            "length": {"slope_per_doubling": adjusted.slope, "r_squared": adjusted.r_squared},
+            "agreement": [a.to_dict() for a in rank_agreement(scores, **options)],
+            "counts": {
+                **asked.counts(),
+                **{f"flag_{k}": n for k, n in Counter(statements["flag"]).items()},
+                "by_model": {m.name: m.counts() for m in found},
+            },
+        }
+        tables = {
+            "statements": _statement_table(asked, statements, adjusted.values),
+            "models": _model_table(asked, names, by_model),
+            "versions": _version_table(asked, names, taus),
+        }
+        run = cls(record, tables)
+        if folder:
+            folder.write_finished(record, tables)
+            return replace(run, path=folder.path)
+        return run
+
+
+def _by_statement(asked: TextsToScore, taus: Floats) -> tuple[Floats, Floats]:
+    """tau of statements [M, S] and of versions [M, S, N]."""
+    n_models, n = len(taus), len(asked.statements)
+    own = np.full((n_models, n), np.nan)
+    versions = np.full((n_models, n, asked.n_versions), np.nan)
+    for i, text in enumerate(asked.texts):
+        if text.version == ORIGINAL:
+            own[:, text.statement] = taus[:, i]
+        elif text.is_asked:
+            versions[:, text.statement, text.version] = taus[:, i]
+    return own, versions
+
+
+def _measure(
+    asked: TextsToScore,
+    found: Sequence[ModelTaus],
+    own: Floats,
+    versions: Floats,
+    settings: ReliabilitySettings,
+) -> tuple[dict[str, Any], dict[str, Floats]]:
+    """Columns of the statements, with tau the mean over models; and each model's own [M, S]."""
+    by_model = {"tau": own, "cv": context_variance(own, versions)}
+    by_model["cobias"] = cobias(by_model["cv"])
+    tau, mean = own.mean(axis=0), versions.mean(axis=0)
+    cv = context_variance(tau, mean)
+    low = high = np.full(len(tau), np.nan)
+    if settings.replicates:
+        low, high = variance_intervals(
+            tau, mean, replicates=settings.replicates, level=settings.level, seed=settings.seed
+        )
+    own_text = {t.statement: i for i, t in enumerate(asked.texts) if t.version == ORIGINAL}
+    scored = np.isfinite(mean).sum(axis=1)
+    columns = {
+        "words": np.array([asked.texts[own_text[i]].words for i in range(len(tau))]),
+        "scored": scored,
+        "tau": tau,
+        "cv": cv,
+        "cobias": cobias(cv),
+        "stability": stability(cv),
+        "cobias_low": cobias(low),
+        "cobias_high": cobias(high),
+        "flag": [
+            _flag(asked, found, own_text[i], tau=tau[i], scored=int(scored[i]))
+            for i in range(len(tau))
+        ],
+    }
+    return columns, by_model
+
+
+def _flag(
+    asked: TextsToScore, found: Sequence[ModelTaus], text: int, *, tau: float, scored: int
+) -> str:
+    """Why a statement has no score, what is odd about one that has, or "" """
+    if asked.texts[text].left_out:
+        return asked.texts[text].left_out
+    problems = [p for m in found if (p := m.scores.problem[text])]
+    if problems:
+        return problems[0]
+    if not np.isfinite(tau) or tau == 0:
+        return "nothing_to_score"
+    if not scored:
+        return "no_versions"
+    return "target_not_in_sentence" if asked.target_missing[asked.texts[text].statement] else ""
+
+
+def _statement_table(asked: TextsToScore, columns: dict[str, Any], adjusted: Floats) -> pa.Table:
+    given = Counter(t.statement for t in asked.texts if t.version != ORIGINAL)
+    return pa.table(
+        {
+            "id": [s.id for s in asked.statements],
+            "source": [s.source for s in asked.statements],
+            "category": pa.array([s.category for s in asked.statements], pa.string()),
+            "text": [s.text for s in asked.statements],
+            "target": pa.array(["; ".join(s.targets) for s in asked.statements]),
+            "versions": [given[i] for i in range(len(asked.statements))],
+            **{k: pa.array(v, from_pandas=True) for k, v in columns.items()},
+            "cobias_length_adjusted": pa.array(adjusted, from_pandas=True),
+        }
+    )
+
+
+def _model_table(
+    asked: TextsToScore, names: Sequence[str], by_model: dict[str, Floats]
+) -> pa.Table:
+    ids = [s.id for s in asked.statements]
+    return pa.table(
+        {
+            "id": ids * len(names),
+            "model": [name for name in names for _ in ids],
+            **{k: pa.array(v.reshape(-1), from_pandas=True) for k, v in by_model.items()},
+        }
+    )
+
+
+def _version_table(asked: TextsToScore, names: Sequence[str], taus: Floats) -> pa.Table:
+    rows = [i for i, t in enumerate(asked.texts) if t.version != ORIGINAL]
+    texts = [asked.texts[i] for i in rows]
+    columns = {f"tau {name}": taus[k][rows] for k, name in enumerate(names)}
+    return pa.table(
+        {
+            "id": pa.array([asked.statements[t.statement].id for t in texts], pa.string()),
+            "version": pa.array([t.version for t in texts], pa.int64()),
+            "text": pa.array([t.marked.text for t in texts], pa.string()),
+            "words": pa.array([t.words for t in texts], pa.int64()),
+            "left_out": pa.array([t.left_out for t in texts], pa.string()),
+            "identical": pa.array([t.identical for t in texts], pa.bool_()),
+            "tau": pa.array(taus.mean(axis=0)[rows], from_pandas=True),
+            **{k: pa.array(v, from_pandas=True) for k, v in columns.items()},
+        }
+    )

@@ -1,0 +1,117 @@
+"""One reliability run from start to end: ask the models, store as it comes, measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from clinometer.errors import RunError, SettingsError
+from clinometer.models import ModelInfo
+from clinometer.reliability.scoring.folder import ReliabilityFolder
+from clinometer.reliability.scoring.result import ReliabilityRun
+from clinometer.reliability.scoring.settings import ReliabilitySettings
+from clinometer.reliability.scoring.taus import Progress, fingerprint, model_taus
+from clinometer.reliability.scoring.texts_to_score import TextsToScore, ask
+from clinometer.reliability.statement import Statement, VariantSet
+from clinometer.storage.result_folder import SCHEMA_VERSION
+
+
+def score_reliability(
+    statements: Sequence[Statement | str],
+    variants: VariantSet | Mapping[str, Sequence[str]],
+    *,
+    models: Sequence[str] = ("pocket:bert",),
+    out: str | Path | None = None,
+    settings: ReliabilitySettings | None = None,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> ReliabilityRun:
+    """Score how much context changes each statement for the models, and their mean.
+
+    `variants` holds context-added versions by statement id; a statement given as a plain string is
+    its own id. With `out` the run is written there as it goes, and the same call continues one that
+    was interrupted; a finished one is measured again without loading a model.
+    """
+    settings = settings or ReliabilitySettings()
+    names = list(models)
+    if not names or len(set(names)) != len(names):
+        raise SettingsError(f"models: expected one or several, each once; found {names}")
+    asked = ask(_statements(statements), _variants(variants), settings)
+    folder = None if out is None else ReliabilityFolder(Path(out))
+    with folder.locked() if folder else nullcontext():
+        if folder and fresh:
+            folder.clear()
+        begun = folder is not None and folder.exists()
+        record = folder.read_record() if folder and begun else _new_record(asked, settings)
+        _check_same(record, asked, settings, folder)
+        known = {m["id"]: m for m in record["models"]}
+
+        def begin(info: ModelInfo) -> None:
+            known[info.name] = info.to_dict()
+            if folder:
+                folder.write_record({**record, "models": list(known.values()), "status": "running"})
+
+        found = []
+        for number, model in enumerate(names):
+            found.append(
+                model_taus(
+                    model,
+                    asked,
+                    settings,
+                    folder=folder,
+                    known=known.get(model),
+                    begin=begin,
+                    progress=None if progress is None else _shifted(progress, number, len(names)),
+                )
+            )
+        record |= {"models": [m.info for m in found], "settings": settings.to_dict()}
+        return ReliabilityRun.measured(record, asked, found, settings, folder=folder)
+
+
+def _shifted(progress: Progress, number: int, models: int) -> Progress:
+    return lambda done, total: progress(number * total + done, models * total)
+
+
+def _statements(given: Sequence[Statement | str]) -> list[Statement]:
+    return [s if isinstance(s, Statement) else Statement(id=s, text=s) for s in given]
+
+
+def _variants(given: VariantSet | Mapping[str, Sequence[str]]) -> VariantSet:
+    if isinstance(given, VariantSet):
+        return given
+    return VariantSet({key: tuple(v.strip() for v in some) for key, some in given.items()})
+
+
+def _new_record(asked: TextsToScore, settings: ReliabilitySettings) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kind": ReliabilityFolder.kind,
+        "status": "running",
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "models": [],
+        "texts": fingerprint(asked),
+        "scoring": settings.scoring(),
+        "settings": settings.to_dict(),
+    }
+
+
+def _check_same(
+    record: dict[str, Any],
+    asked: TextsToScore,
+    settings: ReliabilitySettings,
+    folder: ReliabilityFolder | None,
+) -> None:
+    """Refuse to mix two runs in one folder."""
+    if folder is None:
+        return
+    changed = [n for n, v in settings.scoring().items() if record["scoring"].get(n) != v]
+    if record["texts"] != fingerprint(asked):
+        changed.append("set of statements and versions")
+    if changed:
+        raise RunError(
+            f"{folder.path}: holds a run with another {' and '.join(changed)}; choose another "
+            "--out, or --fresh to start over"
+        )

@@ -1,0 +1,204 @@
+"""How every chart looks: one palette, light and dark, and the few rules of type and line.
+
+Charts are drawn in the light colours. A page that shows them swaps each colour for a CSS variable
+of the same name (`clinometer.report.svg`), so one drawing serves light, dark and print. People who
+see red and green alike can tell the colours apart, and no colour carries a meaning that a label
+does not carry too.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from clinometer.display.notebook import visible
+from clinometer.extras import require
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: name -> (light, dark). Each light colour stands here once: it is what the page looks for.
+PALETTE: Mapping[str, tuple[str, str]] = {
+    "ink": ("#1c2127", "#e6eaee"),
+    "soft": ("#57616b", "#a3adb7"),
+    "line": ("#dde1e6", "#333b44"),
+    "page": ("#fffffe", "#14181d"),
+    "wash": ("#f4f6f8", "#1c2229"),
+    "bias": ("#1d5f9e", "#6fb1ea"),
+    "volatility": ("#e0930f", "#f0b450"),
+    "mark": ("#6b7682", "#96a1ac"),
+    "c0": ("#6b3fa0", "#b79be6"),
+    "c1": ("#1c7a43", "#63c088"),
+    "c2": ("#b4501a", "#ec9a68"),
+    "c3": ("#00758a", "#4dbfd2"),
+    "c4": ("#806600", "#d2b545"),
+    "c5": ("#ad2c67", "#ee8cb8"),
+    "c6": ("#4b5966", "#aab6c1"),
+    "c7": ("#557a00", "#a4c94f"),
+}
+
+INK, SOFT, LINE, PAGE = (PALETTE[name][0] for name in ("ink", "soft", "line", "page"))
+BIAS, VOLATILITY, MARK = (PALETTE[name][0] for name in ("bias", "volatility", "mark"))
+
+#: Arial has the widths of Helvetica and Liberation Sans: what is measured here fits elsewhere.
+FONT = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
+
+#: Begins every text about a mark (an invisible sign: files for others can keep it).
+OURS = "\u2063"
+
+#: Widths at which charts are drawn: a page, and a phone (or a page at 400 % zoom).
+WIDE, NARROW = 680, 300
+
+#: About how many pixels of the width the axis beside a `fitted` plot takes.
+AXIS = 42
+
+#: Pixels between a plot and a legend over it that leave room for the title of `above`.
+OVER_TITLE = 30
+
+_CATEGORIES = [light for name, (light, _) in PALETTE.items() if re.fullmatch(r"c\d", name)]
+
+
+def altair() -> Any:
+    """The module, or an error that names the install line."""
+    require("drawing charts", "altair")
+    import altair
+
+    return altair
+
+
+def category_colours(n: int) -> list[str]:
+    """One colour a category, in order; they repeat after eight."""
+    return [_CATEGORIES[i % len(_CATEGORIES)] for i in range(n)]
+
+
+def brief(text: object, length: int = 60) -> str:
+    """Visible text of at most `length` characters, on one line.
+
+    >>> brief("abcdefgh", 5)
+    'abcd…'
+    """
+    line = " ".join(visible(text).split())
+    if len(line) <= length:
+        return line
+    cut = line[: length - 1].rstrip()
+    while cut and unicodedata.combining(line[len(cut)]):  # never between a letter and its accent
+        cut = cut[:-1]
+    return cut + "…"
+
+
+def distinct(labels: Iterable[object], length: int = 60) -> list[str]:
+    """Brief labels, made different again where cutting made them the same."""
+    seen: dict[str, int] = {}
+    out = []
+    for label in labels:
+        text = brief(label, length)
+        seen[text] = number = seen.get(text, 0) + 1
+        out.append(text if number == 1 else f"{text} ({number})")
+    return out
+
+
+def rows(frame: pd.DataFrame) -> Any:
+    """A table as inline data: NaN as null, no limit on the number of rows.
+
+    A column `about` holds what a mark stands for in words; it is marked as ours, so that a page can
+    tell it from the labels that Vega makes up for marks without one.
+    """
+    if "about" in frame:
+        frame = frame.assign(about=[OURS + str(text) for text in frame["about"]])
+    plain = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return altair().InlineData(values=plain)
+
+
+def finish(chart: Any) -> Any:
+    """The house style, last of all."""
+    return chart.configure(
+        background="transparent",
+        font=FONT,
+        padding={"left": 2, "right": 8, "top": 6, "bottom": 2},
+        view={"stroke": None},
+        axis={
+            "domain": False,
+            "grid": False,
+            "labelColor": SOFT,
+            "labelFontSize": 12,
+            "labelPadding": 6,
+            "tickColor": LINE,
+            "ticks": False,
+            "titleColor": SOFT,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+            "titlePadding": 10,
+        },
+        axisX={"grid": True, "gridColor": LINE, "labelFlush": False},
+        axisY={"labelColor": INK},
+        legend={
+            "labelColor": INK,
+            "labelFontSize": 12,
+            "orient": "top",
+            "symbolType": "square",
+            "symbolSize": 120,
+            "title": None,
+            "titleColor": SOFT,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+            "padding": 0,
+            "offset": 10,
+            "columnPadding": 16,
+            "symbolOpacity": 1,
+        },
+        header={"labelColor": INK, "labelFontSize": 12, "labelFontWeight": "bold", "title": None},
+        text={"color": INK, "fontSize": 12},
+        title={
+            "anchor": "start",
+            "color": INK,
+            "fontSize": 15,
+            "fontWeight": "bold",
+            "subtitleColor": SOFT,
+            "subtitleFontSize": 12,
+            "subtitlePadding": 4,
+            "offset": 14,
+        },
+    )
+
+
+def fitted(chart: Any, width: int, height: int) -> Any:
+    """A single view that is `width` wide with its axes and whatever reaches beyond the plot."""
+    size = altair().AutoSizeParams(type="fit-x", contains="padding")
+    return finish(chart.properties(width=width, height=height, autosize=size))
+
+
+def signed_axis(count: int = 5) -> dict[str, Any]:
+    """Options of an axis around zero: −0.5, 0, +0.5."""
+    return {
+        "tickCount": count,
+        "labelExpr": "abs(datum.value) < 1e-9 ? '0' : format(datum.value, '+.2~f')",
+    }
+
+
+def above(**more: Any) -> dict[str, Any]:
+    """Options of a vertical axis whose title stands above it, to be read without turning."""
+    return {
+        "labelColor": SOFT,
+        "titleAngle": 0,
+        "titleAlign": "left",
+        "titleAnchor": "end",
+        "titleY": -12,
+        "titleX": -28,
+        **more,
+    }
+
+
+def wrap_axis_title(text: str, width: int) -> list[str]:
+    """An axis title as lines that fit the width of the chart."""
+    room = max(20, int(width / 5.9))
+    lines, line = [], ""
+    bound = text.replace(" →", "\u00a0→").replace("← ", "←\u00a0")
+    for word in bound.split(" "):
+        if line and len(line) + 1 + len(word) > room:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line]

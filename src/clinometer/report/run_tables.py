@@ -1,0 +1,185 @@
+"""Every table of a report, once: the page, Markdown, LaTeX and CSV all show these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from clinometer.display.table import COLUMNS, MEASURES, Table
+from clinometer.measure import Comparison, context_influence
+from clinometer.report.derived import Reading, context_weights
+from clinometer.report.figures.comparison import reference_rows, risk_rows
+from clinometer.runs import Run
+from clinometer.runs.align import resampling_note
+from clinometer.runs.folder.recover import Opened, stored_risks
+
+# --- tables of several runs -------------------------------------------------------------------
+
+
+def risks_table(opened: Sequence[Opened]) -> Table:
+    """The models, then the reference models: R, its parts, their intervals, what they rest on."""
+    rows: list[dict[str, Any]] = []
+    for one in opened:
+        if one.run is not None:
+            row = risk_rows([one.run], [one.name])[0]
+            rows.append({**row, "n_groups": len(one.run.report.groups)})
+        elif one.groups is not None:
+            rows.append({"name": one.name, **stored_risks(one.groups), "n_groups": len(one.groups)})
+        if one.state != "finished" and one.showable:
+            rows[-1]["name"] = f"{one.name} ({one.state})"
+    first = next((one.run for one in opened if one.run is not None), None)
+    if first is not None:
+        rows += reference_rows(first)
+    order = [
+        c for c in COLUMNS if c.startswith("R") or c in ("name", "n_groups", "n_contexts", "n_eff")
+    ]
+    frame = pd.DataFrame(rows).reindex(columns=order).dropna(axis=1, how="all")
+    note = resampling_note([(one.name, one.run) for one in opened if one.run is not None])
+    return Table("risks", "Risks of the models", frame, note)
+
+
+def comparison_tables(comparison: Comparison) -> list[Table]:
+    """Differences overall, ranks, and the groups where models differ most surely."""
+    pairs = pd.DataFrame(
+        [
+            {
+                "pair": f"{d.a} − {d.b}",
+                "measure": MEASURES.get(d.measure, d.measure),
+                "value": d.value,
+                "low": d.low,
+                "high": d.high,
+                "p": d.p,
+                "p_holm": d.p_holm,
+            }
+            for d in comparison.overall
+        ]
+    )
+    ranks = pd.DataFrame(
+        [
+            {
+                "name": r.model,
+                "measure": MEASURES.get(r.measure, r.measure),
+                "at": r.value,
+                "rank": r.rank,
+                **{f"p(rank {i + 1})": p for i, p in enumerate(r.probability)},
+            }
+            for r in comparison.ranks
+        ]
+    )
+    groups = pd.DataFrame(
+        [
+            {
+                "pair": f"{d.a} − {d.b}",
+                "group": d.group,
+                "measure": MEASURES.get(d.measure, d.measure),
+                "value": d.value,
+                "low": d.low,
+                "high": d.high,
+                "p": d.p,
+                "p_holm": d.p_holm,
+            }
+            for d in comparison.by_group
+            if d.value is not None
+        ]
+    )
+    if len(groups):
+        groups = groups.sort_values("p", na_position="last", kind="stable").reset_index(drop=True)
+    rank_note = "Rank 1 is the lowest risk; p(rank k) is the probability of that rank."
+    return [
+        Table("differences", "Paired differences", pairs),
+        Table("ranks", "Ranks", ranks, rank_note),
+        Table("group-differences", "Differences by group", groups),
+    ]
+
+
+# --- tables of one run ------------------------------------------------------------------------
+
+
+def groups_table(run: Run) -> Table:
+    frame = pd.DataFrame(run.report.groups_table())
+    order = [c for c in COLUMNS if c in frame.columns]
+    frame = frame[order].sort_values("r", ascending=False, na_position="last")
+    uniform = frame["weight"].nunique() <= 1
+    frame = frame.drop(columns=["weight"] if uniform else []).dropna(axis=1, how="all")
+    return Table("groups", "Groups", frame.reset_index(drop=True))
+
+
+def contexts_table(reading: Reading) -> Table:
+    """Every context with its weight, its pull to each category and what it adds to the swing."""
+    run, p = reading.run, reading.run.preferences
+    influence = context_influence(
+        p.values,
+        context_weights=p.context_weights,
+        group_weights=p.group_weights,
+        reference=p.reference,
+        mask=p.observed,
+        norm=run.report.norm,
+        normalize=run.report.normalized,
+    )
+    frame = pd.DataFrame(
+        {
+            "context_id": p.contexts,
+            "template": p.templates or p.contexts,
+            "weight": context_weights(run),
+        }
+    )
+    shown = p.categories[:1] if len(p.categories) == 2 else p.categories
+    for y, category in enumerate(p.categories):
+        if category in shown:
+            frame[f"leans to {category}"] = reading.context_mean[:, y]
+    frame["influence"] = influence
+    frame = frame.sort_values("weight", ascending=False, kind="stable").reset_index(drop=True)
+    return Table("contexts", "Contexts", frame, "Leaning: mean of s over the groups.")
+
+
+def telling_tables(reading: Reading) -> list[Table]:
+    """The ten most telling contexts each way."""
+    note = (
+        "Pull: mean over the groups of how far answers lean this way in this context, 0 as the "
+        "reference, 1 the extreme. Group: the one that goes furthest."
+    )
+    return [
+        Table(f"contexts-{i + 1}", f"Contexts {way}", frame, note, hidden=("context_id",))
+        for i, (way, frame) in enumerate(reading.telling_contexts())
+    ]
+
+
+def cells_table(reading: Reading) -> Table:
+    return Table(
+        "cells",
+        "The answers that weigh most",
+        reading.weighty_cells(),
+        hidden=("context_id", "template"),
+    )
+
+
+def flags_table(run: Run) -> Table:
+    counts = {k.replace("_", " "): v for k, v in run.record.get("counts", {}).items()}
+    frame = pd.DataFrame({"flag": list(counts), "count": list(counts.values())})
+    return Table("flags", "Every flag, counted", frame)
+
+
+def settings_table(record: Mapping[str, Any]) -> Table:
+    """Settings passed and defaulted, versions, hashes: all of run.json but the results."""
+    skip = {"summary", "corrected", "counts", "words", "verdict"}
+    rows = [
+        (key, value)
+        for part in record
+        if part not in skip
+        for key, value in _flat(part, record[part])
+    ]
+    return Table(
+        "settings", "Settings, versions and hashes", pd.DataFrame(rows, columns=["setting", "is"])
+    )
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _flat(f"{name}.{key}", inner)
+    elif isinstance(value, (list, tuple)):
+        yield name, ", ".join(str(v) for v in value) or "none"
+    else:
+        yield name, "none" if value is None else str(value)

@@ -1,0 +1,69 @@
+"""The grid of an audit: every group in every context, in an order that never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.contexts import ContextSet
+from clinometer.topics import Prompt, Topic
+
+
+@dataclass(frozen=True)
+class CellGrid:
+    """Cells are numbered round by round, in a round group by group, in a group context by context.
+
+    rounds  how many contexts each round of `audit --precision` added; () when all came at once, so
+            that cell = group number * number of contexts + context number
+
+    Chunks of cells are always scored whole and always the same, whatever was interrupted, so that a
+    continued run ends with the very numbers of an uninterrupted one; and a grid that grows by a
+    round keeps the numbers of its cells.
+    """
+
+    topic: Topic
+    contexts: ContextSet
+    chunk_size: int
+    rounds: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.topic) * len(self.contexts)
+
+    def chunks(self) -> Iterator[range]:
+        start = 0
+        for size in self.rounds or (len(self.contexts),):
+            stop = start + size * len(self.topic)
+            for first in range(start, stop, self.chunk_size):
+                yield range(first, min(first + self.chunk_size, stop))
+            start = stop
+
+    def places(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Group number and context number of each cell."""
+        return places(cells, groups=len(self.topic), rounds=self.rounds or (len(self.contexts),))
+
+    def prompts(self, cells: range | NDArray[np.int64]) -> list[Prompt]:
+        groups, contexts = self.places(np.asarray(cells, dtype=np.int64))
+        return [
+            self.topic.render(self.contexts.templates[c], self.topic.groups[x])
+            for x, c in zip(groups.tolist(), contexts.tolist(), strict=True)
+        ]
+
+
+def places(
+    cells: NDArray[np.int64], *, groups: int, rounds: Sequence[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Group number and context number of cells, for rounds of so many contexts.
+
+    >>> places(np.arange(6), groups=2, rounds=[2, 1])
+    (array([0, 0, 1, 1, 0, 1]), array([0, 1, 0, 1, 2, 2]))
+    """
+    sizes = np.array(rounds, dtype=np.int64)
+    first_context = np.cumsum(sizes) - sizes
+    first_cell = first_context * groups
+    at = np.searchsorted(first_cell, cells, side="right") - 1
+    inside = cells - first_cell[at]
+    context = np.asarray(first_context[at] + inside % sizes[at], dtype=np.int64)
+    return inside // sizes[at], context

@@ -1,0 +1,63 @@
+"""The run folder: what a run leaves behind, and all that resume, replay and report read.
+
+run.json                what was asked of whom, with what result, and the digests of the tables
+scores/part-*.parquet   log-probabilities as scored, written as they come
+preferences.parquet     group, context_id, attribute, p, coverage, flag
+groups.parquet          the risks of each group
+contexts.parquet        context_id, template, weight, influence
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from clinometer.errors import RunError
+from clinometer.models import WordScores
+from clinometer.runs.scores.codec import from_table, to_table
+from clinometer.storage.parquet_parts import Parts
+from clinometer.storage.result_folder import ResultFolder
+
+
+class RunFolder(ResultFolder):
+    """A folder with the files of one audit."""
+
+    command = "clinometer audit"
+    tables = ("preferences", "groups", "contexts")
+    repair = "'clinometer audit … --replay'"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.parts = Parts(path / "scores")
+
+    def clear(self) -> None:
+        super().clear()
+        self.parts.clear()
+
+    def write_scores(self, scored: Sequence[tuple[NDArray[np.int64], WordScores]]) -> None:
+        """One part: cells by number, and their scores."""
+        table = pa.concat_tables([to_table(cells, scores) for cells, scores in scored])
+        self.parts.write(int(scored[0][0][0]), table)
+
+    def read_scores(
+        self, *, words: int, repair: bool = True
+    ) -> Iterator[tuple[NDArray[np.int64], WordScores]]:
+        """All parts as (cell numbers, scores).
+
+        A damaged part is removed, so that its cells are scored again; without `repair` it is an
+        error.
+        """
+        for file, table in self.parts.read():
+            found = None if table is None else from_table(table, words=words)
+            if found is not None:
+                yield found
+            elif repair:
+                file.unlink(missing_ok=True)
+            else:
+                raise RunError(
+                    f"{file}: damaged; 'clinometer audit' without --replay scores it anew"
+                )

@@ -1,0 +1,199 @@
+"""Reading a run without touching it: one that is still being written, or a single cell of it.
+
+Nothing here takes the lock, removes a damaged part or writes: a reader beside the writer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from clinometer.contexts import load_contexts
+from clinometer.errors import ClinometerError, RunError
+from clinometer.models import WordScores
+from clinometer.runs.cells import CellGrid
+from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.precision import Drawn
+from clinometer.runs.run import Run
+from clinometer.runs.scores.accumulate import PreferenceTable
+from clinometer.runs.scores.codec import from_table
+from clinometer.runs.scores.recount import word_counts
+from clinometer.runs.settings import AuditSettings
+from clinometer.topics import Topic, load_topic
+from clinometer.topics.articles import Articles
+from clinometer.topics.prompt import Prompt, render
+
+_ENGLISH = Articles()
+
+_UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
+
+
+@dataclass(frozen=True)
+class CellWord:
+    """One word in one cell: its probability, the categories it counts for, and its tokens.
+
+    probability is 0 for a word whose expansion was skipped, or that cannot be asked.
+    """
+
+    word: str
+    categories: tuple[str, ...]
+    probability: float
+    tokens: tuple[str, ...]
+
+
+def progress(folder: RunFolder, record: dict[str, Any]) -> tuple[int, int]:
+    """(cells scored, cells in all), from the footers of the parts alone."""
+    done = 0
+    for file in _parts(folder):
+        try:
+            done += pq.ParquetFile(file).metadata.num_rows
+        except _UNREADABLE:
+            continue
+    return done, int(record["topic"]["groups"]) * int(record["contexts"]["n"])
+
+
+def load_partial(path: str | Path) -> Run:
+    """What a half-finished run holds, measured: cells that have no score yet are missing.
+
+    Needs the questions again: the topic and the contexts must be built in, and the same as those
+    the run was begun with (by sha256). Otherwise, and when no cell is scored, a RunError says so.
+    """
+    folder = RunFolder(Path(path))
+    record = folder.read_record()
+    topic, sample = find_topic(record), find_sample(record)
+    if topic is None or sample is None:
+        what = "topic" if topic is None else "contexts"
+        raise RunError(
+            f"{folder.path}: its {what} cannot be found again before the run is finished"
+        )
+    if "words" not in record:
+        raise RunError(f"{folder.path}: no cell has been scored yet")
+    grid = CellGrid(topic, sample.contexts, record.get("chunk_size", 1), sample.rounds)
+    table = PreferenceTable(grid, word_counts(record))
+    for cells, scores in _scores(folder, words=len(topic.words)):
+        # a round that has just begun may not be in run.json yet
+        known = np.flatnonzero(cells < len(grid))
+        table.add(cells[known], scores.take(known))
+    if np.isnan(table.skipped).all():
+        raise RunError(f"{folder.path}: no cell has been scored yet")
+    settings = AuditSettings.from_dict(record["settings"])
+    preferences = table.preferences(settings)
+    if settings.replicates:
+        report = preferences.estimate(**settings.inference())
+    else:
+        report = preferences.decompose(norm=settings.norm, normalize=settings.normalize)
+    counted = {**preferences.counts(), **record["words"].get("counts", {})}
+    return Run({**record, "counts": counted}, preferences, report, folder.path)
+
+
+def find_topic(record: dict[str, Any]) -> Topic | None:
+    """The built-in topic that a run was asked with, if it is still the same."""
+    return _builtin_topic(str(record["topic"]["name"]), str(record["topic"]["sha256"]))
+
+
+@lru_cache(maxsize=16)
+def _builtin_topic(name: str, sha256: str) -> Topic | None:
+    """Kept: a page asks for it once a sentence."""
+    try:
+        topic = load_topic(name)
+    except ClinometerError:
+        return None
+    return topic if topic.sha256 == sha256 else None
+
+
+def find_sample(record: dict[str, Any]) -> Drawn | None:
+    """The contexts that a run asks, from the built-in set they were taken or drawn from."""
+    about = record["contexts"]
+    try:
+        source = load_contexts(str(about["name"]))
+        settings = AuditSettings.from_dict(record["settings"])
+        drawn = about.get("drawn")
+        if settings.precision is None and drawn and drawn.get("seed") is not None:
+            source = source.draw(int(drawn["n"]), seed=int(drawn["seed"]))
+        sample = Drawn.begin(source, settings, record)
+    except ClinometerError:
+        return None
+    return sample if sample.contexts.sha256 == about["sha256"] else None
+
+
+def cell_prompt(run: Run, group: str, template: str) -> tuple[Prompt, bool]:
+    """The text around the slot, and whether it is known to be the very text that was asked.
+
+    It is known for a built-in topic. Of a topic file only the names of the groups are kept: the
+    name then stands where the text of the group stood.
+    """
+    topic = find_topic(run.record)
+    if topic is not None and group in topic.group_names:
+        return topic.render(template, group), True
+    english = str(run.record["topic"].get("language", "")).lower().startswith("en")
+    return render(template, group, article=_ENGLISH.choose(group) if english else None), False
+
+
+def cell_words(run: Run, group: int, context: int) -> list[CellWord]:
+    """The words of one cell with their probabilities, the likeliest first; [] where not stored."""
+    known = run.record.get("words")
+    if run.path is None or not known:
+        return []
+    scores = _find_cell(RunFolder(run.path), _cell_number(run, group, context))
+    if scores is None or len(scores) != len(known["words"]):
+        return []
+    attributes: dict[str, list[str]] = run.record["topic"]["attributes"]
+    found = [
+        CellWord(
+            word=word,
+            categories=tuple(c for c, members in attributes.items() if word in members),
+            probability=math.exp(value) if value > -math.inf else 0.0,
+            tokens=tuple(known["tokens"].get(word, ())),
+        )
+        for word, value in zip(known["words"], scores, strict=True)
+    ]
+    return sorted(found, key=lambda w: -w.probability)
+
+
+def _cell_number(run: Run, group: int, context: int) -> int:
+    """Where a cell stands in the scores: round by round, in a round group by group."""
+    looks = (run.record.get("precision") or {}).get("rounds") or []
+    ends = [int(look["contexts"]) for look in looks] or [len(run.preferences.contexts)]
+    first = 0
+    for end in ends:
+        if context < end:
+            return first * len(run.preferences.groups) + group * (end - first) + context - first
+        first = end
+    return -1
+
+
+def _find_cell(folder: RunFolder, cell: int) -> list[float] | None:
+    for file in _parts(folder):
+        try:
+            parquet = pq.ParquetFile(file)
+            bounds = parquet.metadata.row_group(0).column(0).statistics
+            if bounds is not None and bounds.has_min_max and cell < bounds.min:
+                continue
+            table = parquet.read(columns=["cell", "log_probs"])
+            place = np.flatnonzero(table["cell"].to_numpy() == cell)
+            if place.size:
+                return [float(v) for v in table["log_probs"][int(place[0])].as_py()]
+        except _UNREADABLE:
+            continue
+    return None
+
+
+def _scores(folder: RunFolder, *, words: int) -> Iterator[tuple[NDArray[np.int64], WordScores]]:
+    """What can be read; damage is for the writer to repair."""
+    for _, table in folder.parts.read():
+        found = None if table is None else from_table(table, words=words)
+        if found is not None:
+            yield found
+
+
+def _parts(folder: RunFolder) -> list[Path]:
+    return sorted((folder.path / "scores").glob("part-*.parquet"))

@@ -1,0 +1,177 @@
+"""Opening runs of any state: finished, half-finished, of another schema, damaged.
+
+A report says which it is and shows what can be shown. Three depths:
+
+    run       everything, measured again from the preferences
+    stored    the risks as the folder's own groups.parquet and run.json have them
+    nothing   a line that says why, and what to do
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clinometer.errors import ClinometerError, RunError
+from clinometer.runs import Run, RunFolder
+from clinometer.runs.folder.partial import load_partial, progress
+from clinometer.storage.result_folder import SCHEMA_VERSION
+
+State = Literal["finished", "half-finished", "another schema", "damaged", "missing"]
+
+_NEEDED = ("group", "weight", "r", "r_bias", "r_volatility")
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A run folder as far as it could be read.
+
+    name      what pages call it
+    state     which of the cases it is
+    notice    one or two sentences for the reader; empty for a finished run
+    run       the whole run, or None
+    record    run.json as it stands, {} when it cannot be read
+    groups    groups.parquet as stored, for a run that cannot be measured again
+    done, total   cells scored of a half-finished run
+    """
+
+    path: Path
+    name: str
+    state: State
+    notice: str = ""
+    run: Run | None = None
+    record: dict[str, Any] | None = None
+    groups: pd.DataFrame | None = None
+    done: int = 0
+    total: int = 0
+
+    @property
+    def showable(self) -> bool:
+        return self.run is not None or self.groups is not None
+
+
+def open_runs(paths: Sequence[Opened | str | Path]) -> list[Opened]:
+    """Open each; names that two runs share get the name of their folder behind them."""
+    found = [path if isinstance(path, Opened) else open_run(path) for path in paths]
+    names = [one.name for one in found]
+    return [
+        one if names.count(one.name) == 1 else replace(one, name=f"{one.name} ({one.path.name})")
+        for one in found
+    ]
+
+
+def open_run(path: str | Path) -> Opened:
+    """Read as much of a run folder as can be read; never an exception for what is in it."""
+    path = Path(path)
+    if not path.is_dir():
+        return Opened(path, path.name, "missing", f"{path}: no such run folder")
+    if not (path / "run.json").is_file():
+        return Opened(path, path.name, "missing", f"{path}: not a run folder, it has no run.json")
+    try:
+        record = json.loads((path / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        return _stored(path, "damaged", {}, f"run.json cannot be read ({_first(error)})")
+    if not isinstance(record, dict):
+        return _stored(path, "damaged", {}, "run.json does not hold an object")
+    version = record.get("schema_version")
+    if version != SCHEMA_VERSION:
+        newer = isinstance(version, int) and version > SCHEMA_VERSION
+        age = "a newer clinometer: update this one" if newer else "an older clinometer"
+        why = (
+            f"it has schema version {version!r}, written by {age}; this one reads {SCHEMA_VERSION}"
+        )
+        return _stored(path, "another schema", record, why)
+    if record.get("status") != "finished":
+        return _half(path, record)
+    try:
+        run = Run.load(path)
+    except (ClinometerError, KeyError, TypeError, ValueError) as error:
+        return _stored(path, "damaged", record, _first(error))
+    return Opened(path, run.model, "finished", run=run, record=record)
+
+
+def _half(path: Path, record: dict[str, Any]) -> Opened:
+    name = _name(path, record)
+    try:
+        done, total = progress(RunFolder(path), record)
+    except (KeyError, TypeError, ValueError) as error:
+        return _stored(path, "damaged", record, f"run.json lacks {_first(error)}")
+    share = f"{done:,} of {total:,} cells ({done / total:.0%})" if total else f"{done:,} cells"
+    notice = f"{name} is half-finished: {share} are scored."
+    again = " The same audit command finishes it."
+    try:
+        run = load_partial(path)
+    except (ClinometerError, KeyError, TypeError, ValueError) as error:
+        detail = str(error).removeprefix(f"{path}: ")
+        notice += f" No risks are shown: {detail}.{again}"
+        return Opened(path, name, "half-finished", notice, None, record, None, done, total)
+    asked = len(run.report.groups) - len(run.report.missing_groups)
+    notice += (
+        f" Its numbers hold for the {asked} of {len(run.report.groups)} groups asked so far and "
+        f"will change.{again}"
+    )
+    return Opened(path, name, "half-finished", notice, run, record, None, done, total)
+
+
+def _stored(path: Path, state: State, record: dict[str, Any], why: str) -> Opened:
+    """Fall back on what the folder says of itself."""
+    name = _name(path, record)
+    notice = f"{name}: {state}: {why}."
+    groups = _groups(path)
+    if groups is not None:
+        notice += (
+            " Shown are the risks of its groups as stored, without intervals of its own making, "
+            "charts of contexts or a check against the preferences."
+        )
+    if any((path / "scores").glob("part-*.parquet")) and state == "damaged":
+        notice += " Its scores are there: the same audit command rebuilds the run from them."
+    return Opened(path, name, state, notice, None, record, groups)
+
+
+def _groups(path: Path) -> pd.DataFrame | None:
+    try:
+        frame = pq.read_table(path / "groups.parquet").to_pandas()
+    except (pa.ArrowException, OSError):
+        return None
+    if any(c not in frame.columns for c in _NEEDED) or frame.empty:
+        return None
+    numbers = frame[list(_NEEDED[1:])].apply(pd.to_numeric, errors="coerce")
+    frame[list(_NEEDED[1:])] = numbers
+    seen = frame.dropna(subset=["r", "r_bias", "r_volatility", "weight"])
+    return frame if len(seen) and seen["weight"].sum() > 0 else None
+
+
+def stored_risks(groups: pd.DataFrame) -> dict[str, float]:
+    """R and its parts as weighted means of the stored risks of the groups (Eq. 4, 7)."""
+    seen = groups.dropna(subset=["r", "r_bias", "r_volatility", "weight"])
+    w = seen["weight"].to_numpy(dtype=float)
+    names = {"R": "r", "R_bias": "r_bias", "R_volatility": "r_volatility"}
+    return {
+        name: float(w @ seen[column].to_numpy(dtype=float) / w.sum())
+        for name, column in names.items()
+    }
+
+
+def require_some(opened: Sequence[Opened]) -> None:
+    """Refuse when there is nothing at all to show."""
+    if not opened:
+        raise RunError("report: expected at least one run, found none")
+    if not any(one.showable or one.state == "half-finished" for one in opened):
+        raise RunError("; ".join(one.notice for one in opened))
+
+
+def _name(path: Path, record: dict[str, Any]) -> str:
+    model = record.get("model")
+    return str(model["id"]) if isinstance(model, dict) and "id" in model else path.name
+
+
+def _first(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,151 @@
+"""Audit to a precision: which contexts are drawn next, and when they are enough.
+
+Contexts are drawn by weight in nested samples. After each round the intervals are looked at; the
+first sample whose intervals are narrow enough is the last (`measure.inference.sample_size`). Sizes
+are written into run.json before a round is asked, so that a run that was killed resumes with the
+same samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from clinometer.contexts import ContextSet
+from clinometer.errors import SettingsError
+from clinometer.measure import enough, half_widths, next_size
+from clinometer.measure.inference.sample_size import FIRST_LOOK
+from clinometer.runs.folder.record import context_record
+from clinometer.runs.preferences import Preferences
+from clinometer.runs.settings import AuditSettings
+
+FEWEST_CONTEXTS = 10
+"""Different contexts before the first decision: equal draws say nothing of the others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """The contexts that a run asks.
+
+    source    the set they come from
+    contexts  those drawn so far, in the order of the rounds that brought them; counts are draws
+    whole     every context is there, with its own weight: nothing is left to be drawn
+    rounds    how many contexts each round added; () when all came at once
+    looks     of each round: draws, contexts, and the half-widths found (None before it is asked)
+    reached   whether the last look found the precision that was asked for
+    wanted    draws at the next look; None when there is none to come
+    """
+
+    source: ContextSet
+    contexts: ContextSet
+    whole: bool = True
+    rounds: tuple[int, ...] = ()
+    looks: tuple[Mapping[str, Any], ...] = ()
+    reached: bool = False
+    wanted: int | None = None
+
+    @classmethod
+    def begin(cls, source: ContextSet, settings: AuditSettings, record: Mapping[str, Any]) -> Drawn:
+        """All contexts at once; or the first draws, or those an earlier attempt had come to."""
+        if settings.precision is None:
+            return cls(source, source)
+        earlier = record.get("precision")
+        first = min(FIRST_LOOK, _ceiling(settings), len(source))
+        looks = earlier["rounds"] if earlier else [_look(first)]
+        return cls._drawn(source, looks, settings.seed)
+
+    @classmethod
+    def _drawn(cls, source: ContextSet, looks: Sequence[Mapping[str, Any]], seed: int) -> Drawn:
+        order: dict[str, None] = {}
+        rounds, drawn = [], source
+        for look in looks:
+            drawn = source.draw(look["draws"], seed=seed)
+            known = len(order)
+            order.update(dict.fromkeys(drawn.templates))
+            rounds.append(len(order) - known)
+        whole = len(order) == len(source)
+        last = {**looks[-1], "contexts": len(order)}
+        contexts = _ordered(source if whole else drawn, list(order))
+        return cls(source, contexts, whole, tuple(rounds), (*looks[:-1], last))
+
+    def looked(self, preferences: Preferences, settings: AuditSettings) -> Drawn:
+        """The same after a look at its intervals: reached or not, and how many draws come next."""
+        target = settings.precision
+        if target is None:
+            return self
+        report = preferences.estimate(**settings.inference())
+        if report.R.low is None:  # a single context
+            return self
+        widths = half_widths(report)
+        looks = (*self.looks[:-1], {**self.looks[-1], "half_widths": widths})
+        if self.whole:
+            return replace(self, looks=looks, reached=max(widths.values()) <= target)
+        reached = len(self.contexts) >= FEWEST_CONTEXTS and enough(report, target)
+        draws, ceiling = self.looks[-1]["draws"], min(_ceiling(settings), len(self.source))
+        more = None if reached or draws >= ceiling else next_size(draws, report, target)
+        wanted = None if more is None else min(more, ceiling)
+        return replace(self, looks=looks, reached=reached, wanted=wanted)
+
+    def grown(self, settings: AuditSettings) -> Drawn:
+        """The sample with one round more, of as many draws as the last look wanted."""
+        if self.wanted is None:
+            raise SettingsError("grown: the last look wanted no more draws")
+        return self._drawn(self.source, (*self.looks, _look(self.wanted)), settings.seed)
+
+    def to_record(self, settings: AuditSettings) -> dict[str, Any]:
+        """What run.json says of the contexts, and of the precision if one was asked for."""
+        return {"contexts": context_record(self.contexts), "precision": self._precision(settings)}
+
+    def _precision(self, settings: AuditSettings) -> dict[str, Any] | None:
+        if settings.precision is None:
+            return None
+        return {
+            "target": settings.precision,
+            "reached": self.reached,
+            "from": self.source.sha256,
+            "seed": settings.seed,
+            "draws": self.looks[-1]["draws"],
+            "contexts": len(self.contexts),
+            "whole_set": self.whole,
+            "rounds": [dict(look) for look in self.looks],
+        }
+
+
+def precision_sentence(precision: Mapping[str, Any] | None) -> list[str]:
+    """What the verdict says of the precision that was asked for, if one was."""
+    if precision is None:
+        return []
+    n = precision["contexts"]
+    contexts = f"{n} context" + ("" if n == 1 else "s")
+    where = f"{precision['draws']} draws ({contexts})"
+    if precision["whole_set"]:
+        where = f"the whole set ({contexts})"
+    if precision["reached"]:
+        return [f"Precision ±{precision['target']:g} reached with {where}."]
+    more = (
+        "its interval speaks of further contexts of this kind"
+        if precision["whole_set"]
+        else "raise --max-contexts"
+    )
+    return [f"Precision ±{precision['target']:g} not reached with {where}; {more}."]
+
+
+def _look(draws: int) -> dict[str, Any]:
+    return {"draws": draws, "contexts": None, "half_widths": None}
+
+
+def _ceiling(settings: AuditSettings) -> int:
+    return settings.max_contexts if settings.max_contexts is not None else 1 << 62
+
+
+def _ordered(contexts: ContextSet, templates: list[str]) -> ContextSet:
+    """The same set with its rows in this order."""
+    place = {template: row for row, template in enumerate(contexts.templates)}
+    rows = [place[template] for template in templates]
+    return replace(
+        contexts,
+        templates=templates,
+        counts=[contexts.counts[row] for row in rows],
+        extra={name: [values[row] for row in rows] for name, values in contexts.extra.items()},
+    )

@@ -1,0 +1,1 @@
+"""Scores of an audit: computed, cached, stored and counted."""

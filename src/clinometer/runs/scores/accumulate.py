@@ -1,0 +1,140 @@
+"""Preferences of the whole grid, filled as scores come in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.measure import preference, preference_bounds
+from clinometer.models import WordScores
+from clinometer.models.generation.sampled import outcomes
+from clinometer.runs.cells import CellGrid
+from clinometer.runs.preferences import Preferences
+from clinometer.runs.settings import AuditSettings
+
+#: Recognised draws that a preference needs at least.
+_FEWEST_ANSWERS = 2
+
+
+class PreferenceTable:
+    """Preferences of the whole grid, filled as scores come in; the scores themselves go to disk."""
+
+    def __init__(
+        self, grid: CellGrid, counts: NDArray[np.float64], earlier: PreferenceTable | None = None
+    ) -> None:
+        """`earlier` is the table before the last round; its cells are the first of this one."""
+        self.grid = grid
+        self.counts = counts
+        self.values = np.full((len(grid), counts.shape[1]), np.nan)
+        self.coverage = np.full(len(grid), np.nan)
+        self.skipped = np.full(len(grid), np.nan)
+        #: bounds of the preferences [cells, Y], where a model tells only these
+        self.low: NDArray[np.float64] | None = None
+        self.high: NDArray[np.float64] | None = None
+        #: recognised draws of each cell, and what became of all draws, where a model is sampled
+        self.answers: NDArray[np.float64] | None = None
+        self.outcomes: Counter[str] = Counter()
+        if earlier is not None:
+            self._begin_with(earlier)
+
+    def _begin_with(self, earlier: PreferenceTable) -> None:
+        known = len(earlier.grid)
+        self.values[:known] = earlier.values
+        self.coverage[:known] = earlier.coverage
+        self.skipped[:known] = earlier.skipped
+        if earlier.low is not None and earlier.high is not None:
+            self.low, self.high = np.zeros_like(self.values), np.ones_like(self.values)
+            self.low[:known], self.high[:known] = earlier.low, earlier.high
+        if earlier.answers is not None:
+            self.answers = np.zeros(len(self.grid))
+            self.answers[:known] = earlier.answers
+        self.outcomes = earlier.outcomes.copy()
+
+    def add(self, cells: NDArray[np.int64], scores: WordScores) -> None:
+        """Eq. 8 over log-probabilities as they are stored (float32), so that a replay gives the
+        same bits."""
+        self.values[cells] = preference(scores.log_probs.astype(np.float32), self.counts).p
+        self.coverage[cells] = np.exp(scores.log_coverage.astype(np.float32).astype(np.float64))
+        self.skipped[cells] = scores.skipped.astype(np.float32)
+        if scores.log_upper is not None:
+            self._add_bounds(cells, scores.log_probs, scores.log_upper)
+        if scores.draws is not None:
+            self._add_draws(cells, scores.draws)
+
+    def _add_bounds(
+        self,
+        cells: NDArray[np.int64],
+        log_lower: NDArray[np.float64],
+        log_upper: NDArray[np.float64],
+    ) -> None:
+        if self.low is None or self.high is None:
+            self.low, self.high = np.zeros_like(self.values), np.ones_like(self.values)
+        lower, upper = log_lower.astype(np.float32), log_upper.astype(np.float32)
+        self.low[cells], self.high[cells] = preference_bounds(
+            lower, np.maximum(lower, upper), self.counts
+        )
+
+    def _add_draws(self, cells: NDArray[np.int64], draws: tuple[tuple[str, ...], ...]) -> None:
+        """A share of one answer tells nothing of a preference: such cells are missing."""
+        if self.answers is None:
+            self.answers = np.zeros(len(self.grid))
+        n = np.array([len(texts) for texts in draws])
+        used = np.round(self.coverage[cells] * n)
+        self.answers[cells] = used
+        self.values[cells[used < _FEWEST_ANSWERS]] = np.nan
+        prompts = self.grid.prompts(cells)
+        self.outcomes.update(outcomes(prompts, self.grid.topic.words, draws))
+
+    def missing(self, cells: range) -> NDArray[np.int64]:
+        """Those of the cells that have no scores yet."""
+        return cells.start + np.flatnonzero(np.isnan(self.skipped[cells.start : cells.stop]))
+
+    def done(self) -> int:
+        """How many cells have scores."""
+        return int(np.count_nonzero(~np.isnan(self.skipped)))
+
+    def complete(self) -> bool:
+        return self.done() == len(self.grid)
+
+    def preferences(self, settings: AuditSettings) -> Preferences:
+        topic, contexts = self.grid.topic, self.grid.contexts
+        drawn = "drawn" in contexts.metadata
+        return Preferences(
+            values=self._placed(self.values),
+            groups=topic.group_names,
+            contexts=contexts.ids,
+            categories=topic.categories,
+            context_weights=np.array(contexts.counts) if drawn else contexts.weights,
+            group_weights=topic.group_weights,
+            reference=None if topic.reference is None else np.array(topic.reference),
+            coverage=self._placed(self.coverage),
+            coverage_threshold=settings.coverage_threshold,
+            templates=tuple(contexts.templates),
+            drawn=drawn,
+            labels=contexts.extra,
+            low=self._placed(self.low),
+            high=self._placed(self.high),
+            answers=self._placed(self.answers),
+        )
+
+    @overload
+    def _placed(self, cells: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    @overload
+    def _placed(self, cells: None) -> None: ...
+    def _placed(self, cells: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+        """Values of cells [n, ..] as groups by contexts [X, C, ..]."""
+        if cells is None:
+            return None
+        shape = (len(self.grid.topic), len(self.grid.contexts))
+        placed = np.empty((*shape, *cells.shape[1:]))
+        placed[self.grid.places(np.arange(len(self.grid), dtype=np.int64))] = cells
+        return placed
+
+    def largest_bound(self) -> float:
+        """The most that unexpanded words can have moved any preference."""
+        most = np.where(self.skipped > 0, 1.0, 0.0)
+        np.divide(self.skipped, self.coverage, out=most, where=self.coverage > self.skipped)
+        return float(most.max())

@@ -1,0 +1,181 @@
+"""Where the model runs: in this process, or in the workers of a Ray cluster.
+
+Both open the model when they are first asked and answer the same blocks with the same numbers; what
+they answer is written down by the run alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.errors import SettingsError
+from clinometer.execution.ray_pool import Need, Pool
+from clinometer.models import (
+    LoadOptions,
+    ModelInfo,
+    ModelSpec,
+    Scorer,
+    WordOptions,
+    WordReport,
+    WordScores,
+    open_model,
+)
+from clinometer.topics import Prompt
+
+ExecutorName = Literal["local", "ray"]
+EXECUTORS: tuple[ExecutorName, ...] = ("local", "ray")
+
+
+@dataclass(frozen=True)
+class ModelQuery:
+    """The model that is asked, how it is opened, and the words."""
+
+    spec: ModelSpec
+    load: LoadOptions
+    options: WordOptions
+    words: tuple[str, ...]
+
+    def open(self) -> Scorer:
+        return open_model(self.spec, load=self.load, words=self.options)
+
+
+@dataclass(frozen=True, eq=False)
+class CellBlock:
+    """Cells by number, with their prompts."""
+
+    cells: NDArray[np.int64]
+    prompts: list[Prompt]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockScores:
+    """Scores of a block, and who gave them."""
+
+    cells: NDArray[np.int64]
+    scores: WordScores
+    info: ModelInfo
+
+
+class Executor(Protocol):
+    """Something that asks a model."""
+
+    def describe(self, *, space: bool) -> tuple[ModelInfo, WordReport]:
+        """What the model is, and how it writes the words."""
+
+    def score(self, blocks: Iterable[CellBlock]) -> Iterator[BlockScores]:
+        """Every block once, in any order."""
+
+    def usage(self) -> dict[str, int]:
+        """What was asked of a server so far; empty for models that run here."""
+
+    def close(self) -> None: ...
+
+
+def make_executor(name: str, question: ModelQuery, need: Need | None = None) -> Executor:
+    """An executor by name; nothing is opened yet."""
+    if name == "local":
+        return LocalExecutor(question)
+    if name == "ray":
+        return RayExecutor(question, need)
+    raise SettingsError(f"executor: expected one of {', '.join(EXECUTORS)}; found {name!r}")
+
+
+class LocalExecutor:
+    """The model in this process."""
+
+    def __init__(self, question: ModelQuery) -> None:
+        self.question = question
+        self._scorer: Scorer | None = None
+
+    def describe(self, *, space: bool) -> tuple[ModelInfo, WordReport]:
+        scorer = self._opened()
+        return scorer.info, scorer.word_report(self.question.words, space=space)
+
+    def score(self, blocks: Iterable[CellBlock]) -> Iterator[BlockScores]:
+        scorer = self._opened()
+        for block in blocks:
+            scores = scorer.score(block.prompts, self.question.words)
+            yield BlockScores(block.cells, scores, scorer.info)
+
+    def usage(self) -> dict[str, int]:
+        count = getattr(self._scorer, "usage", None)
+        return {} if count is None else dict(count())
+
+    def close(self) -> None:
+        close = getattr(self._scorer, "close", None)
+        if close is not None:  # connections, or an engine in processes of its own
+            close()
+        self._scorer = None
+
+    def _opened(self) -> Scorer:
+        if self._scorer is None:
+            self._scorer = self.question.open()
+        return self._scorer
+
+
+@dataclass(frozen=True)
+class _Describe:
+    """The question before the first block: only what the model says of itself."""
+
+    space: bool
+
+
+class RayExecutor:
+    """The model in the workers of a cluster, each with a copy of its own."""
+
+    def __init__(self, question: ModelQuery, need: Need | None = None) -> None:
+        self.question = question
+        self.need = need
+        self._stack = ExitStack()
+        self._pool: (
+            Pool[CellBlock | _Describe, BlockScores | tuple[ModelInfo, WordReport]] | None
+        ) = None
+
+    def describe(self, *, space: bool) -> tuple[ModelInfo, WordReport]:
+        for _, answer in self._opened().map([_Describe(space)]):
+            if isinstance(answer, tuple):
+                return answer
+        raise AssertionError("a pool answers every block")
+
+    def score(self, blocks: Iterable[CellBlock]) -> Iterator[BlockScores]:
+        for _, answer in self._opened().map(blocks):
+            if isinstance(answer, BlockScores):
+                yield answer
+
+    def usage(self) -> dict[str, int]:
+        return {}  # every worker has an account of its own, which ends with it
+
+    def close(self) -> None:
+        self._stack.close()
+        self._pool = None
+
+    def _opened(self) -> Pool[CellBlock | _Describe, BlockScores | tuple[ModelInfo, WordReport]]:
+        if self._pool is None:
+            self._pool = self._stack.enter_context(
+                Pool(partial(_worker, self.question), need=self.need)
+            )
+        return self._pool
+
+
+def _worker(
+    question: ModelQuery,
+) -> Callable[[CellBlock | _Describe], BlockScores | tuple[ModelInfo, WordReport]]:
+    """What a worker does; the model's name is read again there, as its files may lie elsewhere."""
+    spec = ModelSpec.parse(question.spec.wrote or question.spec.name).asked_with(question.load)
+    there = replace(question, spec=spec)
+    local = LocalExecutor(there)
+    local.describe(space=True)  # opens the model, so that a worker that cannot says so at once
+
+    def work(block: CellBlock | _Describe) -> BlockScores | tuple[ModelInfo, WordReport]:
+        if isinstance(block, _Describe):
+            return local.describe(space=block.space)
+        return next(local.score([block]))
+
+    return work

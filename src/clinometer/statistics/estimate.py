@@ -1,0 +1,54 @@
+"""A number and how sure it is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from clinometer.errors import SettingsError
+from clinometer.ranges import LEVEL
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number, the interval around it, and how both were made.
+
+    Attributes:
+        value: the estimate; finite.
+        low, high: ends of the interval; None when none has been computed. A corrected interval
+            need not hold the plug-in value.
+        level: the share of intervals that hold the truth, for instance 0.95; None without one.
+        method: "plug-in", or the name of the correction or resampling.
+
+    >>> Estimate(0.2).to_dict()
+    {'value': 0.2, 'low': None, 'high': None, 'level': None, 'method': 'plug-in'}
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    method: str = "plug-in"
+
+    def __post_init__(self) -> None:
+        """Refuse half an interval, a reversed one, and numbers that are none."""
+        if not math.isfinite(self.value):
+            raise SettingsError(f"value: expected a finite number, found {self.value}")
+        if self.low is None and self.high is None and self.level is None:
+            return
+        if self.low is None or self.high is None or self.level is None:
+            raise SettingsError("interval: expected low, high and level together, found some only")
+        if not self.low <= self.high or not math.isfinite(self.high - self.low):
+            raise SettingsError(f"interval: expected low <= high, found {self.low}, {self.high}")
+        LEVEL.check("level", self.level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values, ready for JSON."""
+        return {
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "level": self.level,
+            "method": self.method,
+        }

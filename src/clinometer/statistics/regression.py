@@ -1,0 +1,304 @@
+"""Does a risk go with a social factor? Weighted least squares with robust errors (4.4, C.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtr, stdtrit
+
+from clinometer.errors import SettingsError
+from clinometer.ranges import LEVEL
+from clinometer.statistics.arrays import FloatArray, as_labels, as_real
+from clinometer.statistics.least_squares import (
+    WeightedFit,
+    between_variance,
+    covariance,
+    fit_weighted,
+)
+from clinometer.statistics.multiplicity import holm
+
+Robust = Literal["HC0", "HC1", "HC3"]
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """One factor of a regression.
+
+    Attributes:
+        name: of the factor; "intercept" for the constant.
+        value: change of y for one unit of the factor, the others held.
+        se, t, p: standard error, value / se, and the two-sided p-value (Student, n - parameters).
+        low, high: interval.
+        standardized: change of y in standard deviations for one of the factor; None for the
+            intercept and for a y that does not vary.
+        partial_correlation: of y and the factor, given the other factors, -1 to 1.
+        vif: variance inflation, 1 / (1 - R² of the factor on the others); above 5 or so the
+            factors can hardly be told apart.
+        p_holm: after Holm's correction over the factors of `regress_each`, else None.
+    """
+
+    name: str
+    value: float
+    se: float
+    t: float | None
+    p: float | None
+    low: float
+    high: float
+    standardized: float | None
+    partial_correlation: float | None
+    vif: float | None
+    p_holm: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values, ready for JSON."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Regression:
+    """A weighted regression, as `regress` gives it.
+
+    Attributes:
+        coefficients: the intercept first, then the factors in the order given.
+        r_squared: weighted share of the variance of y explained; None for a constant y.
+        n: rows used; df: n minus parameters.
+        left_out: (row, why) for each row not used.
+        robust: kind of standard error; None for the classical one.
+        tau2: variance of y around the line beyond its measurement error; None without y_se.
+        level: of the intervals.
+    """
+
+    coefficients: tuple[Coefficient, ...]
+    r_squared: float | None
+    n: int
+    df: int
+    left_out: tuple[tuple[str, str], ...]
+    robust: str | None
+    tau2: float | None
+    level: float
+
+    def __getitem__(self, name: str) -> Coefficient:
+        """The coefficient of a factor."""
+        for coefficient in self.coefficients:
+            if coefficient.name == name:
+                return coefficient
+        raise SettingsError(f"factor: expected one of the regression, found {name!r}")
+
+    def table(self) -> list[dict[str, Any]]:
+        """One plain row a coefficient, with the n it rests on."""
+        return [{**c.to_dict(), "n": self.n} for c in self.coefficients]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The regression as plain values for JSON."""
+        return {
+            **vars(self),
+            "coefficients": [c.to_dict() for c in self.coefficients],
+            "left_out": [list(row) for row in self.left_out],
+        }
+
+
+def regress(
+    y: ArrayLike,
+    factors: Mapping[str, ArrayLike],
+    *,
+    weights: ArrayLike | None = None,
+    robust: Robust | None = "HC3",
+    y_se: ArrayLike | None = None,
+    level: float = 0.95,
+    rows: Sequence[str] | None = None,
+) -> Regression:
+    """Weighted least squares of y on an intercept and the factors together.
+
+    b = (Z' W Z)^-1 Z' W y. Robust standard errors: HC0 is the sandwich, HC1 multiplies it by
+    n / df, HC3 divides each residual by 1 - leverage (the most careful with few rows). None is
+    the classical error of equal variance / weight. A positive coefficient says that y is higher
+    where the factor is; it does not say why.
+
+    Args:
+        y: [n], for instance r_x; NaN where missing.
+        factors: name -> [n]; NaN where missing. A row that lacks any of them is left out.
+        weights: [n], importance of a row (employment); NaN or 0 leaves it out; None is equal.
+        robust: "HC3", "HC1", "HC0" or None.
+        y_se: [n], standard error of each y (measurement error of r_x). The rows then weigh
+            weight / (tau² + se²), with tau² the variance around the line beyond the measurement
+            error (Paule and Mandel: the tau² at which the weighted residual sum of squares is
+            n - parameters; 0 if it is below that already). With robust=None the errors come
+            from tau² + se² itself. Errors are taken as independent between rows.
+        level: of the intervals.
+        rows: labels of the rows, for `left_out`.
+
+    No more rows than parameters, a constant factor, collinear factors and weights that are all 0
+    are errors. A perfect fit has standard errors of 0 and no t.
+
+    >>> fit = regress([1.0, 2.0, 2.0, 4.0], {"salary": [0.0, 1.0, 2.0, 3.0]}, robust=None)
+    >>> round(fit["salary"].value, 12), round(fit["salary"].se, 6), fit.n
+    (0.9, 0.264575, 4)
+    """
+    LEVEL.check("level", level)
+    if robust not in ("HC0", "HC1", "HC3", None):
+        raise SettingsError(f"robust: expected 'HC3', 'HC1', 'HC0' or None, found {robust!r}")
+    names = _factor_names(factors)
+    response = _column(y, name="y", n=None)
+    n = response.size
+    labels = as_labels(rows, n, name="rows")
+    columns = [_column(factors[name], name=name, n=n) for name in names]
+    importance = np.ones(n) if weights is None else _column(weights, name="weights", n=n)
+    error = None if y_se is None else _column(y_se, name="y_se", n=n)
+    if (importance < 0).any() or (error is not None and (error < 0).any()):
+        raise SettingsError("weights, y_se: expected numbers of at least 0, found a negative one")
+    if not (importance > 0).any():
+        raise SettingsError("weights: expected a positive sum, found only zeros; give some weight")
+    given = [("y", response), *zip(names, columns, strict=True), ("weights", importance)]
+    reasons = _reasons(given if error is None else [*given, ("y_se", error)])
+    kept = np.array([not reason for reason in reasons])
+    left_out = tuple((labels[i], reasons[i]) for i in range(n) if reasons[i])
+    design = np.column_stack([np.ones(n), *columns])[kept]
+    response, w = response[kept], importance[kept]
+    _check_design(design, w, names)
+    w = w / w.mean()
+    tau2, known = None, None
+    if error is not None:
+        tau2 = between_variance(design, response, error[kept] ** 2)
+        known = tau2 + error[kept] ** 2
+        if not (known > 0).all():
+            raise SettingsError(
+                "y_se: expected positive standard errors, found 0 and no other variance; "
+                "leave y_se out"
+            )
+        w = w / known
+    fit = fit_weighted(design, response, w)
+    return _report(
+        fit,
+        names,
+        cov=covariance(fit, robust=robust, known=known),
+        left_out=left_out,
+        robust=robust,
+        tau2=tau2,
+        level=float(level),
+    )
+
+
+def regress_each(
+    y: ArrayLike,
+    factors: Mapping[str, ArrayLike],
+    *,
+    weights: ArrayLike | None = None,
+    robust: Robust | None = "HC3",
+    y_se: ArrayLike | None = None,
+    level: float = 0.95,
+    rows: Sequence[str] | None = None,
+) -> dict[str, Regression]:
+    """`regress` on each factor alone, with Holm's correction over the factors (`p_holm`).
+
+    Each rests on the rows that have its factor, so their n may differ.
+
+    >>> fits = regress_each([1.0, 2.0, 2.0, 4.0, 3.0],
+    ...                     {"a": [0, 1, 2, 3, 4], "b": [1, 0, 1, 0, 1]}, robust="HC1")
+    >>> all(fits[f][f].p_holm >= fits[f][f].p for f in fits)
+    True
+    """
+    fits = {
+        name: regress(
+            y,
+            {name: factors[name]},
+            weights=weights,
+            robust=robust,
+            y_se=y_se,
+            level=level,
+            rows=rows,
+        )
+        for name in _factor_names(factors)
+    }
+    family = [np.nan if (p := fit[name].p) is None else p for name, fit in fits.items()]
+    for (name, fit), p_holm in zip(list(fits.items()), holm(family), strict=True):
+        corrected = replace(fit[name], p_holm=None if np.isnan(p_holm) else float(p_holm))
+        fits[name] = replace(fit, coefficients=(fit.coefficients[0], corrected))
+    return fits
+
+
+def _factor_names(factors: Mapping[str, ArrayLike]) -> list[str]:
+    names = list(factors)
+    if not names or "intercept" in names:
+        raise SettingsError(f"factors: expected one at least, not 'intercept', found {names}")
+    return names
+
+
+def _column(values: ArrayLike, *, name: str, n: int | None) -> FloatArray:
+    array = np.asarray(as_real(values, name=name), dtype=np.float64)
+    if array.ndim != 1 or (n is not None and array.size != n):
+        expected = "a list of numbers" if n is None else f"{n} numbers, one a row"
+        raise SettingsError(f"{name}: expected {expected}, found shape {array.shape}")
+    if np.isinf(array).any():
+        raise SettingsError(f"{name}: expected finite numbers or NaN, found infinity")
+    return array
+
+
+def _reasons(given: Sequence[tuple[str, FloatArray]]) -> list[str]:
+    """Why each row is left out; empty text when it is not."""
+    found = []
+    for i in range(given[0][1].size):
+        missing = [name for name, values in given if np.isnan(values[i])]
+        weightless = any(name == "weights" and values[i] == 0 for name, values in given)
+        text = f"no {', '.join(missing)}" if missing else ""
+        found.append(text or ("weight 0" if weightless else ""))
+    return found
+
+
+def _check_design(design: FloatArray, w: FloatArray, names: Sequence[str]) -> None:
+    n, k = design.shape
+    if n <= k:
+        raise SettingsError(
+            f"rows: expected more than {k} complete rows for {k} parameters, found {n}; "
+            "take fewer factors or more rows"
+        )
+    mean = w @ design[:, 1:] / w.sum()
+    centred = design[:, 1:] - mean
+    size = np.sqrt(w @ centred**2 / w.sum())
+    for name, spread, level in zip(names, size, mean, strict=True):
+        if spread <= 1e-12 * abs(level):
+            raise SettingsError(f"{name}: expected a factor that varies, found {level:g} only")
+    values = np.linalg.svd(np.sqrt(w)[:, None] * centred / size, compute_uv=False)
+    if values[-1] <= 1e-9 * values[0]:
+        found = ", ".join(names)
+        raise SettingsError(f"factors: expected independent ones, found {found} collinear")
+
+
+def _report(
+    fit: WeightedFit,
+    names: Sequence[str],
+    *,
+    cov: FloatArray,
+    left_out: tuple[tuple[str, str], ...],
+    robust: str | None,
+    tau2: float | None,
+    level: float,
+) -> Regression:
+    n, k = fit.design.shape
+    df = n - k
+    se = np.sqrt(np.maximum(np.diag(cov), 0.0))
+    reach = float(stdtrit(df, 0.5 + level / 2)) * se
+    found = []
+    for j, name in enumerate(["intercept", *names]):
+        b = float(fit.b[j])
+        t = b / float(se[j]) if se[j] > 0 else None
+        found.append(
+            Coefficient(
+                name=name,
+                value=b,
+                se=float(se[j]),
+                t=t,
+                p=None if t is None else float(2 * stdtr(df, -abs(t))),
+                low=float(b - reach[j]),
+                high=float(b + reach[j]),
+                standardized=fit.standardized(j) if j else None,
+                partial_correlation=fit.partial_correlation(j) if j else None,
+                vif=fit.vif(j) if j else None,
+            )
+        )
+    return Regression(
+        tuple(found), fit.r_squared(), n, df, left_out, robust=robust, tau2=tau2, level=level
+    )

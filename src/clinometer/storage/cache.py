@@ -1,0 +1,305 @@
+"""What was computed once on this machine: rows of numbers, found again by what they depend on.
+
+One SQLite file in the cache folder ($CLINOMETER_CACHE, or the platform's), safe for several
+processes. A *scope* says in plain values everything that a number depends on but the item itself
+(model revision, dtype, words, options); rows are found by the digests of scope and item, so no text
+of a prompt is stored. Every row carries a checksum over its bytes and its place.
+
+A cache may forget, it may not lie, and it may not stop anybody: a damaged row is a row that is not
+there, a damaged file is set aside and begun anew, a full disk or a read-only folder switches the
+cache off for this process with one line in the log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.storage.cache_location import cache_folder, cache_limit
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS scopes(
+    id INTEGER PRIMARY KEY, digest BLOB UNIQUE, about TEXT, used REAL);
+CREATE TABLE IF NOT EXISTS rows(
+    id INTEGER PRIMARY KEY, scope INTEGER, item BLOB, data BLOB, checksum BLOB,
+    UNIQUE(scope, item));
+CREATE TABLE IF NOT EXISTS notes(digest BLOB PRIMARY KEY, text TEXT, checksum BLOB);
+"""
+#: All that may happen when a file that anybody can write to is read.
+_TROUBLE = (sqlite3.Error, OSError, ValueError, TypeError)
+_DAMAGE = (
+    sqlite3.SQLITE_ERROR,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_CONSTRAINT,
+    sqlite3.SQLITE_MISMATCH,
+)
+#: SQLite takes so many values in one question.
+_ASKED = 500
+_log = logging.getLogger("clinometer.storage.cache")
+
+
+class Cache:
+    """The rows of this machine. Methods never raise for what the disk or the file does."""
+
+    def __init__(self, folder: Path | None = None, *, limit: int | None = None) -> None:
+        self.file = (folder or cache_folder()) / "scores.sqlite"
+        self.limit = cache_limit() if limit is None else limit
+        self._off = self.limit == 0
+        self._connection: sqlite3.Connection | None = None
+
+    @property
+    def on(self) -> bool:
+        return not self._off
+
+    def close(self) -> None:
+        if self._connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+
+    # --- rows -----------------------------------------------------------------------------------
+
+    def get(
+        self, scope: Mapping[str, Any], items: Sequence[str], width: int
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Which of the items are known (their places in `items`), and their rows [n, width]."""
+        found: dict[int, NDArray[np.float32]] = {}
+        with self._guard() as database:
+            if database is not None:
+                found = self._get(database, scope, items, width)
+        places = np.array(sorted(found), dtype=np.intp)
+        rows = np.stack([found[i] for i in places]) if found else np.empty((0, width), np.float32)
+        return places, rows
+
+    def _get(
+        self,
+        database: sqlite3.Connection,
+        scope: Mapping[str, Any],
+        items: Sequence[str],
+        width: int,
+    ) -> dict[int, NDArray[np.float32]]:
+        number = self._scope(database, scope)
+        place_of: dict[bytes, list[int]] = {}
+        for i, item in enumerate(items):
+            place_of.setdefault(_digest(item), []).append(i)
+        digests = list(place_of)
+        found: dict[int, NDArray[np.float32]] = {}
+        damaged = []
+        for start in range(0, len(digests), _ASKED):
+            asked = digests[start : start + _ASKED]
+            marks = ",".join("?" * len(asked))
+            for row, item, data, checksum in database.execute(
+                f"SELECT id, item, data, checksum FROM rows WHERE scope=? AND item IN ({marks})",  # noqa: S608
+                (number, *asked),
+            ):
+                sound = isinstance(data, bytes) and len(data) == 4 * width
+                if not sound or checksum != _checksum(_digest(_plain(scope)), item, data):
+                    damaged.append((row,))
+                    continue
+                for i in place_of[item]:
+                    found[i] = np.frombuffer(data, dtype="<f4")
+        if damaged:
+            _log.warning("cache: %d damaged rows are left out and scored again", len(damaged))
+            with database:
+                database.executemany("DELETE FROM rows WHERE id=?", damaged)
+        return found
+
+    def put(
+        self, scope: Mapping[str, Any], items: Sequence[str], rows: NDArray[np.floating[Any]]
+    ) -> None:
+        """Keep rows [n, width]; an item that is there already keeps the row it has."""
+        with self._guard() as database:
+            if database is None:
+                return
+            number = self._scope(database, scope)
+            place = _digest(_plain(scope))
+            plain = np.ascontiguousarray(rows, dtype="<f4")
+            kept = []
+            for item, row in zip(items, plain, strict=True):
+                digest, data = _digest(item), row.tobytes()
+                kept.append((number, digest, data, _checksum(place, digest, data)))
+            with database:
+                database.executemany(
+                    "INSERT OR IGNORE INTO rows(scope, item, data, checksum) VALUES(?,?,?,?)", kept
+                )
+            self._evict(database)
+
+    def _scope(self, database: sqlite3.Connection, scope: Mapping[str, Any]) -> int:
+        """The number of a scope, which is thereby used."""
+        text = _plain(scope)
+        with database:
+            database.execute(
+                "INSERT INTO scopes(digest, about, used) VALUES(?,?,?) "
+                "ON CONFLICT(digest) DO UPDATE SET used=excluded.used",
+                (_digest(text), text, time.time()),
+            )
+        (number,) = database.execute(
+            "SELECT id FROM scopes WHERE digest=?", (_digest(text),)
+        ).fetchone()
+        return int(number)
+
+    def _evict(self, database: sqlite3.Connection) -> None:
+        """Over the limit, go down to nine tenths of it: scopes that were not used longest first, in
+        them the oldest rows."""
+        while (size := self._used(database)) > self.limit:
+            (rows,) = database.execute("SELECT COUNT(*) FROM rows").fetchone()
+            if rows == 0:
+                return
+            share = min(1.0, (size - 0.9 * self.limit) / size)
+            with database:
+                database.execute(
+                    "DELETE FROM rows WHERE id IN (SELECT rows.id FROM rows JOIN scopes ON "
+                    "scopes.id=rows.scope ORDER BY scopes.used, rows.id LIMIT ?)",
+                    (max(1, int(rows * share)),),
+                )
+            database.executescript("PRAGMA incremental_vacuum")
+
+    @staticmethod
+    def _used(database: sqlite3.Connection) -> int:
+        values = [
+            database.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("page_count", "freelist_count", "page_size")
+        ]
+        return int((values[0] - values[1]) * values[2])
+
+    # --- notes ----------------------------------------------------------------------------------
+
+    def note(self, about: Mapping[str, Any]) -> Any:
+        """A plain value that was kept under `about`, or None."""
+        found = None
+        with self._guard() as database:
+            if database is not None:
+                digest = _digest(_plain(about))
+                row = database.execute(
+                    "SELECT text, checksum FROM notes WHERE digest=?", (digest,)
+                ).fetchone()
+                if row is not None and row[1] == _checksum(b"", digest, str(row[0]).encode()):
+                    found = json.loads(row[0])
+        return found
+
+    def keep_note(self, about: Mapping[str, Any], value: Any) -> None:
+        with self._guard() as database:
+            if database is None:
+                return
+            digest, text = _digest(_plain(about)), _plain(value)
+            with database:
+                database.execute(
+                    "INSERT OR REPLACE INTO notes VALUES(?,?,?)",
+                    (digest, text, _checksum(b"", digest, text.encode())),
+                )
+
+    # --- what it holds --------------------------------------------------------------------------
+
+    def size(self) -> int:
+        """Bytes on disk."""
+        files = (self.file, *(self.file.with_name(self.file.name + s) for s in ("-wal", "-shm")))
+        return sum(f.stat().st_size for f in files if f.exists())
+
+    def scopes(self) -> list[dict[str, Any]]:
+        """What is kept: each scope in plain values with its number of rows, the last used first."""
+        found: list[dict[str, Any]] = []
+        with self._guard() as database:
+            if database is not None:
+                found = [
+                    {"scope": json.loads(about), "rows": rows, "used": used}
+                    for about, rows, used in database.execute(
+                        "SELECT about, COUNT(rows.id), used FROM scopes JOIN rows ON "
+                        "rows.scope=scopes.id GROUP BY scopes.id ORDER BY used DESC"
+                    )
+                ]
+        return found
+
+    def clear(self) -> None:
+        """Forget everything; other processes that have it open go on."""
+        with self._guard() as database:
+            if database is None:
+                return
+            with database:
+                for table in ("rows", "scopes", "notes"):
+                    database.execute(f"DELETE FROM {table}")  # noqa: S608
+            database.executescript("PRAGMA incremental_vacuum")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    # --- the file -------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _guard(self) -> Iterator[sqlite3.Connection | None]:
+        """The open database; None when the cache is off. An error inside the block ends the block,
+        and nothing else."""
+        database = self._ready()
+        try:
+            yield database
+        except _TROUBLE as error:
+            self._recover(error)
+
+    def _ready(self) -> sqlite3.Connection | None:
+        """The open database; a damaged file is replaced by a new one first."""
+        while self._connection is None and self.on:
+            try:
+                self._connection = self._open()
+            except _TROUBLE as error:
+                self._recover(error)
+        return self._connection
+
+    def _recover(self, error: Exception) -> None:
+        """What is wrong with the disk switches the cache off; what is wrong with the file ends the
+        file."""
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+        damaged = code & 0xFF in _DAMAGE or code == sqlite3.SQLITE_IOERR_SHORT_READ
+        if isinstance(error, OSError):
+            self._switch_off(error.strerror or str(error))
+        elif damaged and self.file.exists():
+            self._set_aside(str(error))
+        else:
+            self._switch_off(str(error))
+
+    def _open(self) -> sqlite3.Connection:
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        database = sqlite3.connect(self.file, timeout=30, check_same_thread=False)
+        try:
+            database.execute("PRAGMA auto_vacuum=INCREMENTAL")
+            database.execute("PRAGMA journal_mode=WAL").fetchall()
+            database.execute("PRAGMA synchronous=NORMAL")
+            database.executescript(_SCHEMA)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def _switch_off(self, reason: str) -> None:
+        self.close()
+        self._off = True
+        _log.warning("cache %s is not used: %s", self.file, reason)
+
+    def _set_aside(self, reason: str) -> None:
+        """Put a damaged file out of the way; the next use begins a new one."""
+        self.close()
+        _log.warning("cache %s is damaged and begun anew: %s", self.file, reason)
+        try:
+            for suffix in ("-wal", "-shm", ""):
+                self.file.with_name(self.file.name + suffix).unlink(missing_ok=True)
+        except OSError as error:
+            self._switch_off(error.strerror or str(error))
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _checksum(place: bytes, item: bytes, data: bytes) -> bytes:
+    return hashlib.blake2b(place + item + data, digest_size=8).digest()

@@ -1,0 +1,85 @@
+"""Parquet files that are what they say: parts of a table that grows, and tables of their own.
+
+A file that was cut short, or in which a bit has turned, must never be taken for an answer. A part
+carries a digest of its bytes in its name; the digest of any other table is kept by whoever wrote it
+(run.json). What does not fit its digest is damaged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clinometer.errors import InputError, RunError
+from clinometer.storage.atomic import replacing
+
+
+class Parts:
+    """A folder of parts, part-FIRST-DIGEST.parquet; each appears whole or not at all.
+
+    FIRST is a number of the caller's that orders the parts (the first row's, say). One process
+    writes; any number may read meanwhile.
+    """
+
+    def __init__(self, folder: Path, *, error: type[InputError] = RunError) -> None:
+        self.folder = folder
+        self.error = error
+
+    def write(self, first: int, table: pa.Table) -> Path:
+        """Add a part."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self.error(f"{self.folder}: cannot be written: {error.strerror}") from error
+        data = encode(table)
+        file = self.folder / f"part-{first:09d}-{digest_of(data)}.parquet"
+        with replacing(file, error=self.error) as beside:
+            beside.write_bytes(data)
+        return file
+
+    def files(self) -> list[Path]:
+        return sorted(self.folder.glob("part-*.parquet"))
+
+    def read(self) -> Iterator[tuple[Path, pa.Table | None]]:
+        """Every part in order, with None in place of one that is damaged."""
+        for file in self.files():
+            try:
+                data = file.read_bytes()
+            except OSError:
+                yield file, None
+                continue
+            sound = file.stem.rpartition("-")[2] == digest_of(data)
+            yield file, decode(data) if sound else None
+
+    def clear(self) -> None:
+        """Remove the parts, what a killed writer left half-written, and the folder."""
+        for file in [*self.files(), *self.folder.glob(".part-*.tmp")]:
+            file.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()
+
+
+def encode(table: pa.Table) -> bytes:
+    """A table as the bytes of a Parquet file."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def decode(data: bytes) -> pa.Table:
+    """The table in bytes whose digest was found right."""
+    return pq.read_table(pa.BufferReader(data))
+
+
+def digest_of(data: bytes) -> str:
+    """What a file's bytes are known by: 64 bits, against damage and not against malice.
+
+    >>> digest_of(b"tilt")
+    '77ce04aa52d31a2a'
+    """
+    return hashlib.blake2b(data, digest_size=8).hexdigest()

@@ -1,0 +1,151 @@
+"""A folder that a command fills: a record, tables, and a lock for the one process that writes.
+
+Every file appears whole or not at all, so what is killed at any moment can be continued. A reader
+beside the writer gets tables that belong together: run.json is written last and names them by
+digest.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from clinometer.errors import RunError
+from clinometer.storage.atomic import only_writer, replacing
+from clinometer.storage.parquet_parts import decode, digest_of, encode
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SCHEMA_VERSION = 1
+
+#: Seconds between a reader's looks at a run that is just being written.
+_LOOKS_S = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+
+
+class ResultFolder:
+    """What the folders of all commands share; a command names its tables and what repairs them."""
+
+    #: The command that makes such a run.
+    command: ClassVar[str]
+    #: What its run.json says of itself; audits say nothing.
+    kind: ClassVar[str | None] = None
+    tables: ClassVar[tuple[str, ...]]
+    #: What writes tables again from the scores.
+    repair: ClassVar[str]
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def record_file(self) -> Path:
+        return self.path / "run.json"
+
+    def exists(self) -> bool:
+        return self.record_file.is_file()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """One process writes a run at a time. A run that never began leaves no folder behind."""
+        lock = self.path / ".lock"
+        try:
+            with only_writer(self.path, lock):
+                yield
+        finally:
+            if self.path.is_dir() and {p.name for p in self.path.iterdir()} <= {lock.name}:
+                with suppress(OSError):  # another process may have begun to write here
+                    lock.unlink(missing_ok=True)
+                    self.path.rmdir()
+
+    # --- run.json -----------------------------------------------------------------------------
+
+    def read_record(self) -> dict[str, Any]:
+        """The content of run.json, checked for being one of this command's."""
+        if not self.path.is_dir():
+            raise RunError(f"{self.path}: no such run folder")
+        try:
+            record = json.loads(self.record_file.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise RunError(
+                f"{self.path}: expected a run folder, found no run.json in it"
+            ) from error
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise RunError(f"{self.record_file}: damaged: {error}") from error
+        except OSError as error:
+            raise RunError(f"{self.record_file}: cannot be read: {error.strerror}") from error
+        version = record.get("schema_version") if isinstance(record, dict) else None
+        if version != SCHEMA_VERSION:
+            raise RunError(
+                f"{self.record_file}: expected schema version {SCHEMA_VERSION}, found {version!r}"
+            )
+        if record.get("kind") != self.kind:
+            raise RunError(f"{self.path}: expected a run of '{self.command}', found another kind")
+        return dict(record)
+
+    def write_record(self, record: dict[str, Any]) -> None:
+        """Write run.json; NaN and infinity are refused rather than written."""
+        stamped = {**record, "updated": datetime.now(UTC).isoformat(timespec="seconds")}
+        text = json.dumps(stamped, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        with replacing(self.record_file, error=RunError) as beside:
+            beside.write_text(text, encoding="utf-8")
+
+    def clear(self) -> None:
+        """Remove what an earlier run left here, and nothing else."""
+        self.record_file.unlink(missing_ok=True)
+        for name in self.tables:
+            self._table_file(name).unlink(missing_ok=True)
+
+    # --- tables -------------------------------------------------------------------------------
+
+    def write_finished(self, record: dict[str, Any], tables: dict[str, pa.Table]) -> None:
+        """Tables first, then run.json with their digests: what says finished has all its files."""
+        digests = {}
+        for name, table in tables.items():
+            data = encode(table)
+            with replacing(self._table_file(name), error=RunError) as beside:
+                beside.write_bytes(data)
+            digests[name] = digest_of(data)
+        self.write_record({**record, "status": "finished", "tables": digests})
+
+    def read_finished(
+        self, names: Sequence[str] | None = None
+    ) -> tuple[dict[str, Any], dict[str, pa.Table]]:
+        """run.json with the tables that it names, all of one writing.
+
+        A run that is being measured again meanwhile is looked at again until it stands still.
+        """
+        problem = ""
+        for pause in _LOOKS_S:
+            time.sleep(pause)
+            record = self.read_record()
+            if record.get("status") != "finished":
+                raise RunError(
+                    f"{self.path}: the run is not finished; the command that began it continues it"
+                )
+            tables = {}
+            for name in self.tables if names is None else names:
+                file = self._table_file(name)
+                try:
+                    data = file.read_bytes()
+                except OSError as error:
+                    problem = f"{file}: cannot be read: {error.strerror}"
+                    break
+                if digest_of(data) != record.get("tables", {}).get(name):
+                    problem = f"{file}: damaged, or not of this run"
+                    break
+                tables[name] = decode(data)
+            else:
+                return record, tables
+        raise RunError(f"{problem}; {self.repair} writes it again from the scores")
+
+    def read_table(self, name: str) -> pa.Table:
+        """One table of a finished run."""
+        return self.read_finished([name])[1][name]
+
+    def _table_file(self, name: str) -> Path:
+        return self.path / f"{name}.parquet"

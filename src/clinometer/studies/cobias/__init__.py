@@ -1,0 +1,1 @@
+"""Appendix D of the COBIAS paper."""

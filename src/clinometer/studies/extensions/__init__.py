@@ -1,0 +1,1 @@
+"""The framework beyond stereotypes: knowledge and images."""

@@ -1,0 +1,1 @@
+"""Training that a study needs."""

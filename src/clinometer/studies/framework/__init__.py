@@ -1,0 +1,1 @@
+"""What all studies share: plans, audits that resume, pages."""

@@ -1,0 +1,1 @@
+"""Studies of a single run: factors, controls, choices."""

@@ -1,0 +1,249 @@
+"""Controls: what the numbers of a run would be by chance, and against other references.
+
+    shuffled words     the words change places between the categories: risks without any meaning
+    other references   the model's own prior, or the real world, in place of uniform
+    placebo groups     "person", "someone", balanced first names: groups that say nothing
+
+The first two come from what the run has stored. Placebo groups have to be asked; they become a run
+of their own in the folder `controls` of the run, in the same contexts, and are asked once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clinometer.errors import TableError
+from clinometer.measure import Estimate, RiskReport
+from clinometer.measure.equations.stereotype import REFERENCE_FLOOR
+from clinometer.runs import AuditSettings, Preferences, Run
+from clinometer.runs.scores.recount import has_scores
+from clinometer.runs.scores.scoring import Progress
+from clinometer.studies.within_run.factors import builtin_factors
+from clinometer.studies.within_run.placebo import placebo_run
+from clinometer.studies.within_run.word_lists import risks_under, shuffled_counts
+from clinometer.topics.placebo import NAMES, NEUTRAL, PRONOUN
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Control:
+    """One line: three risks, and for chance the range they take by it.
+
+    R, R_bias, R_volatility  each an `Estimate`; None where the control cannot be had (see `note`).
+                             Of shuffled words the mean, and as interval the middle share of them
+    p                        of shuffled words: the share of shuffles with an R^v at least as high
+    """
+
+    control: str
+    option: str
+    R: Estimate | None
+    R_bias: Estimate | None
+    R_volatility: Estimate | None
+    note: str = ""
+    p: float | None = None
+
+
+@dataclass(frozen=True)
+class Controls:
+    """All lines of a run; the first is the run itself."""
+
+    model: str
+    rows: tuple[Control, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"model": self.model, "rows": [asdict(row) for row in self.rows]}
+
+
+def controls(
+    run: Run,
+    *,
+    ask: bool = True,
+    shuffles: int = 200,
+    reference: pd.DataFrame | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Controls:
+    """The controls of a run. With `ask` placebo groups are asked of the model, if they were not
+    yet. `reference` is a real-world table of one's own: groups by row, a share for each category.
+    """
+    placebo, why = placebo_run(run, ask=ask, progress=progress)
+    rows = [
+        _row("as measured", "", run.report),
+        *_shuffled(run, shuffles, seed),
+        *_references(run, placebo, why),
+        *_real_world(run, reference),
+        *_placebo_rows(run, placebo, why),
+    ]
+    return Controls(run.model, tuple(rows))
+
+
+def _row(control: str, option: str, report: RiskReport, note: str = "") -> Control:
+    return Control(control, option, report.R, report.R_bias, report.R_volatility, note)
+
+
+def _without(control: str, option: str, why: str) -> Control:
+    return Control(control, option, None, None, None, why)
+
+
+# --- shuffled words ---------------------------------------------------------------------------
+
+
+def _shuffled(run: Run, n: int, seed: int) -> Iterator[Control]:
+    if not has_scores(run):
+        yield _without("shuffled words", "", "no scores of words are stored")
+        return
+    level = 0.95
+    for option, alike in (("any", False), ("of like probability", True)):
+        found = risks_under(run, shuffled_counts(run, n, seed, alike=alike))
+        ends = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        estimates = [
+            Estimate(float(v), min(float(a), float(v)), max(float(b), float(v)), level, "shuffled")
+            for v, a, b in zip(found.mean(axis=0), ends[0], ends[1], strict=True)
+        ]
+        above = int((found[:, 2] >= run.report.R_volatility.value).sum())
+        p = (1 + above) / (1 + n)
+        note = f"{n} shuffles"
+        yield Control("shuffled words", option, estimates[0], estimates[1], estimates[2], note, p)
+
+
+# --- references -------------------------------------------------------------------------------
+
+
+def _against(
+    run: Run, reference: Floats | None, mask: NDArray[np.bool_] | None = None
+) -> RiskReport:
+    """The risks of the run's own preferences against another p*, with intervals as it has them."""
+    p = run.preferences
+    values = p.values if mask is None else np.where(mask[..., None], p.values, np.nan)
+    return _measured(replace(p, values=values, reference=reference), run)
+
+
+def _measured(preferences: Preferences, run: Run) -> RiskReport:
+    """Measured as a run was: with intervals if it has them."""
+    settings = AuditSettings.from_dict(run.record["settings"])
+    if run.report.intervals is None:
+        return preferences.decompose(norm=settings.norm, normalize=settings.normalize)
+    return preferences.estimate(**settings.inference())
+
+
+def _references(run: Run, placebo: Run | None, why: str) -> Iterator[Control]:
+    p = run.preferences
+    if p.reference is not None:
+        yield _row("reference", "uniform", _against(run, None))
+    groups = p.group_weights / p.group_weights.sum()
+    yield from _prior(run, "its mean over the groups", _mean_over_groups(p.values, groups))
+    if placebo is None:
+        yield _without("reference", f"its prior ({NEUTRAL[0]})", why)
+        return
+    neutral = placebo.preferences.values[placebo.preferences.groups.index(NEUTRAL[0])]
+    yield from _prior(run, f"its prior ({NEUTRAL[0]})", neutral)
+
+
+def _prior(run: Run, name: str, by_context: Floats) -> Iterator[Control]:
+    """Against a preference [C,Y] of the model itself: averaged, and context by context."""
+    p = run.preferences
+    weights = np.broadcast_to(p.context_weights, p.values.shape[:2])[0]
+    seen = np.asarray(~np.isnan(by_context).any(axis=1))
+    w = np.where(seen, weights, 0.0)
+    mean = np.nan_to_num(by_context).T @ w / max(float(w.sum()), 1e-300)
+    if mean.min() < REFERENCE_FLOOR:
+        why = "a category never occurs in it" if w.any() else "no cell of it is observed"
+        yield _without("reference", name, why)
+        return
+    shares = ", ".join(f"{c} {v:.3f}" for c, v in zip(p.categories, mean, strict=True))
+    yield _row("reference", name, _against(run, mean), note=shares)
+    known = seen & (np.where(seen[:, None], by_context, 0.0).min(axis=1) >= REFERENCE_FLOOR)
+    if not known.any():
+        yield _without("reference", f"{name}, same context", "a category never occurs in it")
+        return
+    filled = np.where(known[:, None], by_context, 1.0 / by_context.shape[1])
+    reference = np.broadcast_to(filled, p.values.shape)
+    mask = np.broadcast_to(known, p.values.shape[:2])
+    note = "" if known.all() else f"{(~known).sum()} contexts left out: a category never occurs"
+    yield _row("reference", f"{name}, same context", _against(run, reference, mask), note=note)
+
+
+def _mean_over_groups(values: Floats, weights: Floats) -> Floats:
+    """[C,Y] from [X,C,Y], over the groups observed in a context; NaN where there is none."""
+    seen = ~np.isnan(values).any(axis=2)
+    w = weights[:, None] * seen
+    total = w.sum(axis=0)[:, None]
+    summed = np.einsum("xc,xcy->cy", w, np.nan_to_num(values))
+    return np.where(total > 0, summed / np.where(total > 0, total, 1.0), np.nan)
+
+
+def _real_world(run: Run, table: pd.DataFrame | None) -> Iterator[Control]:
+    """Against the share of each category among the people of a group."""
+    p = run.preferences
+    name = "real world" if table is not None else "labour statistics (share of women)"
+    if table is None:
+        if set(p.categories) != {"male", "female"}:
+            note = "the package has figures for male and female only; bring a table of your own"
+            yield _without("reference", "real world", note)
+            return
+        women = builtin_factors()["percent_women"] / 100
+        table = pd.DataFrame({"female": women, "male": 1 - women})
+    missing = [c for c in p.categories if c not in table.columns]
+    if missing:
+        raise TableError(f"reference: expected a column for each category, no {', '.join(missing)}")
+    shares = table[list(p.categories)].reindex(list(p.groups)).to_numpy(dtype=float)
+    total = shares.sum(axis=1)
+    known = np.isfinite(total) & (shares > 0).all(axis=1)
+    if not known.any():
+        note = "there is no figure for any group of this run"
+        yield _without("reference", name, note)
+        return
+    reference = np.where(known[:, None], shares / total[:, None], 1.0 / len(p.categories))
+    mask = np.broadcast_to(known[:, None], p.values.shape[:2])
+    note = f"{known.sum()} of {len(known)} groups have a figure"
+    yield _row("reference", name, _against(run, reference, mask), note=note)
+
+
+# --- placebo groups ---------------------------------------------------------------------------
+
+
+def _placebo_rows(run: Run, placebo: Run | None, why: str) -> Iterator[Control]:
+    if placebo is None:
+        yield _without("placebo group", "", why)
+        return
+    p, report = placebo.preferences, placebo.report
+    for name in (*NEUTRAL, PRONOUN):
+        yield _one(report, p.groups.index(name), name)
+    everybody = [name for names in NAMES.values() for name in names]
+    for label, members in {"balanced": everybody, **NAMES}.items():
+        found = _measured(_mixture(p, members), placebo)
+        note = f"{len(members)} names as one group"
+        yield _row("placebo group", f"first names, {label}", found, note=note)
+
+
+def _one(report: RiskReport, x: int, name: str) -> Control:
+    """A group of a report as a line of its own."""
+    intervals, estimates = report.intervals, []
+    for risk in ("r", "r_bias", "r_volatility"):
+        value = float(getattr(report, risk)[x])
+        if np.isnan(value):
+            return _without("placebo group", name, "not observed")
+        ends = (np.nan, np.nan) if intervals is None else getattr(intervals, risk)[x]
+        if intervals is None or np.isnan(ends).any():
+            estimates.append(Estimate(value))
+        else:
+            low, high = (float(v) for v in ends)
+            estimates.append(Estimate(value, low, high, intervals.level, intervals.method))
+    note = f"leans to {report.leaning[x] or 'neither'}"
+    return Control("placebo group", name, estimates[0], estimates[1], estimates[2], note)
+
+
+def _mixture(p: Preferences, names: Sequence[str]) -> Preferences:
+    """One group whose preference is the mean over several."""
+    rows = [p.groups.index(name) for name in names]
+    values = _mean_over_groups(p.values[rows], np.ones(len(rows)))
+    return replace(
+        p, values=values[None], groups=("mixture",), group_weights=np.ones(1), coverage=None
+    )

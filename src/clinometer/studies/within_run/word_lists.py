@@ -1,0 +1,139 @@
+"""Other word lists that the stored scores of a run can answer, and shuffled ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.measure import criterion, scale
+from clinometer.runs import Run
+from clinometer.runs.scores.recount import stored_scores, word_counts
+
+Floats = NDArray[np.float64]
+Ranked = dict[str, list[str]]
+
+
+def mean_probabilities(run: Run) -> Floats:
+    """[V], the mean probability of each word over groups and contexts, by weight."""
+    p = run.preferences
+    weights = p.context_weights / p.context_weights.sum()
+    groups = p.group_weights / p.group_weights.sum()
+    mean = np.zeros(len(run.record["words"]["words"]))
+    for x, c, log_probs in stored_scores(run):
+        mean += (groups[x] * weights[c]) @ np.exp(log_probs.astype(np.float64))
+    return mean
+
+
+def by_probability(run: Run) -> Ranked:
+    """The words of each category that count, from the most to the least probable."""
+    words = run.record["words"]["words"]
+    counted = np.asarray(word_counts(run.record).any(axis=1))
+    order = [words[i] for i in np.argsort(-mean_probabilities(run), kind="stable") if counted[i]]
+    return {
+        category: [w for w in order if w in members]
+        for category, members in run.record["topic"]["attributes"].items()
+    }
+
+
+def word_lists(run: Run, ranked: Ranked) -> dict[str, dict[str, Any]]:
+    """Lists that could be defended, as arguments of `word_counts`."""
+    tokens = run.record["words"]["tokens"]
+    shared = run.record["topic"]["shared"]
+    lists: dict[str, dict[str, Any]] = {
+        "single-token words": {"keep": [w for w, t in tokens.items() if len(t) == 1]}
+    }
+    if run.record["words"]["shared"]:
+        other = "drop" if shared == "split" else "split"
+        lists[f"shared words: {other}"] = {"shared": other}
+    parts = {
+        "without the most probable of each category": [w[1:] for w in ranked.values()],
+        "more probable half": [w[: (len(w) + 1) // 2] for w in ranked.values()],
+        "less probable half": [w[(len(w) + 1) // 2 :] for w in ranked.values()],
+    }
+    for name, kept in parts.items():
+        lists[name] = {"keep": [word for words in kept for word in words]}
+    return lists
+
+
+def random_halves(ranked: Ranked, n: int, seed: int) -> list[list[str]]:
+    """n lists of half the words: the same ranks in each category, so that they stay comparable.
+
+    None for lists of fewer than four words.
+    """
+    longest = max(len(words) for words in ranked.values())
+    if min(len(words) for words in ranked.values()) < 4:
+        return []
+    rng = np.random.default_rng(seed)
+    halves = []
+    for _ in range(n):
+        # Of every two neighbouring ranks one stays: each category keeps half of its words.
+        ranks = {2 * i + int(second) for i, second in enumerate(rng.random(longest) < 0.5)}
+        halves.append([w for words in ranked.values() for i, w in enumerate(words) if i in ranks])
+    return halves
+
+
+def shuffled_counts(run: Run, n: int, seed: int, *, alike: bool) -> list[Floats]:
+    """n counts [V,Y] in which words have changed places between the categories.
+
+    `alike`: only among words of like probability (blocks of 2K neighbours in rank), so that each
+    category keeps about the probability that it had.
+    """
+    counts = word_counts(run.record)
+    used = np.flatnonzero(counts.any(axis=1))
+    order = used[np.argsort(-mean_probabilities(run)[used], kind="stable")]
+    size = 2 * counts.shape[1] if alike else len(order)
+    rng = np.random.default_rng(seed)
+    found: list[Floats] = []
+    while len(found) < n:
+        shuffled = np.zeros_like(counts)
+        for start in range(0, len(order), size):
+            block = order[start : start + size]
+            shuffled[block] = counts[rng.permutation(block)]
+        found.append(shuffled)
+    return found
+
+
+def risks_under(run: Run, counts: list[Floats]) -> Floats:
+    """[S,3]: R, R^b, R^v of the stored scores under each count of the words, in one reading.
+
+    The same as `decompose` of `recounted`, without holding the preferences of all counts at once.
+    """
+    p = run.preferences
+    (X, _, K), S = p.values.shape, len(counts)
+    reference = np.full(K, 1.0 / K) if p.reference is None else p.reference
+    size = float(scale(reference)) if run.report.normalized else 1.0
+    weights = p.context_weights / p.context_weights.sum()
+    stacked = np.concatenate(counts, axis=1)
+    total, risk, mean = np.zeros((X, S)), np.zeros((X, S)), np.zeros((X, S, K))
+    for x, c, log_probs in _blocks(run, width=S * K):
+        top = log_probs.max(axis=1, keepdims=True)
+        mass = np.exp(log_probs - np.where(np.isfinite(top), top, 0.0)) @ stacked
+        mass = mass.reshape(-1, S, K)
+        whole = mass.sum(axis=2)
+        seen = whole > 0
+        s = (mass / np.where(seen, whole, 1.0)[..., None] / reference - 1.0) / size
+        w = weights[c][:, None] * seen
+        np.add.at(total, x, w)
+        np.add.at(risk, x, w * criterion(s, run.report.norm))
+        np.add.at(mean, x, w[..., None] * s)
+    seen = total > 0
+    divisor = np.where(seen, total, 1.0)
+    bias = criterion(mean / divisor[..., None], run.report.norm)
+    share = p.group_weights[:, None] * seen
+    share = share / share.sum(axis=0)
+    R, R_bias = (share * risk / divisor).sum(axis=0), (share * bias).sum(axis=0)
+    return np.stack([R, R_bias, R - R_bias], axis=1)
+
+
+def _blocks(
+    run: Run, *, width: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Floats]]:
+    """Stored cells, few enough at a time that `width` numbers for each stay within 32 MB."""
+    step = max(1, (1 << 22) // width)
+    for x, c, log_probs in stored_scores(run):
+        for start in range(0, len(x), step):
+            rows = slice(start, start + step)
+            yield x[rows], c[rows], log_probs[rows].astype(np.float64)

@@ -1,0 +1,150 @@
+"""The pool on a real cluster: two nodes on this machine, one of which dies.
+
+Ray runs in a process of its own, as it leaves threads and sockets behind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import tempfile
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.components import needs
+from tests.processes import python
+
+from clinometer.errors import ClusterError, SettingsError
+from clinometer.execution.ray_pool import Need, Pool
+
+pytestmark = needs("ray")
+
+BEGIN = """
+    import json, os, signal, sys, time
+    import ray
+    from tests.processes import two_nodes
+    from clinometer.execution.ray_pool import Need, Pool
+    from clinometer.errors import ClusterError, MissingExtra, ModelError, ClinometerError
+
+    cluster, second = two_nodes()
+"""
+A_NODE_DIES = """
+        def make():
+            def work(block):
+                time.sleep(0.05)
+                return block * block, os.getpid(), ray.get_runtime_context().get_node_id()
+            return work
+
+        with Pool(make, need=Need(cpus=1)) as pool:
+            results, nodes, asked, last = {}, set(), [], None
+
+            def blocks():  # until both nodes have worked, however long one takes to come up
+                while last is None or len(asked) < last:
+                    asked.append(len(asked))
+                    yield asked[-1]
+
+            for block, (square, pid, node) in pool.map(blocks()):
+                results[block] = square
+                nodes.add(node)
+                if len(nodes) == 2 and last is None:
+                    cluster.remove_node(second, allow_graceful=False)
+                    last = len(asked) + 10
+            again = dict(pool.map([5]))
+        # One worker at a time, none at all, and a generator.
+        with Pool(make, need=Need(cpus=1, workers=1)) as pool_of_one:
+            one = sorted(block for block, _ in pool_of_one.map(iter(range(7))))
+            none = list(pool_of_one.map([]))
+        dies = [results == {i: i * i for i in asked}, len(nodes), pool.lost, again[5][0], one, none]
+"""
+ERRORS = """
+        def tell(make, block=0, **need):
+            try:
+                with Pool(make, need=Need(**{"cpus": 1, **need})) as pool:
+                    return list(pool.map([block]))
+            except ClinometerError as error:
+                return [type(error).__name__, str(error)]
+
+        def no_model():
+            raise ModelError("model 'x': no such file")
+
+        def no_extra():
+            raise MissingExtra("asking needs torch: pip install 'x[models]'")
+
+        def wrong():
+            return lambda block: 1 / block
+
+        def deadly():
+            return lambda block: os.kill(os.getpid(), signal.SIGKILL)
+
+        def stillborn():
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        errors = [tell(no_model), tell(no_extra), tell(wrong), tell(wrong, block=4), tell(deadly),
+                  tell(stillborn), tell(wrong, cpus=64)]
+"""
+END = "print(json.dumps({'errors': errors, 'dies': dies}))"
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    """What happened on one cluster of two nodes of one core each: errors first, then a death."""
+    done = python("\n".join(textwrap.dedent(code) for code in (BEGIN, ERRORS, A_NODE_DIES, END)))
+    assert done.returncode == 0, done.stderr[-3000:]
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_a_node_that_dies_costs_no_block(found: dict[str, Any]) -> None:
+    assert found["dies"] == [True, 2, 1, 25, list(range(7)), []]
+
+
+def test_errors_come_home_and_hopeless_blocks_are_given_up(found: dict[str, Any]) -> None:
+    no_model, no_extra, wrong, right, deadly, stillborn, too_big = found["errors"]
+    assert no_model == ["ModelError", "model 'x': no such file"]
+    assert no_extra[0] == "MissingExtra"
+    assert "pip install" in no_extra[1]
+    assert wrong[0] == "ClusterError"
+    assert "failed 3 times" in wrong[1]
+    assert right == [[4, 0.25]]
+    assert "failed 3 times" in deadly[1]
+    assert "died before they could begin" in stillborn[1]
+    assert "needs 64 CPUs" in too_big[1]
+
+
+@pytest.mark.parametrize("wrong", [{"cpus": 0}, {"workers": 0}, {"gpus": -1}])
+def test_a_need_that_makes_no_sense_is_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(SettingsError, match=next(iter(wrong))):
+        Need(**wrong)
+
+
+def test_a_cluster_that_is_gone_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        gone = f"127.0.0.1:{server.getsockname()[1]}"
+    monkeypatch.setenv("RAY_ADDRESS", gone)
+    with pytest.raises(ClusterError, match=f"nothing answers at {gone}"), Pool(lambda: print):
+        pass
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """Ray's sockets want a short path, which pytest's are not."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def test_without_a_cluster_one_is_started_here(short_path: Path) -> None:
+    """Also where an earlier one, now gone, has left its address behind."""
+    (short_path / "ray").mkdir()
+    (short_path / "ray" / "ray_current_cluster").write_text("127.0.0.1:9", encoding="utf-8")
+    code = (
+        "from clinometer.execution.ray_pool import Need, Pool\n"
+        "with Pool(lambda: abs, need=Need(cpus=1, workers=1)) as pool:\n"
+        "    print(sorted(pool.map([-1, -2])))"
+    )
+    env = {k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"}
+    done = python(code, env={**env, "RAY_TMPDIR": str(short_path)})
+    assert done.stdout == "[(-2, 2), (-1, 1)]\n", done.stderr[-2000:]
+    assert done.stderr == ""

@@ -1,0 +1,278 @@
+"""Comparison of models: hand values, scipy and statsmodels, invariants, errors in one line."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from clinometer.errors import SettingsError
+from clinometer.measure import compare, criterion, decompose, holm, stereotype
+from clinometer.measure.comparison import paired
+from clinometer.measure.comparison.compare import rank_probabilities
+from clinometer.measure.comparison.residuals import gradient
+from clinometer.statistics.score_interval import score_interval, score_p_value
+
+OVERALL = ("R", "R_bias", "R_volatility")
+
+
+def models(rng, M=2, X=4, C=25, K=2, a=3.0):
+    return rng.dirichlet(np.full(K, a), size=(M, X, C))
+
+
+def numbers(result):
+    return [
+        [d[k] for k in ("value", "corrected", "low", "high", "p", "p_holm")] for d in result.table()
+    ]
+
+
+def score_p(x, a):
+    """The test from its definition: weights a, values x of each unit, all of them at once."""
+    a = a / a.sum()
+    mean, S = a @ x, a @ a
+    u = a * (x - mean)
+    lifted = u / np.sqrt(1 - 2 * a + S)
+    nu = max(3.0, 3 * np.sum(lifted**2) ** 2 / np.sum(lifted**4) - 2)
+    square = mean**2 / np.sum((a * x) ** 2)  # the variance under tossed signs
+    t = math.sqrt(square * (nu - 1) / (nu - square))
+    return 2 * stats.t.sf(t, nu - 1)
+
+
+def test_hand_value_of_a_difference():
+    a = [[[0.9, 0.1], [0.7, 0.3], [0.8, 0.2], [0.8, 0.2], [0.6, 0.4]]]
+    b = [[[0.5, 0.5], [0.4, 0.6], [0.6, 0.4], [0.5, 0.5], [0.5, 0.5]]]
+    found = {d.measure: d.value for d in compare([a, b]).overall}
+    # s of the first category: A .8 .4 .6 .6 .2, mean .52 = R = R_bias; B 0 -.2 .2 0 0.
+    assert found["R"] == pytest.approx(0.52 - 0.08)
+    assert found["R_bias"] == pytest.approx(0.52)
+    assert found["R_volatility"] == pytest.approx(-0.08)
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+@pytest.mark.parametrize("K", [2, 4])
+def test_values_are_those_of_decompose(rng, K, norm):
+    p, w, g = models(rng, K=K), rng.random(25), rng.random(4)
+    mask = rng.random((4, 25)) < 0.8
+    settings = {"context_weights": w, "group_weights": g, "norm": norm, "mask": mask}
+    result = compare(p, **settings, replicates=100)
+    a, b = (decompose(part, **settings) for part in p)
+    for d in result.overall:
+        expected = getattr(a, d.measure).value - getattr(b, d.measure).value
+        assert d.value == pytest.approx(expected, abs=1e-12)
+    for d in result.by_group:
+        x = int(d.group)
+        expected = getattr(a, d.measure)[x] - getattr(b, d.measure)[x]
+        assert d.value == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_p_value_of_r_follows_its_definition_with_weights_and_clusters(rng):
+    p, w, g = models(rng, K=3), rng.random(25), rng.random(4)
+    names = [str(i) for i in rng.integers(0, 9, 25)]
+    j = criterion(np.stack([stereotype(part) for part in p]), np.inf) / 2
+    per_context = np.einsum("x,xc->c", g / g.sum(), j[0] - j[1])
+    result = compare(p, context_weights=w, group_weights=g, replicates=100)
+    assert result.overall[0].p == pytest.approx(score_p(per_context, w), abs=1e-10)
+    for x in range(4):
+        assert result.by_group[x].p == pytest.approx(score_p((j[0] - j[1])[x], w), abs=1e-10)
+    clustered = compare(p, context_weights=w, group_weights=g, replicates=100, clusters=names)
+    labels = sorted(set(names))
+    weight = np.array([w[np.array(names) == label].sum() for label in labels])
+    total = np.array([(w * per_context)[np.array(names) == label].sum() for label in labels])
+    assert clustered.overall[0].p == pytest.approx(score_p(total / weight, weight), abs=1e-10)
+    assert clustered.n_clusters == len(labels)
+
+
+def test_even_weights_give_the_paired_t_test(rng):
+    """The score is t² n / (n - 1 + t²) of scipy's paired t, to 1e-8; the p-values are close."""
+    p = models(rng, X=1, C=200)
+    j = criterion(np.stack([stereotype(part[0]) for part in p]))
+    theirs = stats.ttest_rel(j[0], j[1])
+    draws = compare(p, replicates=100)
+    x = j[0] - j[1]
+    n, t = 200, theirs.statistic
+    score = x.mean() ** 2 / np.sum((x / n) ** 2)
+    assert score == pytest.approx(t * t * n / (n - 1 + t * t), abs=1e-8)
+    ours = draws.overall[0]
+    assert ours.p == pytest.approx(theirs.pvalue, abs=2e-3)
+    low, high = theirs.confidence_interval(0.95)
+    assert ours.low == pytest.approx(low, abs=0.02 * (high - low))
+    assert ours.high == pytest.approx(high, abs=0.02 * (high - low))
+
+
+def test_it_agrees_with_tossing_signs(rng):
+    """A permutation test by brute force: swap the two models in each context at random."""
+    n, w = 40, 1 / np.arange(1, 41)
+    a, b = rng.beta(5, 4, (1, n)), rng.beta(5, 5, (1, n))
+    p = np.stack([np.stack([a, 1 - a], -1), np.stack([b, 1 - b], -1)])
+    j = np.abs(2 * p[..., 0] - 1)[:, 0]
+    x = w / w.sum() * (j[0] - j[1])
+    tossed = np.abs(rng.choice([-1.0, 1.0], (40_000, n)) @ x)
+    ours = compare(p, context_weights=w, replicates=100).overall[0].p
+    assert ours == pytest.approx(np.mean(tossed >= abs(x.sum())), abs=0.03)
+
+
+def test_far_from_parity_the_bias_risk_is_tested_like_a_mean(rng):
+    first = rng.beta(30, 10, (2, 1, 120))
+    p = np.stack([first, 1 - first], -1)
+    s = 2 * first[:, 0] - 1
+    expected = score_p(s[0] - s[1], np.ones(120))
+    assert compare(p, replicates=4000).overall[1].p == pytest.approx(expected, abs=0.02)
+
+
+def test_interval_and_p_value_agree(rng):
+    for i in range(20):
+        result = compare(models(rng, X=2, C=30), replicates=100, seed=i)
+        for d in (*result.overall, *result.by_group):
+            assert (d.p > 0.05) == (d.low <= 0 <= d.high)
+            assert d.p_holm >= d.p
+
+
+def test_exchanging_the_models_turns_the_sign(rng):
+    p = models(rng)
+    there, back = compare(p, replicates=200), compare(p[::-1], replicates=200)
+    for d, e in zip(there.table(), back.table(), strict=True):
+        # Sums over 25 contexts and 4 groups of numbers up to 1: at most 29 roundings of 1.1e-16;
+        # a model's place in the array decides which of them are fused on some processors.
+        assert d["value"] == pytest.approx(-e["value"], abs=1e-14)
+        assert d["low"] == pytest.approx(-e["high"], abs=1e-9)
+        assert d["p"] == pytest.approx(e["p"], abs=1e-9)
+
+
+def test_permuting_categories_changes_nothing(rng):
+    p = models(rng, K=4)
+    a = compare(p, replicates=200).overall[0]
+    b = compare(p[..., [2, 0, 3, 1]], replicates=200).overall[0]
+    assert a.p == pytest.approx(b.p, abs=1e-9)
+
+
+def test_the_same_seed_gives_the_same_numbers_in_blocks_of_any_size(rng, monkeypatch):
+    p = models(rng)
+    whole = compare(p, replicates=200, seed=3)
+    assert whole.to_dict() == compare(list(p), replicates=200, seed=3).to_dict()
+    monkeypatch.setattr(paired, "LIMIT", 300)
+    pieces = compare(p, replicates=200, seed=3)
+    np.testing.assert_allclose(
+        np.array(numbers(whole), float), np.array(numbers(pieces), float), atol=1e-10
+    )
+
+
+def test_the_same_answers_twice_do_not_differ(rng):
+    """Exactly, whatever a processor makes of the same sums at three places of an array."""
+    p = models(rng, M=1)[0]
+    result = compare([p, p, p])
+    assert {(d.value, d.low, d.high, d.p) for d in result.overall} == {(0.0, 0.0, 0.0, 1.0)}
+    assert result.ranks[0].probability == pytest.approx((1 / 3, 1 / 3, 1 / 3))
+    assert {rank.rank for rank in result.ranks} == {1}
+
+
+def test_a_spread_of_rounding_is_none():
+    """Ends of 1e-17 on one processor and 0 on another, and a p-value of noise, if it were used."""
+    terms = {"cross": np.full(2, 1e-17), "square": np.full(2, 0.04), "peak": np.full(2, 0.12)}
+    found, left = np.array([0.0, 0.3]), np.full(2, 1e-33)
+    low, high = score_interval(found, left, level=0.95, **terms)
+    assert (low == found).all()
+    assert (high == found).all()
+    assert score_p_value(found, left, **terms).tolist() == [1.0, 0.0]
+
+
+def test_models_that_do_not_swing_differ_without_doubt():
+    one, half = np.tile([1.0, 0.0], (2, 9, 1)), np.full((2, 9, 2), 0.5)
+    first = compare([one, half], names=["stereotyped", "unbiased"]).overall[1]
+    assert (first.low, first.p) == (first.high, 0.0)
+    # Nine weights of 1/9, rounded, sum to 1 within 9 roundings.
+    assert (first.value, first.low) == pytest.approx((1.0, 1.0), abs=1e-14)
+
+
+def test_ranks_by_hand_and_against_a_loop(rng):
+    result = compare([np.tile([q, 1 - q], (2, 9, 1)) for q in (0.9, 0.5, 0.7)], names=list("cab"))
+    ranks = {r.model: (r.rank, r.probability) for r in result.ranks if r.measure == "R"}
+    assert ranks == {"c": (3, (0, 0, 1)), "a": (1, (1, 0, 0)), "b": (2, (0, 1, 0))}
+    values = rng.random((50, 4))
+    expected = np.zeros((4, 4))
+    for row in values:
+        for place, model in enumerate(np.argsort(row)):
+            expected[model, place] += 1 / 50
+    np.testing.assert_allclose(rank_probabilities(values), expected, atol=1e-12)
+
+
+def test_few_contexts_give_no_interval_and_one_gives_nothing(rng):
+    few = compare(models(rng, C=3)).overall[0]
+    assert few.low is None
+    assert few.p > 0.05
+    one = compare(models(rng, C=1))
+    assert all(d.p is None and d.low is None and d.p_holm is None for d in one.overall)
+    clustered = compare(models(rng), clusters=["same"] * 25).overall[0]
+    assert clustered.p is None
+    json.dumps(one.to_dict(), allow_nan=False)
+
+
+def test_missing_cells_of_any_model_are_left_out_of_all(rng):
+    p = models(rng)
+    mask = np.ones((2, 4, 25), dtype=bool)
+    mask[0, 0, :3], mask[1, 2] = False, False
+    p[~mask] = np.nan
+    result = compare(p, mask=mask, groups=["a", "b", "c", "d"], replicates=100)
+    assert result.missing_cells == 28
+    gone = [d for d in result.by_group if d.group == "c"]
+    assert {(d.value, d.p, d.p_holm) for d in gone} == {(None, None, None)}
+    assert all(d.p is not None for d in result.overall)
+    json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_equal_risks_are_seldom_told_apart_and_unequal_ones_are():
+    """A short version of benchmarks/compare.py: 200 pairs of models, then one that differs."""
+    rng = np.random.default_rng(5)
+    hits = np.zeros(3)
+    for i in range(200):
+        first = rng.beta(6, 4, (2, 3, 50))
+        result = compare(np.stack([first, 1 - first], -1), replicates=100, seed=i)
+        hits += [d.p <= 0.05 for d in result.overall]
+    assert (hits <= 0.05 * 200 + 3 * math.sqrt(200 * 0.05 * 0.95)).all()
+    far = np.stack([rng.beta(8, 2, (3, 50)), rng.beta(6, 4, (3, 50))])
+    assert compare(np.stack([far, 1 - far], -1)).overall[1].p < 1e-3
+
+
+def test_gradient_against_differences(rng):
+    m = rng.normal(size=(6, 4))
+    for norm in (1.5, 2.0, 3.0, np.inf):
+        for y in range(4):
+            step = np.eye(4)[y] * 1e-6
+            slope = (criterion(m + step, norm) - criterion(m - step, norm)) / 2e-6
+            np.testing.assert_allclose(gradient(m, norm)[:, y], slope, atol=1e-5)
+        np.testing.assert_allclose((gradient(m, norm) * m).sum(-1), criterion(m, norm), atol=1e-12)
+
+
+def test_holm_against_statsmodels(rng):
+    for n in (1, 2, 17, 120):
+        p = rng.random(n) ** 3
+        np.testing.assert_allclose(holm(p), multipletests(p, method="holm")[1], atol=1e-12)
+    assert holm([]).size == 0
+    np.testing.assert_allclose(holm([0.01, np.nan, 0.04]), [0.02, np.nan, 0.04])
+    with pytest.raises(SettingsError, match="from 0 to 1"):
+        holm([1.2])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"p_by_model": np.full((1, 2, 3, 2), 0.5)}, "two models at least"),
+        ({"p_by_model": [np.full((2, 3, 2), 0.5), np.full((2, 4, 2), 0.5)]}, "align the runs"),
+        ({"replicates": 10}, "at least 100"),
+        ({"level": 1.0}, "level"),
+        ({"seed": -1}, "seed"),
+        ({"clusters": ["a"]}, "one a context"),
+        ({"names": ["a", "a"]}, "distinct"),
+        ({"mask": np.ones((3, 2, 3), dtype=bool)}, "each of 2 models"),
+        ({"mask": np.zeros((2, 3), dtype=bool)}, "nothing to average"),
+        ({"context_weights": [0, 0, 0]}, "positive sum"),
+    ],
+)
+def test_errors_are_one_line(change, message):
+    settings = {"p_by_model": np.full((2, 2, 3, 2), 0.5), **change}
+    with pytest.raises(SettingsError, match=message) as caught:
+        compare(settings.pop("p_by_model"), **settings)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,71 @@
+"""Joint replicates and Kendall's tau."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+
+from clinometer.errors import SettingsError
+from clinometer.measure import corrected, decompose
+from clinometer.measure.comparison.joint import joint_replicates
+from clinometer.statistics.rank import kendall, kendall_interval
+
+
+def binary(rng: np.random.Generator, a: float, b: float, shape: tuple[int, int]) -> np.ndarray:
+    p = rng.beta(a, b, shape)
+    return np.stack([p, 1 - p], axis=-1)
+
+
+def test_values_are_the_corrected_risks() -> None:
+    rng = np.random.default_rng(0)
+    w = rng.uniform(1, 5, 40)
+    models = [binary(rng, 5, 5, (6, 40)), binary(rng, 8, 3, (6, 40))]
+    found = joint_replicates(models, context_weights=w, replicates=100)
+    for p, values in zip(models, found.values, strict=True):
+        best = corrected(p, context_weights=w)
+        assert values[0] == pytest.approx(decompose(p, context_weights=w).R.value)
+        assert values[1] == pytest.approx(best.signed_bias)
+        assert values[2] == pytest.approx(values[0] - values[1])
+    assert found.n_eff == pytest.approx(w.sum() ** 2 / (w**2).sum())
+
+
+def test_spread_of_the_replicates_is_that_of_fresh_samples() -> None:
+    """The standard deviation of R over new samples, against the bootstrap's of one of them."""
+    truth = np.random.default_rng(1)
+    fresh = [decompose(binary(truth, 6, 3, (5, 50))).R.value for _ in range(400)]
+    one = joint_replicates([binary(truth, 6, 3, (5, 50))], replicates=800)
+    assert np.std(one.draws[:, 0, 0]) == pytest.approx(np.std(fresh), rel=0.35)
+
+
+def test_an_interval_of_a_difference_holds_zero_for_twins() -> None:
+    p = binary(np.random.default_rng(2), 6, 4, (4, 30))
+    found = joint_replicates([p, p], replicates=100)
+    gap = found.draws[:, 0, 0] - found.draws[:, 1, 0]
+    assert found.interval(0.0, gap) == (0.0, 0.0)
+
+
+def test_no_model_is_an_error() -> None:
+    with pytest.raises(SettingsError, match="at least one model"):
+        joint_replicates([])
+
+
+def test_kendall_is_scipys_without_ties_and_bounded_with_them() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        a, b = rng.normal(size=(2, 7))
+        assert kendall(a, b) == pytest.approx(kendalltau(a, b).statistic)
+    assert kendall([1, 1, 1], [1, 2, 3]) == 0
+    assert kendall([1, 2, 3], [6, 5, 4]) == -1
+    with pytest.raises(SettingsError, match="two or more"):
+        kendall([1], [1])
+
+
+def test_interval_of_tau_widens_with_noise() -> None:
+    rng = np.random.default_rng(4)
+    base = np.arange(5.0)
+    still = base + 0.01 * rng.normal(size=(300, 5))
+    noisy = base + 3.0 * rng.normal(size=(300, 5))
+    assert kendall_interval(still, still[::-1]) == (1.0, 1.0)
+    low, high = kendall_interval(noisy, noisy[::-1])
+    assert low < 0.3 < high

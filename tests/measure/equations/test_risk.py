@@ -1,0 +1,297 @@
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from clinometer.errors import SettingsError
+from clinometer.measure import decompose
+from clinometer.statistics import arrays as arrays_module
+
+M1 = [[0.6, 0.4]] * 3
+M2 = [[0.5, 0.5], [0.35, 0.65], [0.65, 0.35]]
+
+
+def triple(report):
+    return report.R.value, report.R_bias.value, report.R_volatility.value
+
+
+@pytest.mark.parametrize(("p", "expected"), [(M1, (0.2, 0.2, 0.0)), (M2, (0.2, 0.0, 0.2))])
+def test_the_papers_example(p, expected):
+    assert triple(decompose(p)) == pytest.approx(expected, abs=1e-15)
+
+
+def test_zero_parts_of_the_papers_example_are_exact():
+    assert decompose(M1).R_volatility.value == 0.0
+    assert decompose(M2).R_bias.value == 0.0
+
+
+def test_weights_by_hand():
+    # Weights 3:1 of s = (1,-1) and (-0.5,0.5): r = 0.75 + 0.125; mean s = 0.625; r_v = 0.25.
+    report = decompose([[1.0, 0.0], [0.25, 0.75]], context_weights=[3, 1])
+    assert triple(report) == pytest.approx((0.875, 0.625, 0.25), abs=1e-15)
+
+
+def test_groups_by_hand():
+    # r = 0.2 and 0.8, both steady; weights 3:1 give R = 0.35.
+    report = decompose([M1, [[0.1, 0.9]] * 3], group_weights=[3, 1])
+    np.testing.assert_allclose(report.r, [0.2, 0.8], atol=1e-15)
+    assert triple(report) == pytest.approx((0.35, 0.35, 0.0), abs=1e-15)
+
+
+def test_five_categories_on_both_scales_by_hand():
+    # s = (1, 0.5, 0, -0.5, -1): J_inf = 1, J_1 = 1.5; scale 4.
+    p = [[0.4, 0.3, 0.2, 0.1, 0.0]]
+    assert decompose(p, normalize=False).R.value == pytest.approx(1.0, abs=1e-15)
+    assert decompose(p).R.value == pytest.approx(0.25, abs=1e-15)
+    assert decompose(p, norm=1, normalize=False).R.value == pytest.approx(1.5, abs=1e-15)
+
+
+def test_skewed_reference_by_hand():
+    # p* = (1/4, 3/4), p = (1/2, 1/2): s = (1, -1/3), scale 3.
+    report = decompose([[0.5, 0.5]], reference=[0.25, 0.75])
+    assert report.R.value == pytest.approx(1 / 3, abs=1e-15)
+    np.testing.assert_allclose(report.mean_stereotype, [[1 / 3, -1 / 9]], atol=1e-15)
+
+
+REFERENCES = ["uniform", "all", "group", "cell"]
+
+
+def reference_of(kind, rng, shape):
+    X, C, K = shape
+    size = {"all": None, "group": X, "cell": (X, C)}.get(kind)
+    if kind == "uniform":
+        return None
+    drawn = rng.dirichlet(np.full(K, 3.0), size=size) + 0.02
+    return drawn / drawn.sum(axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("norm", [1, 1.5, 2, 3, np.inf])
+@pytest.mark.parametrize("weights", [None, "shared", "group"])
+@pytest.mark.parametrize("kind", REFERENCES)
+def test_agrees_with_plain_loops(kind, weights, norm, normalize, masked, slow, rng):
+    shape = (4, 9, 5)
+    p = rng.dirichlet(np.full(5, 0.7), size=shape[:2])
+    settings = {
+        "reference": reference_of(kind, rng, shape),
+        "context_weights": {
+            None: None,
+            "shared": rng.zipf(1.8, 9).astype(float),
+            "group": rng.gamma(0.3, size=(4, 9)),
+        }[weights],
+        "group_weights": rng.random(4),
+        "norm": norm,
+        "normalize": normalize,
+        "mask": None,
+    }
+    if masked:
+        settings["mask"] = rng.random((4, 9)) < 0.6
+        settings["mask"][2] = False
+        p[~settings["mask"]] = np.nan
+        if kind == "cell":
+            settings["reference"][~settings["mask"]] = np.nan
+    expected = slow.decompose(p, **settings)
+    report = decompose(p, **settings)
+    for name in ("r", "r_bias", "r_volatility", "mean_stereotype"):
+        np.testing.assert_allclose(
+            getattr(report, name), getattr(expected, name), rtol=1e-12, atol=1e-12
+        )
+    assert triple(report) == pytest.approx(
+        (expected.R, expected.R_bias, expected.R_volatility), rel=1e-12, abs=1e-12
+    )
+    assert report.missing_groups == (("2",) if masked else ())
+
+
+@pytest.mark.parametrize("kind", REFERENCES)
+def test_blocks_do_not_change_the_result(kind, rng, monkeypatch):
+    shape = (6, 50, 3)
+    p = rng.dirichlet(np.ones(3), size=shape[:2])
+    settings = {
+        "reference": reference_of(kind, rng, shape),
+        "context_weights": rng.random(50),
+        "mask": rng.random((6, 50)) < 0.8,
+    }
+    whole = decompose(p, **settings)
+    for size in (3, 40, 200):
+        monkeypatch.setattr(arrays_module, "BLOCK", size)
+        parts = decompose(p, **settings)
+        np.testing.assert_allclose(parts.r, whole.r, rtol=1e-13)
+        np.testing.assert_allclose(parts.r_bias, whole.r_bias, rtol=1e-12)
+        np.testing.assert_allclose(parts.n_eff_by_group, whole.n_eff_by_group, rtol=1e-13)
+
+
+def test_an_error_in_a_later_block_names_the_right_cell(rng, monkeypatch):
+    monkeypatch.setattr(arrays_module, "BLOCK", 16)
+    p = rng.dirichlet(np.ones(2), size=(5, 30))
+    p[3, 21] = [0.9, 0.3]
+    with pytest.raises(SettingsError, match=r"found 1\.2 in group '3', context 21"):
+        decompose(p)
+    reference = np.full((5, 30, 2), 0.5)
+    reference[4, 17] = [1.0, 0.0]
+    with pytest.raises(SettingsError, match="in group 4, context 17"):
+        decompose(np.full((5, 30, 2), 0.5), reference=reference)
+
+
+def test_single_precision_and_strided_input(rng):
+    p = rng.dirichlet(np.ones(3), size=(3, 8))
+    np.testing.assert_allclose(decompose(p.astype(np.float32)).r, decompose(p).r, atol=1e-6)
+    other = np.asfortranarray(p)
+    np.testing.assert_allclose(decompose(other).r, decompose(p).r, rtol=1e-14)
+    assert decompose(p.astype(np.float32)).r.dtype == np.float64
+
+
+# Missing cells and weights of zero
+
+
+def test_missing_cells_equal_leaving_the_context_out(rng):
+    p = rng.dirichlet(np.ones(3), size=(2, 5))
+    w = rng.random(5)
+    mask = np.ones((2, 5), dtype=bool)
+    mask[:, 3] = False
+    report = decompose(p, context_weights=w, mask=mask)
+    without = decompose(np.delete(p, 3, axis=1), context_weights=np.delete(w, 3))
+    np.testing.assert_allclose(report.r, without.r, rtol=1e-14)
+    np.testing.assert_allclose(report.r_bias, without.r_bias, rtol=1e-13)
+    assert report.missing_cells == 2
+    assert report.n_eff == pytest.approx(without.n_eff, rel=1e-13)
+
+
+def test_a_missing_group_has_no_risk_and_leaves_the_mean():
+    p = np.array([M1, [[0.1, 0.9]] * 3, [[np.nan, np.nan]] * 3])
+    mask = np.array([[True] * 3, [True] * 3, [False] * 3])
+    report = decompose(p, mask=mask, groups=["a", "b", "c"], group_weights=[3, 1, 4])
+    assert report.missing_groups == ("c",)
+    assert np.isnan(report.r[2])
+    assert np.isnan(report.n_eff_by_group[2])
+    assert report.R.value == pytest.approx(0.35, abs=1e-15)
+    assert report.group_weights.tolist() == [0.375, 0.125, 0.5]
+
+
+def test_observed_cells_without_weight_are_a_missing_group():
+    weights = [[1, 1, 1], [0, 0, 0]]
+    report = decompose([M1, M2], context_weights=weights)
+    assert report.missing_groups == ("1",)
+    assert report.missing_cells == 0
+    assert report.R.value == pytest.approx(0.2, abs=1e-15)
+
+
+def test_a_context_of_weight_zero_counts_for_nothing():
+    report = decompose([*M1, [0.0, 1.0]], context_weights=[1, 1, 1, 0])
+    assert triple(report) == pytest.approx((0.2, 0.2, 0.0), abs=1e-15)
+    assert report.n_eff == pytest.approx(3, rel=1e-15)
+
+
+def test_a_group_of_weight_zero_keeps_its_own_risk():
+    report = decompose([M1, [[0.0, 1.0]] * 3], group_weights=[1, 0])
+    assert report.R.value == pytest.approx(0.2, abs=1e-15)
+    assert report.r[1] == 1.0
+
+
+def test_effective_numbers_by_hand():
+    shared = decompose([M1, M2], context_weights=[2, 1, 1])
+    assert shared.n_eff == pytest.approx(8 / 3, rel=1e-15)
+    own = decompose([M1, M2], context_weights=[[1, 1, 1], [1, 0, 0]], group_weights=[3, 1])
+    np.testing.assert_allclose(own.n_eff_by_group, [3, 1], rtol=1e-15)
+    assert own.n_eff == pytest.approx(2.5, rel=1e-15)
+    assert own.n_contexts == 3
+
+
+# Degenerate and wrong input
+
+
+def test_one_context_has_no_volatility():
+    assert triple(decompose([[[0.9, 0.1]]])) == pytest.approx((0.8, 0.8, 0.0), abs=1e-15)
+    assert decompose([[[0.9, 0.1]]]).R_volatility.value == 0.0
+
+
+def test_rounding_of_the_input_is_not_an_error():
+    p = np.array([[0.6 + 9e-7, 0.4], [1 + 5e-10, -5e-10]])
+    assert decompose(p).R.value == pytest.approx(0.6, abs=1e-6)
+
+
+def cells(value):
+    p = np.full((2, 3, 2), 0.5)
+    p[1, 2] = value
+    return p
+
+
+@pytest.mark.parametrize(
+    ("p", "settings", "message"),
+    [
+        (cells([np.nan, 0.5]), {}, r"NaN in group '1', context 2; .*pass mask"),
+        (cells(np.nan), {"groups": ["doctor", "nurse"]}, "NaN in group 'nurse', context 2"),
+        (cells([np.inf, 0.5]), {}, "infinity in group '1', context 2"),
+        (cells([np.inf, -np.inf]), {}, "infinity in group '1', context 2"),
+        (cells([1.1, -0.1]), {}, "at least 0, found -0.1 in group '1', context 2"),
+        (cells([0.5, 0.6]), {}, "sum to one over the categories, found 1.1 in group '1'"),
+        (cells([0.0, 0.0]), {}, "found 0.0 in group '1', context 2"),
+        (cells(0.5), {"context_weights": [0, 0, 0]}, "context_weights: .*only zeros"),
+        (cells(0.5), {"context_weights": np.zeros((2, 3))}, "context_weights: .*only zeros"),
+        (cells(0.5), {"context_weights": [[1, 1, 1], [1, -1, 1]]}, r"-1.0 at index \(1, 1\)"),
+        (cells(0.5), {"context_weights": [1, 1]}, r"expected 3 weights, one each"),
+        (cells(0.5), {"context_weights": np.ones((3, 2))}, r"\(3,\) \(shared\) or \(2, 3\)"),
+        (cells(0.5), {"group_weights": [0, 0]}, "group_weights: .*only zeros"),
+        (cells(0.5), {"group_weights": [1, np.nan]}, "nan at index 1"),
+        (cells(0.5), {"group_weights": [1]}, "group_weights: expected 2"),
+        (np.empty((0, 3, 2)), {}, "at least one group, found none"),
+        (np.empty((2, 0, 2)), {}, "at least one context, found none"),
+        (np.ones((2, 3, 1)), {}, "at least two categories on the last axis, found 1"),
+        ([0.5, 0.5], {}, "found 1 dimensions"),
+        (np.full((1, 1, 1, 2), 0.5), {}, "found 4 dimensions"),
+        ([["a", "b"]], {}, "p: expected an array of real numbers"),
+        (np.ma.masked_invalid(cells(np.nan)), {}, "masked array"),
+        (cells(0.5), {"groups": ["a"]}, "groups: expected 2 labels, one each, found 1"),
+        (cells(0.5), {"groups": ["a", "a"]}, "groups: .*'a' more than once"),
+        (cells(0.5), {"groups": "ab"}, "groups: expected a sequence"),
+        (cells(0.5), {"categories": ["m", "f", "x"]}, "categories: expected 2 labels"),
+        (cells(0.5), {"norm": 0.5}, "norm: expected"),
+        (cells(0.5), {"reference": [1.0, 0.0]}, "reference: expected positive"),
+        (cells(0.5), {"mask": np.ones((2, 2), bool)}, r"mask: .*\(2, 3\), found shape \(2, 2\)"),
+        (cells(0.5), {"mask": np.ones((2, 3))}, "mask: expected booleans"),
+        (cells(0.5), {"mask": np.zeros((2, 3), bool)}, "nothing to average"),
+        (
+            cells(0.5),
+            {"mask": np.array([[True] * 3, [False] * 3]), "group_weights": [0, 1]},
+            "nothing to average",
+        ),
+    ],
+)
+def test_wrong_input_is_one_line_that_names_it(p, settings, message):
+    with pytest.raises(SettingsError, match=message) as caught:
+        decompose(p, **settings)
+    assert "\n" not in str(caught.value)
+
+
+def test_nan_of_weight_zero_still_needs_a_mask():
+    with pytest.raises(SettingsError, match="pass mask"):
+        decompose([[0.5, 0.5], [np.nan, np.nan]], context_weights=[1, 0])
+
+
+def test_input_is_not_changed(rng):
+    p = rng.dirichlet(np.ones(3), size=(2, 4))
+    w, copy = rng.random(4), p.copy()
+    kept = w.copy()
+    decompose(p, context_weights=w, mask=np.array([[True] * 4, [False] * 4]))
+    np.testing.assert_array_equal(p, copy)
+    np.testing.assert_array_equal(w, kept)
+    assert p.flags.writeable
+    assert w.flags.writeable
+
+
+@pytest.mark.parametrize("kind", ["plain", "mask", "cell"])
+def test_memory_beyond_the_input_is_bounded(kind, rng):
+    p = rng.dirichlet(np.ones(2), size=(30, 8_000))
+    settings = {
+        "plain": {},
+        "mask": {"mask": rng.random((30, 8_000)) < 0.9},
+        "cell": {"reference": np.full(p.shape, 0.5)},
+    }[kind]
+    decompose(p[:1, :10])
+    tracemalloc.start()
+    decompose(p, **settings)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 2 * p.nbytes

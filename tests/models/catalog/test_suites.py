@@ -1,0 +1,52 @@
+"""The papers' models by table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clinometer.errors import SettingsError
+from clinometer.models.catalog.suites import ZooEntry, at_hand, suite, suites
+from clinometer.models.options import KINDS
+
+
+def test_the_gender_table_has_its_twelve_models() -> None:
+    models = suite("bvf-gender")
+    assert len(models) == 12
+    assert models[0] == ZooEntry("T5", "seq2seq", "google-t5/t5-base", 220)
+    assert {m.name for m in models if m.remote_code} == {"Baichuan", "ChatGLM2"}
+    assert [m.name for m in models if m.gated] == ["LLaMA2"]
+    assert {m.name for m in suite("bvf-race")} == {m.name for m in models}
+
+
+def test_every_suite_is_whole() -> None:
+    for name, source in suites().items():
+        assert source.startswith("BVF, ")
+        for entry in suite(name):
+            assert entry.kind in KINDS
+            assert entry.id.count("/") == 1
+            assert entry.parameters > 0
+
+
+def test_unknown_suite() -> None:
+    with pytest.raises(SettingsError, match="'bvf-gendr': expected one of bvf-gender, "):
+        suite("bvf-gendr")
+
+
+def test_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert at_hand(ZooEntry("here", "causal", str(tmp_path), 1))
+    cache = tmp_path / "hub"
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr("huggingface_hub.file_download.constants.HF_HUB_CACHE", str(cache))
+    entry = ZooEntry("there", "causal", "someone/model", 1)
+    assert not at_hand(entry)
+    snapshot = cache / "models--someone--model" / "snapshots" / ("a" * 40)
+    snapshot.mkdir(parents=True)
+    refs = cache / "models--someone--model" / "refs"
+    refs.mkdir()
+    (refs / "main").write_text("a" * 40)
+    (snapshot / "config.json").write_text("{}")
+    assert not at_hand(entry)  # a configuration alone cannot be asked
+    (snapshot / "model.safetensors").write_bytes(b"")
+    assert at_hand(entry)

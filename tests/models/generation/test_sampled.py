@@ -1,0 +1,131 @@
+"""Draws: the rules by which words are recognised, and counts that tend to probabilities."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clinometer.contexts import ContextSet
+from clinometer.errors import ContextError, ModelError, SettingsError
+from clinometer.models import LoadOptions, SampleOptions, WordOptions, open_model
+from clinometer.models.generation.recognise import OTHER, REFUSAL, Recogniser
+from clinometer.runs import AuditSettings, Run, audit
+from clinometer.topics import Prompt, load_topic
+
+WORDS = ("he", "she", "her", "her own", "Black", "mother-in-law")
+TOPIC = load_topic("gender").select(["nurse", "engineer"])
+CONTEXTS = ContextSet("few", ["The [X] said that [Y]", "The [X] felt that [Y]"], [5, 3])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (" he left", 0),
+        (" He left", 0),
+        ("he’s late", 0),
+        (" she, too", 1),
+        ("\n\n“She was", 1),
+        ("… *her* mother", 2),
+        (" her own", 3),
+        (" BLACK people", 4),
+        (" mother-in-law's", 5),
+        ("The nurse said that she", 1),
+        ("the nurse SAID that he", 0),
+        (" hero", OTHER),
+        (" herself", OTHER),
+        (" the woman", OTHER),
+        (" they said he", OTHER),
+        ("", OTHER),
+        ("I'm sorry, but I can't", REFUSAL),
+        ("I am very sorry", REFUSAL),
+        ("As an AI language model", REFUSAL),
+        ("I cannot continue", REFUSAL),
+        ("I can't", REFUSAL),
+        ("抱歉，我无法", REFUSAL),
+        (" I was sorry", OTHER),
+        (" sorryless", OTHER),
+    ],
+)
+def test_the_rules(text: str, expected: int) -> None:
+    assert Recogniser.of(WORDS).read(text, "The nurse said that") == expected
+
+
+def test_without_spaces_a_word_need_not_end() -> None:
+    assert Recogniser.of(("他", "她"), space=False).read("她是", "护士说") == 1
+
+
+def test_shares_of_draws_tend_to_the_probabilities() -> None:
+    """Against the exact probability that the word stands there and ends."""
+    prompts = [Prompt("The nurse said that", "", space=True)]
+    words = ("he", "she", "the", "it", "they")
+    exact = open_model("smollm2", words=WordOptions(tolerance=0, end_of_word=True))
+    p = np.exp(exact.score(prompts, words).log_probs[0])
+    n = 1500
+    load = LoadOptions(sampled=SampleOptions(draws=n, length=2))
+    drawn = open_model("smollm2", load=load).score(prompts, words)
+    share = np.exp(drawn.log_probs[0])
+    assert (np.abs(share - p) < 4.5 * np.sqrt(p * (1 - p) / n)).all()
+    again = open_model("smollm2", load=load).score(prompts, words)
+    assert again.draws == drawn.draws
+
+
+def test_an_audit_by_draws_is_stored_corrected_and_not_drawn_again(tmp_path: Path) -> None:
+    load = LoadOptions(sampled=SampleOptions(draws=20, length=2))
+    how = AuditSettings(load=load, replicates=100)
+    asked = {"topic": TOPIC, "contexts": CONTEXTS, "settings": how, "out": tmp_path / "run"}
+    run = audit("smollm2", **asked)  # type: ignore[arg-type]
+    assert run.record["model"]["kind"] == "sampled"
+    assert run.record["model"]["id"] == "smollm2 (20 draws)"
+    answers = run.preferences.answers
+    assert answers is not None
+    counted = run.preferences.values * answers[..., None]
+    seen = run.preferences.observed
+    np.testing.assert_allclose(counted[seen], np.round(counted[seen]), atol=1e-4)
+    assert run.record["counts"]["draws"] == 80
+    # Counting noise inflates R; the correction takes it off.
+    assert run.record["corrected"]["R"] != run.record["summary"]["R"]["value"]
+    before = {f: f.read_bytes() for f in (tmp_path / "run" / "scores").iterdir()}
+    again = audit("smollm2", **asked)  # type: ignore[arg-type]
+    assert again.preferences.equals(run.preferences)
+    assert {f: f.read_bytes() for f in (tmp_path / "run" / "scores").iterdir()} == before
+    assert Run.load(tmp_path / "run").report.to_dict() == run.report.to_dict()
+
+
+def test_text_after_the_slot_cannot_be_drawn() -> None:
+    scorer = open_model("smollm2", load=LoadOptions(sampled=SampleOptions(draws=2)))
+    with pytest.raises(ContextError, match="end with"):
+        scorer.score([Prompt("The nurse said", " left", space=True)], WORDS)
+
+
+@pytest.mark.parametrize("options", [{"sampled": SampleOptions(draws=2)}, {"chat": True}])
+def test_masked_models_are_neither_drawn_from_nor_chatted_with(options) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(SettingsError, match="causal models"):
+        open_model("pocket:bert", load=LoadOptions(**options))
+
+
+def test_a_model_without_a_chat_template_says_so() -> None:
+    with pytest.raises(ModelError, match="no chat template"):
+        open_model("pocket:gpt2-s", load=LoadOptions(chat=True))
+
+
+def test_the_chat_template_stands_before_the_sentence() -> None:
+    scorer = open_model("smollm2", load=LoadOptions(chat=True, chat_request="Say something."))
+    template = scorer.tokenizer.apply_chat_template(  # type: ignore[attr-defined]
+        [
+            {"role": "user", "content": "Say something."},
+            {"role": "assistant", "content": "The nurse said that"},
+        ],
+        continue_final_message=True,
+    )
+    ids = template.get("input_ids", template) if hasattr(template, "get") else template
+    assert scorer.head_tokens(["The nurse said that"])[0] == list(ids)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"draws": 1}, {"draws": 5, "temperature": 0.0}, {"draws": 5, "length": 0}]
+)
+def test_draws_that_make_no_sense_are_refused(wrong) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(SettingsError):
+        SampleOptions(**wrong)

@@ -1,0 +1,308 @@
+"""Opening models: kinds, remote code, pickles, and one clear line for each thing that is wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from tests.models import zoo
+
+from clinometer.errors import ContextError, ModelError, ModelNotFound, SettingsError
+from clinometer.models import LoadOptions, WordOptions, open_model
+from clinometer.models.local.kinds import detect_kind
+from clinometer.topics import Prompt
+
+CPU = LoadOptions(device="cpu")
+PROMPT = Prompt("The nurse said that", "", space=True)
+Folder = Callable[[str], Path]
+
+
+@pytest.mark.parametrize("family", zoo.FAMILIES)
+def test_kind_of_an_architecture(family: str) -> None:
+    made = zoo.FAMILIES[family]
+    config = getattr(transformers, made.config)()
+    assert detect_kind(config, family, None) == made.kind  # a configuration without architecture
+    config.architectures = [made.model]
+    assert detect_kind(config, family, None) == made.kind
+    assert detect_kind(config, family, "causal") == "causal"
+
+
+def test_kind_of_models_with_code_of_their_own() -> None:
+    baichuan = SimpleNamespace(model_type="baichuan", architectures=["BaichuanForCausalLM"])
+    assert detect_kind(baichuan, "b", None) == "causal"
+    glm = SimpleNamespace(
+        model_type="chatglm",
+        architectures=["ChatGLMModel"],
+        auto_map={"AutoModelForCausalLM": "modeling_chatglm.ChatGLMForConditionalGeneration"},
+    )
+    assert detect_kind(glm, "c", None) == "causal"
+
+
+def test_unknown_kind_is_asked_for() -> None:
+    with pytest.raises(ModelError, match=r"--kind causal\|masked\|seq2seq\|permutation"):
+        detect_kind(transformers.ViTConfig(), "vit", None)
+    discriminator = transformers.ElectraConfig(architectures=["ElectraForPreTraining"])
+    with pytest.raises(ModelError, match="ElectraForPreTraining"):
+        detect_kind(discriminator, "electra", None)
+
+
+@pytest.fixture(scope="module")
+def remote(small_model: Folder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that brings its own code, as Baichuan and ChatGLM2 do."""
+    folder = tmp_path_factory.mktemp("remote") / "model"
+    shutil.copytree(small_model("llama"), folder)
+    (folder / "modeling_own.py").write_text(
+        "from transformers import LlamaConfig, LlamaForCausalLM\n"
+        "class OwnConfig(LlamaConfig):\n    model_type = 'own_llama'\n"
+        "class OwnForCausalLM(LlamaForCausalLM):\n    config_class = OwnConfig\n"
+    )
+    config = json.loads((folder / "config.json").read_text())
+    config |= {
+        "model_type": "own_llama",
+        "architectures": ["OwnForCausalLM"],
+        "auto_map": {
+            "AutoConfig": "modeling_own.OwnConfig",
+            "AutoModelForCausalLM": "modeling_own.OwnForCausalLM",
+        },
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def test_remote_code_is_refused_without_the_flag(remote: Path) -> None:
+    with pytest.raises(ModelError, match="--trust-remote-code") as caught:
+        open_model(str(remote), load=CPU)
+    assert caught.value.exit_status == 3
+    assert "\n" not in str(caught.value)
+
+
+def test_remote_code_runs_with_the_flag(
+    remote: Path, small_model: Folder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(transformers.dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path))
+    own = open_model(str(remote), load=LoadOptions(device="cpu", trust_remote_code=True))
+    plain = open_model(str(small_model("llama")), load=CPU)
+    words = ["he", "she"]
+    assert own.info.kind == "causal"
+    np.testing.assert_allclose(
+        own.score([PROMPT], words).log_probs, plain.score([PROMPT], words).log_probs, atol=1e-5
+    )
+
+
+def test_a_wrong_id_is_not_tried_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hub's own client would try six times for every file."""
+    connect, tried = socket.create_connection, []
+
+    def connecting(address: Any, *rest: Any, **more: Any) -> Any:
+        tried.append(address)
+        return connect(address, *rest, **more)
+
+    monkeypatch.setattr(socket, "create_connection", connecting)
+    for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)  # behind one, only the proxy could tell
+    for offline in (False, True):
+        if offline:
+            monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+        else:
+            monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+            monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+        tried.clear()
+        with pytest.raises(
+            ModelNotFound, match="'nobody/nothing': not in the local cache"
+        ) as caught:
+            open_model("nobody/nothing", load=CPU)
+        assert len(tried) <= (0 if offline else 2)  # its revision and its files: a look each
+        assert caught.value.exit_status == 2
+        assert "\n" not in str(caught.value)
+
+
+def test_folder_without_configuration(tmp_path: Path) -> None:
+    with pytest.raises(ModelNotFound, match=r"no config\.json"):
+        open_model(str(tmp_path))
+
+
+@pytest.mark.parametrize(("family", "missing"), [("bert", "mask"), ("xlnet", "mask")])
+def test_tokenizer_without_mask_token(
+    family: str, missing: str, small_model: Folder, tmp_path: Path
+) -> None:
+    folder = tmp_path / "m"
+    shutil.copytree(small_model(family), folder)
+    zoo.neox_tokenizer().save_pretrained(folder)
+    enlarge(folder, family)
+    with pytest.raises(ModelError, match=f"its tokenizer has no {missing} token"):
+        open_model(str(folder), load=CPU)
+
+
+def test_seq2seq_tokenizer_without_gap(tmp_path: Path) -> None:
+    zoo.gpt2_tokenizer().save_pretrained(tmp_path)
+    enlarge(tmp_path, "bart")
+    with pytest.raises(ModelError, match="neither the sentinel <extra_id_0> nor a mask token"):
+        open_model(str(tmp_path), load=CPU)
+
+
+def enlarge(folder: Path, family: str) -> None:
+    """Save the family's model with room for another tokenizer's vocabulary."""
+    zoo.build(family, 600).save_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("family", "limit"), [("bert", 64), ("roberta", 62), ("gpt2", 64), ("bart", 64), ("opt", 64)]
+)
+def test_sequence_longer_than_the_model(family: str, limit: int, small_model: Folder) -> None:
+    scorer = open_model(str(small_model(family)), load=CPU)
+    long = Prompt("the " * 70 + "nurse said that", "", space=True)
+    with pytest.raises(ContextError, match=rf"reads at most {limit} tokens, found 7\d in the"):
+        scorer.score([PROMPT, long], ["he", "she"])
+
+
+def test_a_roberta_prompt_of_just_the_limit_is_scored(small_model: Folder) -> None:
+    scorer: Any = open_model(str(small_model("roberta")), load=CPU)
+    text = "the"
+    while len(scorer.tokenizer(text + "<mask>")["input_ids"]) < 62:
+        text += " the"
+    assert np.isfinite(scorer.score([Prompt(text, "", space=True)], ["he"]).log_probs).all()
+    with pytest.raises(ContextError):
+        scorer.score([Prompt(text + " the", "", space=True)], ["he"])
+
+
+@pytest.mark.parametrize("family", ["t5", "xlnet"])
+def test_relative_positions_have_no_limit(family: str, small_model: Folder) -> None:
+    scorer = open_model(str(small_model(family)), load=CPU)
+    long = Prompt("the " * 700 + "nurse said that", "", space=True)
+    assert np.isfinite(scorer.score([long], ["him", "her"]).log_probs).all()
+
+
+def test_vocabulary_mismatch(small_model: Folder, tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    shutil.copytree(small_model("gpt2"), folder)
+    zoo.build("gpt2", 100).save_pretrained(folder)
+    with pytest.raises(ModelError, match="402 tokens, its embeddings only 100"):
+        open_model(str(folder), load=CPU)
+
+
+def test_no_gpu(small_model: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(SettingsError, match="'cuda': none on this machine") as caught:
+        open_model(str(small_model("gpt2")), load=LoadOptions(device="cuda"))
+    assert caught.value.exit_status == 2
+
+
+def test_pickled_weights_need_a_flag(small_model: Folder, tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    shutil.copytree(small_model("gpt2"), folder)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder)
+    torch.save(model.state_dict(), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match="--allow-pickle"):
+        open_model(str(folder), load=CPU)
+    words = ["he", "she"]
+    found = open_model(str(folder), load=LoadOptions(device="cpu", allow_pickle=True))
+    plain = open_model(str(small_model("gpt2")), load=CPU)
+    np.testing.assert_allclose(
+        found.score([PROMPT], words).log_probs, plain.score([PROMPT], words).log_probs, atol=1e-6
+    )
+
+
+def test_weights_of_another_task_are_refused(small_model: Folder, tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    shutil.copytree(small_model("bert"), folder)
+    model = transformers.BertForSequenceClassification.from_pretrained(folder)
+    model.save_pretrained(folder)
+    with pytest.raises(ModelError, match=r"its weights lack 'cls\.predictions"):
+        open_model(str(folder), load=CPU)
+
+
+@pytest.mark.parametrize("family", ["deberta", "deberta-v3"])
+def test_debertas_own_checkpoints_find_their_output_layer(family: str, tmp_path: Path) -> None:
+    """They keep it as lm_predictions, and their configuration does not say so."""
+    tokenizer = zoo.FAMILIES[family].tokenizer()
+    zoo.build(family, len(tokenizer), legacy=False).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    del config["legacy"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    scorer: Any = open_model(str(tmp_path), load=CPU)
+    assert not scorer.model.legacy
+    found = scorer.score([PROMPT], ["him", "her"]).log_probs
+    ids = tokenizer("The nurse said that [MASK]")["input_ids"]
+    ids = [i for i in ids if tokenizer.convert_ids_to_tokens(i) != "Ġ"]
+    with torch.no_grad():
+        logits = scorer.model(input_ids=torch.tensor([ids])).logits[0, -2].log_softmax(-1)
+    expected = [
+        float(logits[t])
+        for w in ("him", "her")
+        for t in scorer.word_list([w], space=True).sequences[0]
+    ]
+    np.testing.assert_allclose(found[0], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("damage", ["json", "weights"])
+def test_damaged_folders(damage: str, small_model: Folder, tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    shutil.copytree(small_model("gpt2"), folder)
+    (folder / {"json": "config.json", "weights": "model.safetensors"}[damage]).write_text("{")
+    with pytest.raises(ModelError, match="cannot be loaded") as caught:
+        open_model(str(folder), load=CPU)
+    assert caught.value.exit_status == 3
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in subtract")
+@pytest.mark.parametrize("family", ["bert", "gpt2", "t5", "xlnet"])
+@pytest.mark.parametrize(("value", "message"), [(np.nan, "not finite"), (0.0, "the same value")])
+def test_a_model_that_says_nothing(
+    family: str, value: float, message: str, small_model: Folder, tmp_path: Path
+) -> None:
+    """NaN, or all logits equal: an error that names model and prompt."""
+    folder = tmp_path / "broken"
+    shutil.copytree(small_model(family), folder)
+    kind = zoo.FAMILIES[family].kind
+    auto = (
+        transformers.AutoModelForSeq2SeqLM
+        if kind == "seq2seq"
+        else (
+            transformers.AutoModelForMaskedLM
+            if kind == "masked"
+            else transformers.AutoModelForCausalLM
+        )
+    )
+    model = auto.from_pretrained(folder)
+    with torch.no_grad():
+        head = model.get_output_embeddings()
+        head.weight.fill_(value)
+        if getattr(head, "bias", None) is not None:
+            head.bias.zero_()
+    model.save_pretrained(folder)
+    scorer = open_model(str(folder), load=CPU)
+    with pytest.raises(ModelError, match=message) as caught:
+        scorer.score([PROMPT], ["him", "her"])
+    assert "broken" in str(caught.value)
+    assert "'The nurse said that'" in str(caught.value)
+
+
+def test_options_reach_the_words(small_model: Folder) -> None:
+    scorer = open_model(str(small_model("gpt2")), load=CPU, words=WordOptions(single_token=True))
+    report = scorer.word_report(["he", "queen"], space=True)
+    assert report.restricted == ("queen",)
+    assert np.isneginf(scorer.score([PROMPT], ["he", "queen"]).log_probs[0, 1])
+
+
+@pytest.mark.parametrize("kept", [(), ("tokenizer_config.json",)])
+def test_a_folder_without_a_tokenizer_says_so(
+    small_model: Folder, tmp_path: Path, kept: tuple[str, ...]
+) -> None:
+    folder = tmp_path / "bare"
+    shutil.copytree(small_model("bert"), folder)
+    for file in folder.iterdir():
+        if file.name not in (*kept, "config.json", "model.safetensors"):
+            file.unlink()
+    with pytest.raises(ModelNotFound, match=r"no tokenizer in its folder; expected tokenizer"):
+        open_model(str(folder), load=CPU)

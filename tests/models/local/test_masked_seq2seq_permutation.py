@@ -1,0 +1,203 @@
+"""What masked, sequence-to-sequence and permutation models share and where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from tests.models import zoo
+
+from clinometer.models import LoadOptions, WordOptions, open_model
+from clinometer.models.local.masked import MaskedScorer
+from clinometer.models.local.slot_logits import light_kernels, read_log_probs
+from clinometer.models.local.tiled_attention import rows_in_tile, use_short_attention
+from clinometer.models.tokens.word_tokens import tokens_that_end_a_word
+from clinometer.topics import Prompt
+
+CPU = LoadOptions(device="cpu")
+EXACT = WordOptions(tolerance=0.0)
+PROMPTS = [
+    Prompt("The nurse said that", "", space=True),
+    Prompt("The man said that", " was late.", space=True),
+    Prompt("The man told", ".", space=True),
+    Prompt("", " met the nurse", space=False),
+    Prompt('The nurse said "', '"', space=False),
+]
+WORDS = ["he", "her", "queen", "girls"]
+Folder = Callable[[str], Path]
+
+
+def opened(folder: Path, **words: Any) -> Any:
+    return open_model(str(folder), load=CPU, words=WordOptions(tolerance=0.0, **words))
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "t5", "bart", "xlnet"])
+def test_every_place_of_the_slot(family: str, small_model: Folder) -> None:
+    """At the opening of the text, after a quote, before a full stop: all are probabilities, and
+    the order and company of the prompts do not matter."""
+    scorer = opened(small_model(family))
+    together = scorer.score(PROMPTS, WORDS)
+    writable = np.array([w not in scorer.word_report(WORDS, space=True).unwritable for w in WORDS])
+    assert np.isfinite(together.log_probs[:3][:, writable]).all()
+    assert (together.log_coverage <= 1e-5).all()
+    for i, prompt in enumerate(PROMPTS):
+        alone = scorer.score([prompt], WORDS)
+        np.testing.assert_allclose(alone.log_probs[0], together.log_probs[i], atol=1e-4)
+
+
+@pytest.mark.parametrize("family", ["t5", "bart"])
+def test_end_of_word(family: str, small_model: Folder) -> None:
+    """With the end required, a word's probability is multiplied by that of what may follow it."""
+    folder = small_model(family)
+    plain, ended = opened(folder), opened(folder, end_of_word=True)
+    prompt, word = PROMPTS[1], "her"
+    ids = list(plain.word_list([word], space=True).sequences[0])
+    if family == "t5":
+        text = f"{prompt.before} <extra_id_0>{prompt.after}"
+        head = [0, plain.tokenizer.convert_tokens_to_ids("<extra_id_0>")]
+    else:
+        text = f"{prompt.before} <mask>{prompt.after}"
+        head = [2, *plain.tokenizer(prompt.before)["input_ids"][:-1]]
+    with torch.no_grad():
+        logits = plain.model(
+            input_ids=torch.tensor([plain.tokenizer(text)["input_ids"]]),
+            decoder_input_ids=torch.tensor([head + ids]),
+        ).logits[0, -1]
+    ending = logits.softmax(-1)[tokens_that_end_a_word(plain.tokenizer)].sum().log()
+    change = ended.score([prompt], [word]).log_probs - plain.score([prompt], [word]).log_probs
+    assert change[0, 0] == pytest.approx(float(ending), abs=1e-4)
+    assert change[0, 0] < -0.01
+
+
+def test_a_prefix_in_the_tree_is_the_word_and_no_longer_one(small_model: Folder) -> None:
+    """A word in one tree with a longer one; under a masked model each length has its own tree."""
+    bart = opened(small_model("bart"))
+    both = np.exp(bart.score(PROMPTS[:1], ["girl", "girls"]).log_probs[0])
+    alone = np.exp(bart.score(PROMPTS[:1], ["girl"]).log_probs[0])
+    assert both.sum() == pytest.approx(alone[0], rel=1e-4)
+    bert = opened(small_model("bert"))
+    both = bert.score(PROMPTS[:1], ["girl", "girls"]).log_probs[0]
+    alone = bert.score(PROMPTS[:1], ["girl"]).log_probs[0]
+    assert both[0] == pytest.approx(alone[0], abs=1e-5)
+
+
+def test_two_languages_of_mbart(tmp_path: Path) -> None:
+    """mBART's decoder begins with a language code, which its own texts end with."""
+    pieces = zoo.unigram(["<s>", "<pad>", "</s>", "<unk>"], "<unk>")
+    pieces += [("en_XX", 0.0), ("zh_CN", 0.0), ("<mask>", 0.0)]
+    tokenizer = transformers.MBartTokenizer(vocab=pieces, src_lang="en_XX")
+    torch.manual_seed(0)
+    config = transformers.MBartConfig(
+        vocab_size=len(tokenizer), decoder_start_token_id=None, **zoo.MARIAN_LIKE
+    )
+    zoo.widen(transformers.MBartForConditionalGeneration(config)).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    scorer = opened(tmp_path)
+    english = scorer.tokenizer.convert_tokens_to_ids("en_XX")
+    assert scorer.start == english
+    source = scorer.tokenizer("The nurse said that <mask>")["input_ids"]
+    assert source[-1] == english
+    head = [english, *scorer.tokenizer("The nurse said that")["input_ids"][:-2]]
+    word = scorer.word_list(["him"], space=True).sequences[0]
+    with torch.no_grad():
+        found = (
+            scorer.model(
+                input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([[*head, *word]])
+            )
+            .logits[0]
+            .log_softmax(-1)
+        )
+    expected = sum(float(found[len(head) - 1 + j, t]) for j, t in enumerate(word))
+    assert scorer.score(PROMPTS[:1], ["him"]).log_probs[0, 0] == pytest.approx(expected, abs=1e-4)
+
+
+def test_chinese_without_spaces(tmp_path: Path) -> None:
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    tokenizer = transformers.BertTokenizer(vocab=zoo.wordpiece(names, corpus=zoo.CHINESE))
+    zoo.build("bert", len(tokenizer)).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    scorer = opened(tmp_path)
+    prompt = Prompt("医生说", "很好", space=False)
+    ids = tokenizer("医生说[MASK]很好")["input_ids"]
+    with torch.no_grad():
+        expected = scorer.model(input_ids=torch.tensor([ids])).logits[0, 4].log_softmax(-1)
+    found = scorer.score([prompt], ["他", "她"]).log_probs[0]
+    np.testing.assert_allclose(
+        found, expected[tokenizer.convert_tokens_to_ids(["他", "她"])], atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("family", ["bert", "distilbert", "roberta", "albert", "electra"])
+def test_attention_in_tiles_changes_no_number(family: str, small_model: Folder) -> None:
+    model = transformers.AutoModelForMaskedLM.from_pretrained(small_model(family)).eval()
+    tokens = torch.randint(5, 100, (rows_in_tile(9) * 3, 9), generator=torch.manual_seed(0))
+    with torch.no_grad():
+        plain = model(input_ids=tokens).logits
+        assert use_short_attention(model)
+        torch.testing.assert_close(model(input_ids=tokens).logits, plain, atol=1e-4, rtol=1e-4)
+        # A number of rows that fills no tile goes the ordinary way.
+        torch.testing.assert_close(
+            model(input_ids=tokens[:5]).logits, plain[:5], atol=1e-4, rtol=1e-4
+        )
+
+
+def test_rows_are_filled_up_to_whole_tiles(small_model: Folder) -> None:
+    scorer = opened(small_model("bert"))
+    expected = scorer.score(PROMPTS, WORDS).log_probs
+    scorer.packs_rows = use_short_attention(scorer.model)
+    np.testing.assert_allclose(scorer.score(PROMPTS, WORDS).log_probs, expected, atol=1e-4)
+
+
+def test_chunks_change_no_number(small_model: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    for family in ("bert", "t5"):
+        scorer = opened(small_model(family))
+        whole = scorer.score(PROMPTS, WORDS)
+        monkeypatch.setattr("clinometer.models.tokens.slot_prompts._SLICE", 2)
+        monkeypatch.setattr("clinometer.models.local.masked._CHUNK", 2)
+        monkeypatch.setitem(
+            __import__("clinometer.models.local.seq2seq", fromlist=["x"])._CHUNK, "cpu", 2
+        )
+        parts = scorer.score(PROMPTS, WORDS)
+        np.testing.assert_allclose(parts.log_probs, whole.log_probs, atol=1e-4)
+        np.testing.assert_allclose(parts.log_coverage, whole.log_coverage, atol=1e-4)
+
+
+def test_threads_share_one_model(small_model: Folder) -> None:
+    """Two chunks at a time, as on a GPU: the hook that picks positions must not be shared."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    scorer: MaskedScorer = opened(small_model("bert"))
+    chunks = [PROMPTS[:1] * 3, PROMPTS[1:2] * 5, PROMPTS[2:3]] * 4
+    expected = [scorer.score(c, WORDS).log_probs for c in chunks]
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda c: scorer.score(c, WORDS).log_probs, chunks))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def test_onednn_is_left_out_on_arm_and_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings: Any = torch.backends.mkldnn
+    was_on = settings.enabled
+    try:
+        settings.enabled = True
+        for machine, inside in (("aarch64", False), ("x86_64", True)):
+            monkeypatch.setattr("platform.machine", lambda machine=machine: machine)
+            with light_kernels():
+                assert settings.enabled == inside
+            assert settings.enabled
+    finally:
+        settings.enabled = was_on
+
+
+def test_a_large_vocabulary_costs_no_digits() -> None:
+    """Sums over 262,144 tokens in float32, as in Gemma, beside float64."""
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn((8, 262_144), generator=generator) * 3
+    wanted = torch.arange(8)[None].expand(8, 8)
+    exact = logits.double().log_softmax(-1)[:, :8]
+    assert float((read_log_probs(logits, wanted).double() - exact).abs().max()) < 1e-5

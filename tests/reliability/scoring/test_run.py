@@ -1,0 +1,263 @@
+"""A run from start to end with a real model: edge cases, resume, several models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clinometer as cm
+from clinometer.errors import RunError, SettingsError, TableError
+from clinometer.models import open_model
+from clinometer.models.texts.likelihood import score_texts
+from clinometer.models.texts.types import MarkedText, TextOptions
+from clinometer.reliability import (
+    ReliabilityRun,
+    ReliabilitySettings,
+    Statement,
+    VariantSet,
+    cobias,
+    context_variance,
+)
+from clinometer.reliability.scoring import taus
+from clinometer.reliability.statement import count_words, find_term
+from clinometer.runs import RunFolder
+
+FEW = ReliabilitySettings(replicates=100)
+LONG = " ".join(["The nurse talks."] * 700)  # 2,800 tokens
+
+STATEMENTS = [
+    Statement("plain", "Women talk a lot.", ("women",), points="Women ___ talk a lot ___."),
+    Statement("no blanks", "Men are tall.", ("men",), points="Men are tall."),
+    Statement("both ends", "Nurses sing.", ("nurses",), points="___ Nurses sing ___."),
+    Statement("not there", "Women talk.", ("plumber",)),
+    Statement("all target", "Women", ("women",)),
+    Statement("long", LONG, ("nurse",)),
+    Statement("signs", "😀 היא רופאה טובה.", ()),
+    Statement("alone", "Nobody varied this.", ()),
+    Statement("empty", " ", ()),
+]
+VERSIONS = {
+    "plain": [
+        "Women talk a lot.",  # identical
+        "",  # empty
+        "Girls talk a lot.",  # the target changed
+        "Women here talk a lot.",
+        "Women here talk a lot.",  # repeated
+        "Women talk a lot at work.",
+    ],
+    "no blanks": ["Men are very tall.", LONG + " Men."],
+    "both ends": ["Most Nurses sing well."],
+    "not there": ["Women talk loudly."],
+    "all target": ["Old Women"],
+    "long": ["The nurse talks."],
+    "signs": ["😀 היא רופאה טובה מאוד."],
+    "empty": ["Something."],
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> ReliabilityRun:
+    out = tmp_path_factory.mktemp("runs") / "edges"
+    return cm.score_reliability(STATEMENTS, VERSIONS, out=out, settings=FEW)
+
+
+def row(run: ReliabilityRun, id: str) -> dict[str, Any]:
+    frame = run.statements
+    return dict(frame[frame["id"] == id].iloc[0])
+
+
+def test_tau_and_score_by_hand(run: ReliabilityRun) -> None:
+    """From the texts' own log-likelihoods, words counted by hand."""
+    bert = open_model("pocket:bert")
+    texts = [
+        "Women talk a lot.",
+        "Women talk a lot.",
+        "Women here talk a lot.",
+        "Women here talk a lot.",
+        "Women talk a lot at work.",
+    ]
+    marked = [MarkedText(t, find_term(t, "women")) for t in texts]
+    found = score_texts(bert, marked, TextOptions())
+    words = [3, 3, 4, 4, 5]
+    assert [count_words(m.text, m.targets) for m in marked] == words
+    tau = np.abs(found.log_prob) / words
+    cv = context_variance(tau[0], tau[1:])
+    got = row(run, "plain")
+    # The run asked these texts in another batch, which moves a log-probability in single precision
+    # by some 1e-6 of itself. cv is made of differences between tau's that are a tenth of them: ten
+    # times that. (Found: 3e-6 in cv on x86-64, 0 on ARM.)
+    assert got["tau"] == pytest.approx(tau[0], rel=5e-6)
+    assert got["cv"] == pytest.approx(float(cv), rel=5e-5)
+    assert got["cobias"] == pytest.approx(float(cobias(cv)), rel=5e-5)
+    assert got["stability"] == pytest.approx(1 - got["cobias"])
+    assert got["cobias_low"] <= got["cobias"] <= got["cobias_high"]
+    assert (got["versions"], got["scored"]) == (6, 4)
+
+
+def test_every_edge_is_defined_and_counted(run: ReliabilityRun) -> None:
+    flags = dict(zip(run.statements["id"], run.statements["flag"], strict=True))
+    assert flags == {
+        "plain": "",
+        "no blanks": "",
+        "both ends": "",
+        "not there": "target_not_in_sentence",
+        "all target": "nothing_to_score",
+        "long": "too_long",
+        "signs": "",
+        "alone": "no_versions",
+        "empty": "empty",
+    }
+    without = {"all target", "long", "alone", "empty"}
+    scored = set(run.statements["id"][run.statements["cobias"].notna()])
+    assert scored == set(flags) - without
+    assert row(run, "not there")["words"] == 2  # every word is context
+    counts = run.counts
+    assert counts["statements"] == 9
+    assert counts["statements_without_versions"] == 1
+    assert counts["statements_target_not_in_sentence"] == 1
+    assert counts["statements_empty"] == 1
+    assert counts["statements_without_blanks"] == 1
+    assert counts["versions"] == 14
+    assert counts["versions_empty"] == 1
+    assert counts["versions_target_changed"] == 1
+    assert counts["versions_identical_to_statement"] == 1
+    assert counts["versions_repeated"] == 1
+    by_model: Any = run.record["counts"]["by_model"]
+    assert by_model["pocket:bert"]["texts_too_long"] == 2
+    assert by_model["pocket:bert"]["texts_nothing_to_score"] == 1
+    assert by_model["pocket:bert"]["texts_with_unknown_tokens"] == 2
+    assert json.dumps(run.record, allow_nan=False)
+
+
+def test_a_finished_run_asks_nobody(run: ReliabilityRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taus, "open_model", lambda *a, **k: pytest.fail("a model was opened"))
+    again = cm.score_reliability(STATEMENTS, VERSIONS, out=run.path, settings=FEW)
+    assert again.statements.equals(run.statements)
+    loaded = ReliabilityRun.load(run.path or "")
+    assert loaded.statements.equals(run.statements)
+    assert loaded.versions.equals(run.versions)
+    with pytest.raises(RunError, match="another masking"):
+        cm.score_reliability(
+            STATEMENTS,
+            VERSIONS,
+            out=run.path,
+            settings=ReliabilitySettings(masking="original"),
+        )
+    with pytest.raises(RunError, match="set of statements"):
+        cm.score_reliability(STATEMENTS[:2], VERSIONS, out=run.path, settings=FEW)
+
+
+def test_an_interrupted_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: ReliabilityRun
+) -> None:
+    """Stopped in the middle: what was answered is kept, only the rest is asked."""
+    monkeypatch.setattr(taus, "_POOL", {"cpu": 4})
+
+    def stop(done: int, total: int) -> None:
+        if done >= 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path, settings=FEW, progress=stop)
+    assert json.loads((tmp_path / "run.json").read_text())["status"] == "running"
+    with pytest.raises(RunError, match="the run is not finished"):
+        ReliabilityRun.load(tmp_path)
+    seen: list[tuple[int, int]] = []
+    again = cm.score_reliability(
+        STATEMENTS,
+        VERSIONS,
+        out=tmp_path,
+        settings=FEW,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen[0][0] == 12  # eight were there, the first pool adds four
+    assert np.allclose(again.statements["tau"], run.statements["tau"], atol=1e-5, equal_nan=True)
+    # A damaged part is asked again.
+    part = next((tmp_path / "scores").rglob("part-*.parquet"))
+    part.write_bytes(part.read_bytes()[:-40])
+    third = cm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path, settings=FEW)
+    assert np.allclose(third.statements["tau"], again.statements["tau"], atol=1e-5, equal_nan=True)
+    table = tmp_path / "statements.parquet"
+    table.write_bytes(table.read_bytes()[:-4])
+    with pytest.raises(RunError, match="damaged"):
+        ReliabilityRun.load(tmp_path)
+
+
+def test_several_models_are_averaged_and_compared() -> None:
+    names = ["pocket:bert", "pocket:gpt2-s"]
+    statements = ["Women talk a lot.", "Men are tall.", "Nurses sing.", "Old men sleep."]
+    versions = {s: [s.replace(".", f" {w}.") for w in ("here", "today")] for s in statements}
+    both = cm.score_reliability(statements, versions, models=names, settings=FEW)
+    parts = [cm.score_reliability(statements, versions, models=[n], settings=FEW) for n in names]
+    mean = np.mean([p.statements["tau"] for p in parts], axis=0)
+    assert np.allclose(both.statements["tau"], mean)
+    own = np.mean([p.taus()[1] for p in parts], axis=0)
+    assert np.allclose(both.statements["cv"], context_variance(mean, own))
+    for name, part in zip(names, parts, strict=True):
+        rows = both.models[both.models["model"] == name]
+        assert np.allclose(rows["cobias"], part.statements["cobias"])
+    (pair,) = both.record["agreement"]
+    assert (pair["a"], pair["b"], pair["n"]) == (*names, 4)
+    assert both.convergence(draws=5).n.tolist() == [2]
+
+
+def test_choices_that_change_a_score() -> None:
+    statement = Statement("1", "Women talk unfathomably a lot.", ("women",))
+    versions = VariantSet({"1": ("Women talk.", "Women talk.", "Women here talk unfathomably.")})
+    found = {}
+    for name, settings in {
+        "equation": {},
+        "original": {"masking": "original"},
+        "token": {"normalise": "token"},
+        "figure": {"variant": "figure"},
+        "released": {"variant": "released"},
+        "once": {"duplicates": "once"},
+        "one": {"versions": 1},
+    }.items():
+        made = ReliabilitySettings(replicates=0, **settings)  # type: ignore[arg-type]
+        table = cm.score_reliability([statement], versions, settings=made).statements
+        found[name] = dict(table.iloc[0])
+    tau = {name: row["tau"] for name, row in found.items()}
+    # Which versions are asked leaves tau alone, up to the rounding of another batch.
+    assert [tau["once"], tau["one"]] == pytest.approx([tau["equation"]] * 2, rel=5e-6)
+    others = [tau[n] for n in ("equation", "original", "token", "figure", "released")]
+    assert np.diff(sorted(others)).min() > 1e-3
+    assert abs(found["once"]["cv"] - found["equation"]["cv"]) > 1e-3
+    assert [found[n]["scored"] for n in ("equation", "once", "one")] == [3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"variant": "paper"},
+        {"masking": "all"},
+        {"normalise": "letter"},
+        {"duplicates": "twice"},
+        {"versions": 0},
+        {"level": 1.0},
+        {"replicates": -1},
+    ],
+)
+def test_wrong_settings(wrong: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match=next(iter(wrong))):
+        ReliabilitySettings(**wrong)
+
+
+def test_wrong_sets() -> None:
+    with pytest.raises(TableError, match="found none"):
+        cm.score_reliability([], {})
+    with pytest.raises(TableError, match="every id once"):
+        cm.score_reliability(["a", "a"], {})
+    with pytest.raises(SettingsError, match="models"):
+        cm.score_reliability(["a"], {}, models=["pocket:bert", "pocket:bert"])
+
+
+def test_a_run_of_another_command_is_refused(tmp_path: Path, run: ReliabilityRun) -> None:
+    """Both have a run.json: each says what it expected."""
+    cm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path, settings=FEW)
+    with pytest.raises(RunError, match="expected a run of 'clinometer audit', found another kind"):
+        RunFolder(tmp_path).read_finished()

@@ -1,0 +1,98 @@
+"""Pairs merge as the authors merged them, and come apart again."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clinometer.reliability import Merged, merge, target_term
+from clinometer.reliability.pair_merge import differing_characters
+
+WORDS = st.lists(st.sampled_from(["a", "b", "c", "not", "x."]), max_size=7).map(" ".join)
+
+
+def spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.fixture(scope="module")
+def published(shared_data: Path) -> list[dict[str, str]]:
+    with (shared_data / "cobias/merged_pairs.csv").open(encoding="utf-8-sig") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "merged"),
+    [
+        (
+            "Jews can't be trusted.",
+            "Christians can't be trusted.",
+            "(Jews | Christians) can't be trusted.",
+        ),
+        ("Men are bad at it.", "Women are good at it.", "(Men | Women) are (bad | good) at it."),
+        ("They might not go", "They might go", "They might (not | ) go"),
+        ("They go", "They go home", "They go ( | home)"),
+        ("Same.", "Same.", "Same."),
+        ("", "New.", "( | New.)"),
+        ("It was teh end", "It was the end", "It was (teh | the) end"),
+    ],
+)
+def test_merged_notation(first: str, second: str, merged: str) -> None:
+    found = merge(first, second)
+    assert str(found) == merged
+    assert Merged.parse(merged) == found
+
+
+@given(WORDS, WORDS, WORDS)
+def test_every_side_comes_back(a: str, b: str, c: str) -> None:
+    found = merge(a, b, c)
+    assert [found.side(i) for i in range(3)] == [a, b, c]
+
+
+@given(WORDS, WORDS)
+def test_differing_characters_cover_what_merge_calls_different(a: str, b: str) -> None:
+    spans = differing_characters(a, b)
+    sides = merge(a, b).spans
+    for side, text in enumerate((a, b)):
+        assert [text[i:j] for i, j in spans[side]] == [s[side] for s in sides if s[side]]
+
+
+def test_the_authors_merges(published: list[dict[str, str]]) -> None:
+    """At least 95 % of the 3,614; docs/reliability.md says what differs in the rest."""
+    found = [str(merge(r["sentence_1"], r["sentence_2"])) for r in published]
+    same = sum(f == r["sentence_merged"] for f, r in zip(found, published, strict=True))
+    but_spaces = sum(
+        spaced(f) == spaced(r["sentence_merged"]) for f, r in zip(found, published, strict=True)
+    )
+    assert len(published) == 3614
+    assert same == 3519  # 97.4 %
+    assert but_spaces == 3546  # 98.1 %
+
+
+def test_the_authors_target_terms_of_crows_pairs(published: list[dict[str, str]]) -> None:
+    pairs = [r for r in published if r["original_dataset"] == "cs"]
+    same = 0
+    for row in pairs:
+        side = 1 if row["direction"] == "antistereo" else 0
+        term = target_term(merge(row["sentence_1"], row["sentence_2"]), side=side)
+        same += (term or "").lower() == row["target_term"].strip().lower()
+    assert same / len(pairs) > 0.96
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "term"),
+    [
+        ("He wasn't fat.", "He was thin.", "fat"),
+        ("Her friend is a woman.", "His friend is a man.", "woman"),
+        ("She left.", "He left.", "She"),
+        ("She is an Italian.", "She is a lawyer.", "Italian"),
+        ("Tests are fun", "Tests are not fun", None),
+        ("Same.", "Same.", None),
+    ],
+)
+def test_rules_of_the_target_term(first: str, second: str, term: str | None) -> None:
+    assert target_term(merge(first, second)) == term

@@ -1,0 +1,202 @@
+"""Runs in every state: which it is, and what can still be shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from clinometer.contexts import load_contexts
+from clinometer.errors import RunError
+from clinometer.measure import membership, preference
+from clinometer.models import ModelInfo, WordScores
+from clinometer.report import open_run, render_report
+from clinometer.runs import AuditSettings, Run, RunFolder
+from clinometer.runs.folder.partial import cell_words, find_topic, load_partial, progress
+from clinometer.runs.folder.record import new_record
+from clinometer.runs.folder.recover import stored_risks
+from clinometer.topics import load_topic
+
+Changed = Callable[[str], Path]
+
+
+def edit(folder: Path, **changes: Any) -> None:
+    file = folder / "run.json"
+    record = {**json.loads(file.read_text(encoding="utf-8")), **changes}
+    file.write_text(json.dumps(record), encoding="utf-8")
+
+
+@pytest.fixture
+def half(tmp_path: Path) -> Path:
+    """500 of 1,200 cells of gender × paper-gender, as an audit leaves them when it is killed."""
+    topic, contexts = load_topic("gender"), load_contexts("paper-gender")
+    record = new_record(
+        ModelInfo(name="made:half", kind="causal", revision="none"),
+        topic,
+        contexts,
+        AuditSettings(replicates=100),
+    )
+    record["chunk_size"] = 250
+    record["words"] = {
+        "words": list(topic.words),
+        "tokens": {w: [w] for w in topic.words},
+        "unwritable": [],
+        "same_tokens": {},
+        "restricted": [],
+        "prefixes": {},
+        "shared": {},
+        "counts": {"words_shared": 1},
+    }
+    folder = tmp_path / "half"
+    folder.mkdir()
+    RunFolder(folder).write_record(record)
+    rng = np.random.default_rng(0)
+    for first in (0, 250):
+        logs = np.log(rng.dirichlet(np.ones(len(topic.words)), 250) * 0.5).astype(np.float32)
+        scores = WordScores(logs.astype(np.float64), np.full(250, np.log(0.5)), np.zeros(250))
+        RunFolder(folder).write_scores([(np.arange(first, first + 250), scores)])
+    return folder
+
+
+def test_a_finished_run_needs_no_notice(small: Run) -> None:
+    opened = open_run(small.path or "")
+    assert (opened.state, opened.notice) == ("finished", "")
+
+
+def test_half_finished_is_measured_as_far_as_it_goes(half: Path) -> None:
+    opened = open_run(half)
+    assert opened.state == "half-finished"
+    assert (opened.done, opened.total) == (500, 1200)
+    assert "500 of 1,200 cells (42%)" in opened.notice
+    assert "50 of 120 groups" in opened.notice
+    run = opened.run
+    assert run is not None
+    assert len(run.report.missing_groups) == 70
+    assert run.report.missing_cells == 700
+    # The first cell by hand: Eq. 8 over its stored log-probabilities.
+    topic = load_topic("gender")
+    first = min((half / "scores").iterdir())
+    scores = pq.read_table(first)["log_probs"][0].as_py()
+    counts = membership(topic.words, topic.attributes)
+    expected = preference(np.array([scores], dtype=np.float32), counts).p[0]
+    np.testing.assert_allclose(run.preferences.values[0, 0], expected, rtol=1e-6)
+    page = render_report([half])
+    assert "half-finished" in page
+    assert "Caution: 700 of 1,200 cells have no answer" in page
+
+
+def test_reading_changes_nothing_on_disk(half: Path) -> None:
+    (half / "scores" / "part-000000500.parquet").write_bytes(b"torn")
+    before = sorted((f.name, f.stat().st_mtime_ns) for f in half.rglob("*") if f.is_file())
+    assert open_run(half).done == 500
+    load_partial(half)
+    assert before == sorted((f.name, f.stat().st_mtime_ns) for f in half.rglob("*") if f.is_file())
+
+
+def test_half_finished_with_questions_that_cannot_be_found_again(half: Path) -> None:
+    record = json.loads((half / "run.json").read_text(encoding="utf-8"))
+    edit(half, topic={**record["topic"], "sha256": "0" * 64})
+    opened = open_run(half)
+    assert opened.state == "half-finished"
+    assert opened.run is None
+    assert "topic cannot be found again" in opened.notice
+    assert "500 of 1,200" in render_report([half])
+
+
+def test_nothing_scored_yet(half: Path) -> None:
+    for file in (half / "scores").iterdir():
+        file.unlink()
+    opened = open_run(half)
+    assert "0 of 1,200 cells" in opened.notice
+    assert "no cell has been scored yet" in opened.notice
+    assert progress(RunFolder(half), opened.record or {}) == (0, 1200)
+
+
+def test_words_of_a_cell(half: Path) -> None:
+    run = load_partial(half)
+    words = cell_words(run, 1, 3)
+    assert len(words) == 79
+    assert sum(w.probability for w in words) == pytest.approx(0.5, rel=1e-4)
+    assert words == sorted(words, key=lambda w: -w.probability)
+    assert next(w for w in words if w.word == "canary").categories == ("male", "female")
+    assert cell_words(run, 119, 9) == []  # not scored yet
+    assert find_topic(run.record) is not None
+
+
+@pytest.mark.parametrize("version", [0, None, "1"])
+def test_an_older_schema_shows_what_is_stored(changed: Changed, small: Run, version: Any) -> None:
+    folder = changed("old")
+    edit(folder, schema_version=version)
+    opened = open_run(folder)
+    assert opened.state == "another schema"
+    assert f"schema version {version!r}" in opened.notice
+    assert opened.groups is not None
+    assert stored_risks(opened.groups)["R"] == pytest.approx(small.report.R.value)
+    page = render_report([folder])
+    assert "another schema" in page
+    assert f"{small.report.R.value:.3f}" in page
+
+
+def test_a_newer_schema_asks_for_an_update(changed: Changed) -> None:
+    folder = changed("new")
+    edit(folder, schema_version=99)
+    assert "update this one" in open_run(folder).notice
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "", '"x"'])
+def test_a_damaged_record(changed: Changed, content: str) -> None:
+    folder = changed("damaged")
+    (folder / "run.json").write_text(content, encoding="utf-8")
+    opened = open_run(folder)
+    assert opened.state == "damaged"
+    assert opened.showable
+    assert "damaged" in render_report([folder])
+
+
+def test_damaged_preferences_leave_the_stored_risks(changed: Changed, small: Run) -> None:
+    folder = changed("torn")
+    (folder / "preferences.parquet").write_bytes(b"PAR1 torn")
+    opened = open_run(folder)
+    assert opened.state == "damaged"
+    assert "preferences.parquet" in opened.notice
+    assert f"{small.report.R.value:.3f}" in render_report([folder])
+
+
+def test_damaged_beyond_use_is_an_error_that_names_it(changed: Changed) -> None:
+    folder = changed("lost")
+    (folder / "run.json").write_text("{", encoding="utf-8")
+    (folder / "groups.parquet").unlink()
+    with pytest.raises(RunError, match="damaged"):
+        render_report([folder])
+    with pytest.raises(RunError, match="no such run folder"):
+        render_report([folder / "nothing"])
+    with pytest.raises(RunError, match=r"no run\.json"):
+        render_report([folder.parent])
+
+
+def test_the_good_run_beside_the_bad_one_is_shown(changed: Changed, small: Run) -> None:
+    folder = changed("lost")
+    (folder / "run.json").write_text("{", encoding="utf-8")
+    (folder / "groups.parquet").unlink()
+    page = render_report([small.path or "", folder])
+    assert "damaged" in page
+    assert f"{small.report.R.value:.3f}" in page
+
+
+def test_cells_are_found_where_rounds_of_a_precise_audit_put_them(small: Run) -> None:
+    from dataclasses import replace
+
+    from clinometer.runs.cells import places
+    from clinometer.runs.folder.partial import _cell_number
+
+    rounds = [12, 20, 8]
+    looks = [{"contexts": int(n)} for n in np.cumsum(rounds)]
+    run = replace(small, record={**small.record, "precision": {"rounds": looks}})
+    x, c = places(np.arange(30 * 40), groups=30, rounds=rounds)
+    found = [_cell_number(run, int(i), int(j)) for i, j in zip(x, c, strict=True)]
+    assert found == list(range(30 * 40))

@@ -1,0 +1,176 @@
+"""Cells that were scored once on this machine are not scored again, in whatever run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.runs.small_audit import MODEL, SMALL, TEMPLATES, same
+
+from clinometer.contexts import ContextSet
+from clinometer.models import LoadOptions, ModelSpec, WordOptions, identity_of
+from clinometer.runs import Run, audit
+
+TOPIC = SMALL["topic"]
+FEW = TOPIC.group_names[:30]
+
+
+def asked(model: str = MODEL, **changes: Any) -> Run:
+    return audit(model, **{**SMALL, "topic": TOPIC.select(FEW), **changes})
+
+
+def found(run: Run) -> int:
+    return int(run.record["cache"]["found"])
+
+
+@pytest.fixture
+def scored(cache_on: Path) -> Run:
+    """A first audit of 30 groups, which fills the cache."""
+    run = asked()
+    assert found(run) == 0
+    return run
+
+
+def test_the_same_audit_elsewhere_opens_no_model(
+    scored: Run, no_model: None, tmp_path: Path
+) -> None:
+    again = asked(out=tmp_path / "again")
+    assert found(again) == 300
+    assert same(again, scored)
+    assert same(Run.load(tmp_path / "again"), scored)
+    assert again.record["model"] == scored.record["model"]
+    replayed = asked(out=tmp_path / "again", replay=True)  # the folder has all it needs
+    assert same(replayed, scored)
+
+
+def test_fewer_groups_and_contexts_are_found_in_any_order(scored: Run, no_model: None) -> None:
+    contexts = ContextSet("some", [TEMPLATES[5], TEMPLATES[1]], [1, 1])
+    assert found(asked(topic=TOPIC.select([FEW[7], FEW[2]]), contexts=contexts)) == 4
+
+
+@pytest.mark.usefixtures("scored")
+def test_more_groups_are_found_as_far_as_they_are_known() -> None:
+    """Cells from the cache beside fresh ones: the same as without a cache, up to rounding."""
+    more = {"topic": TOPIC.select(TOPIC.group_names[20:40])}
+    mixed = asked(**more)
+    assert found(mixed) == 100
+    plain = asked(cache=False, **more)
+    assert plain.record["cache"]["found"] == 0
+    assert np.abs(mixed.preferences.values - plain.preferences.values).max() < 1e-5
+    assert found(asked(**more)) == 200
+
+
+@pytest.mark.usefixtures("scored")
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"settings": replace(SMALL["settings"], words=WordOptions())},
+        {"settings": replace(SMALL["settings"], load=LoadOptions(device="cpu", dtype="float16"))},
+        {"model": "pocket:gpt2-m"},
+        {"contexts": ContextSet("other", ["The [X] sang that [Y]"], [1])},
+        {"cache": False},
+    ],
+    ids=["words", "dtype", "model", "contexts", "no cache"],
+)
+def test_what_would_be_another_number_is_not_found(changed: dict[str, Any]) -> None:
+    topic = TOPIC.select(FEW[:2])
+    assert found(asked(**{"topic": topic, **changed})) == 0
+    assert found(asked(topic=topic)) == 20
+
+
+def test_other_weights_of_the_same_name_are_another_model(cache_on: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(ModelSpec.parse(MODEL).target, folder)
+    small = {"topic": TOPIC.select(FEW[:2])}
+    asked(str(folder), **small)
+    assert found(asked(str(folder), **small)) == 20
+    before = identity_of(ModelSpec.parse(str(folder)), LoadOptions())
+    weights = folder / "model.safetensors"
+    data = bytearray(weights.read_bytes())
+    data[-1000] ^= 1
+    weights.write_bytes(bytes(data))
+    after = identity_of(ModelSpec.parse(str(folder)), LoadOptions())
+    assert before is not None
+    assert after is not None
+    assert before.stamp != after.stamp
+    assert found(asked(str(folder), **small)) == 0
+
+
+def test_damage_is_scored_again(scored: Run, cache_on: Path, tmp_path: Path) -> None:
+    database = sqlite3.connect(cache_on / "scores.sqlite")
+    database.execute("UPDATE rows SET data=zeroblob(length(data)) WHERE id <= 256")
+    database.commit()
+    database.close()
+    again = asked(out=tmp_path / "again")
+    assert found(again) == 44
+    # The first chunk is scored as a whole again, so even its rounding is the same.
+    assert same(again, scored)
+    (cache_on / "scores.sqlite").write_bytes(b"\0" * 100_000)
+    assert found(asked()) == 0
+
+
+def test_a_run_looks_once(cache_on: Path, tmp_path: Path) -> None:
+    """What the cache learns while a run is interrupted must not change the run: cells that are
+    scored together stay together."""
+
+    def stop(done: int, _: int) -> None:
+        if done >= 256:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        asked(out=tmp_path / "run", progress=stop)
+    asked(topic=TOPIC.select(FEW[25:]))  # another run learns some of what is left
+    continued = asked(out=tmp_path / "run")
+    assert continued.record["cache"] == {"looked_up": 300, "found": 0}
+    assert same(continued, asked(cache=False))
+
+
+def test_the_command_loads_no_torch_when_all_is_known(scored: Run, tmp_path: Path) -> None:
+    code = """if True:
+        import sys
+        from clinometer.cli import main
+        try:
+            main(sys.argv[1:])
+        finally:
+            sys.stderr.write(" ".join({"torch", "transformers"} & set(sys.modules)))
+    """
+    contexts = tmp_path / "contexts.csv"
+    lines = [f'"{t}",{i + 1}' for i, t in enumerate(TEMPLATES)]
+    contexts.write_text("\n".join(["template,count", *lines]) + "\n", encoding="utf-8")
+    options = ["--contexts", contexts, "--groups", ",".join(FEW), "--single-token"]
+    options += ["--device", "cpu", "--replicates", "0", "--out", tmp_path / "run", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, "audit", MODEL, *options],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["summary"] == scored.record["summary"]
+
+
+def test_the_command_shows_and_clears(scored: Run, cache_on: Path) -> None:
+    def command(*options: str) -> str:
+        done = subprocess.run(
+            [Path(sys.executable).with_name("clinometer"), "cache", *options],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    shown = json.loads(command("--json"))
+    assert shown["folder"] == str(cache_on)
+    assert [(s["model"], s["rows"]) for s in shown["scopes"]] == [(MODEL, 300)]
+    assert "300 prompts" in command()
+    assert json.loads(command("--clear", "--json"))["scopes"] == []
+    assert found(asked(topic=TOPIC.select(FEW[:1]))) == 0
+    assert (cache_on / "scores.sqlite").stat().st_size < 100_000

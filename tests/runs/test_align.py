@@ -1,0 +1,79 @@
+"""Runs side by side: paired by group and context, or refused by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clinometer.contexts import ContextSet, load_contexts
+from clinometer.errors import RunError
+from clinometer.runs import Run, audit, compare_runs
+from clinometer.runs.align import resampling_note
+from clinometer.topics import load_topic
+
+TOPIC = load_topic("gender").select(["nurse", "engineer", "accountant", "lawyer"])
+
+
+def noisy(name: str, *, lean: float, seed: int, contexts: str | ContextSet = "paper-gender") -> Run:
+    """A run with the files of a real one and preferences made by hand."""
+    run = audit("reference:unbiased", topic=TOPIC, contexts=contexts)
+    rng = np.random.default_rng(seed)
+    p = np.clip(
+        0.5 + lean + 0.1 * rng.standard_normal(run.preferences.values.shape[:2]), 0.01, 0.99
+    )
+    preferences = replace(run.preferences, values=np.stack([p, 1 - p], axis=2))
+    record = {**run.record, "model": {**run.record["model"], "id": name, "kind": "causal"}}
+    return Run(record, preferences, preferences.decompose())
+
+
+def test_a_difference_is_that_of_the_reports() -> None:
+    a, b = noisy("a", lean=0.3, seed=1), noisy("b", lean=0.05, seed=2)
+    found = compare_runs([a, b], replicates=300)
+    r = next(d for d in found.overall if d.measure == "R")
+    assert r.value == pytest.approx(a.report.R.value - b.report.R.value, abs=1e-12)
+    assert r.low is not None
+    assert r.p is not None
+    assert 0 < r.low < r.value
+    assert r.p < 0.05
+    assert {d.group for d in found.by_group} == set(TOPIC.group_names)
+
+
+def test_other_contexts_are_refused_unless_told_how_to_align() -> None:
+    a, b = (
+        noisy("a", lean=0.3, seed=1),
+        noisy("b", lean=0.1, seed=2, contexts=load_contexts("paper-gender").top(6)),
+    )
+    with pytest.raises(RunError, match="another contexts"):
+        compare_runs([a, b])
+    found = compare_runs([a, b], align="common", replicates=200)
+    assert found.n_contexts == 6
+
+
+def test_other_categories_and_single_runs_are_refused() -> None:
+    a = noisy("a", lean=0.3, seed=1)
+    race = audit("reference:random", topic="race", contexts="paper-race")
+    with pytest.raises(RunError, match="nothing to compare"):
+        compare_runs([a, race], align="common")
+    with pytest.raises(RunError, match="at least two"):
+        compare_runs([a])
+
+
+def test_two_runs_of_one_model_keep_apart() -> None:
+    found = compare_runs(
+        [noisy("m", lean=0.3, seed=1), noisy("m", lean=0.3, seed=2)], replicates=200
+    )
+    assert len(set(found.models)) == 2
+
+
+def test_different_resampling_units_are_said() -> None:
+    a, b = noisy("a", lean=0.3, seed=1), noisy("b", lean=0.05, seed=2)
+    assert resampling_note([("a", a), ("b", b)]) == ""
+    settings = {**b.record["settings"], "clusters": "predicate"}
+    clustered = replace(b, record={**b.record, "settings": settings})
+    note = resampling_note([("a", a), ("b", clustered)])
+    assert "contexts for a, clusters of contexts by predicate for b" in note
+    without = {**settings, "replicates": 0}
+    none = replace(b, record={**b.record, "settings": without})
+    assert resampling_note([("a", a), ("b", none)]) == ""

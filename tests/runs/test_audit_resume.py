@@ -1,0 +1,253 @@
+"""Runs that are killed, damaged, out of disk, or read while they are written."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.processes import python, until
+from tests.runs.small_audit import CELLS, MODEL, SMALL, finish, same, start
+
+from clinometer.errors import RunError
+from clinometer.report import write_report
+from clinometer.runs import Run, RunFolder, audit
+
+
+def stored(out: Path) -> int:
+    return sum(0 if t is None else len(t) for _, t in RunFolder(out).parts.read())
+
+
+def test_killed_again_and_again_it_ends_with_the_same_numbers(tmp_path: Path, small: Run) -> None:
+    out, rng = tmp_path / "run", random.Random(0)  # noqa: S311
+    kills, before = 0, 0
+    while kills < 3 and before < CELLS:
+        process = start(out, 0.5)
+        assert process.stdout is not None
+        begun = int(process.stdout.readline())  # killed while it scores, or just before or after
+        time.sleep(rng.uniform(0.0, 0.9))
+        os.kill(process.pid, signal.SIGKILL)
+        begun += sum(map(int, process.communicate()[0].split()))
+        kills += 1
+        now = stored(out)
+        assert begun - (now - before) <= 256  # at most one chunk will be scored twice
+        before = now
+    assert kills >= 2
+    run = finish(out)
+    assert same(run, small)
+    assert stored(out) == CELLS
+
+
+def test_stopped_by_an_error_it_keeps_what_was_answered(tmp_path: Path) -> None:
+    seen = []
+
+    def stop(done: int, _: int) -> None:
+        seen.append(done)
+        if done >= 512:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        audit(MODEL, out=tmp_path / "run", progress=stop, **SMALL)
+    assert stored(tmp_path / "run") == seen[-1] == 512
+
+
+def test_leftovers_without_a_record_are_nobodys(tmp_path: Path, small: Run) -> None:
+    """A run that was being removed when it was killed: its parts must not become another's."""
+    out = tmp_path / "run"
+    shutil.copytree(small.path, out)  # type: ignore[arg-type]
+    (out / "run.json").unlink()
+    settings = replace(SMALL["settings"], replicates=100)
+    with pytest.raises(RunError, match=r"no run\.json"):
+        audit(MODEL, out=out, replay=True, **{**SMALL, "settings": settings})
+    other = audit("reference:random", out=out, **SMALL)
+    assert other.report.R.value == 1
+    assert not (out / "scores").exists()
+
+
+# --- replay -----------------------------------------------------------------------------------
+
+
+def test_replay_needs_no_model_and_no_torch(small: Run, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(small.path, out)  # type: ignore[arg-type]
+    (out / "preferences.parquet").unlink()  # what is derived is written again
+    (out / "groups.parquet").write_bytes(b"damaged")
+    code = (
+        "import sys; from tests.runs.small_audit import *\n"
+        "audit(MODEL, out=sys.argv[1], replay=True, **SMALL)\n"
+        "print(*({'torch', 'transformers', 'ray'} & set(sys.modules)))"
+    )
+    done = python(code, out)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == ""
+    assert same(Run.load(out), small)
+
+
+@pytest.mark.usefixtures("no_model")
+def test_replay_says_what_it_cannot_do(small: Run, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(RunError, match="--out"):
+        audit(MODEL, replay=True, **SMALL)
+    with pytest.raises(RunError, match="expected a run to replay"):
+        audit(MODEL, out=out, replay=True, **SMALL)
+    shutil.copytree(small.path, out)  # type: ignore[arg-type]
+    with pytest.raises(RunError, match="--fresh"):
+        audit(MODEL, out=out, replay=True, fresh=True, **SMALL)
+    with pytest.raises(RunError, match="another model"):
+        audit("pocket:gpt2-m", out=out, replay=True, **SMALL)
+    part = RunFolder(out).parts.files()[0]
+    whole = part.read_bytes()
+    part.write_bytes(whole[:-1])
+    with pytest.raises(RunError, match=f"{part.name}: damaged"):
+        audit(MODEL, out=out, replay=True, **SMALL)
+    assert part.exists()  # a replay repairs nothing
+    part.unlink()
+    with pytest.raises(RunError, match=f"of {CELLS} cells are scored"):
+        audit(MODEL, out=out, replay=True, **SMALL)
+    audit("reference:random", out=tmp_path / "reference", **SMALL)
+    with pytest.raises(RunError, match="no scores"):
+        audit("reference:random", out=tmp_path / "reference", replay=True, **SMALL)
+
+
+# --- damage -----------------------------------------------------------------------------------
+
+
+def test_a_turned_bit_in_a_part_is_scored_again(small: Run, tmp_path: Path) -> None:
+    out, rng = tmp_path / "run", np.random.default_rng(0)
+    shutil.copytree(small.path, out)  # type: ignore[arg-type]
+    part = RunFolder(out).parts.files()[-1]
+    data = bytearray(part.read_bytes())
+    data[int(rng.integers(len(data)))] ^= 1
+    part.write_bytes(bytes(data))
+    assert stored(out) < CELLS
+    assert same(finish(out), small)
+    assert stored(out) == CELLS
+
+
+@pytest.mark.usefixtures("no_model")
+@pytest.mark.parametrize("name", ["preferences", "groups", "contexts"])
+def test_a_turned_bit_in_a_table_is_refused_and_replayed(
+    small: Run, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clinometer.storage.result_folder._LOOKS_S", (0.0, 0.01))
+    out = tmp_path / "run"
+    shutil.copytree(small.path, out)  # type: ignore[arg-type]
+    file = out / f"{name}.parquet"
+    data = bytearray(file.read_bytes())
+    data[len(data) // 3] ^= 4
+    file.write_bytes(bytes(data))
+    with pytest.raises(RunError, match=rf"{name}\.parquet: damaged.*--replay"):
+        Run.load(out)
+    audit(MODEL, out=out, replay=True, **SMALL)
+    assert same(Run.load(out), small)
+
+
+def test_another_model_is_refused_by_name_and_auto_stays_what_it_was(tmp_path: Path) -> None:
+    out, few = tmp_path / "run", {**SMALL, "topic": SMALL["topic"].select(["nurse"])}
+    audit(MODEL, out=out, **few)
+    folder = RunFolder(out)
+    folder.parts.clear()
+    record = folder.read_record()
+    folder.write_record({**record, "model": {**record["model"], "revision": "folder-0"}})
+    with pytest.raises(RunError, match="begun with revision folder-0"):
+        audit(MODEL, out=out, **few)
+    folder.write_record({**record, "model": {**record["model"], "dtype": "bfloat16"}})
+    run = audit(MODEL, out=out, **few)
+    assert run.record["model"]["dtype"] == "bfloat16"  # and not float32, as auto says on a CPU
+
+
+# --- disks ------------------------------------------------------------------------------------
+
+
+def limited() -> None:
+    """No file larger than 40 kB: the disk of a machine that lets nobody mount."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, resource.RLIM_INFINITY))
+
+
+def test_a_full_disk_is_one_line_and_goes_on_when_there_is_room(
+    tmp_path: Path, small: Run, disk: Callable[[str], Path | None]
+) -> None:
+    folder = disk("size=200k")
+    out = (folder or tmp_path) / "run"
+    process = start(out, preexec_fn=None if folder else limited)
+    _, errors = process.communicate()
+    assert process.returncode == 1
+    assert "cannot be written: " in errors
+    assert ("No space left on device" if folder else "File too large") in errors
+    assert not list(out.rglob("*.tmp"))
+    kept = stored(out)
+    assert kept < CELLS
+    disk("size=20m")
+    assert same(finish(out), small)
+
+
+def test_a_folder_that_cannot_be_written_can_be_read(
+    tmp_path: Path, small: Run, disk: Callable[[str], Path | None]
+) -> None:
+    folder = disk("size=20m") or tmp_path / "disk"
+    shutil.copytree(small.path, folder / "run")  # type: ignore[arg-type]
+    if disk("ro") is None:  # nobody but root can write there after this
+        (folder / "run").chmod(0o555)
+        assert os.geteuid() != 0, "root without the right to mount cannot be kept out of a folder"
+    assert same(Run.load(folder / "run"), small)
+    with pytest.raises(RunError, match="cannot be written: "):
+        audit(MODEL, out=folder / "run", replay=True, **SMALL)
+    with pytest.raises(RunError, match="cannot be written: "):
+        audit(MODEL, out=folder / "run" / "new", **SMALL)
+    (folder / "run").chmod(0o755) if disk("rw") is None else None
+
+
+# --- readers beside a writer ------------------------------------------------------------------
+
+
+def test_ten_readers_never_see_half_a_run(tmp_path: Path) -> None:
+    """The writer scores, measures with one criterion after the other, and starts over; a reader
+    gets a run that belongs together, or a line that says it is not finished."""
+    out, over = tmp_path / "run", threading.Event()
+    seen: list[float] = []
+    wrong: list[BaseException] = []
+
+    def read(number: int) -> None:
+        while not over.is_set():
+            try:
+                run = Run.load(out)
+                if number == 0:
+                    write_report([run], tmp_path / "report.html")
+            except RunError as error:
+                known = ("not finished", "no such run folder", "no run.json")
+                if not any(text in str(error) for text in known):
+                    wrong.append(error)
+            except BaseException as error:
+                wrong.append(error)
+            else:
+                seen.append(run.report.norm)
+                if run.report.to_dict()["summary"] != run.record["summary"]:
+                    wrong.append(AssertionError("a table of another measurement"))
+
+    readers = [threading.Thread(target=read, args=(i,)) for i in range(10)]
+    for reader in readers:
+        reader.start()
+    try:
+        audit(MODEL, out=out, **SMALL)
+        for norm in (1.0, 2.0, np.inf) * 2:
+            audit(MODEL, out=out, **{**SMALL, "settings": replace(SMALL["settings"], norm=norm)})
+            until(lambda norm=norm: wrong or seen[-1:] == [norm])  # type: ignore[misc]
+        audit(MODEL, out=out, fresh=True, **SMALL)
+        before = len(seen)
+        until(lambda: wrong or len(seen) > before)
+    finally:
+        over.set()
+        for reader in readers:
+            reader.join()
+    assert not wrong, wrong[:3]
+    assert set(seen) == {1.0, 2.0, np.inf}

@@ -1,0 +1,242 @@
+"""audit --precision: drawn round by round, the same after a kill, honest where it stops."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.processes import python
+
+from clinometer.contexts import ContextSet
+from clinometer.errors import RunError, SettingsError
+from clinometer.models import LoadOptions
+from clinometer.runs import AuditSettings, Preferences, Run, audit, compare_runs
+from clinometer.runs.cells import CellGrid
+from clinometer.runs.precision import Drawn, precision_sentence
+from clinometer.topics import load_topic
+
+TOPIC = load_topic("gender").select(["nurse", "engineer", "teacher"])
+VERBS = [
+    "said",
+    "stated",
+    "felt",
+    "wrote",
+    "added",
+    "knew",
+    "hoped",
+    "claimed",
+    "noted",
+    "argued",
+    "thought",
+    "believed",
+]
+PLACES = ["here", "there", "today", "once", "then", "later", "again"]
+#: 84 contexts, Zipf weights.
+CONTEXTS = ContextSet(
+    "many",
+    [f"The [X] {verb} {place} that [Y]" for verb in VERBS for place in PLACES],
+    [1000 // (1 + i) + 1 for i in range(len(VERBS) * len(PLACES))],
+    extra={"predicate": [verb for verb in VERBS for _ in PLACES]},
+)
+MODEL = "pocket:gpt2-s"
+
+
+def precise(target: float, **more: object) -> AuditSettings:
+    return AuditSettings(precision=target, replicates=200, **more)  # type: ignore[arg-type]
+
+
+def look(sample: Drawn, settings: AuditSettings, scale: float) -> Drawn:
+    """What a model whose p varies with the context would give."""
+    rng = np.random.default_rng(0)
+    known = dict(zip(CONTEXTS.templates, rng.beta(5, 5, (len(CONTEXTS), 4)), strict=True))
+    p = 0.5 + scale * (np.array([known[t] for t in sample.contexts.templates]).T - 0.5)
+    preferences = Preferences(
+        values=np.stack([p, 1 - p], axis=-1),
+        groups=tuple("abcd"),
+        contexts=sample.contexts.ids,
+        categories=("m", "f"),
+        context_weights=np.array(sample.contexts.counts),
+        group_weights=np.ones(4),
+        drawn=not sample.whole,
+    )
+    return sample.looked(preferences, settings)
+
+
+def test_samples_are_nested_and_keep_their_cells() -> None:
+    settings = precise(1e-6)
+    sample = look(Drawn.begin(CONTEXTS, settings, {}), settings, 1.0)
+    assert sum(sample.contexts.counts) == sample.looks[0]["draws"] == 30
+    larger = sample.grown(settings)
+    first = CellGrid(TOPIC, sample.contexts, 7, sample.rounds)
+    second = CellGrid(TOPIC, larger.contexts, 7, larger.rounds)
+    assert larger.contexts.templates[: len(sample.contexts)] == sample.contexts.templates
+    cells = range(len(first))
+    assert first.prompts(cells) == second.prompts(cells)
+    chunks = list(second.chunks())
+    assert chunks[: len(list(first.chunks()))] == list(first.chunks())
+    assert [i for chunk in chunks for i in chunk] == list(range(len(second)))
+    x, c = second.places(np.arange(len(second)))
+    assert len(set(zip(x.tolist(), c.tolist(), strict=True))) == len(second)
+
+
+def test_it_stops_where_the_widths_allow() -> None:
+    settings = precise(0.05)
+    sample = look(Drawn.begin(CONTEXTS, settings, {}), settings, 0.2)
+    assert sample.reached
+    assert sample.wanted is None
+    assert max(sample.looks[-1]["half_widths"].values()) <= 0.05
+    unsure = look(Drawn.begin(CONTEXTS, settings, {}), settings, 1.0)
+    assert not unsure.reached
+    assert unsure.wanted is not None
+    assert 37 < unsure.wanted <= 84
+
+
+def test_the_ceiling_and_the_whole_set_end_it() -> None:
+    low = precise(1e-6, max_contexts=40)
+    sample = look(Drawn.begin(CONTEXTS, low, {}), low, 1.0).grown(low)
+    sample = look(sample, low, 1.0)
+    assert sample.looks[-1]["draws"] == 40
+    assert sample.wanted is None
+    assert not sample.reached
+    said = precision_sentence(sample.to_record(low)["precision"])
+    assert "not reached with 40 draws" in said[0]
+    assert "--max-contexts" in said[0]
+    free = precise(1e-6)
+    sample = Drawn.begin(CONTEXTS, free, {})
+    while (sample := look(sample, free, 1.0)).wanted is not None:
+        sample = sample.grown(free)
+    assert sample.whole
+    assert sample.contexts.sha256 == CONTEXTS.sha256
+    assert "whole set (84 contexts)" in precision_sentence(sample.to_record(free)["precision"])[0]
+
+
+def test_equal_draws_are_not_enough() -> None:
+    lonely = ContextSet("lonely", CONTEXTS.templates, [1e6, *[1.0] * 83])
+    settings = precise(0.05)
+    sample = Drawn.begin(lonely, settings, {})
+    assert len(sample.contexts) < 10
+    assert not look(sample, settings, 0.0).reached
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    out = tmp_path_factory.mktemp("precise") / "run"
+    return audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=out, settings=precise(0.02))
+
+
+def test_a_run_says_how_far_it_came(run: Run) -> None:
+    assert run.path is not None
+    record = json.loads((run.path / "run.json").read_text(encoding="utf-8"))
+    found = record["precision"]
+    assert len(found["rounds"]) > 1
+    assert [r["draws"] for r in found["rounds"]] == sorted({r["draws"] for r in found["rounds"]})
+    assert found["from"] == CONTEXTS.sha256
+    widths = found["rounds"][-1]["half_widths"]
+    assert found["reached"] == (max(widths.values()) <= 0.02)
+    assert "Precision ±0.02" in record["verdict"]
+    assert record["settings"]["precision"] == 0.02
+
+
+def test_loading_and_asking_again_give_the_same(run: Run, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    assert run.path is not None
+    again = Run.load(run.path)
+    assert again.preferences.equals(run.preferences)
+    assert again.report.to_dict() == run.report.to_dict()
+    assert again.preferences.labels == run.preferences.labels
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("the model was opened again")
+
+    monkeypatch.setattr(sys.modules["clinometer.runs.scores.executors"], "open_model", never)
+    repeated = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=run.path, settings=precise(0.02))
+    assert repeated.preferences.equals(run.preferences)
+    assert repeated.record["precision"] == run.record["precision"]
+
+
+def test_in_memory_it_is_the_same(run: Run) -> None:
+    alone = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, settings=precise(0.02))
+    assert alone.preferences.equals(run.preferences)
+
+
+KILLED = """
+import json, os, signal, sys
+from pathlib import Path
+from tests.runs.test_precision import CONTEXTS, MODEL, TOPIC, audit, precise
+
+out = Path(sys.argv[1])
+
+def kill(done, total):
+    if len(json.loads((out / "run.json").read_text())["precision"]["rounds"]) > 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+for folder in (out, *map(Path, sys.argv[2:])):
+    audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=folder, settings=precise(0.02),
+          progress=None if sys.argv[2:] else kill)
+"""
+
+
+def test_a_killed_run_ends_with_the_same_draws_and_numbers(tmp_path: Path) -> None:
+    """One process is killed in the second round; another ends that run, and makes one without
+    interruption. Both compute with the same threads and kernels: the numbers are the same bits."""
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    done = python(KILLED, killed)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    begun = json.loads((killed / "run.json").read_text())
+    assert begun["status"] == "running"
+    assert len(begun["precision"]["rounds"]) > 1
+    done = python(KILLED, killed, whole)
+    assert done.returncode == 0, done.stderr
+    continued, run = Run.load(killed), Run.load(whole)
+    assert continued.preferences.equals(run.preferences)
+    assert continued.record["precision"] == run.record["precision"]
+    assert continued.record["summary"] == run.record["summary"]
+
+
+def test_a_finer_precision_goes_on_from_there(run: Run, tmp_path: Path) -> None:
+    import shutil
+
+    assert run.path is not None
+    folder = Path(shutil.copytree(run.path, tmp_path / "copy"))
+    finer = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=folder, settings=precise(1e-4))
+    known = [r["draws"] for r in run.record["precision"]["rounds"]]
+    assert [r["draws"] for r in finer.record["precision"]["rounds"]][: len(known)] == known
+    assert finer.record["precision"]["whole_set"]
+    assert finer.preferences.drawn is False
+    with pytest.raises(RunError, match="seed of the draws"):
+        audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=folder, settings=precise(0.02, seed=5))
+    # Nested draws from one set are the same contexts to `compare`: the smaller is what both share.
+    found = compare_runs([finer, run], replicates=200)
+    assert found.n_contexts == len(run.preferences.contexts)
+    assert {d.value for d in found.overall} == {0.0}
+
+
+def test_clusters_widen_and_need_a_label(tmp_path: Path) -> None:
+    plain = AuditSettings(replicates=400)
+    out = tmp_path / "run"
+    arguments = {"topic": TOPIC, "contexts": CONTEXTS, "out": out}
+    single = audit(MODEL, settings=plain, **arguments)  # type: ignore[arg-type]
+    clustered = audit(
+        MODEL,
+        settings=AuditSettings(replicates=400, clusters="predicate", two_way=True),
+        **arguments,  # type: ignore[arg-type]
+    )
+    assert clustered.report.n_eff <= len(VERBS) < single.report.n_eff
+    assert Run.load(out).report.to_dict() == clustered.report.to_dict()
+    assert clustered.report.R.high - clustered.report.R.low > (  # type: ignore[operator]
+        single.report.R.high - single.report.R.low  # type: ignore[operator]
+    )
+    with pytest.raises(SettingsError, match="predicate"):
+        audit(MODEL, settings=AuditSettings(clusters="source"), **arguments)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="clusters"):
+        AuditSettings(precision=0.1, clusters="predicate")
+    with pytest.raises(SettingsError, match="replicates"):
+        AuditSettings(precision=0.1, replicates=0)
+
+
+def test_settings_read_back() -> None:
+    settings = AuditSettings(norm=2, load=LoadOptions(dtype="bfloat16"), precision=0.1)
+    assert AuditSettings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings

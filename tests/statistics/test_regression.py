@@ -1,0 +1,205 @@
+"""Regression of risks on factors against statsmodels, by hand, and degenerate input."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from statsmodels.stats.meta_analysis import combine_effects
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.outliers_influence import variance_inflation_factor
+
+from clinometer.errors import SettingsError
+from clinometer.measure import regress, regress_each
+
+
+def sample(rng, n=40):
+    factors = {
+        "salary": rng.normal(60, 20, n),
+        "women": rng.random(n),
+        "years": rng.normal(14, 2, n),
+    }
+    factors["years"] += factors["salary"] / 20
+    y = 0.3 + 0.002 * factors["salary"] - 0.1 * factors["women"] + rng.normal(0, 0.1, n)
+    return y, factors, rng.gamma(1.0, 500.0, n)
+
+
+def theirs(y, factors, weights):
+    design = sm.add_constant(np.column_stack(list(factors.values())))
+    return sm.WLS(y, design, weights=weights)
+
+
+def test_hand_value():
+    # x 0..3, y 1 2 2 4: slope 4.5/5, residual sum of squares 0.7, se sqrt(0.35 / 5).
+    fit = regress([1, 2, 2, 4], {"x": [0, 1, 2, 3]}, robust=None)
+    assert fit["x"].value == pytest.approx(0.9)
+    assert fit["intercept"].value == pytest.approx(0.9)
+    assert fit["x"].se == pytest.approx(np.sqrt(0.07))
+    assert fit.r_squared == pytest.approx(1 - 0.7 / 4.75)
+    assert (fit.n, fit.df) == (4, 2)
+
+
+@pytest.mark.parametrize("robust", ["HC0", "HC1", "HC3", None])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_against_statsmodels(rng, robust, weighted):
+    y, factors, employment = sample(rng)
+    fit = regress(y, factors, weights=employment if weighted else None, robust=robust)
+    model = theirs(y, factors, employment if weighted else np.ones(y.size))
+    expected = model.fit(cov_type=robust or "nonrobust", use_t=True)
+    for field, wanted in [
+        ("value", expected.params),
+        ("se", expected.bse),
+        ("t", expected.tvalues),
+        ("p", expected.pvalues),
+        ("low", expected.conf_int(0.05)[:, 0]),
+        ("high", expected.conf_int(0.05)[:, 1]),
+    ]:
+        np.testing.assert_allclose(
+            [getattr(c, field) for c in fit.coefficients], wanted, rtol=1e-8, atol=1e-8
+        )
+    assert fit.r_squared == pytest.approx(expected.rsquared, abs=1e-8)
+
+
+def test_partial_correlation_standardised_and_vif_against_statsmodels(rng):
+    y, factors, w = sample(rng)
+    fit = regress(y, factors, weights=w)
+    for name in factors:
+        others = sm.add_constant(np.column_stack([v for k, v in factors.items() if k != name]))
+        left_y = sm.WLS(y, others, weights=w).fit().resid
+        left_x = sm.WLS(factors[name], others, weights=w).fit().resid
+        partial = np.sum(w * left_x * left_y) / np.sqrt(
+            np.sum(w * left_x**2) * np.sum(w * left_y**2)
+        )
+        assert fit[name].partial_correlation == pytest.approx(partial, abs=1e-8)
+
+    def scaled(v):
+        mean = np.average(v, weights=w)
+        return (v - mean) / np.sqrt(np.average((v - mean) ** 2, weights=w))
+
+    again = regress(scaled(y), {k: scaled(v) for k, v in factors.items()}, weights=w)
+    plain = regress(y, factors)
+    design = sm.add_constant(np.column_stack(list(factors.values())))
+    for j, name in enumerate(factors):
+        assert fit[name].standardized == pytest.approx(again[name].value, abs=1e-8)
+        assert plain[name].vif == pytest.approx(variance_inflation_factor(design, j + 1), rel=1e-8)
+
+
+def test_scaling_weights_or_a_factor_changes_nothing_that_matters(rng):
+    y, factors, w = sample(rng)
+    a = regress(y, factors, weights=w)
+    b = regress(y, {**factors, "salary": factors["salary"] * 1000}, weights=w * 7)
+    assert a["salary"].value == pytest.approx(1000 * b["salary"].value)
+    assert a["salary"].p == pytest.approx(b["salary"].p, abs=1e-10)
+    assert a["women"].se == pytest.approx(b["women"].se, abs=1e-12)
+
+
+def test_rows_without_a_factor_are_left_out_and_named(rng):
+    y, factors, w = sample(rng)
+    factors["women"][3] = np.nan
+    y[5], w[7], w[9] = np.nan, np.nan, 0.0
+    rows = [f"job {i}" for i in range(40)]
+    fit = regress(y, factors, weights=w, rows=rows)
+    assert fit.n == 36
+    assert fit.left_out == (
+        ("job 3", "no women"),
+        ("job 5", "no y"),
+        ("job 7", "no weights"),
+        ("job 9", "weight 0"),
+    )
+    kept = [i for i in range(40) if i not in (3, 5, 7, 9)]
+    again = regress(y[kept], {k: v[kept] for k, v in factors.items()}, weights=w[kept])
+    assert again["salary"].p == pytest.approx(fit["salary"].p, abs=1e-12)
+    json.dumps(fit.to_dict(), allow_nan=False)
+
+
+def test_measurement_error_against_statsmodels(rng):
+    """The intercept is the random-effects mean of Paule and Mandel; the slope WLS with tau²."""
+    n = 25
+    se = rng.uniform(0.02, 0.2, n)
+    y = 0.4 + rng.normal(0, 0.1, n) + rng.normal(0, se)
+    x = rng.normal(size=n)
+    fit = regress(y, {"x": x}, y_se=se, robust=None)
+    design = sm.add_constant(x)
+
+    def left(tau2):
+        return np.sum(sm.WLS(y, design, weights=1 / (tau2 + se**2)).fit().wresid ** 2) - (n - 2)
+
+    assert left(fit.tau2) == pytest.approx(0, abs=1e-8)
+    expected = sm.WLS(y, design, weights=1 / (fit.tau2 + se**2)).fit(
+        cov_type="fixed scale", use_t=True
+    )
+    np.testing.assert_allclose([c.value for c in fit.coefficients], expected.params, atol=1e-10)
+    np.testing.assert_allclose([c.se for c in fit.coefficients], expected.bse, atol=1e-10)
+    robust = regress(y, {"x": x}, y_se=se)
+    hc3 = sm.WLS(y, design, weights=1 / (fit.tau2 + se**2)).fit(cov_type="HC3", use_t=True)
+    assert robust["x"].se == pytest.approx(hc3.bse[1], abs=1e-10)
+
+
+def test_tau_against_combine_effects(rng):
+    from clinometer.statistics.least_squares import between_variance
+
+    y, variance = rng.normal(0, 0.3, 20), rng.uniform(0.01, 0.1, 20)
+    theirs = combine_effects(y, variance, method_re="iterated", atol=1e-14)
+    found = between_variance(np.ones((20, 1)), y, variance)
+    assert found == pytest.approx(theirs.tau2, abs=1e-8)
+    assert between_variance(np.ones((20, 1)), y / 1000, variance) == 0.0
+
+
+def test_no_measurement_error_is_the_plain_fit(rng):
+    y, factors, w = sample(rng)
+    a = regress(y, factors, weights=w)
+    b = regress(y, factors, weights=w, y_se=np.zeros(40))
+    assert a["salary"].p == pytest.approx(b["salary"].p, abs=1e-8)
+
+
+def test_each_factor_alone_with_holm(rng):
+    y, factors, w = sample(rng)
+    factors["years"][:5] = np.nan
+    fits = regress_each(y, factors, weights=w)
+    p = [fits[name][name].p for name in factors]
+    wanted = multipletests(p, method="holm")[1]
+    np.testing.assert_allclose([fits[name][name].p_holm for name in factors], wanted, atol=1e-12)
+    assert [fits[name].n for name in factors] == [40, 40, 35]
+    alone = regress(y, {"women": factors["women"]}, weights=w)
+    assert fits["women"]["women"].p == alone["women"].p
+
+
+def test_perfect_fit_and_constant_y_have_no_t():
+    x = np.arange(6.0)
+    exact = regress(2 * x + 1, {"x": x})
+    assert exact["x"].value == pytest.approx(2)
+    assert (exact["x"].t, exact["x"].p) == (None, None)
+    flat = regress(np.full(6, 0.5), {"x": x})
+    assert (flat.r_squared, flat["x"].standardized) == (None, None)
+    json.dumps([exact.to_dict(), flat.to_dict()], allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("factors", "settings", "message"),
+    [
+        ({"a": [1, 2, 3, 4, 5], "b": [1, 0, 1, 0, 2], "c": [0, 0, 1, 1, 0]}, {}, None),
+        ({"a": [3, 3, 3, 3, 3]}, {}, "a: expected a factor that varies, found 3"),
+        ({"a": [0, 0, 0, 0, 0]}, {}, "a: expected a factor that varies"),
+        ({"a": [1, 2, 3, 4, 5], "b": [2, 4, 6, 8, 10]}, {}, "a, b collinear"),
+        ({"a": [1, 2, np.nan, np.nan, np.nan]}, {}, "more than 2 complete rows"),
+        ({"a": [np.nan] * 5}, {}, "found 0"),
+        ({"a": [1, 2, 3, 4, 5]}, {"weights": [0] * 5}, "only zeros"),
+        ({"a": [1, 2, 3, 4, 5]}, {"weights": [-1, 1, 1, 1, 1]}, "negative"),
+        ({"a": [1, 2, 3]}, {}, "5 numbers, one a row"),
+        ({"a": [0, 0, 0, 0, 1]}, {}, "take HC1"),
+        ({"a": [1, 2, 3, 4, 5]}, {"robust": "HC9"}, "robust"),
+        ({"a": [1, 2, 3, 4, 5]}, {"level": 95}, "level"),
+        ({"a": [1, 2, 3, 4, np.inf]}, {}, "infinity"),
+        ({}, {}, "one at least"),
+    ],
+)
+def test_degenerate_input_is_one_line(factors, settings, message):
+    y = [0.1, 0.5, 0.2, 0.4, 0.9]
+    if message is None:
+        assert regress(y, factors, robust="HC1").df == 1  # one row more than parameters is enough
+        return
+    with pytest.raises(SettingsError, match=message) as caught:
+        regress(y, factors, **settings)
+    assert "\n" not in str(caught.value)

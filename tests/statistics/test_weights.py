@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clinometer.errors import SettingsError
+from clinometer.statistics.weights import effective_size, normalize_rows, normalize_weights
+
+
+def test_counts_become_shares():
+    assert normalize_weights([2, 0, 6], 3, name="w").tolist() == [0.25, 0.0, 0.75]
+
+
+def test_none_is_equal():
+    assert normalize_weights(None, 4, name="w").tolist() == [0.25] * 4
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-200, 1e308])
+def test_extreme_scales_neither_overflow_nor_vanish(size):
+    assert normalize_weights([size, size], 2, name="w").tolist() == [0.5, 0.5]
+
+
+def test_input_is_not_changed():
+    given_weights = np.array([1.0, 3.0])
+    normalize_weights(given_weights, 2, name="w")
+    assert given_weights.tolist() == [1.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, np.nan], "context_weights: .*nan at index 1"),
+        ([np.inf, 1], "inf at index 0"),
+        ([1, -0.5], "at least 0, found -0.5 at index 1"),
+        ([0, 0], "only zeros"),
+        ([1, 1, 1], r"expected 2 weights, one each, found shape \(3,\)"),
+        ([[1, 1]], r"found shape \(1, 2\)"),
+        (["a", "b"], "array of real numbers"),
+        ([[1], [1, 2]], "array of real numbers"),
+        (np.ma.masked_array([1.0, 2.0], mask=[True, False]), "masked array"),
+    ],
+)
+def test_wrong_weights_are_named(weights, message):
+    with pytest.raises(SettingsError, match=message):
+        normalize_weights(weights, 2, name="context_weights")
+
+
+def test_nothing_to_weigh_is_an_error():
+    with pytest.raises(SettingsError, match="found none"):
+        normalize_weights(None, 0, name="w")
+
+
+def test_a_row_without_weight_stays_zero():
+    rows = normalize_rows([[1.0, 3.0], [0.0, 0.0]], name="w")
+    assert rows.tolist() == [[0.25, 0.75], [0.0, 0.0]]
+
+
+def test_effective_size_by_hand():
+    # w = 1/2, 1/4, 1/4: sum of squares 1/4 + 1/16 + 1/16 = 3/8.
+    assert effective_size([2, 1, 1]) == pytest.approx(8 / 3, rel=1e-15)
+
+
+@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=30))
+def test_effective_size_lies_between_one_and_n(weights):
+    n = effective_size(weights)
+    assert 1 - 1e-12 <= n <= len(weights) + 1e-9
+    assert effective_size([7 * w for w in weights]) == pytest.approx(n, rel=1e-12)
+
+
+def test_effective_size_of_nothing_is_an_error():
+    with pytest.raises(SettingsError):
+        effective_size([])
+    with pytest.raises(SettingsError, match="only zeros"):
+        effective_size([0.0, 0.0])

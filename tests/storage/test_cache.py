@@ -1,0 +1,175 @@
+"""The cache remembers rows, forgets when it must, and never lies."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.processes import PATIENCE_S
+
+from clinometer.errors import SettingsError
+from clinometer.storage.cache import Cache
+from clinometer.storage.cache_location import cache_limit
+
+SCOPE = {"model": "m", "revision": "1", "words": ["he", "she"]}
+ROWS = np.array([[-1.5, -np.inf, 0.25], [-2.5, -3.5, 0.0]], dtype=np.float32)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path, limit=10**9)
+
+
+def test_what_was_put_comes_back(cache: Cache, tmp_path: Path) -> None:
+    cache.put(SCOPE, ["a", "b"], ROWS)
+    cache.put(SCOPE, ["a"], np.zeros((1, 3)))  # the first row of an item stays
+    for seen in (cache, Cache(tmp_path, limit=10**9)):
+        places, rows = seen.get(SCOPE, ["x", "b", "y", "a", "b"], 3)
+        assert places.tolist() == [1, 3, 4]
+        np.testing.assert_array_equal(rows, ROWS[[1, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    "other", [{"revision": "2"}, {"words": ["he"]}, {"words": ["she", "he"]}, {"dtype": "float16"}]
+)
+def test_another_scope_knows_nothing(cache: Cache, other: dict[str, object]) -> None:
+    cache.put(SCOPE, ["a"], ROWS[:1])
+    assert len(cache.get({**SCOPE, **other}, ["a"], 3)[0]) == 0
+
+
+def test_notes(cache: Cache) -> None:
+    assert cache.note({"k": 1}) is None
+    cache.keep_note({"k": 1}, {"a": [1, "x"]})
+    assert cache.note({"k": 1}) == {"a": [1, "x"]}
+
+
+def test_no_text_is_stored(cache: Cache) -> None:
+    cache.put(SCOPE, ["The nurse said that"], ROWS[:1])
+    cache.close()
+    files = list(cache.file.parent.iterdir())
+    assert not any(b"nurse" in file.read_bytes() for file in files)
+
+
+@pytest.mark.parametrize("column", ["data", "checksum", "item"])
+def test_a_changed_row_is_not_believed(
+    cache: Cache, column: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache.put(SCOPE, ["a", "b"], ROWS)
+    database = sqlite3.connect(cache.file)
+    if column == "item":  # the row of one item under the name of another
+        (second,) = database.execute("SELECT item FROM rows WHERE id=2").fetchone()
+        database.execute("DELETE FROM rows WHERE id=2")
+        database.execute("UPDATE rows SET item=? WHERE id=1", (second,))
+    else:
+        database.execute(f"UPDATE rows SET {column}=zeroblob(length({column})) WHERE id=2")  # noqa: S608
+    database.commit()
+    database.close()
+    places, _ = cache.get(SCOPE, ["b"], 3)
+    assert len(places) == 0
+    assert "damaged" in caplog.text
+    cache.put(SCOPE, ["b"], ROWS[1:])
+    np.testing.assert_array_equal(cache.get(SCOPE, ["b"], 3)[1], ROWS[1:])
+
+
+def test_turned_bits_anywhere_never_give_a_wrong_row(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    items = [str(i) for i in range(200)]
+    rows = rng.normal(size=(200, 30)).astype(np.float32)
+    cache = Cache(tmp_path, limit=10**9)
+    cache.put(SCOPE, items, rows)
+    cache.close()
+    whole = cache.file.read_bytes()
+    hits = 0
+    for _ in range(60):
+        damaged = bytearray(whole)
+        for place in rng.integers(len(whole), size=20):
+            damaged[place] ^= 1 << int(rng.integers(8))
+        for file in tmp_path.iterdir():
+            file.unlink()
+        cache.file.write_bytes(bytes(damaged))
+        again = Cache(tmp_path, limit=10**9)
+        places, found = again.get(SCOPE, items, 30)
+        np.testing.assert_array_equal(found, rows[places])
+        hits += len(places)
+        again.put(SCOPE, items, rows)
+        again.close()
+    assert hits > 0
+
+
+def test_a_file_that_is_no_database_is_begun_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "scores.sqlite").write_bytes(b"not a database" * 1000)
+    cache = Cache(tmp_path, limit=10**9)
+    assert len(cache.get(SCOPE, ["a"], 3)[0]) == 0
+    assert "begun anew" in caplog.text
+    cache.put(SCOPE, ["a"], ROWS[:1])
+    assert len(cache.get(SCOPE, ["a"], 3)[0]) == 1
+
+
+def test_a_place_that_cannot_be_written_switches_it_off(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    cache = Cache(tmp_path / "file", limit=10**9)
+    cache.put(SCOPE, ["a"], ROWS[:1])
+    assert not cache.on
+    assert "is not used" in caplog.text
+    assert caplog.text.count("\n") == 1
+
+
+def test_the_limit_keeps_what_was_used_last(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, limit=400_000)
+    rows = np.ones((100, 50), dtype=np.float32)
+    scopes = [{**SCOPE, "revision": str(i)} for i in range(40)]
+    for scope in scopes:
+        cache.put(scope, [str(i) for i in range(100)], rows)
+        cache.get(scopes[0], ["0"], 50)
+    left = {entry["scope"]["revision"] for entry in cache.scopes()}
+    assert "39" in left
+    assert "0" in left  # the oldest, but used all the time
+    assert "1" not in left
+    cache.close()
+    assert cache.file.stat().st_size < 450_000
+
+
+def test_several_processes_write_at_once(tmp_path: Path) -> None:
+    code = """
+import sys, numpy as np
+from pathlib import Path
+from clinometer.storage.cache import Cache
+cache, me = Cache(Path(sys.argv[1]), limit=10**9), int(sys.argv[2])
+for i in range(40):
+    items = [f"{me}-{i}-{k}" for k in range(20)]
+    cache.put({"s": i % 3}, items, np.full((20, 9), me * 100 + i))
+    places, rows = cache.get({"s": i % 3}, items, 9)
+    assert len(places) == 20 and (rows == me * 100 + i).all()
+assert cache.on
+"""
+    running = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(me)]) for me in range(4)
+    ]
+    assert [process.wait(PATIENCE_S) for process in running] == [0] * 4
+    assert sum(entry["rows"] for entry in Cache(tmp_path, limit=10**9).scopes()) == 4 * 40 * 20
+
+
+def test_clear(cache: Cache) -> None:
+    cache.put(SCOPE, ["a", "b"], ROWS)
+    cache.clear()
+    assert cache.scopes() == []
+    cache.put(SCOPE, ["a"], ROWS[:1])
+    assert len(cache.get(SCOPE, ["a"], 3)[0]) == 1
+
+
+def test_the_limit_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "1.5GB")
+    assert cache_limit() == 1_500_000_000
+    monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "much")
+    with pytest.raises(SettingsError, match="much"):
+        cache_limit()
+    monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "0")
+    assert not Cache().on

@@ -1,0 +1,137 @@
+"""Plans, resuming, and what a study leaves behind."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clinometer.errors import ModelNotFound, SettingsError
+from clinometer.models.local import load
+from clinometer.runs import AuditSettings
+from clinometer.studies.between_models.alignment import alignment_plan
+from clinometer.studies.between_models.risk_tables import table_findings
+from clinometer.studies.between_models.sources import source_sets
+from clinometer.studies.framework import frame
+from clinometer.studies.framework.defaults import study_contexts
+from clinometer.studies.framework.frame import ask_all
+from clinometer.studies.framework.plan import Plan, asks_of, parameters_of, spoken
+from clinometer.topics import load_topic
+
+from .conftest import CONTEXTS
+
+TOPIC = load_topic("gender").select(["nurse", "engineer", "teacher"])
+SETTINGS = AuditSettings(replicates=200)
+
+
+def plan(*models: str) -> Plan:
+    return Plan("table1", asks_of(models, TOPIC, CONTEXTS, SETTINGS, role="table1"))
+
+
+def test_a_plan_says_what_it_costs_and_asks_nothing(tmp_path: Path) -> None:
+    said = plan("pocket:gpt2-s", "nobody/knows").to_dict(tmp_path)
+    assert said["prompts"] == 2 * 3 * 6
+    assert said["audits"][0]["seconds"] > 0
+    assert said["audits"][1]["seconds"] is None
+    assert said["seconds"] is None
+    assert spoken(said["seconds"]) == "unknown"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_parameters_are_read_from_the_heads_of_files() -> None:
+    assert parameters_of("reference:random") == 0
+    assert parameters_of("no such model !") is None
+    small, large = parameters_of("pocket:gpt2-s"), parameters_of("pocket:gpt2-l")
+    assert small is not None
+    assert large is not None
+    assert 1e6 < small < large
+
+
+def test_the_same_model_twice_is_refused() -> None:
+    with pytest.raises(SettingsError, match="twice"):
+        plan("pocket:bert", "pocket:bert")
+    with pytest.raises(SettingsError, match="at least one model"):
+        ask_all(Plan("table1", ()), Path("nowhere"))
+
+
+def test_an_interrupted_study_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second model is killed; the next call asks only what is missing."""
+    whole = plan("reference:stereotyped", "pocket:gpt2-s")
+    asked: list[str] = []
+    true_audit = frame.audit
+
+    def audit(model: str, **rest):  # type: ignore[no-untyped-def]
+        if model.startswith("pocket") and not asked:
+            asked.append(model)
+            raise KeyboardInterrupt
+        return true_audit(model, **rest)
+
+    monkeypatch.setattr(frame, "audit", audit)
+    with pytest.raises(KeyboardInterrupt):
+        ask_all(whole, tmp_path)
+    assert [c.done for c in whole.costs(tmp_path)] == [True, False]
+    done, failed = ask_all(whole, tmp_path)
+    assert len(done) == 2
+    assert not failed
+    assert [c.done for c in whole.costs(tmp_path)] == [True, True]
+    first = done[1][1]
+
+    # A third call asks no model at all, and finds the same numbers.
+    monkeypatch.setattr(load, "load_transformer", lambda *a, **k: pytest.fail("a model was opened"))
+    again, _ = ask_all(whole, tmp_path)
+    assert again[1][1].preferences.equals(first.preferences)
+
+
+def test_one_model_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
+    both = plan("reference:random", "./no-such-folder")
+    done, failed = ask_all(both, tmp_path)
+    assert [a.model for a, _ in done] == ["reference:random"]
+    assert isinstance(failed[0].error, ModelNotFound)
+    with pytest.raises(ModelNotFound):
+        ask_all(replace(both, asks=both.asks[1:]), tmp_path)
+
+
+def test_tables_charts_and_page_are_written(tmp_path: Path) -> None:
+    done, _ = ask_all(plan("reference:random", "pocket:gpt2-s"), tmp_path)
+    found = table_findings("table1", done)
+    found.write(tmp_path)
+    plain = json.loads((tmp_path / "study.json").read_text(encoding="utf-8"))
+    assert plain["tables"]["table1"][0]["R_rank"] == 1
+    assert [r["R"] for r in plain["tables"]["table1-published"]][:2] == [0.8703, 0.7343]
+    assert (tmp_path / "charts" / "table1.png").read_bytes().startswith(b"\x89PNG")
+    assert "published" in (tmp_path / "charts" / "table1.svg").read_text(encoding="utf-8")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Why a figure here is not the printed one" in page
+    assert (tmp_path / "tables" / "table1.csv").read_text(encoding="utf-8").startswith("name,")
+
+
+def test_a_source_means_its_set_for_the_topic() -> None:
+    """As for audit: `--contexts wikipedia`, and `--source mine=book`."""
+    race = load_topic("race")
+    assert study_contexts(race, "wikipedia").name == "wikipedia-race"
+    given = source_sets(race, [("a", "book"), ("b", "paper-race")])
+    assert [(n, c.name) for n, c in given] == [("a", "book-race"), ("b", "paper-race")]
+
+
+def test_a_model_alone_is_compared_with_itself_in_chat() -> None:
+    asks = alignment_plan(
+        ["smollm2"], topic=TOPIC, contexts="paper-gender", settings=SETTINGS, chat=True
+    ).asks
+    assert [(a.label, a.settings.load.chat) for a in asks] == [
+        ("smollm2", False),
+        ("smollm2 (chat)", True),
+    ]
+    with pytest.raises(SettingsError, match="or one model and --chat"):
+        alignment_plan(["smollm2"], topic=TOPIC, contexts="paper-gender", settings=SETTINGS)
+
+
+def test_folders_are_named_without_the_way_to_them(tmp_path: Path) -> None:
+    for name in ("a/model", "b/model", "b/other"):
+        (tmp_path / name).mkdir(parents=True)
+    folders = [str(tmp_path / n) for n in ("a/model", "b/other")]
+    asks = asks_of([*folders, "smollm2"], TOPIC, CONTEXTS, SETTINGS)
+    assert [a.label for a in asks] == ["model", "other", "smollm2"]
+    alike = [str(tmp_path / n) for n in ("a/model", "b/model")]
+    assert [a.label for a in asks_of(alike, TOPIC, CONTEXTS, SETTINGS)] == alike

@@ -1,0 +1,79 @@
+"""Risk against social factors, on numbers made by hand and on tables that are wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clinometer.errors import TableError
+from clinometer.runs import Run, audit
+from clinometer.studies import factor_study, read_factors
+from clinometer.studies.within_run.factors import FACTORS, builtin_factors
+
+
+def run_with(r: np.ndarray) -> Run:
+    run = audit("reference:unbiased")
+    return replace(run, report=replace(run.report, r=r))
+
+
+def test_a_planted_slope_is_found_and_missing_figures_are_counted() -> None:
+    women = builtin_factors()["percent_women"].to_numpy()
+    rng = np.random.default_rng(0)
+    r = np.where(np.isnan(women), 0.5, 0.1 + 0.004 * women) + 0.01 * rng.standard_normal(120)
+    found = factor_study(run_with(r))
+    assert set(found.each) == set(FACTORS)
+    fit = found.each["percent_women"]
+    assert fit["percent_women"].value == pytest.approx(0.004, abs=3e-4)
+    assert fit["percent_women"].p < 1e-6
+    weights = builtin_factors()["employment_thousands"].to_numpy()
+    assert fit.n == int((~np.isnan(women) & ~np.isnan(weights)).sum())
+    assert found.together is not None
+    assert found.together["percent_women"].value == pytest.approx(0.004, abs=5e-4)
+    assert "worker" not in found.without_figures  # its frequency is known
+
+
+def test_the_table_has_no_invented_figures() -> None:
+    frame = builtin_factors()
+    assert len(frame) == 120
+    assert frame.loc["worker", "employment_thousands":"mean_years_education"].isna().all()
+    assert frame["percent_women"].between(0, 100).sum() == frame["percent_women"].notna().sum()
+
+
+def test_a_table_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    run = audit("reference:unbiased")
+    groups = run.report.groups
+    lines = ["group,height"] + [f"{g},{i}" for i, g in enumerate(groups)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    r = 0.001 * np.arange(120) + 0.001 * np.random.default_rng(1).standard_normal(120)
+    found = factor_study(replace(run, report=replace(run.report, r=r)), table=read_factors(path))
+    assert found.weight is None
+    assert found.each["height"]["height"].value == pytest.approx(0.001, rel=0.05)
+    assert found.together is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name,x\na,1\n", "a column group"),
+        ("group\na\n", "at least one factor"),
+        ("group,x\na,1\na,2\n", "'a' twice"),
+        ("group,x\na,tall\n", "column x: expected numbers"),
+        ("group,x\nnobody,1\n", "no figure for any group"),
+    ],
+)
+def test_wrong_tables(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "f.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(TableError, match=message):
+        factor_study(audit("reference:random"), table=read_factors(path))
+
+
+def test_wrong_measure_and_file() -> None:
+    with pytest.raises(TableError, match="measure"):
+        factor_study(audit("reference:random"), measure="q")
+    with pytest.raises(TableError, match="no such file"):
+        read_factors("nowhere.csv")
