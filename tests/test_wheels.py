@@ -9,37 +9,27 @@ import subprocess
 import tomllib
 import urllib.request
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import typer
 from tests.small_clip import make_clip
-from tests.wheel_environments import Environment, Result, build, source_files
+from tests.wheel_environments import (
+    FEW,
+    FILES,
+    SENTENCE,
+    Environment,
+    Result,
+    build,
+    source_files,
+)
 
 from clinometer.extras import DATA, DISTRIBUTION, EXTRAS, install_command, models_package
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Not in the environment of the tests, or no part of what users install.
 NOT_TRIED = {"vllm", "dev", "bench", "all"}
-
-SENTENCE = "The women at the office are arrogant."
-FILES = {
-    "p.csv": "group,context,attribute,p\na,c,m,0.3\na,c,f,0.7\nb,c,m,0.6\nb,c,f,0.4\n",
-    "statements.csv": f"id,sentence\n1,{SENTENCE}\n",
-    "blanks.csv": "id,sentence,context_points\n"
-    f"1,{SENTENCE},The ___ women at the office are arrogant.\n",
-    "versions.jsonl": '{"id": "1", "variants": ["The loud women at the office are arrogant."]}\n',
-    "corpus.txt": "The nurse said that she was late. The doctor thought that he was right.\n",
-    "context.csv": "template,count\nThe [X] said that [Y],1\n",
-    "few.toml": 'name = "few"\ntitle = "Few"\nlanguage = "en"\nsource = "made here"\n'
-    'groups = ["nurse", "doctor", "pilot"]\n[attributes]\nmale = ["he"]\nfemale = ["she"]\n',
-    "ratings.csv": "id,annotator_1,annotator_2\n"
-    + "".join(f"{i},{1 + i * 7 % 5},{1 + i * 3 % 5}\n" for i in range(40)),
-    "scores.csv": "id,cobias,sentence\n"
-    + "".join(f"{i},{i * 11 % 17 / 17},{'word ' * (1 + i * 5 % 7)}\n" for i in range(40)),
-}
-#: A quick audit.
-FEW = ["--topic", "few.toml", "--contexts", "context.csv"]
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +45,7 @@ def environment(wheels: dict[str, Path], tmp_path: Path):  # type: ignore[no-unt
 
     def make(*extras: str, pocket: bool = False) -> Environment:
         taken = [wheels["."], *([wheels["pocket"]] if pocket else [])]
-        made = Environment(tmp_path / "environment", taken, extras)
-        for name, text in FILES.items():
-            (made.folder / name).write_text(text, encoding="utf-8")
-        return made
+        return Environment(tmp_path / "environment", taken, extras)
 
     return make
 
@@ -244,9 +231,8 @@ def test_server(environment) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_people(environment) -> None:  # type: ignore[no-untyped-def]
-    _all_work(
-        environment("people").commands(["reliability", "validate", "ratings.csv", "scores.csv"])
-    )
+    validate = ["reliability", "validate", "ratings.csv", "scores.csv"]
+    _all_work(environment("people").commands(validate))
 
 
 def test_notebook(environment) -> None:  # type: ignore[no-untyped-def]
@@ -315,10 +301,10 @@ def _name(command: Sequence[object]) -> str:
 def _says(result: Result, expected: str, *, status: int = 2) -> None:
     """An error, in one line after what was told of progress."""
     assert result.status == status, result.err
+    assert "Traceback" not in result.err
     last = result.err.strip().split("\n")[-1]
     assert last.startswith("clinometer: "), result.err
-    assert expected in last
-    assert "Traceback" not in result.err
+    assert expected in last, result.err
 
 
 def _all_work(results: Sequence[Result]) -> None:
@@ -326,13 +312,9 @@ def _all_work(results: Sequence[Result]) -> None:
         assert result.status == 0, result.err
 
 
-class _closed_port:  # noqa: N801
+@contextmanager
+def _closed_port() -> Iterator[int]:
     """A port that is taken and on which nobody listens."""
-
-    def __enter__(self) -> int:
-        self._socket = socket.socket()
-        self._socket.bind(("127.0.0.1", 0))
-        return int(self._socket.getsockname()[1])
-
-    def __exit__(self, *_: object) -> None:
-        self._socket.close()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield int(taken.getsockname()[1])

@@ -28,6 +28,26 @@ from clinometer.extras import DISTRIBUTION
 
 WEIGHTS = ".safetensors"
 
+#: What commands are tried on; every environment has these files in its folder.
+SENTENCE = "The women at the office are arrogant."
+FILES = {
+    "p.csv": "group,context,attribute,p\na,c,m,0.3\na,c,f,0.7\nb,c,m,0.6\nb,c,f,0.4\n",
+    "statements.csv": f"id,sentence\n1,{SENTENCE}\n",
+    "blanks.csv": "id,sentence,context_points\n"
+    f"1,{SENTENCE},The ___ women at the office are arrogant.\n",
+    "versions.jsonl": '{"id": "1", "variants": ["The loud women at the office are arrogant."]}\n',
+    "corpus.txt": "The nurse said that she was late. The doctor thought that he was right.\n",
+    "context.csv": "template,count\nThe [X] said that [Y],1\n",
+    "few.toml": 'name = "few"\ntitle = "Few"\nlanguage = "en"\nsource = "made here"\n'
+    'groups = ["nurse", "doctor", "pilot"]\n[attributes]\nmale = ["he"]\nfemale = ["she"]\n',
+    "ratings.csv": "id,annotator_1,annotator_2\n"
+    + "".join(f"{i},{1 + i * 7 % 5},{1 + i * 3 % 5}\n" for i in range(40)),
+    "scores.csv": "id,cobias,sentence\n"
+    + "".join(f"{i},{i * 11 % 17 / 17},{'word ' * (1 + i * 5 % 7)}\n" for i in range(40)),
+}
+#: A quick audit.
+FEW = ["--topic", "few.toml", "--contexts", "context.csv"]
+
 #: Calls the command line with each list of arguments that it is given, in one process.
 _COMMANDS = """
 import contextlib, io, json, sys, traceback
@@ -71,6 +91,8 @@ class Environment:
             ours[canonicalize_name(info.name.split("-")[0])] = PathDistribution(info)
         for distribution in required(f"{DISTRIBUTION}[{','.join(extras)}]", ours):
             link(distribution, site)
+        for name, text in FILES.items():
+            (folder / name).write_text(text, encoding="utf-8")
 
     def run(self, *arguments: object, stdin: str = "") -> str:
         """Python in the environment; what it printed."""
