@@ -31,6 +31,19 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("any machine")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Module by module, but all that asks llama.cpp goes to one worker, which starts it once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            server = "tests/models/server/"
+            return server if nodeid.startswith(server) else str(super()._split_scope(nodeid))
+
+    return Scheduling(config, log) if config.getoption("dist") == "loadscope" else None
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Real third-party data beside the checkout; always there in CI."""

@@ -11,6 +11,7 @@ from tests.report.made import HOSTILE, made_run
 from clinometer.errors import RunError
 from clinometer.report import render_report, write_report
 from clinometer.runs import Run, audit
+from clinometer.topics import load_topic
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,8 @@ def test_more_categories_than_two_and_no_intervals() -> None:
 
 @pytest.mark.parametrize("name", ["unbiased", "stereotyped", "random"])
 def test_reference_models_have_pages_too(name: str) -> None:
-    page = render_report([audit(f"reference:{name}", contexts="paper-gender")])
+    topic = load_topic("gender").select(["nurse", "engineer", "teacher"])
+    page = render_report([audit(f"reference:{name}", topic=topic, contexts="paper-gender")])
     assert f"reference:{name}" in page
 
 
@@ -84,9 +86,9 @@ def test_runs_of_other_topics_stand_side_by_side(small: Run) -> None:
     assert "category 2" in page
 
 
-def test_no_run_and_no_place(small: Run, tmp_path: Path) -> None:
+def test_no_run_and_no_place(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="at least one run"):
         render_report([])
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(RunError, match="cannot be written"):
-        write_report([small], tmp_path / "file" / "page.html")
+        write_report([made_run(None, groups=1, contexts=1)], tmp_path / "file" / "page.html")

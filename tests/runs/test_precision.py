@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.processes import python
+from tests.runs.small_audit import FORKS
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import RunError, SettingsError
@@ -162,34 +162,36 @@ def test_in_memory_it_is_the_same(run: Run) -> None:
     assert alone.preferences.equals(run.preferences)
 
 
-KILLED = """
-import json, os, signal, sys
-from pathlib import Path
+AUDITS = """
+import json, os, signal
 from tests.runs.test_precision import CONTEXTS, MODEL, TOPIC, audit, precise
 
-out = Path(sys.argv[1])
-
-def kill(done, total):
-    if len(json.loads((out / "run.json").read_text())["precision"]["rounds"]) > 1:
+def killing(done, total):
+    if len(json.loads((folders[0] / "run.json").read_text())["precision"]["rounds"]) > 1:
         os.kill(os.getpid(), signal.SIGKILL)
 
-for folder in (out, *map(Path, sys.argv[2:])):
+for folder in folders:
     audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=folder, settings=precise(0.02),
-          progress=None if sys.argv[2:] else kill)
+          progress=killing if kill else None)
 """
+
+
+def audits(*folders: Path, kill: bool) -> int | None:
+    process = FORKS.Process(target=exec, args=(AUDITS, {"folders": folders, "kill": kill}))
+    process.start()
+    process.join()
+    return process.exitcode
 
 
 def test_a_killed_run_ends_with_the_same_draws_and_numbers(tmp_path: Path) -> None:
     """One process is killed in the second round; another ends that run, and makes one without
     interruption. Both compute with the same threads and kernels: the numbers are the same bits."""
     killed, whole = tmp_path / "killed", tmp_path / "whole"
-    done = python(KILLED, killed)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert audits(killed, kill=True) == -signal.SIGKILL
     begun = json.loads((killed / "run.json").read_text())
     assert begun["status"] == "running"
     assert len(begun["precision"]["rounds"]) > 1
-    done = python(KILLED, killed, whole)
-    assert done.returncode == 0, done.stderr
+    assert audits(killed, whole, kill=False) == 0
     continued, run = Run.load(killed), Run.load(whole)
     assert continued.preferences.equals(run.preferences)
     assert continued.record["precision"] == run.record["precision"]

@@ -60,14 +60,14 @@ def test_shares_of_draws_tend_to_the_probabilities() -> None:
     """Against the exact probability that the word stands there and ends."""
     prompts = [Prompt("The nurse said that", "", space=True)]
     words = ("he", "she", "the", "it", "they")
-    exact = open_model("smollm2", words=WordOptions(tolerance=0, end_of_word=True))
+    exact = open_model("pocket:gpt2-s", words=WordOptions(tolerance=0, end_of_word=True))
     p = np.exp(exact.score(prompts, words).log_probs[0])
     n = 1500
     load = LoadOptions(sampled=SampleOptions(draws=n, length=2))
-    drawn = open_model("smollm2", load=load).score(prompts, words)
+    drawn = open_model("pocket:gpt2-s", load=load).score(prompts, words)
     share = np.exp(drawn.log_probs[0])
     assert (np.abs(share - p) < 4.5 * np.sqrt(p * (1 - p) / n)).all()
-    again = open_model("smollm2", load=load).score(prompts, words)
+    again = open_model("pocket:gpt2-s", load=load).score(prompts, words)
     assert again.draws == drawn.draws
 
 

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,12 +32,23 @@ def found(run: Run) -> int:
     return int(run.record["cache"]["found"])
 
 
-@pytest.fixture
-def scored(cache_on: Path) -> Run:
-    """A first audit of 30 groups, which fills the cache."""
-    run = asked()
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path]:
+    """A first audit of 30 groups, and the cache that it filled."""
+    folder = tmp_path_factory.mktemp("filled") / "cache"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLINOMETER_CACHE", str(folder))
+        patch.setenv("CLINOMETER_CACHE_LIMIT", "1GB")
+        run = asked()
     assert found(run) == 0
-    return run
+    return run, folder
+
+
+@pytest.fixture
+def scored(cache_on: Path, filled: tuple[Run, Path]) -> Run:
+    """That audit; the cache is a copy, to be changed at will."""
+    shutil.copytree(filled[1], cache_on)
+    return filled[0]
 
 
 def test_the_same_audit_elsewhere_opens_no_model(
@@ -157,15 +169,12 @@ def test_the_command_loads_no_torch_when_all_is_known(scored: Run, tmp_path: Pat
     assert json.loads(done.stdout)["summary"] == scored.record["summary"]
 
 
-def test_the_command_shows_and_clears(scored: Run, cache_on: Path) -> None:
+@pytest.mark.usefixtures("scored")
+def test_the_command_shows_and_clears(cache_on: Path, clinometer: Callable[..., Any]) -> None:
     def command(*options: str) -> str:
-        done = subprocess.run(
-            [Path(sys.executable).with_name("clinometer"), "cache", *options],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout
+        done = clinometer("cache", *options)
+        assert done.status == 0, done.err
+        return str(done.out)
 
     shown = json.loads(command("--json"))
     assert shown["folder"] == str(cache_on)
