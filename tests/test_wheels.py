@@ -89,6 +89,8 @@ def test_without_extras_every_command_works_or_says_what_to_install(  # type: ig
         (["report", "run", "--out", "run.html"], install_command("altair")),
         (["view", "run"], install_command("fastapi")),
         (["annotate", "statements.csv"], install_command("fastapi")),
+        (["doctor"], ""),
+        (["samples", "tried"], ""),
         (["topics"], ""),
         (["contexts", "paper-gender"], ""),
         (["models"], ""),

@@ -32,7 +32,7 @@ def test_interval_comes_whole():
         ({"level": 0.9}, "together"),
         ({"low": 0.1, "high": np.nan, "level": 0.95}, "low <= high"),
         ({"low": -np.inf, "high": 0.2, "level": 0.95}, "low <= high"),
-        ({"low": 0.1, "high": 0.2, "level": 95}, "between 0 and 1"),
+        ({"low": 0.1, "high": 0.2, "level": 95}, "level: expected"),
         ({"value": np.nan}, "finite"),
     ],
 )
