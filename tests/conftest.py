@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import hypothesis
+import numpy as np
 import pytest
 from tests.components import pytest_sessionstart, pytest_terminal_summary, require
 from tests.processes import PATIENCE_S
@@ -99,3 +100,8 @@ def clinometer(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
         return Result(int(status or 0), captured.out, captured.err)
 
     return run
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20240607)

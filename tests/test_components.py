@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BROWSER_TEST = "tests/report/test_browser.py"
+BROWSER_TEST = "tests/report/test_page_browser.py"
 
 
 def run_tests(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -45,7 +45,7 @@ def test_what_nobody_expected_is_70_one_line_and_a_log(
     assert result.out == ""
     assert result.err.count("\n") == 1
     assert result.err.startswith(f"clinometer: unexpected {type(error).__name__}")
-    assert "in cli/show.py:" in result.err
+    assert "in cli/commands/show.py:" in result.err
     assert str(log) in result.err
     assert SECRET not in result.err
     text = log.read_text(encoding="utf-8")

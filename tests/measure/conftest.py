@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 
@@ -97,8 +96,3 @@ def slow_decompose(
 @pytest.fixture(scope="session")
 def slow():
     return SimpleNamespace(decompose=slow_decompose, criterion=slow_criterion)
-
-
-@pytest.fixture
-def rng():
-    return np.random.default_rng(20240607)

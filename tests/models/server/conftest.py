@@ -89,3 +89,22 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(client, "_FIRST_WAIT", 0.002)
     monkeypatch.setattr(client, "_LONGEST_WAIT", 0.05)
+
+
+@pytest.fixture(autouse=True)
+def no_connection_left_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Tests forget their scorers; when a forgotten connection is found, and by which test, is up to
+    the garbage collector."""
+    from clinometer.models.server.client import Client
+
+    made: list[Client] = []
+    begin = Client.__init__
+
+    def remember(self: Client, *arguments: object, **options: object) -> None:
+        begin(self, *arguments, **options)  # type: ignore[arg-type]
+        made.append(self)
+
+    monkeypatch.setattr(Client, "__init__", remember)
+    yield
+    for client in made:
+        client.close()

@@ -10,7 +10,7 @@ from clinometer.extras import require
 class WordAutomaton:
     """Finds whole words of a list, letter case aside.
 
-    >>> list(Words(["he", "she"]).find("There She said he"))
+    >>> list(WordAutomaton(["he", "she"]).find("There She said he"))
     [(6, 'she'), (15, 'he')]
     """
 
