@@ -82,7 +82,7 @@ def decompose(
 
 def risks(grid: PreferenceGrid, *, norm: float = np.inf, normalize: bool = True) -> RiskReport:
     """`decompose` of preferences that have been read."""
-    found = _Risks.of(grid, (checked_norm(norm),), normalize=normalize)
+    found = _NormSums.of(grid, (checked_norm(norm),), normalize=normalize)
     R, R_bias, R_volatility = (float(values[0]) for values in found.overall)
     n_eff, n_eff_by_group = grid.effective_sizes(found.total, found.square)
     return RiskReport(
@@ -174,13 +174,13 @@ def risk_curve(
     ks = tuple(checked_norm(norm) for norm in norms)
     if not ks:
         raise SettingsError("norms: expected at least one norm, found none")
-    found = _Risks.of(grid, ks, normalize=normalize)
+    found = _NormSums.of(grid, ks, normalize=normalize)
     by_group = [read_only(part) for part in (found.r, found.r_bias, found.r_volatility)]
     return RiskCurve(ks, grid.groups, *by_group, *found.overall)
 
 
 @dataclass(frozen=True, eq=False)
-class _Risks:
+class _NormSums:
     """Sums over the contexts for N norms: total, square [X] of the weights, mean [X,K] of s,
     r, r_bias, r_volatility [N,X], and their three means over the groups [N]."""
 
@@ -193,7 +193,7 @@ class _Risks:
     overall: list[FloatArray]
 
     @classmethod
-    def of(cls, grid: PreferenceGrid, norms: Sequence[float], *, normalize: bool) -> _Risks:
+    def of(cls, grid: PreferenceGrid, norms: Sequence[float], *, normalize: bool) -> _NormSums:
         """One pass over the preferences, in blocks."""
         X, K = grid.shape[0], len(grid.categories)
         total, square, risk = np.zeros(X), np.zeros(X), np.zeros((len(norms), X))
