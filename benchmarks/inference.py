@@ -21,15 +21,9 @@ from scipy.integrate import quad
 from scipy.special import betaincinv, betaln, ndtr
 
 from clinometer.contexts import ContextSet
-from clinometer.measure import (
-    bootstrap,
-    contexts_needed,
-    corrected,
-    decompose,
-    enough,
-    next_size,
-)
-from clinometer.runs import AuditSettings, Preferences
+from clinometer.measure import Preferences, bootstrap, contexts_needed, corrected, decompose
+from clinometer.measure.inference.sample_size import enough, next_size
+from clinometer.runs import AuditSettings
 from clinometer.runs.precision import Drawn
 
 GROUPS, REPLICATES, REPETITIONS = 20, 300, 400

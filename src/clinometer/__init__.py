@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clinometer.contexts import ContextSet, load_contexts
-    from clinometer.measure import Estimate, RiskReport, bootstrap, compare, decompose
+    from clinometer.measure import Estimate, Preferences, RiskReport, bootstrap, compare, decompose
     from clinometer.reliability import (
         ReliabilityRun,
         ReliabilitySettings,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         Check,
         check,
     )
-    from clinometer.runs import AuditSettings, Preferences, Run, audit, read_table
+    from clinometer.runs import AuditSettings, Run, audit, read_table
     from clinometer.topics import Topic, load_topic
 
 __version__ = "0.2.0.dev0"
@@ -36,7 +36,7 @@ _LAZY = {
     "Check": "clinometer.reliability.check",
     "ContextSet": "clinometer.contexts",
     "Estimate": "clinometer.measure",
-    "Preferences": "clinometer.runs",
+    "Preferences": "clinometer.measure",
     "ReliabilityRun": "clinometer.reliability",
     "ReliabilitySettings": "clinometer.reliability",
     "RiskReport": "clinometer.measure",

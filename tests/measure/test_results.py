@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from clinometer.errors import SettingsError
-from clinometer.measure import Estimate, GroupIntervals, decompose
+from clinometer.measure import Estimate, decompose
+from clinometer.measure.results import GroupIntervals
 
 
 def test_interval_comes_whole():

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from clinometer.contexts import ContextSet
+from clinometer.measure import Preferences
 from clinometer.models import ModelInfo
-from clinometer.runs import AuditSettings, Preferences, Run, RunFolder
+from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.folder.record import new_record
 from clinometer.topics import Group, Topic, load_topic
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.report.made import made_run
@@ -70,8 +72,8 @@ def test_more_categories_and_missing_cells() -> None:
     values = run.preferences.values.copy()
     values[0] = np.nan
     values[1, :3] = np.nan
-    object.__setattr__(run.preferences, "values", values)
-    object.__setattr__(run, "report", run.preferences.decompose())
+    preferences = replace(run.preferences, values=values)
+    run = replace(run, preferences=preferences, report=preferences.decompose())
     reading = Reading(run)
     assert reading.strength[0].tolist() == pytest.approx([np.nan] * 12, nan_ok=True)
     ways = [way for way, _ in reading.telling_contexts()]

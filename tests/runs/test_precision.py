@@ -13,8 +13,9 @@ from tests.runs.small_audit import FORKS
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import RunError, SettingsError
+from clinometer.measure import Preferences
 from clinometer.models import LoadOptions
-from clinometer.runs import AuditSettings, Preferences, Run, audit, compare_runs
+from clinometer.runs import AuditSettings, Run, audit, compare_runs
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.precision import Drawn, precision_sentence
 from clinometer.topics import load_topic

@@ -12,7 +12,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.outliers_influence import variance_inflation_factor
 
 from clinometer.errors import SettingsError
-from clinometer.measure import regress, regress_each
+from clinometer.statistics.regression import regress, regress_each
 
 
 def sample(rng, n=40):

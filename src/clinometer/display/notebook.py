@@ -14,6 +14,7 @@ from clinometer.extras import require
 
 if TYPE_CHECKING:
     from pandas import DataFrame as DataFrame
+    from xarray import DataArray as DataArray
     from xarray import Dataset as Dataset
 
 _MOST_ROWS = 20
@@ -82,6 +83,19 @@ def frame(rows: Sequence[Mapping[str, Any]]) -> DataFrame:
     import pandas as pd
 
     return pd.DataFrame(list(rows))
+
+
+def columns(values: Mapping[str, Any]) -> DataFrame:
+    """A pandas frame of columns, where (codes, names) stands for a categorical column."""
+    import pandas as pd
+
+    def column(found: Any) -> Any:
+        if not isinstance(found, tuple):
+            return found
+        codes, names = found
+        return pd.Categorical.from_codes(codes, categories=pd.Index(names))
+
+    return pd.DataFrame({name: column(found) for name, found in values.items()})
 
 
 def dataset(

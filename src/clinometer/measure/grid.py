@@ -1,18 +1,19 @@
-"""The grid of groups and contexts: weights, mask and labels that every estimator shares.
+"""Preferences as read: values, weights, mask and reference, checked once and passed whole.
 
-One source of cell weights, so that risks, knowledge and distributions cannot treat missing
-cells or weights differently.
+Every estimator takes a `PreferenceGrid`, so that risks, intervals and distributions cannot treat
+missing cells or weights differently, and nothing is checked twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
+from clinometer.measure.equations.stereotype import resolve_reference, scale
 from clinometer.statistics.arrays import (
     SIMPLEX_TOLERANCE,
     BoolArray,
@@ -21,6 +22,7 @@ from clinometer.statistics.arrays import (
     as_labels,
     as_mask,
     as_real,
+    blocks,
     read_only,
 )
 from clinometer.statistics.weights import effective_size, normalize_rows, normalize_weights
@@ -39,6 +41,7 @@ class Grid:
         context_weights: [1,C] when shared, [X,C] when each group has its own; rows sum to one.
         group_weights: [X], sum to one over all groups, the missing ones included.
         mask: [X,C], True = observed; None when all cells are.
+        given: the context weights before they were normalised: draws are counted by them.
     """
 
     groups: tuple[str, ...]
@@ -46,6 +49,7 @@ class Grid:
     context_weights: FloatArray
     group_weights: FloatArray
     mask: BoolArray | None
+    given: RealArray | None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -100,6 +104,107 @@ class Grid:
         return overall, read_only(by_group)
 
 
+@dataclass(frozen=True, eq=False)
+class PreferenceGrid(Grid):
+    """A grid with the preferences that belong to it, as `read_preferences` gives it.
+
+    Attributes:
+        categories: labels, K of them.
+        values: [X,C,K]; not looked at where the mask is False.
+        reference: p*, [1,1,K], [X,1,K] or [X,C,K].
+    """
+
+    categories: tuple[str, ...]
+    values: RealArray
+    reference: FloatArray
+
+    def holding(self, values: RealArray) -> PreferenceGrid:
+        """The same grid with the preferences [X,C,K] of another model."""
+        found = replace(self, values=values)
+        found.check()
+        return found
+
+    def check(self) -> None:
+        """Refuse observed cells that are no distributions."""
+        for rows, columns in blocks(self.shape, depth=len(self.categories)):
+            block = self.block(rows, columns)
+            total, least = block[..., 0], block[..., 0]
+            with np.errstate(invalid="ignore", over="ignore"):
+                for y in range(1, block.shape[2]):
+                    total = total + block[..., y]
+                    least = np.minimum(least, block[..., y])
+                fits = (np.abs(total - 1.0) <= SIMPLEX_TOLERANCE) & (least >= -NEGATIVE_TOLERANCE)
+            if not fits.all():
+                x, c = (int(i) for i in np.argwhere(~fits)[0])
+                _refuse(block[x, c], self.place(rows.start + x, columns.start + c))
+
+    def block(self, rows: slice, columns: slice) -> FloatArray:
+        """Preferences of a block in float64, uniform (and of weight 0) where not observed."""
+        block = np.asarray(self.values[rows, columns], dtype=np.float64)
+        if self.mask is None:
+            return block
+        return np.where(self.mask[rows, columns, None], block, 1.0 / block.shape[2])
+
+    def stereotypes(
+        self, rows: slice, columns: slice, *, normalize: bool
+    ) -> tuple[FloatArray, float]:
+        """s of a block of cells [x,c,K], divided by its scale if asked, and the largest scale met.
+
+        s lies in memory category by category: the sums over contexts then run over neighbours.
+        """
+        block = self.block(rows, columns)
+        K = block.shape[2]
+        per_group, per_cell = (n > 1 for n in self.reference.shape[:2])
+        everything = slice(None)
+        star = self.reference[
+            rows if per_group else everything, columns if per_cell else everything
+        ]
+        if self.mask is not None and self.reference.shape[:2] == self.shape:
+            star = np.where(self.mask[rows, columns, None], star, 1.0 / K)
+        size = scale(star)
+        s = np.empty((K, *block.shape[:2]))
+        for y in range(K):
+            np.divide(block[..., y], star[..., y], out=s[y])
+            s[y] -= 1.0
+            if normalize:
+                s[y] /= size
+        return np.moveaxis(s, 0, -1), float(size.max())
+
+
+def read_preferences(
+    p: ArrayLike,
+    *,
+    context_weights: ArrayLike | None = None,
+    group_weights: ArrayLike | None = None,
+    reference: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
+    groups: Sequence[str] | None = None,
+    categories: Sequence[str] | None = None,
+) -> PreferenceGrid:
+    """Read and check preferences and all that belongs to them; arguments as for `decompose`.
+
+    >>> read_preferences([[0.6, 0.4], [0.8, 0.2]]).shape
+    (1, 2)
+    """
+    values = as_cells(p)
+    X, C, K = values.shape
+    grid = read_grid(
+        (X, C),
+        groups=groups,
+        context_weights=context_weights,
+        group_weights=group_weights,
+        mask=mask,
+    )
+    found = PreferenceGrid(
+        **vars(grid),
+        categories=as_labels(categories, K, name="categories"),
+        values=values,
+        reference=resolve_reference(reference, (X, C, K), mask=grid.mask),
+    )
+    found.check()
+    return found
+
+
 def read_grid(
     shape: tuple[int, int],
     *,
@@ -114,17 +219,19 @@ def read_grid(
         raise SettingsError("p: expected at least one group, found none")
     if C < 1:
         raise SettingsError("p: expected at least one context, found none")
+    given = None if context_weights is None else as_real(context_weights, name="context_weights")
     return Grid(
         groups=as_labels(groups, X, name="groups"),
         n_contexts=C,
-        context_weights=_context_weights(context_weights, shape),
+        context_weights=_context_weights(given, shape),
         group_weights=read_only(normalize_weights(group_weights, X, name="group_weights")),
         mask=as_mask(mask, shape),
+        given=given,
     )
 
 
-def read_preferences(p: ArrayLike) -> RealArray:
-    """Preferences as [X,C,Y]; [C,Y] is read as one group. Values are checked block by block."""
+def as_cells(p: ArrayLike) -> RealArray:
+    """Preferences as [X,C,K]; [C,K] is read as one group. Only the shape is checked."""
     array = as_real(p, name="p")
     if array.ndim == 2:
         array = array[None]
@@ -139,24 +246,6 @@ def read_preferences(p: ArrayLike) -> RealArray:
             "for two give both p and 1 - p"
         )
     return array
-
-
-def preference_block(array: RealArray, grid: Grid, *, rows: slice, columns: slice) -> FloatArray:
-    """One checked block of preferences in float64, uniform (and of weight 0) where not observed."""
-    block = np.asarray(array[rows, columns], dtype=np.float64)
-    K = block.shape[2]
-    if grid.mask is not None:
-        block = np.where(grid.mask[rows, columns, None], block, 1.0 / K)
-    total, least = block[..., 0], block[..., 0]
-    with np.errstate(invalid="ignore", over="ignore"):
-        for y in range(1, K):
-            total = total + block[..., y]
-            least = np.minimum(least, block[..., y])
-        fits = (np.abs(total - 1.0) <= SIMPLEX_TOLERANCE) & (least >= -NEGATIVE_TOLERANCE)
-    if not fits.all():
-        x, c = (int(i) for i in np.argwhere(~fits)[0])
-        _refuse(block[x, c], grid.place(rows.start + x, columns.start + c))
-    return block
 
 
 def weighted_mean(values: FloatArray, weights: FloatArray) -> float:
@@ -181,12 +270,9 @@ def _refuse(row: FloatArray, place: str) -> None:
     )
 
 
-def _context_weights(weights: ArrayLike | None, shape: tuple[int, int]) -> FloatArray:
+def _context_weights(array: RealArray | None, shape: tuple[int, int]) -> FloatArray:
     name = "context_weights"
-    if weights is None:
-        return normalize_weights(None, shape[1], name=name)[None]
-    array = as_real(weights, name=name)
-    if array.ndim == 1:
+    if array is None or array.ndim == 1:
         return normalize_weights(array, shape[1], name=name)[None]
     if array.shape != shape:
         raise SettingsError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clinometer.display.notebook import dataset, frame, risk_html
-from clinometer.statistics.arrays import ROUNDING, FloatArray, read_only
+from clinometer.statistics.arrays import ROUNDING, FloatArray, plain, read_only
 from clinometer.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -94,9 +94,9 @@ class RiskReport:
             row: dict[str, Any] = {"group": group, "weight": float(self.group_weights[x])}
             for name in ("r", "r_bias", "r_volatility"):
                 bounds = None if self.intervals is None else getattr(self.intervals, name)[x]
-                row[name] = _plain(getattr(self, name)[x])
-                row[f"{name}_low"] = None if bounds is None else _plain(bounds[0])
-                row[f"{name}_high"] = None if bounds is None else _plain(bounds[1])
+                row[name] = plain(getattr(self, name)[x])
+                row[f"{name}_low"] = None if bounds is None else plain(bounds[0])
+                row[f"{name}_high"] = None if bounds is None else plain(bounds[1])
             rows.append({**row, "leaning": leaning[x]})
         return rows
 
@@ -110,10 +110,10 @@ class RiskReport:
             },
             "groups": self.groups_table(),
             "categories": list(self.categories),
-            "mean_stereotype": [[_plain(v) for v in row] for row in self.mean_stereotype],
+            "mean_stereotype": [[plain(v) for v in row] for row in self.mean_stereotype],
             "n_contexts": self.n_contexts,
             "n_eff": self.n_eff,
-            "n_eff_by_group": [_plain(v) for v in self.n_eff_by_group],
+            "n_eff_by_group": [plain(v) for v in self.n_eff_by_group],
             "missing_cells": self.missing_cells,
             "missing_groups": list(self.missing_groups),
             "norm": "inf" if math.isinf(self.norm) else self.norm,
@@ -153,11 +153,11 @@ class RiskReport:
 
     def to_html(self, title: str) -> str:
         """The numbers and the groups with the highest risk under a title; all of it escaped."""
-        plain = self.to_dict()
+        whole = self.to_dict()
         note = f"{self.n_contexts:,} contexts, {self.n_eff:,.1f} effective"
         if self.missing_cells:
             note += f", {self.missing_cells:,} cells missing"
-        return risk_html(title, plain["summary"], plain["groups"], note)
+        return risk_html(title, whole["summary"], whole["groups"], note)
 
     def _favoured(self, row: FloatArray) -> str | None:
         if np.isnan(row).any():
@@ -165,8 +165,3 @@ class RiskReport:
         top = float(row.max())
         near = np.flatnonzero(row >= top - ROUNDING * max(1.0, abs(top)))
         return self.categories[int(near[0])] if near.size == 1 else None
-
-
-def _plain(value: np.float64) -> float | None:
-    """A float, or None for NaN: no file of ours holds NaN."""
-    return None if np.isnan(value) else float(value)

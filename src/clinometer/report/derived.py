@@ -13,14 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clinometer.errors import ClinometerError
-from clinometer.measure import (
-    StereotypeDistribution,
-    criterion,
-    effective_size,
-    stereotype_distribution,
-)
+from clinometer.measure import criterion
+from clinometer.measure.description.distribution import StereotypeDistribution
 from clinometer.runs import Run
 from clinometer.runs.folder.partial import cell_prompt
+from clinometer.statistics.weights import effective_size
 
 Floats = NDArray[np.float64]
 
@@ -67,17 +64,7 @@ class Reading:
 
     @cached_property
     def _distribution(self) -> StereotypeDistribution:
-        p, report = self.run.preferences, self.run.report
-        return stereotype_distribution(
-            p.values,
-            context_weights=p.context_weights,
-            group_weights=p.group_weights,
-            reference=p.reference,
-            normalize=report.normalized,
-            mask=p.observed,
-            groups=p.groups,
-            categories=p.categories,
-        )
+        return self.run.preferences.distribution(normalize=self.run.report.normalized)
 
     # --- tables -------------------------------------------------------------------------------
 

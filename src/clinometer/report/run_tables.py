@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from clinometer.display.table import COLUMNS, MEASURES, Table
-from clinometer.measure import Comparison, context_influence
+from clinometer.measure import Comparison
 from clinometer.report.derived import Reading, context_weights
 from clinometer.report.figures.comparison import reference_rows, risk_rows
 from clinometer.runs import Run
@@ -109,15 +109,7 @@ def groups_table(run: Run) -> Table:
 def contexts_table(reading: Reading) -> Table:
     """Every context with its weight, its pull to each category and what it adds to the swing."""
     run, p = reading.run, reading.run.preferences
-    influence = context_influence(
-        p.values,
-        context_weights=p.context_weights,
-        group_weights=p.group_weights,
-        reference=p.reference,
-        mask=p.observed,
-        norm=run.report.norm,
-        normalize=run.report.normalized,
-    )
+    influence = p.influence(norm=run.report.norm, normalize=run.report.normalized)
     frame = pd.DataFrame(
         {
             "context_id": p.contexts,

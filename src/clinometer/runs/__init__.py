@@ -3,14 +3,12 @@
 from clinometer.runs.align import compare_runs
 from clinometer.runs.audit import audit
 from clinometer.runs.folder.folder import RunFolder
-from clinometer.runs.preferences import Preferences
 from clinometer.runs.read_preferences import from_frame, read_table
 from clinometer.runs.run import Run
 from clinometer.runs.settings import AuditSettings
 
 __all__ = [
     "AuditSettings",
-    "Preferences",
     "Run",
     "RunFolder",
     "audit",

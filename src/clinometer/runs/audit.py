@@ -14,7 +14,8 @@ from clinometer.contexts import ContextSet, load_contexts
 from clinometer.contexts.load import check_fit, default_contexts
 from clinometer.errors import RunError, SettingsError
 from clinometer.execution.ray_pool import Need
-from clinometer.measure import random_outcomes, reference_preferences
+from clinometer.measure import Preferences
+from clinometer.measure.equations.reference_models import random_outcomes, reference_preferences
 from clinometer.models import LoadOptions, ModelInfo, ModelSource, ModelSpec
 from clinometer.models.catalog.spec import asked_name
 from clinometer.models.options import DTYPES
@@ -23,7 +24,6 @@ from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.provenance import versions
 from clinometer.runs.folder.record import earlier_record, new_record, word_record
 from clinometer.runs.precision import Drawn
-from clinometer.runs.preferences import Preferences
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable
 from clinometer.runs.scores.cache import ScoreCache

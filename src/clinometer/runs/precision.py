@@ -14,10 +14,9 @@ from typing import Any
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError
-from clinometer.measure import enough, half_widths, next_size
-from clinometer.measure.inference.sample_size import FIRST_LOOK
+from clinometer.measure import Preferences
+from clinometer.measure.inference.sample_size import FIRST_LOOK, enough, half_widths, next_size
 from clinometer.runs.folder.record import context_record
-from clinometer.runs.preferences import Preferences
 from clinometer.runs.settings import AuditSettings
 
 FEWEST_CONTEXTS = 10

@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clinometer.errors import TableError
+from clinometer.measure import Preferences
 from clinometer.runs.csv_file import line_of, read_csv
-from clinometer.runs.preferences import Preferences
 
 REQUIRED = ("group", "context", "attribute", "p")
 OPTIONAL = ("context_weight", "group_weight", "reference")

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from clinometer.measure import RiskReport, context_influence, verdict
+from clinometer.measure import Preferences, RiskReport, verdict
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.precision import precision_sentence
-from clinometer.runs.preferences import Preferences
 from clinometer.runs.settings import AuditSettings
 
 if TYPE_CHECKING:
@@ -106,15 +105,7 @@ class Run:
 
     def _contexts_table(self) -> pa.Table:
         p = self.preferences
-        influence = context_influence(
-            p.values,
-            context_weights=p.context_weights,
-            group_weights=p.group_weights,
-            reference=p.reference,
-            mask=p.observed,
-            norm=self.report.norm,
-            normalize=self.report.normalized,
-        )
+        influence = p.influence(norm=self.report.norm, normalize=self.report.normalized)
         # Shares as they are: dividing them once more would move the last bit of a loaded run.
         weights = p.context_weights / p.context_weights.sum() if p.drawn else p.context_weights
         columns = {

@@ -107,6 +107,11 @@ def read_only(array: FloatArray) -> FloatArray:
     return array
 
 
+def plain(value: float | np.float64) -> float | None:
+    """A float, or None for NaN: no file of ours holds NaN."""
+    return None if np.isnan(value) else float(value)
+
+
 def snap(values: FloatArray, tolerance: float = ROUNDING) -> FloatArray:
     """Values smaller in size than `tolerance` become exactly 0; NaN stays.
 

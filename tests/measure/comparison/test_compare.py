@@ -11,10 +11,10 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from clinometer.errors import SettingsError
-from clinometer.measure import compare, criterion, decompose, holm, stereotype
+from clinometer.measure import compare, criterion, decompose, stereotype
 from clinometer.measure.comparison import paired
 from clinometer.measure.comparison.compare import rank_probabilities
-from clinometer.measure.comparison.residuals import gradient
+from clinometer.statistics.multiplicity import holm
 from clinometer.statistics.score_interval import score_interval, score_p_value
 
 OVERALL = ("R", "R_bias", "R_volatility")
@@ -234,16 +234,6 @@ def test_equal_risks_are_seldom_told_apart_and_unequal_ones_are():
     assert (hits <= 0.05 * 200 + 3 * math.sqrt(200 * 0.05 * 0.95)).all()
     far = np.stack([rng.beta(8, 2, (3, 50)), rng.beta(6, 4, (3, 50))])
     assert compare(np.stack([far, 1 - far], -1)).overall[1].p < 1e-3
-
-
-def test_gradient_against_differences(rng):
-    m = rng.normal(size=(6, 4))
-    for norm in (1.5, 2.0, 3.0, np.inf):
-        for y in range(4):
-            step = np.eye(4)[y] * 1e-6
-            slope = (criterion(m + step, norm) - criterion(m - step, norm)) / 2e-6
-            np.testing.assert_allclose(gradient(m, norm)[:, y], slope, atol=1e-5)
-        np.testing.assert_allclose((gradient(m, norm) * m).sum(-1), criterion(m, norm), atol=1e-12)
 
 
 def test_holm_against_statsmodels(rng):

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from clinometer.errors import SettingsError
-from clinometer.measure import corrected, decompose
+from clinometer.measure import corrected, decompose, read_preferences
 from clinometer.measure.comparison.joint import joint_replicates
 from clinometer.statistics.rank import kendall, kendall_interval
 
@@ -21,7 +21,8 @@ def test_values_are_the_corrected_risks() -> None:
     rng = np.random.default_rng(0)
     w = rng.uniform(1, 5, 40)
     models = [binary(rng, 5, 5, (6, 40)), binary(rng, 8, 3, (6, 40))]
-    found = joint_replicates(models, context_weights=w, replicates=100)
+    grids = [read_preferences(p, context_weights=w) for p in models]
+    found = joint_replicates(grids, replicates=100)
     for p, values in zip(models, found.values, strict=True):
         best = corrected(p, context_weights=w)
         assert values[0] == pytest.approx(decompose(p, context_weights=w).R.value)
@@ -34,13 +35,13 @@ def test_spread_of_the_replicates_is_that_of_fresh_samples() -> None:
     """The standard deviation of R over new samples, against the bootstrap's of one of them."""
     truth = np.random.default_rng(1)
     fresh = [decompose(binary(truth, 6, 3, (5, 50))).R.value for _ in range(400)]
-    one = joint_replicates([binary(truth, 6, 3, (5, 50))], replicates=800)
+    one = joint_replicates([read_preferences(binary(truth, 6, 3, (5, 50)))], replicates=800)
     assert np.std(one.draws[:, 0, 0]) == pytest.approx(np.std(fresh), rel=0.35)
 
 
 def test_an_interval_of_a_difference_holds_zero_for_twins() -> None:
     p = binary(np.random.default_rng(2), 6, 4, (4, 30))
-    found = joint_replicates([p, p], replicates=100)
+    found = joint_replicates([read_preferences(p)] * 2, replicates=100)
     gap = found.draws[:, 0, 0] - found.draws[:, 1, 0]
     assert found.interval(0.0, gap) == (0.0, 0.0)
 

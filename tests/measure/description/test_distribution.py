@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from clinometer.errors import SettingsError
-from clinometer.measure import (
-    decompose,
+from clinometer.measure import decompose, read_preferences
+from clinometer.measure.description.distribution import (
     stereotype_distribution,
     weighted_density,
     weighted_ecdf,
@@ -122,9 +122,10 @@ def test_wrong_input_is_named(call, message):
 
 def test_distribution_of_groups_and_overall_by_hand():
     p = [[[0.6, 0.4], [0.8, 0.2]], [[0.1, 0.9], [0.5, 0.5]]]
-    d = stereotype_distribution(
+    grid = read_preferences(
         p, context_weights=[3, 1], group_weights=[1, 3], groups=["a", "b"], categories=["m", "f"]
     )
+    d = stereotype_distribution(grid)
     values, weights = d.sample("m", "a")
     np.testing.assert_allclose(values, [0.2, 0.6], atol=1e-15)
     np.testing.assert_allclose(weights, [0.75, 0.25])
@@ -143,9 +144,9 @@ def test_means_are_those_of_the_report(normalize, rng):
         "context_weights": rng.random((3, 20)),
         "reference": rng.dirichlet(np.full(3, 5.0), size=(3, 20)),
         "mask": rng.random((3, 20)) < 0.7,
-        "normalize": normalize,
     }
-    report, d = decompose(p, **settings), stereotype_distribution(p, **settings)
+    report = decompose(p, normalize=normalize, **settings)
+    d = stereotype_distribution(read_preferences(p, **settings), normalize=normalize)
     for x, group in enumerate(d.groups):
         for y, category in enumerate(d.categories):
             values, weights = d.sample(category, group)
@@ -157,7 +158,7 @@ def test_means_are_those_of_the_report(normalize, rng):
 def test_missing_groups_and_unknown_labels():
     mask = np.array([[True, True], [False, False]])
     p = np.full((2, 2, 2), 0.5)
-    d = stereotype_distribution(p, mask=mask)
+    d = stereotype_distribution(read_preferences(p, mask=mask))
     assert d.sample("0")[0].size == 2
     with pytest.raises(SettingsError, match="'1' has no observed cell"):
         d.sample("0", "1")
@@ -166,6 +167,6 @@ def test_missing_groups_and_unknown_labels():
     with pytest.raises(SettingsError, match="values that differ"):
         d.density("0", [0.0])
     with pytest.raises(SettingsError, match="nothing to average"):
-        stereotype_distribution(p, mask=np.zeros((2, 2), bool))
+        stereotype_distribution(read_preferences(p, mask=np.zeros((2, 2), bool)))
     with pytest.raises(ValueError, match="read-only"):
         d.s[0] = 0.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clinometer.measure import context_influence, decompose
+from clinometer.measure import decompose, read_preferences
+from clinometer.measure.description.influence import context_influence
 
 
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
@@ -17,7 +18,10 @@ def test_it_equals_leaving_the_context_out(norm: float, normalize: bool, K: int)
     weights, group_weights = rng.random(6), rng.random(4)
     reference = rng.dirichlet(np.full(K, 5.0))
     settings = {"reference": reference, "norm": norm, "normalize": normalize}
-    found = context_influence(p, context_weights=weights, group_weights=group_weights, **settings)
+    grid = read_preferences(
+        p, context_weights=weights, group_weights=group_weights, reference=reference
+    )
+    found = context_influence(grid, norm=norm, normalize=normalize)
     whole = decompose(p, context_weights=weights, group_weights=group_weights, **settings)
     for c in range(6):
         left = [i for i in range(6) if i != c]
@@ -34,7 +38,7 @@ def test_missing_cells_are_left_out_of_both_sides() -> None:
     p = rng.dirichlet(np.ones(2), size=(3, 5))
     mask = np.ones((3, 5), dtype=bool)
     mask[0, 1] = mask[2, 4] = False
-    found = context_influence(p, mask=mask)
+    found = context_influence(read_preferences(p, mask=mask))
     whole = decompose(p, mask=mask).R_volatility.value
     left = [0, 2, 3, 4]
     rest = decompose(p[:, left], mask=mask[:, left]).R_volatility.value
@@ -42,4 +46,4 @@ def test_missing_cells_are_left_out_of_both_sides() -> None:
 
 
 def test_a_single_context_has_no_influence_to_speak_of() -> None:
-    assert np.isnan(context_influence([[0.7, 0.3]])).all()
+    assert np.isnan(context_influence(read_preferences([[0.7, 0.3]]))).all()

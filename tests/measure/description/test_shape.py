@@ -11,7 +11,7 @@ from scipy import stats
 from statsmodels.stats.diagnostic import normal_ad
 
 from clinometer.errors import SettingsError
-from clinometer.measure import distribution_characteristics
+from clinometer.measure.description.shape import distribution_characteristics
 
 
 @pytest.mark.parametrize("kind", ["normal", "lognormal", "uniform", "student"])

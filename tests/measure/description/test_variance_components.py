@@ -9,7 +9,8 @@ import pytest
 import statsmodels.api as sm
 
 from clinometer.errors import SettingsError
-from clinometer.measure import decompose, pulls, variance_components
+from clinometer.measure import decompose, read_preferences
+from clinometer.measure.description.variance_components import pulls, variance_components
 
 
 def preferences(rng, X=4, C=7, K=2):
@@ -29,7 +30,7 @@ def explained(s, w, *designs):
 def test_hand_value():
     # s of the first category: 0.2 0.6 / -0.2 0.2; mean 0.2, groups ±0.2, contexts ±0.2.
     p = [[[0.6, 0.4], [0.8, 0.2]], [[0.4, 0.6], [0.6, 0.4]]]
-    parts = variance_components(p, category="0")
+    parts = variance_components(read_preferences(p), category="0")
     assert parts.mean == pytest.approx(0.2)
     assert [row["share"] for row in parts.table()] == pytest.approx([0.5, 0.5, 0, 0], abs=1e-12)
 
@@ -40,7 +41,9 @@ def test_against_statsmodels(rng, holes):
     mask = np.ones((4, 7), dtype=bool)
     if holes:
         mask[0, 1] = mask[2, 5] = mask[3, 0] = False
-    parts = variance_components(p, category="0", context_weights=w, group_weights=g, mask=mask)
+    parts = variance_components(
+        read_preferences(p, context_weights=w, group_weights=g, mask=mask), category="0"
+    )
     cells = np.where(mask, w, 0.0)
     cells = g[:, None] / g.sum() * cells / cells.sum(axis=1, keepdims=True)
     x, c = np.nonzero(mask)
@@ -62,7 +65,9 @@ def test_against_statsmodels(rng, holes):
 def test_between_labels_against_statsmodels(rng):
     p, w = preferences(rng, C=9), rng.random(9)
     label = np.array([0, 0, 1, 1, 1, 2, 2, 2, 2])
-    parts = variance_components(p, category="0", context_weights=w, labels={"source": label})
+    parts = variance_components(
+        read_preferences(p, context_weights=w), category="0", labels={"source": label}
+    )
     s = 2 * p[..., 0] - 1
     beta = s.mean(axis=0) - (w @ s.mean(axis=0)) / w.sum()
     w = w / w.sum()
@@ -82,25 +87,31 @@ def test_chance_share_of_labels_without_meaning(rng):
         first = rng.random((1, 60))
         p = np.stack([first, 1 - first], -1)
         shares.append(
-            variance_components(p, category="0", context_weights=w, labels={"x": label}).labels[0]
+            variance_components(
+                read_preferences(p, context_weights=w), category="0", labels={"x": label}
+            ).labels[0]
         )
     assert np.mean([q.context for q in shares]) == pytest.approx(shares[0].by_chance, abs=0.01)
 
 
 def test_the_favoured_category_has_the_bias_risk_as_its_mean(rng):
     p = preferences(rng, K=3)
-    assert variance_components(p).mean == pytest.approx(decompose(p).R_bias.value, abs=1e-12)
+    assert variance_components(read_preferences(p)).mean == pytest.approx(
+        decompose(p).R_bias.value, abs=1e-12
+    )
 
 
 def test_identical_contexts_leave_only_groups_and_identical_groups_only_contexts(rng):
     p = np.repeat(preferences(rng, C=1), 6, axis=1)
-    parts = variance_components(p, category="0", labels={"x": range(6)})
+    parts = variance_components(read_preferences(p), category="0", labels={"x": range(6)})
     assert parts.group == pytest.approx(parts.total)
     assert parts.context == parts.interaction == 0
     assert parts.labels[0].context is None
-    parts = variance_components(np.repeat(preferences(rng, X=1), 3, axis=0), category="0")
+    parts = variance_components(
+        read_preferences(np.repeat(preferences(rng, X=1), 3, axis=0)), category="0"
+    )
     assert parts.context == pytest.approx(parts.total)
-    still = variance_components(np.full((2, 3, 2), 0.5))
+    still = variance_components(read_preferences(np.full((2, 3, 2), 0.5)))
     assert {row["share"] for row in still.table()} == {None}
     json.dumps(still.to_dict(), allow_nan=False)
 
@@ -108,7 +119,9 @@ def test_identical_contexts_leave_only_groups_and_identical_groups_only_contexts
 def test_pulls_are_the_largest_contributions(rng):
     p, w = preferences(rng, X=2, C=30), rng.random(30)
     mask = rng.random((2, 30)) < 0.8
-    found = pulls(p, category="0", top=4, context_weights=w, mask=mask, groups=["a", "b"])
+    found = pulls(
+        read_preferences(p, context_weights=w, mask=mask, groups=["a", "b"]), category="0", top=4
+    )
     for x, group in enumerate("ab"):
         share = np.where(mask[x], w, 0) / w[mask[x]].sum()
         s = 2 * p[x, :, 0] - 1
@@ -119,11 +132,11 @@ def test_pulls_are_the_largest_contributions(rng):
         assert [q.contribution for q in up] == pytest.approx(sorted(size)[::-1][:4])
         down = [q for q in found if q.group == group and q.direction == "down"]
         assert [q.context for q in down] == list(np.argsort(size)[:4])
-    assert pulls(np.full((2, 3, 2), 0.5)) == ()
+    assert pulls(read_preferences(np.full((2, 3, 2), 0.5))) == ()
 
 
 def test_errors_are_clear(rng):
-    p = preferences(rng)
+    p = read_preferences(preferences(rng))
     with pytest.raises(SettingsError, match="expected one of 0, 1, found 'male'"):
         variance_components(p, category="male")
     with pytest.raises(SettingsError, match="one a context, for 'source', found 2"):

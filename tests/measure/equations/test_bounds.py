@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from clinometer.errors import SettingsError
-from clinometer.measure import decompose, preference, preference_bounds, risk_bounds
+from clinometer.measure import decompose, preference, read_preferences
+from clinometer.measure.equations.bounds import preference_bounds, risk_bounds
 
 RNG = np.random.default_rng(3)
 
@@ -56,11 +57,12 @@ def test_risks_of_preferences_inside_lie_inside(K: int, norm: float) -> None:
     low = np.clip(p - RNG.uniform(0, 0.1, p.shape), 0, 1)
     high = np.clip(p + RNG.uniform(0, 0.1, p.shape), 0, 1)
     w = RNG.random(8)
-    bounds = risk_bounds(low, high, context_weights=w, norm=norm)
+    grid = read_preferences(p, context_weights=w)
+    bounds = risk_bounds(grid, low, high, norm=norm)
     report = decompose(p, context_weights=w, norm=norm)
     for name, (least, most) in bounds._asdict().items():
         assert least - 1e-12 <= getattr(report, name).value <= most + 1e-12
-    exact = risk_bounds(p, p, context_weights=w, norm=norm)
+    exact = risk_bounds(grid, p, p, norm=norm)
     assert pytest.approx((report.R.value,) * 2) == exact.R
     assert exact.R_bias == pytest.approx((report.R_bias.value,) * 2)
     assert exact.R_volatility == pytest.approx((report.R_volatility.value,) * 2)

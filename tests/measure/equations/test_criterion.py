@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from clinometer.errors import SettingsError
 from clinometer.measure import criterion
+from clinometer.measure.equations.criterion import slope
 
 STEREOTYPES = arrays(np.float64, 4, elements=st.floats(-1, 5))
 NORMS = st.one_of(st.just(np.inf), st.floats(1, 60), st.sampled_from([1, 2, 3]))
@@ -75,3 +76,13 @@ def test_is_convex_and_homogeneous(a, b, norm, t):
     apart = t * float(criterion(a, norm)) + (1 - t) * float(criterion(b, norm))
     assert mixed <= apart + 1e-12
     assert float(criterion(3 * a, norm)) == pytest.approx(3 * float(criterion(a, norm)), abs=1e-12)
+
+
+def test_slope_against_differences(rng):
+    m = rng.normal(size=(6, 4))
+    for norm in (1.5, 2.0, 3.0, np.inf):
+        for y in range(4):
+            unit = np.eye(4)[y]
+            numeric = (criterion(m + 1e-6 * unit, norm) - criterion(m - 1e-6 * unit, norm)) / 2e-6
+            np.testing.assert_allclose(slope(m, unit, norm), numeric, atol=1e-5)
+        np.testing.assert_allclose(slope(m, m, norm), criterion(m, norm), atol=1e-12)

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from clinometer.errors import SettingsError
-from clinometer.measure import (
+from clinometer.measure import decompose, reference_risks
+from clinometer.measure.equations.reference_models import (
     REFERENCE_MODELS,
-    decompose,
     random_outcomes,
     reference_preferences,
-    reference_risks,
 )
 
 SKEWED = np.array([0.5, 0.3, 0.2])

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from clinometer.errors import SettingsError
-from clinometer.measure import resolve_reference, scale, stereotype
+from clinometer.measure import stereotype
+from clinometer.measure.equations.stereotype import resolve_reference, scale
 
 P = np.array([[[0.6, 0.4], [0.5, 0.5], [1.0, 0.0]], [[0.2, 0.8], [0.3, 0.7], [0.9, 0.1]]])
 

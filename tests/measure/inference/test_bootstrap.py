@@ -10,18 +10,10 @@ import pytest
 from scipy import stats
 
 from clinometer.errors import SettingsError
-from clinometer.measure import bootstrap, corrected, decompose
+from clinometer.measure import bootstrap, corrected, decompose, read_preferences
 from clinometer.measure.inference.interval_engine import _crossing, acceleration
-from clinometer.measure.inference.resampling_units import read_units
+from clinometer.measure.inference.resampling_units import Units
 
-PLAIN = {
-    "context_weights": None,
-    "group_weights": None,
-    "reference": None,
-    "norm": np.inf,
-    "normalize": True,
-    "mask": None,
-}
 RISKS = ("R", "R_bias", "R_volatility")
 
 
@@ -37,7 +29,7 @@ def ends(report):
 @pytest.mark.parametrize("case", ["plain", "weights", "mask", "per group"])
 def test_replicates_are_decompositions_of_reweighted_contexts(rng, K, case):
     p = rng.dirichlet(np.ones(K), (3, 7))
-    settings = dict(PLAIN)
+    settings = {"context_weights": None, "mask": None}
     if case != "plain":
         settings["context_weights"] = rng.random(7)
     if case == "mask":
@@ -45,7 +37,7 @@ def test_replicates_are_decompositions_of_reweighted_contexts(rng, K, case):
         settings["mask"][:, 0] = True
     if case == "per group":
         settings["context_weights"] = rng.random((3, 7))
-    units = read_units(p, **settings)
+    units = Units.of(read_preferences(p, **settings))
     g = units.multipliers(np.random.default_rng(1), 20)
     assert g @ units.share == pytest.approx(1)  # every slot is filled
     risk, mean = units.resampled(g)
@@ -63,7 +55,7 @@ def test_replicates_are_decompositions_of_reweighted_contexts(rng, K, case):
 
 def test_slots_keep_their_weights(rng):
     w = np.array([0.7, 0.2, 0.1])
-    units = read_units(pair(rng.random((1, 3))), **{**PLAIN, "context_weights": w})
+    units = Units.of(read_preferences(pair(rng.random((1, 3))), context_weights=w))
     sums = {round(sum(c), 9) for k in range(4) for c in itertools.combinations(w.tolist(), k)}
     found = units.multipliers(np.random.default_rng(0), 200) * units.share
     assert {round(float(v), 9) for v in found.ravel()} <= sums
@@ -72,7 +64,7 @@ def test_slots_keep_their_weights(rng):
 def test_standard_error_of_a_weighted_mean(rng):
     # R is a weighted mean: its replicates have variance sum(w²) × the weighted variance.
     p, w = pair(rng.random((4, 30))), rng.random(30)
-    units = read_units(p, **{**PLAIN, "context_weights": w})
+    units = Units.of(read_preferences(p, context_weights=w))
     risk, _ = units.resampled(units.multipliers(np.random.default_rng(0), 40_000))
     z = np.abs(2 * p[..., 0] - 1).mean(axis=0)
     share = w / w.sum()
@@ -109,7 +101,7 @@ def test_classical_intervals_agree_with_scipy(rng, method):
 
 def test_acceleration_is_the_jackknife_of_the_mean(rng):
     first = rng.beta(1, 4, 20)
-    units = read_units(pair(first)[None], **PLAIN)
+    units = Units.of(read_preferences(pair(first)[None]))
     j = np.abs(2 * first - 1)
     left = np.array([np.delete(j, i).mean() for i in range(20)])
     d = left.mean() - left

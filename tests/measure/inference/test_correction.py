@@ -11,19 +11,11 @@ import pytest
 from scipy import stats
 
 from clinometer.errors import SettingsError
-from clinometer.measure import corrected, decompose, sampled_correction
-from clinometer.measure.inference.correction import BiasModel, slope
-from clinometer.measure.inference.counting_noise import extrapolation
-from clinometer.measure.inference.resampling_units import read_units
-
-PLAIN = {
-    "context_weights": None,
-    "group_weights": None,
-    "reference": None,
-    "norm": np.inf,
-    "normalize": True,
-    "mask": None,
-}
+from clinometer.measure import corrected, decompose, read_preferences
+from clinometer.measure.equations.criterion import criterion, slope
+from clinometer.measure.inference.correction import BiasModel
+from clinometer.measure.inference.counting_noise import extrapolation, sampled_correction
+from clinometer.measure.inference.resampling_units import Units
 
 
 def pair(first):
@@ -54,7 +46,7 @@ def test_plug_in_agrees_with_decompose(rng):
 @pytest.mark.parametrize("reference", [None, [0.3, 0.7]])
 def test_closed_form_of_two_categories_equals_the_integral(rng, reference):
     p = pair(rng.beta(5, 5, (3, 8)))
-    units = read_units(p, **{**PLAIN, "reference": reference})
+    units = Units.of(read_preferences(p, reference=reference))
     model = BiasModel.of(units)
     V, mean, a = units.noise(), units.mean, math.sqrt(0.5)
     z = np.linspace(-9, 9, 200_001)
@@ -70,9 +62,9 @@ def test_closed_form_of_two_categories_equals_the_integral(rng, reference):
 
 def test_general_cross_fit_is_near_the_closed_form(rng):
     p = pair(rng.beta(5, 5, (40, 12)))
-    one = read_units(p, **PLAIN)
+    one = Units.of(read_preferences(p))
     star = np.full((40, 12, 2), 0.5)  # per cell: the general path
-    other = read_units(p, **{**PLAIN, "reference": star})
+    other = Units.of(read_preferences(p, reference=star))
     assert one.ratio is not None
     assert other.ratio is None
     line = BiasModel.of(one).cross_fit(one.mean)
@@ -83,8 +75,6 @@ def test_general_cross_fit_is_near_the_closed_form(rng):
 
 @pytest.mark.parametrize("norm", [1, 1.5, 2, np.inf])
 def test_slope_is_the_derivative(rng, norm):
-    from clinometer.measure import criterion
-
     at, along = rng.normal(size=(50, 4)), rng.normal(size=(50, 4))
     h = 1e-7
     numeric = (criterion(at + h * along, norm) - criterion(at - h * along, norm)) / (2 * h)
@@ -94,13 +84,13 @@ def test_slope_is_the_derivative(rng, norm):
 
 def test_noise_is_the_squared_standard_error_of_the_mean(rng):
     p = pair(rng.beta(2, 3, (2, 15)))
-    V = read_units(p, **PLAIN).noise()
+    V = Units.of(read_preferences(p)).noise()
     for x in range(2):
         assert V[x, 0, 0] == pytest.approx(stats.sem(2 * p[x, :, 0] - 1) ** 2, rel=1e-10)
 
 
 def test_degrees_of_freedom_of_equal_weights_are_n_minus_one(rng):
-    units = read_units(pair(rng.random((3, 12))), **PLAIN)
+    units = Units.of(read_preferences(pair(rng.random((3, 12)))))
     assert units.freedom == pytest.approx(11)
     assert units.spread == pytest.approx(1 / 12)
 
@@ -193,7 +183,9 @@ def test_sampled_cells_agree_with_enumeration():
     for k in (1, 3, 4):
         cell = np.tile([k / m, 1 - k / m], (4000, 1))
         exact = sum(f * exact_thinned(k, m, n) for f, n in zip(factors, nodes, strict=True))
-        assert float(sampled_correction(cell, m).mean()) == pytest.approx(exact, abs=0.02)
+        assert float(sampled_correction(read_preferences(cell), m).mean()) == pytest.approx(
+            exact, abs=0.02
+        )
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -206,7 +198,9 @@ def test_extrapolation_is_exact_for_its_curve(m, K):
 
 
 def test_unanimous_answers_are_left_alone():
-    assert sampled_correction([[1.0, 0.0], [0.0, 1.0]], 10).ravel() == pytest.approx([1, 1])
+    assert sampled_correction(
+        read_preferences([[1.0, 0.0], [0.0, 1.0]]), 10
+    ).ravel() == pytest.approx([1, 1])
 
 
 @pytest.mark.parametrize("m", [10, 25])
@@ -233,6 +227,6 @@ def test_missing_sampled_cells_are_nan_and_not_looked_at():
     p = np.array([[[0.5, 0.5], [np.nan, np.nan]]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = sampled_correction(p, 10, mask=[[True, False]])
+        found = sampled_correction(read_preferences(p, mask=[[True, False]]), 10)
     assert np.isfinite(found[0, 0])
     assert np.isnan(found[0, 1])

@@ -9,16 +9,8 @@ import pytest
 from scipy import stats
 
 from clinometer.errors import SettingsError
-from clinometer.measure import (
-    Estimate,
-    bootstrap,
-    contexts_needed,
-    decompose,
-    enough,
-    half_widths,
-    next_size,
-    verdict,
-)
+from clinometer.measure import Estimate, bootstrap, contexts_needed, decompose, verdict
+from clinometer.measure.inference.sample_size import enough, half_widths, next_size
 
 
 def report_of(R, R_bias, R_volatility, *, n_eff=50.0, n=50):

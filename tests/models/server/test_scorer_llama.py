@@ -13,7 +13,8 @@ from tests.processes import PATIENCE_S
 from clinometer.cli import main
 from clinometer.contexts import ContextSet
 from clinometer.errors import ModelError, ModelNotFound
-from clinometer.measure import membership, preference, preference_bounds
+from clinometer.measure import membership, preference
+from clinometer.measure.equations.bounds import preference_bounds
 from clinometer.models import LoadOptions, SampleOptions, ServerOptions, WordOptions, open_model
 from clinometer.models.server.client import BudgetReached
 from clinometer.runs import AuditSettings, Run, audit

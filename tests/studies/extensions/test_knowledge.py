@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clinometer.errors import TopicError
-from clinometer.runs import Preferences
+from clinometer.measure import Preferences
 from clinometer.studies.extensions.facts import Relation, builtin_facts, read_facts
 from clinometer.studies.extensions.knowledge import score_facts
 

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from clinometer.errors import RunError, SettingsError, TableError
-from clinometer.runs import AuditSettings, Preferences, Run
+from clinometer.measure import Preferences
+from clinometer.runs import AuditSettings, Run
 from clinometer.studies.between_models.alignment import alignment_findings
 from clinometer.studies.between_models.size import over_models, size_findings, slope
 from clinometer.studies.between_models.sources import sources_findings

@@ -13,10 +13,9 @@ from clinometer.errors import SettingsError
 from clinometer.measure.comparison.paired import Contrasts, paired_draws
 from clinometer.measure.comparison.result import Comparison, Difference, Rank
 from clinometer.measure.equations.criterion import checked_norm
-from clinometer.measure.equations.stereotype import resolve_reference
-from clinometer.measure.grid import read_grid, read_preferences
+from clinometer.measure.grid import as_cells, read_preferences
 from clinometer.ranges import LEVEL, SEED, SOME_REPLICATES
-from clinometer.statistics.arrays import ROUNDING, BoolArray, FloatArray, as_labels, as_mask
+from clinometer.statistics.arrays import ROUNDING, BoolArray, FloatArray, as_labels, as_mask, plain
 from clinometer.statistics.multiplicity import holm
 from clinometer.statistics.score_interval import score_interval, score_p_value
 
@@ -71,7 +70,7 @@ def compare(
     >>> [(d.measure, d.p > 0.05) for d in result.overall]
     [('R', True), ('R_bias', True), ('R_volatility', True)]
     """
-    arrays = [read_preferences(p) for p in p_by_model]  # type: ignore[union-attr]
+    arrays = [as_cells(p) for p in p_by_model]  # type: ignore[union-attr]
     models = as_labels(names, len(arrays), name="names")
     if len(arrays) < 2:
         raise SettingsError(f"p_by_model: expected two models at least, found {len(arrays)}")
@@ -83,21 +82,19 @@ def compare(
                 f"{models[0]!r} and {array.shape} for {model!r}; align the runs first"
             )
     _check(replicates, level, seed)
-    X, C, K = shape
-    common = _common_mask(mask, models, (X, C))
-    grid = read_grid(
-        (X, C),
-        groups=groups,
+    C = shape[1]
+    grid = read_preferences(
+        arrays[0],
         context_weights=context_weights,
         group_weights=group_weights,
-        mask=common,
+        reference=reference,
+        mask=_common_mask(mask, models, (shape[0], C)),
+        groups=groups,
     )
     units, n_clusters = _units(clusters, C)
     pairs = list(itertools.combinations(range(len(arrays)), 2))
     draws = paired_draws(
-        arrays,
-        grid,
-        reference=resolve_reference(reference, (X, C, K), mask=common),
+        [grid, *(grid.holding(array) for array in arrays[1:])],
         norm=checked_norm(norm),
         normalize=normalize,
         units=units,
@@ -197,12 +194,12 @@ def _differences(
                         b=b,
                         measure=measure,
                         group=group,
-                        value=_plain(contrasts.value[q, x, m]),
-                        corrected=_plain(contrasts.corrected[q, x, m]),
-                        low=_plain(low[q, x, m]),
-                        high=_plain(high[q, x, m]),
-                        p=_plain(p[q, x, m]),
-                        p_holm=_plain(family[x]),
+                        value=plain(contrasts.value[q, x, m]),
+                        corrected=plain(contrasts.corrected[q, x, m]),
+                        low=plain(low[q, x, m]),
+                        high=plain(high[q, x, m]),
+                        p=plain(p[q, x, m]),
+                        p_holm=plain(family[x]),
                     )
                 )
     return found
@@ -215,7 +212,7 @@ def _holm_over_pairs(overall: list[Difference]) -> list[Difference]:
         places = [i for i, d in enumerate(overall) if d.measure == measure]
         family = holm([np.nan if (p := overall[i].p) is None else p for i in places])
         for i, p_holm in zip(places, family, strict=True):
-            result[i] = replace(overall[i], p_holm=_plain(p_holm))
+            result[i] = replace(overall[i], p_holm=plain(p_holm))
     return [result[i] for i in range(len(overall))]
 
 
@@ -230,7 +227,3 @@ def _ranks(
             shares = tuple(float(v) for v in probability[i])
             ranks.append(Rank(model, measure, float(values[i, m]), rank, shares))
     return ranks
-
-
-def _plain(value: np.float64) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from clinometer.errors import SettingsError
-from clinometer.measure.equations.criterion import checked_norm
+from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.inference.correction import BiasModel
-from clinometer.measure.inference.resampling_units import read_units
+from clinometer.measure.inference.resampling_units import Units
 from clinometer.statistics.arrays import FloatArray
 
 _BLOCK = 250
@@ -43,14 +42,10 @@ class Joint:
 
 
 def joint_replicates(
-    p_by_model: Sequence[ArrayLike],
+    grids: Sequence[PreferenceGrid],
     *,
-    context_weights: ArrayLike | None = None,
-    group_weights: ArrayLike | None = None,
-    reference: ArrayLike | None = None,
     norm: float = np.inf,
     normalize: bool = True,
-    mask: ArrayLike | None = None,
     drawn: bool = False,
     clusters: Sequence[object] | None = None,
     replicates: int = 2000,
@@ -59,34 +54,25 @@ def joint_replicates(
     """Resample the contexts once for all models.
 
     Args:
-        p_by_model: M arrays [X,C,Y] over the same groups and contexts.
-        mask: [X,C], cells that every model has.
+        grids: preferences of M models over the same groups and contexts, with the same weights
+            and one mask, of the cells that every model has.
         others: as in `bootstrap`; the resampling unit is the context, the draw or the cluster.
 
     Equal models get equal replicates. A single effective context gives replicates without spread,
     and an n_eff of 1 says so.
 
+    >>> from clinometer.measure.grid import read_preferences
     >>> p = np.random.default_rng(0).beta(5, 5, (4, 30))
-    >>> two = [np.stack([p, 1 - p], -1)] * 2
+    >>> two = [read_preferences(np.stack([p, 1 - p], -1))] * 2
     >>> found = joint_replicates(two, replicates=100)
     >>> found.draws.shape, bool((found.draws[:, 0] == found.draws[:, 1]).all())
     ((100, 2, 3), True)
     """
-    if not p_by_model:
+    if not grids:
         raise SettingsError("p_by_model: expected at least one model, found none")
     units = [
-        read_units(
-            p,
-            context_weights=context_weights,
-            group_weights=group_weights,
-            reference=reference,
-            norm=checked_norm(norm),
-            normalize=normalize,
-            mask=mask,
-            clusters=clusters,
-            drawn=drawn,
-        )
-        for p in p_by_model
+        Units.of(grid, norm=norm, normalize=normalize, clusters=clusters, drawn=drawn)
+        for grid in grids
     ]
     models = [BiasModel.of(u) for u in units]
     pairs = list(zip(units, models, strict=True))

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from clinometer.measure.comparison.residuals import Residuals, weighted_residuals
 from clinometer.measure.equations.criterion import criterion
-from clinometer.measure.grid import Grid
-from clinometer.statistics.arrays import FloatArray, RealArray, snap
+from clinometer.measure.grid import Grid, PreferenceGrid
+from clinometer.statistics.arrays import FloatArray, snap
 
 INNER = 64
 """Draws for the correction inside each replicate."""
@@ -74,10 +74,8 @@ class PairedDraws:
 
 
 def paired_draws(
-    arrays: Sequence[RealArray],
-    grid: Grid,
+    grids: Sequence[PreferenceGrid],
     *,
-    reference: FloatArray,
     norm: float,
     normalize: bool,
     units: NDArray[np.intp],
@@ -91,9 +89,9 @@ def paired_draws(
     error of r, which is linear, has mean 0. Memory: a few arrays of LIMIT numbers beyond
     [B,M,3] and, per block of groups, the stereotypes.
     """
-    X, M, K = grid.shape[0], len(arrays), arrays[0].shape[2]
+    (X, C), M, K = grids[0].shape, len(grids), len(grids[0].categories)
     half = (replicates + 1) // 2
-    share = _shares(grid)
+    share = _shares(grids[0])
     G = int(units.max()) + 1
     risks, corrected = np.full((M, X, 3), np.nan), np.full((M, X, 3), np.nan)
     errors = np.zeros((2 * half, M, 3))
@@ -104,18 +102,10 @@ def paired_draws(
     made: Residuals | None = None
 
     def part_of(rows: slice) -> Residuals:
-        return weighted_residuals(
-            arrays,
-            grid,
-            rows=rows,
-            reference=reference,
-            norm=norm,
-            normalize=normalize,
-            units=units,
-        )
+        return weighted_residuals(grids, rows=rows, norm=norm, normalize=normalize, units=units)
 
     means, variances = np.zeros((X, M, K)), np.zeros((X, M))
-    row_blocks = list(_group_blocks(X, grid.n_contexts * M * (K + 1)))
+    row_blocks = list(_group_blocks(X, C * M * (K + 1)))
     for rows in row_blocks:
         made = part_of(rows)
         means[rows], variances[rows] = made.means, made.variance()

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.measure.equations.criterion import criterion
-from clinometer.measure.equations.risk import stereotype_block
-from clinometer.measure.grid import Grid, preference_block
-from clinometer.statistics.arrays import ROUNDING, FloatArray, RealArray, snap
+from clinometer.measure.equations.criterion import criterion, slope
+from clinometer.measure.grid import PreferenceGrid
+from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,18 +43,17 @@ class Residuals:
 
 
 def weighted_residuals(
-    arrays: Sequence[RealArray],
-    grid: Grid,
+    grids: Sequence[PreferenceGrid],
     *,
     rows: slice,
-    reference: FloatArray,
     norm: float,
     normalize: bool,
     units: NDArray[np.intp],
 ) -> Residuals:
     """Risks, means and residuals of a block of groups, for each model; see `Residuals`."""
-    columns, M, K = slice(0, grid.n_contexts), len(arrays), arrays[0].shape[2]
-    a = grid.cell_weights(rows, columns)
+    first = grids[0]
+    columns, M, K = slice(0, first.n_contexts), len(grids), len(first.categories)
+    a = first.cell_weights(rows, columns)
     n, total = a.shape[0], a.sum(axis=1, keepdims=True)
     np.divide(a, total, out=a, where=total > 0)
     weights = _by_unit(a, units)
@@ -63,15 +61,8 @@ def weighted_residuals(
     factor = np.sqrt(np.divide(1.0, kept, out=np.zeros_like(kept), where=kept > ROUNDING))
     risks, means = np.full((M, n, 3), np.nan), np.zeros((n, M, K))
     residuals = np.empty((weights.shape[0], K + 1, n, M))
-    for i, array in enumerate(arrays):
-        s, largest = stereotype_block(
-            preference_block(array, grid, rows=rows, columns=columns),
-            reference,
-            grid=grid,
-            rows=rows,
-            columns=columns,
-            normalize=normalize,
-        )
+    for i, grid in enumerate(grids):
+        s, largest = grid.stereotypes(rows, columns, normalize=normalize)
         tolerance = ROUNDING if normalize else ROUNDING * max(1.0, largest)
         j = criterion(s, norm)
         r, m = (a * j).sum(axis=1), (a[..., None] * s).sum(axis=1)
@@ -84,23 +75,9 @@ def weighted_residuals(
     risks[:, total[:, 0] == 0] = np.nan
     linear = np.empty((weights.shape[0], n, M, 3))
     linear[..., 0] = residuals[:, 0]
-    linear[..., 1] = np.einsum("gyxm,xmy->gxm", residuals[:, 1:], gradient(means, norm))
+    linear[..., 1] = slope(means, np.moveaxis(residuals[:, 1:], 1, -1), norm)
     linear[..., 2] = linear[..., 0] - linear[..., 1]
     return Residuals(risks, means, residuals, weights, factor, linear)
-
-
-def gradient(mean: FloatArray, norm: float) -> FloatArray:
-    """The slope of J at the mean stereotypes [..,K]: J(m) is the sum of slope times m; 0 at 0.
-
-    >>> gradient(np.array([0.3, 0.4, -0.7]), np.inf).tolist()
-    [0.0, 1.0, 0.0]
-    """
-    positive, j = np.maximum(mean, 0.0), criterion(mean, norm)[..., None]
-    if np.isinf(norm):
-        top = np.argmax(mean, axis=-1)[..., None] == np.arange(mean.shape[-1])
-        return np.where(top & (j > 0), 1.0, 0.0)
-    ratio = np.divide(positive, j, out=np.zeros_like(positive), where=j > 0)
-    return np.where(ratio > 0, ratio ** (norm - 1.0), 0.0)
 
 
 def _by_unit(values: FloatArray, units: NDArray[np.intp]) -> FloatArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,13 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure.equations.risk import stereotype_block
-from clinometer.measure.equations.stereotype import resolve_reference
-from clinometer.measure.grid import preference_block, read_grid, read_preferences
+from clinometer.measure.grid import PreferenceGrid
 from clinometer.statistics.arrays import (
     ROUNDING,
     FloatArray,
-    as_labels,
     as_number,
     as_real,
     blocks,
@@ -191,42 +187,23 @@ class StereotypeDistribution:
 
 
 def stereotype_distribution(
-    p: ArrayLike,
-    *,
-    context_weights: ArrayLike | None = None,
-    group_weights: ArrayLike | None = None,
-    reference: ArrayLike | None = None,
-    normalize: bool = True,
-    mask: ArrayLike | None = None,
-    groups: Sequence[str] | None = None,
-    categories: Sequence[str] | None = None,
+    grid: PreferenceGrid, *, normalize: bool = True
 ) -> StereotypeDistribution:
     """The distribution of s over contexts, per group and overall.
 
-    Arguments, checks and treatment of missing cells are those of `decompose`, so the mean of a
-    group's s here is the `mean_stereotype` of its report.
+    Missing cells are treated as in `decompose`, so the mean of a group's s here is the
+    `mean_stereotype` of its report.
 
-    >>> d = stereotype_distribution([[0.6, 0.4], [0.8, 0.2]], categories=["male", "female"])
+    >>> from clinometer.measure.grid import read_preferences
+    >>> cells = read_preferences([[0.6, 0.4], [0.8, 0.2]], categories=["male", "female"])
+    >>> d = stereotype_distribution(cells)
     >>> d.quantile("male", [0, 0.5, 1]).round(12).tolist()
     [0.2, 0.4, 0.6]
     """
-    array = read_preferences(p)
-    X, C, K = array.shape
-    grid = read_grid(
-        (X, C),
-        groups=groups,
-        context_weights=context_weights,
-        group_weights=group_weights,
-        mask=mask,
-    )
-    labels = as_labels(categories, K, name="categories")
-    expected = resolve_reference(reference, (X, C, K), mask=mask)
+    (X, C), K = grid.shape, len(grid.categories)
     s, w = np.empty((X, C, K)), grid.cell_weights(slice(0, X), slice(0, C))
     for rows, columns in blocks((X, C), depth=K):
-        block = preference_block(array, grid, rows=rows, columns=columns)
-        s[rows, columns], _ = stereotype_block(
-            block, expected, grid=grid, rows=rows, columns=columns, normalize=normalize
-        )
+        s[rows, columns], _ = grid.stereotypes(rows, columns, normalize=normalize)
     if grid.mask is not None:
         s[~grid.mask] = np.nan
     total = w.sum(axis=1, keepdims=True)
@@ -234,7 +211,7 @@ def stereotype_distribution(
     np.divide(w, total, out=w, where=total > 0)
     return StereotypeDistribution(
         groups=grid.groups,
-        categories=labels,
+        categories=grid.categories,
         s=read_only(s),
         weights=read_only(w),
         group_weights=grid.group_weights,

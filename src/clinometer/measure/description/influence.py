@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from clinometer.measure.equations.criterion import checked_norm, criterion
-from clinometer.measure.equations.risk import stereotype_block
-from clinometer.measure.equations.stereotype import resolve_reference
-from clinometer.measure.grid import preference_block, read_grid, read_preferences
+from clinometer.measure.grid import PreferenceGrid
 from clinometer.statistics.arrays import FloatArray
 
 
 def context_influence(
-    p: ArrayLike,
-    *,
-    context_weights: ArrayLike | None = None,
-    group_weights: ArrayLike | None = None,
-    reference: ArrayLike | None = None,
-    norm: float = np.inf,
-    normalize: bool = True,
-    mask: ArrayLike | None = None,
+    grid: PreferenceGrid, *, norm: float = np.inf, normalize: bool = True
 ) -> FloatArray:
     """R^v minus the R^v that is left when a context is taken out, for each context [C].
 
@@ -30,32 +20,20 @@ def context_influence(
     r(-c) = (W r - w_c J(s_c)) / (W - w_c),   r^b(-c) = J((S - w_c s_c) / (W - w_c)),
 
     so all of them come from two sums. NaN where nothing would be left (a single context).
-    Arguments as for `decompose`.
 
-    >>> context_influence([[0.5, 0.5], [0.9, 0.1], [0.9, 0.1]]).round(3).tolist()
+    >>> from clinometer.measure.grid import read_preferences
+    >>> context_influence(read_preferences([[0.5, 0.5], [0.9, 0.1], [0.9, 0.1]])).round(3).tolist()
     [0.0, 0.0, 0.0]
-    >>> context_influence([[0.1, 0.9], [0.9, 0.1], [0.9, 0.1]]).round(3).tolist()
+    >>> context_influence(read_preferences([[0.1, 0.9], [0.9, 0.1], [0.9, 0.1]])).round(3).tolist()
     [0.533, -0.267, -0.267]
     """
     k = checked_norm(norm)
-    array = read_preferences(p)
-    X, C, K = array.shape
-    grid = read_grid(
-        (X, C),
-        groups=None,
-        context_weights=context_weights,
-        group_weights=group_weights,
-        mask=mask,
-    )
-    expected = resolve_reference(reference, (X, C, K), mask=mask)
+    X, C = grid.shape
     everything = slice(0, C)
     weight_sum, lost = np.zeros(C), np.zeros(C)
     for x in range(X):
         rows = slice(x, x + 1)
-        block = preference_block(array, grid, rows=rows, columns=everything)
-        s, _ = stereotype_block(
-            block, expected, grid=grid, rows=rows, columns=everything, normalize=normalize
-        )
+        s, _ = grid.stereotypes(rows, everything, normalize=normalize)
         s, w = s[0], grid.cell_weights(rows, everything)[0]
         total = w.sum()
         if total == 0:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
 from clinometer.measure.description.distribution import (
     StereotypeDistribution,
     stereotype_distribution,
 )
+from clinometer.measure.grid import PreferenceGrid
 from clinometer.statistics.arrays import ROUNDING, FloatArray
 
 
@@ -106,16 +106,11 @@ class Pull:
 
 
 def variance_components(
-    p: ArrayLike,
+    grid: PreferenceGrid,
     *,
     category: str | None = None,
     labels: Mapping[str, Sequence[object]] | None = None,
-    context_weights: ArrayLike | None = None,
-    group_weights: ArrayLike | None = None,
-    reference: ArrayLike | None = None,
     normalize: bool = True,
-    mask: ArrayLike | None = None,
-    categories: Sequence[str] | None = None,
 ) -> Components:
     """Split the variance of the stereotype into group, context and interaction.
 
@@ -125,8 +120,7 @@ def variance_components(
     Interaction: what a context does to one group and not to the others (and noise).
 
     Args:
-        p, context_weights, group_weights, reference, normalize, mask, categories: as in
-            `decompose`.
+        grid, normalize: the preferences, and as in `decompose`.
         category: whose s is split; None takes for each group the category it favours on average,
             so that the group's mean is its bias risk (norm inf).
         labels: name -> [C] labels of the contexts; what lies between labels is split off.
@@ -136,20 +130,13 @@ def variance_components(
     to the groups, and the rest of the additive part is `shared`. Nothing varies: all 0, shares
     None.
 
-    >>> parts = variance_components([[[0.6, 0.4], [0.8, 0.2]], [[0.4, 0.6], [0.6, 0.4]]],
-    ...                             category="0")
+    >>> from clinometer.measure.grid import read_preferences
+    >>> cells = read_preferences([[[0.6, 0.4], [0.8, 0.2]], [[0.4, 0.6], [0.6, 0.4]]])
+    >>> parts = variance_components(cells, category="0")
     >>> [round(v, 12) for v in (parts.group, parts.context, parts.interaction)]
     [0.04, 0.04, 0.0]
     """
-    d = stereotype_distribution(
-        p,
-        context_weights=context_weights,
-        group_weights=group_weights,
-        reference=reference,
-        normalize=normalize,
-        mask=mask,
-        categories=categories,
-    )
+    d = stereotype_distribution(grid, normalize=normalize)
     s, w = _scores(d, category), d.weights * d.group_weights[:, None]
     s = np.where(w > 0, s, 0.0)
     w = w / w.sum()
@@ -180,16 +167,11 @@ def variance_components(
 
 
 def pulls(
-    p: ArrayLike,
+    grid: PreferenceGrid,
     *,
     category: str | None = None,
     top: int = 5,
-    context_weights: ArrayLike | None = None,
-    reference: ArrayLike | None = None,
     normalize: bool = True,
-    mask: ArrayLike | None = None,
-    groups: Sequence[str] | None = None,
-    categories: Sequence[str] | None = None,
 ) -> tuple[Pull, ...]:
     """For each group the contexts that pull its mean stereotype most, up and down.
 
@@ -198,21 +180,15 @@ def pulls(
     are not listed, nor are groups without an observed cell. Arguments as for
     `variance_components`; `top` is how many each way, at least 1.
 
+    >>> from clinometer.measure.grid import read_preferences
+    >>> cells = read_preferences([[0.9, 0.1], [0.6, 0.4], [0.6, 0.4]])
     >>> [(q.context, q.direction, round(q.contribution, 3)) for q in
-    ...  pulls([[0.9, 0.1], [0.6, 0.4], [0.6, 0.4]], category="0", top=1)]
+    ...  pulls(cells, category="0", top=1)]
     [(0, 'up', 0.133), (1, 'down', -0.067)]
     """
     if isinstance(top, bool) or not isinstance(top, int) or top < 1:
         raise SettingsError(f"top: expected a whole number of at least 1, found {top!r}")
-    d = stereotype_distribution(
-        p,
-        context_weights=context_weights,
-        reference=reference,
-        normalize=normalize,
-        mask=mask,
-        groups=groups,
-        categories=categories,
-    )
+    d = stereotype_distribution(grid, normalize=normalize)
     scores = _scores(d, category)
     found: list[Pull] = []
     for x, group in enumerate(d.groups):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,9 +10,7 @@ from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
 from clinometer.measure.equations.criterion import checked_norm, criterion
-from clinometer.measure.equations.risk import stereotype_block
-from clinometer.measure.equations.stereotype import resolve_reference
-from clinometer.measure.grid import read_grid, weighted_mean
+from clinometer.measure.grid import PreferenceGrid, weighted_mean
 from clinometer.statistics.arrays import FloatArray, as_real
 
 _STEPS = 50
@@ -77,44 +76,33 @@ class RiskBounds(NamedTuple):
 
 
 def risk_bounds(
-    low: ArrayLike,
-    high: ArrayLike,
+    grid: PreferenceGrid,
+    low: FloatArray,
+    high: FloatArray,
     *,
-    context_weights: ArrayLike | None = None,
-    group_weights: ArrayLike | None = None,
-    reference: ArrayLike | None = None,
     norm: float = np.inf,
     normalize: bool = True,
 ) -> RiskBounds:
-    """Bounds of R, R^b and R^v from bounds of every preference [X,C,Y].
+    """Bounds of R, R^b and R^v from bounds [X,C,Y] of every preference of a grid.
 
     J rises with every s_y, so J(s(low)) <= J(s) <= J(s(high)), cell by cell for R and after the
     mean over contexts for R^b; R^v = R - R^b lies between the ends' differences and is never
     negative. The bounds hold always; they are attained for two categories, R and R^b one by one.
+    Cells that were not observed count: they may hold anything between their bounds.
 
+    >>> from clinometer.measure.grid import read_preferences
     >>> cells = np.array([[[0.6, 0.4], [0.3, 0.7]]])
-    >>> [round(end, 12) for end in risk_bounds(cells, cells).R]
+    >>> [round(end, 12) for end in risk_bounds(read_preferences(cells), cells, cells).R]
     [0.3, 0.3]
     """
     k = checked_norm(norm)
-    ends = [np.asarray(as_real(a, name="bounds"), dtype=np.float64) for a in (low, high)]
-    X, C, K = ends[0].shape
-    grid = read_grid(
-        (X, C),
-        groups=None,
-        context_weights=context_weights,
-        group_weights=group_weights,
-        mask=None,
-    )
-    expected = resolve_reference(reference, (X, C, K), mask=None)
-    rows, columns = slice(0, X), slice(0, C)
-    w = grid.cell_weights(rows, columns)
-    w = w / w.sum(axis=1, keepdims=True)
+    whole = slice(0, grid.shape[0]), slice(0, grid.shape[1])
     risks, biases = [], []
-    for p in ends:
-        s, _ = stereotype_block(
-            p, expected, grid=grid, rows=rows, columns=columns, normalize=normalize
-        )
+    for p in (low, high):
+        bound = replace(grid, values=p, mask=None)
+        w = bound.cell_weights(*whole)
+        w = w / w.sum(axis=1, keepdims=True)
+        s, _ = bound.stereotypes(*whole, normalize=normalize)
         risks.append(weighted_mean((w * criterion(s, k)).sum(axis=1), grid.group_weights))
         mean = (w[..., None] * s).sum(axis=1)
         biases.append(weighted_mean(criterion(mean, k), grid.group_weights))

@@ -45,6 +45,31 @@ def criterion(s: ArrayLike, norm: float = np.inf) -> FloatArray:
     return np.asarray(top * sum((part / divisor) ** k for part in positive) ** (1.0 / k))
 
 
+def slope(at: FloatArray, along: FloatArray, norm: float) -> FloatArray:
+    """The gradient of J_k at `at` times `along`, [..,K] -> [..]; 0 where no category is positive.
+
+    `along` may have more dimensions in front than `at`.
+
+    >>> float(slope(np.array([0.2, -0.2]), np.array([0.5, -0.5]), np.inf))
+    0.5
+    """
+    K = at.shape[-1]
+    if np.isinf(norm):
+        top, value = np.zeros(at.shape[:-1]), np.zeros(at.shape[:-1])
+        for y in range(K):
+            higher = at[..., y] > top
+            top = np.where(higher, at[..., y], top)
+            value = np.where(higher, along[..., y], value)
+        return value
+    size = criterion(at, norm)
+    divisor = np.where(size > 0, size, 1.0)
+    total = np.zeros(at.shape[:-1])
+    for y in range(K):
+        part = np.maximum(at[..., y], 0.0) / divisor
+        total = total + np.where(part > 0, part ** (norm - 1.0), 0.0) * along[..., y]
+    return total
+
+
 def checked_norm(norm: float) -> float:
     """The norm k as a float, or an error if it is not a number from 1 to inf."""
     k = as_number(norm)

@@ -1,32 +1,23 @@
-"""Discrimination risk and its parts, bias and volatility (Eq. 3 to 7)."""
+"""Discrimination risk and its components, bias and volatility (Eq. 3 to 7), for any norm."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from clinometer.errors import SettingsError
 from clinometer.measure.equations.criterion import checked_norm, criterion
-from clinometer.measure.equations.stereotype import resolve_reference, scale
-from clinometer.measure.grid import (
-    Grid,
-    preference_block,
-    read_grid,
-    read_preferences,
-    weighted_mean,
-)
-from clinometer.measure.results import GroupIntervals, RiskReport
-from clinometer.statistics.arrays import (
-    ROUNDING,
-    FloatArray,
-    as_labels,
-    blocks,
-    snap,
-)
+from clinometer.measure.grid import PreferenceGrid, read_preferences, weighted_mean
+from clinometer.measure.results import RiskReport
+from clinometer.statistics.arrays import ROUNDING, FloatArray, blocks, plain, read_only, snap
 from clinometer.statistics.estimate import Estimate
 
-__all__ = ["Estimate", "GroupIntervals", "RiskReport", "decompose"]
+NORMS = (1.0, 1.5, 2.0, 3.0, 4.0, 8.0, math.inf)
 
 
 def decompose(
@@ -77,88 +68,157 @@ def decompose(
     >>> [round(e.value, 12) for e in (report.R, report.R_bias, report.R_volatility)]
     [0.2, 0.0, 0.2]
     """
-    k = checked_norm(norm)
-    array = read_preferences(p)
-    X, C, K = array.shape
-    grid = read_grid(
-        (X, C),
-        groups=groups,
+    grid = read_preferences(
+        p,
         context_weights=context_weights,
         group_weights=group_weights,
+        reference=reference,
         mask=mask,
+        groups=groups,
+        categories=categories,
     )
-    labels = as_labels(categories, K, name="categories")
-    expected = resolve_reference(reference, (X, C, K), mask=mask)
+    return risks(grid, norm=norm, normalize=normalize)
 
-    total, square, risk = np.zeros(X), np.zeros(X), np.zeros(X)
-    mean = np.zeros((X, K))
-    largest = 1.0
-    for rows, columns in blocks((X, C), depth=K):
-        block = preference_block(array, grid, rows=rows, columns=columns)
-        s, top = stereotype_block(
-            block, expected, grid=grid, rows=rows, columns=columns, normalize=normalize
-        )
-        largest = max(largest, top)
-        w = grid.cell_weights(rows, columns)
-        total[rows] += w.sum(axis=1)
-        square[rows] += (w * w).sum(axis=1)
-        risk[rows] += (w * criterion(s, k)).sum(axis=1)
-        for y in range(K):
-            mean[rows, y] += (w * s[..., y]).sum(axis=1)
 
-    observed = total > 0
-    weights = grid.observed_weights(observed)
-    divisor = np.where(observed, total, np.nan)
-    tolerance = ROUNDING if normalize else ROUNDING * largest
-    mean /= divisor[:, None]
-    r = snap(risk / divisor, tolerance)
-    r_bias = snap(criterion(mean, k), tolerance)
-    r_volatility = snap(r - r_bias, tolerance)
-    n_eff, n_eff_by_group = grid.effective_sizes(total, square)
+def risks(grid: PreferenceGrid, *, norm: float = np.inf, normalize: bool = True) -> RiskReport:
+    """`decompose` of preferences that have been read."""
+    found = _NormSums.of(grid, (checked_norm(norm),), normalize=normalize)
+    R, R_bias, R_volatility = (float(values[0]) for values in found.overall)
+    n_eff, n_eff_by_group = grid.effective_sizes(found.total, found.square)
     return RiskReport(
         groups=grid.groups,
-        categories=labels,
-        r=r,
-        r_bias=r_bias,
-        r_volatility=r_volatility,
-        mean_stereotype=mean,
+        categories=grid.categories,
+        r=found.r[0],
+        r_bias=found.r_bias[0],
+        r_volatility=found.r_volatility[0],
+        mean_stereotype=found.mean,
         group_weights=grid.group_weights,
-        R=Estimate(weighted_mean(r, weights)),
-        R_bias=Estimate(weighted_mean(r_bias, weights)),
-        R_volatility=Estimate(weighted_mean(r_volatility, weights)),
-        n_contexts=C,
+        R=Estimate(R),
+        R_bias=Estimate(R_bias),
+        R_volatility=Estimate(R_volatility),
+        n_contexts=grid.n_contexts,
         n_eff=n_eff,
         n_eff_by_group=n_eff_by_group,
         missing_cells=grid.missing_cells,
-        missing_groups=tuple(g for g, seen in zip(grid.groups, observed, strict=True) if not seen),
-        norm=k,
+        missing_groups=tuple(g for g, w in zip(grid.groups, found.total, strict=True) if w <= 0),
+        norm=checked_norm(norm),
         normalized=normalize,
     )
 
 
-def stereotype_block(
-    block: FloatArray,
-    reference: FloatArray,
-    *,
-    grid: Grid,
-    rows: slice,
-    columns: slice,
-    normalize: bool,
-) -> tuple[FloatArray, float]:
-    """s of a block of cells [x,c,Y], divided by its scale if asked, and the largest scale met.
+@dataclass(frozen=True, eq=False)
+class RiskCurve:
+    """Risks for each norm k. Arrays are read-only.
 
-    s lies in memory category by category: the sums over contexts then run over neighbours.
+    Attributes:
+        norms: k, as given.
+        groups: labels, X of them.
+        r, r_bias, r_volatility: [N,X]; NaN for missing groups.
+        R, R_bias, R_volatility: [N].
     """
-    K = block.shape[2]
-    per_group, per_cell = reference.shape[0] > 1, reference.shape[1] > 1
-    expected = reference[rows if per_group else slice(None), columns if per_cell else slice(None)]
-    if grid.mask is not None and reference.shape[:2] == grid.shape:
-        expected = np.where(grid.mask[rows, columns, None], expected, 1.0 / K)
-    size = scale(expected)
-    s = np.empty((K, *block.shape[:2]))
-    for y in range(K):
-        np.divide(block[..., y], expected[..., y], out=s[y])
-        s[y] -= 1.0
-        if normalize:
-            s[y] /= size
-    return np.moveaxis(s, 0, -1), float(size.max())
+
+    norms: tuple[float, ...]
+    groups: tuple[str, ...]
+    r: FloatArray
+    r_bias: FloatArray
+    r_volatility: FloatArray
+    R: FloatArray
+    R_bias: FloatArray
+    R_volatility: FloatArray
+
+    def table(self) -> list[dict[str, Any]]:
+        """One plain row a norm: norm ("inf" for the maximum), R, R_bias, R_volatility."""
+        return [
+            {
+                "norm": "inf" if math.isinf(k) else k,
+                "R": float(self.R[i]),
+                "R_bias": float(self.R_bias[i]),
+                "R_volatility": float(self.R_volatility[i]),
+            }
+            for i, k in enumerate(self.norms)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The curve and the groups' risks as plain values for JSON; None for missing groups."""
+        rows = self.table()
+        for i, row in enumerate(rows):
+            row["groups"] = [
+                {
+                    "group": group,
+                    "r": plain(self.r[i, x]),
+                    "r_bias": plain(self.r_bias[i, x]),
+                    "r_volatility": plain(self.r_volatility[i, x]),
+                }
+                for x, group in enumerate(self.groups)
+            ]
+        return {"curve": rows}
+
+
+def risk_curve(
+    grid: PreferenceGrid, norms: Sequence[float] = NORMS, *, normalize: bool = True
+) -> RiskCurve:
+    """R, R^b and R^v as functions of k (Eq. 10), in one pass over the preferences.
+
+    k = 1 adds up the positive stereotypes of all categories; k = inf takes the worst alone. R
+    and R^b do not grow with k; R^v may rise or fall. With two categories only one can be
+    positive, so the curve is flat: what differs with k is how several favoured categories count.
+
+    `decompose` gives the same numbers norm by norm. No norm at all, and a norm below 1, are
+    errors.
+
+    >>> p = [[0.4, 0.4, 0.2], [0.6, 0.2, 0.2]]
+    >>> curve = risk_curve(read_preferences(p), [1, np.inf])
+    >>> curve.R.round(12).tolist(), curve.R_volatility.round(12).tolist()
+    ([0.3, 0.25], [0.05, 0.0])
+    """
+    ks = tuple(checked_norm(norm) for norm in norms)
+    if not ks:
+        raise SettingsError("norms: expected at least one norm, found none")
+    found = _NormSums.of(grid, ks, normalize=normalize)
+    by_group = [read_only(part) for part in (found.r, found.r_bias, found.r_volatility)]
+    return RiskCurve(ks, grid.groups, *by_group, *found.overall)
+
+
+@dataclass(frozen=True, eq=False)
+class _NormSums:
+    """Sums over the contexts for N norms: total, square [X] of the weights, mean [X,K] of s,
+    r, r_bias, r_volatility [N,X], and their three means over the groups [N]."""
+
+    total: FloatArray
+    square: FloatArray
+    mean: FloatArray
+    r: FloatArray
+    r_bias: FloatArray
+    r_volatility: FloatArray
+    overall: list[FloatArray]
+
+    @classmethod
+    def of(cls, grid: PreferenceGrid, norms: Sequence[float], *, normalize: bool) -> _NormSums:
+        """One pass over the preferences, in blocks."""
+        X, K = grid.shape[0], len(grid.categories)
+        total, square, risk = np.zeros(X), np.zeros(X), np.zeros((len(norms), X))
+        mean = np.zeros((X, K))
+        largest = 1.0
+        for rows, columns in blocks(grid.shape, depth=K):
+            s, top = grid.stereotypes(rows, columns, normalize=normalize)
+            largest = max(largest, top)
+            w = grid.cell_weights(rows, columns)
+            total[rows] += w.sum(axis=1)
+            square[rows] += (w * w).sum(axis=1)
+            for i, k in enumerate(norms):
+                risk[i, rows] += (w * criterion(s, k)).sum(axis=1)
+            for y in range(K):
+                mean[rows, y] += (w * s[..., y]).sum(axis=1)
+        observed = total > 0
+        weights = grid.observed_weights(observed)
+        divisor = np.where(observed, total, np.nan)
+        tolerance = ROUNDING if normalize else ROUNDING * largest
+        mean /= divisor[:, None]
+        r = snap(risk / divisor, tolerance)
+        r_bias = snap(np.stack([criterion(mean, k) for k in norms]), tolerance)
+        r_volatility = snap(r - r_bias, tolerance)
+        overall = [
+            read_only(np.array([weighted_mean(row, weights) for row in part]))
+            for part in (r, r_bias, r_volatility)
+        ]
+        return cls(total, square, mean, r, r_bias, r_volatility, overall)

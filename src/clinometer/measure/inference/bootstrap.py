@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure.equations.criterion import checked_norm
-from clinometer.measure.equations.risk import decompose
-from clinometer.measure.inference.correction import BiasModel, correct_units
+from clinometer.measure.equations.risk import risks
+from clinometer.measure.grid import PreferenceGrid, read_preferences
+from clinometer.measure.inference.correction import BiasModel, Correction, correct_units
 from clinometer.measure.inference.interval_engine import Replicates
-from clinometer.measure.inference.resampling_units import read_units
+from clinometer.measure.inference.resampling_units import Units
 from clinometer.measure.results import GroupIntervals, RiskReport
 from clinometer.ranges import LEVEL, SEED, SOME_REPLICATES
 from clinometer.statistics.arrays import FloatArray, snap
@@ -80,36 +80,61 @@ def bootstrap(
     >>> report.R_bias.low
     0.0
     """
-    _check(replicates, level=level, seed=seed, method=method, unit=unit)
-    plain = decompose(
+    grid = read_preferences(
         p,
         context_weights=context_weights,
         group_weights=group_weights,
         reference=reference,
-        norm=norm,
-        normalize=normalize,
         mask=mask,
         groups=groups,
         categories=categories,
     )
-    units = read_units(
-        p,
-        context_weights=context_weights,
-        group_weights=group_weights,
-        reference=reference,
-        norm=checked_norm(norm),
+    report, _ = estimate(
+        grid,
+        norm=norm,
         normalize=normalize,
-        mask=mask,
+        replicates=replicates,
+        level=level,
+        method=method,
+        unit=unit,
+        clusters=clusters,
+        samples=samples,
+        seed=seed,
+        correct=correct,
+    )
+    return report
+
+
+def estimate(
+    grid: PreferenceGrid,
+    *,
+    norm: float = np.inf,
+    normalize: bool = True,
+    replicates: int = 2000,
+    level: float = 0.95,
+    method: Method = "inverted",
+    unit: Unit = "contexts",
+    clusters: Sequence[object] | None = None,
+    samples: ArrayLike | None = None,
+    seed: int | np.random.Generator = 0,
+    correct: bool = True,
+) -> tuple[RiskReport, Correction]:
+    """`bootstrap` of preferences that have been read, and the correction of the same units."""
+    _check(replicates, level=level, seed=seed, method=method, unit=unit)
+    report = risks(grid, norm=norm, normalize=normalize)
+    units = Units.of(
+        grid,
+        norm=norm,
+        normalize=normalize,
         clusters=clusters,
         drawn=unit.startswith("draws"),
         samples=samples,
     )
     model = BiasModel.of(units)
     best = correct_units(units, model, sampled=samples is not None)
-    report = plain
     if correct:
         report = replace(
-            plain,
+            report,
             r=snap(best.r),
             r_bias=snap(best.r_bias),
             r_volatility=snap(best.r_volatility),
@@ -120,7 +145,7 @@ def bootstrap(
     if clusters is not None or unit.startswith("draws"):
         report = replace(report, n_eff=float(1.0 / np.sum(units.slots**2)))
     if np.sum(units.slots**2) > 1 - 1e-9:
-        return report
+        return report, best
     two_way = unit.endswith("+groups")
     if two_way and np.sum(units.group_weights**2) > 1 - 1e-9:
         raise SettingsError(f"unit: expected at least two groups for {unit!r}, found one")
@@ -131,7 +156,7 @@ def bootstrap(
         bounds = source.inverted(generator, replicates, level=level)
     else:
         bounds = source.quantiles(generator, replicates, level=level, accelerate=method == "bca")
-    return _with_bounds(report, bounds, level=level, method=method, top=top)
+    return _with_bounds(report, bounds, level=level, method=method, top=top), best
 
 
 def _with_bounds(
@@ -140,10 +165,10 @@ def _with_bounds(
     """The report with ends [3,X+1,2] cut to 0..top and stretched to hold the value shown."""
     bounds = snap(np.clip(bounds, 0.0, top))
     overall = []
-    for i, estimate in enumerate((report.R, report.R_bias, report.R_volatility)):
+    for i, shown in enumerate((report.R, report.R_bias, report.R_volatility)):
         low, high = (float(v) for v in bounds[i, -1])
-        value = min(estimate.value, top)
-        name = method if estimate.method == "plug-in" else f"{estimate.method}, {method}"
+        value = min(shown.value, top)
+        name = method if shown.method == "plug-in" else f"{shown.method}, {method}"
         overall.append(Estimate(value, min(low, value), max(high, value), level, name))
     ends = []
     for i, values in enumerate((report.r, report.r_bias, report.r_volatility)):

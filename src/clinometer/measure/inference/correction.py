@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from clinometer.measure.equations.criterion import checked_norm, criterion
-from clinometer.measure.inference.resampling_units import Units, read_units
+from clinometer.measure.equations.criterion import criterion, slope
+from clinometer.measure.grid import read_preferences
+from clinometer.measure.inference.resampling_units import Units
 from clinometer.statistics.arrays import FloatArray, read_only
 from clinometer.statistics.estimate import Estimate
 
@@ -94,17 +95,14 @@ def corrected(
     >>> round(result.plug_in[2], 2), round(result.R_volatility.value, 2)
     (0.18, 0.26)
     """
-    units = read_units(
+    grid = read_preferences(
         p,
         context_weights=context_weights,
         group_weights=group_weights,
         reference=reference,
-        norm=checked_norm(norm),
-        normalize=normalize,
         mask=mask,
-        clusters=clusters,
-        samples=samples,
     )
+    units = Units.of(grid, norm=norm, normalize=normalize, clusters=clusters, samples=samples)
     return correct_units(units, BiasModel.of(units), sampled=samples is not None)
 
 
@@ -221,29 +219,6 @@ class BiasModel:
         folded = t * (2 * ndtr(z) - 1) - (2 / SPLIT) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
         folded = np.where(sigma > 0, sigma * folded, np.abs(first))
         return np.asarray((1 + c) / 2 * folded + (1 - c) / 2 * first)
-
-
-def slope(at: FloatArray, along: FloatArray, norm: float) -> FloatArray:
-    """The gradient of J_k at `at` times `along`, [..,K] -> [..]; 0 where no category is positive.
-
-    >>> float(slope(np.array([0.2, -0.2]), np.array([0.5, -0.5]), np.inf))
-    0.5
-    """
-    K = at.shape[-1]
-    if np.isinf(norm):
-        top, value = np.zeros(at.shape[:-1]), np.zeros(at.shape[:-1])
-        for y in range(K):
-            higher = at[..., y] > top
-            top = np.where(higher, at[..., y], top)
-            value = np.where(higher, along[..., y], value)
-        return value
-    size = criterion(at, norm)
-    divisor = np.where(size > 0, size, 1.0)
-    total = np.zeros(at.shape[:-1])
-    for y in range(K):
-        part = np.maximum(at[..., y], 0.0) / divisor
-        total += np.where(part > 0, part ** (norm - 1.0), 0.0) * along[..., y]
-    return total
 
 
 def _directions(K: int) -> FloatArray:

@@ -7,10 +7,9 @@ from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
 from clinometer.measure.equations.criterion import checked_norm, criterion
-from clinometer.measure.equations.risk import stereotype_block
-from clinometer.measure.equations.stereotype import resolve_reference, scale
-from clinometer.measure.grid import read_grid, read_preferences
-from clinometer.statistics.arrays import BoolArray, FloatArray, RealArray, as_real
+from clinometer.measure.equations.stereotype import scale
+from clinometer.measure.grid import PreferenceGrid
+from clinometer.statistics.arrays import FloatArray, as_real
 
 THINNINGS = 32
 """Random thinnings of a cell: enough that the answers themselves scatter far more."""
@@ -20,13 +19,7 @@ WHOLE = 1e-3
 
 
 def sampled_correction(
-    p: ArrayLike,
-    samples: ArrayLike,
-    *,
-    reference: ArrayLike | None = None,
-    norm: float = np.inf,
-    normalize: bool = True,
-    mask: ArrayLike | None = None,
+    grid: PreferenceGrid, samples: ArrayLike, *, norm: float = np.inf, normalize: bool = True
 ) -> FloatArray:
     """J of each cell [X,C], corrected for preferences that are shares of m sampled answers.
 
@@ -36,60 +29,37 @@ def sampled_correction(
     at m = inf is returned. For K = 2 an even m counts as m + 1 (h(2i) = h(2i + 1)).
 
     Args:
-        p: [X,C,Y] or [C,Y], shares: p × samples are whole numbers.
+        grid: preferences [X,C,Y] that are shares: p × samples are whole numbers.
         samples: how many answers a cell rests on: a number, [C] or [X,C]; at least 2.
-        reference, norm, normalize, mask: as for `decompose`.
+        norm, normalize: as for `decompose`.
 
     Returns:
         [X,C], unbiased up to 1/m³; single cells scatter and may lie outside 0 to 1, only means
         over cells are of use. Cells in which every answer was the same stay as they are. Missing
         cells are NaN. The thinning is random with a fixed seed: same input, same output.
 
+    >>> from clinometer.measure.grid import read_preferences
     >>> rng = np.random.default_rng(0)
     >>> p = rng.binomial(10, rng.beta(5, 5, 4000)) / 10        # E J = 0.246
     >>> cells = np.stack([p, 1 - p], axis=-1)
-    >>> better = sampled_correction(cells, 10)
+    >>> better = sampled_correction(read_preferences(cells), 10)
     >>> round(float(np.abs(2 * p - 1).mean()), 2), round(float(better.mean()), 2)
     (0.34, 0.25)
     """
-    array = read_preferences(p)
-    X, C, K = array.shape
-    grid = read_grid((X, C), groups=None, context_weights=None, group_weights=None, mask=mask)
-    expected = resolve_reference(reference, (X, C, K), mask=mask)
-    rows, columns = slice(0, X), slice(0, C)
-    block = np.asarray(array, dtype=np.float64)
-    if grid.mask is not None:
-        block = np.where(grid.mask[..., None], block, 1.0 / K)
-    s, _ = stereotype_block(
-        block, expected, grid=grid, rows=rows, columns=columns, normalize=normalize
-    )
-    out = unbiased_criterion(
-        block,
-        samples,
-        s=np.moveaxis(s, 0, 1),
-        norm=checked_norm(norm),
-        mask=grid.mask,
-        reference=expected,
-        normalize=normalize,
-    ).T
+    s, _ = grid.stereotypes(slice(0, grid.shape[0]), slice(0, grid.shape[1]), normalize=normalize)
+    k, s = checked_norm(norm), np.moveaxis(s, 0, 1)
+    out = unbiased_criterion(grid, samples, s=s, norm=k, normalize=normalize).T
     return out if grid.mask is None else np.where(grid.mask, out, np.nan)
 
 
 def unbiased_criterion(
-    p: RealArray,
-    samples: ArrayLike,
-    *,
-    s: FloatArray,
-    norm: float,
-    mask: BoolArray | None,
-    reference: FloatArray,
-    normalize: bool,
+    grid: PreferenceGrid, samples: ArrayLike, *, s: FloatArray, norm: float, normalize: bool
 ) -> FloatArray:
-    """The correction on checked arrays: p [X,C,K], s [C,X,K] -> [C,X]."""
-    X, C, K = p.shape
+    """The correction, given the stereotypes s [C,X,K] of the grid: [C,X]."""
+    (X, C), K, mask, reference = grid.shape, len(grid.categories), grid.mask, grid.reference
     m = _samples(samples, (X, C)).T
     seen = np.ones((C, X), dtype=bool) if mask is None else mask.T
-    exact = np.moveaxis(np.asarray(p, dtype=np.float64), 0, 1) * m[..., None]
+    exact = np.moveaxis(np.asarray(grid.values, dtype=np.float64), 0, 1) * m[..., None]
     counts = np.where(seen[..., None], np.round(exact), 0).astype(np.int64)
     off = seen & ((np.abs(exact - counts).max(axis=-1) > WHOLE) | (counts.sum(axis=-1) != m))
     if off.any():

@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure.equations.criterion import criterion
-from clinometer.measure.equations.risk import stereotype_block
-from clinometer.measure.equations.stereotype import resolve_reference
-from clinometer.measure.grid import preference_block, read_grid, read_preferences
+from clinometer.measure.equations.criterion import checked_norm, criterion
+from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.inference.counting_noise import unbiased_criterion
-from clinometer.statistics.arrays import FloatArray, as_real
+from clinometer.statistics.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +44,63 @@ class Units:
     group_weights: FloatArray
     ratio: FloatArray | None
     norm: float
+
+    @classmethod
+    def of(
+        cls,
+        grid: PreferenceGrid,
+        *,
+        norm: float = np.inf,
+        normalize: bool = True,
+        clusters: Sequence[object] | None = None,
+        drawn: bool = False,
+        samples: ArrayLike | None = None,
+    ) -> Units:
+        """Preferences gathered by unit; arguments as for `bootstrap`."""
+        k = checked_norm(norm)
+        (X, C), K = grid.shape, len(grid.categories)
+        weight, j, s = np.empty((C, X)), np.empty((C, X)), np.empty((C, X, K))
+        everything = slice(0, C)
+        for x in range(X):
+            rows = slice(x, x + 1)
+            cells, _ = grid.stereotypes(rows, everything, normalize=normalize)
+            weight[:, x] = grid.cell_weights(rows, everything)[0]
+            s[:, x] = cells[0]
+            j[:, x] = criterion(cells[0], k)
+        if samples is not None:
+            j = unbiased_criterion(grid, samples, s=s, norm=k, normalize=normalize)
+        j *= weight
+        s *= weight[..., None]
+        observed = grid.observed_weights(weight.sum(axis=0) > 0)
+        shared, star = grid.context_weights.shape[0] == 1, grid.reference
+        share = grid.context_weights[0]
+        if not shared:
+            share = observed @ grid.context_weights / observed.sum()
+        slots = None
+        if drawn:
+            slots = _draws(grid)
+            if clusters is not None:
+                raise SettingsError(
+                    "clusters: expected None with unit='draws', which are independent"
+                )
+        keep = share > 0
+        parts = [share[keep], weight[keep], j[keep], s[keep]]
+        if clusters is not None:
+            labels = _labels(clusters, C)[keep]
+            order = np.argsort(labels, kind="stable")
+            starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+            parts = [np.add.reduceat(part[order], starts, axis=0) for part in parts]
+        return cls(
+            share=parts[0] / parts[0].sum(),
+            slots=parts[0] / parts[0].sum() if slots is None else slots,
+            weight=parts[1],
+            j=parts[2],
+            s=parts[3],
+            ragged=not shared or grid.missing_cells > 0,
+            group_weights=observed / observed.sum(),
+            ratio=_ratio(star, X) if K == 2 and star.shape[1] == 1 else None,
+            norm=k,
+        )
 
     @property
     def total(self) -> FloatArray:
@@ -162,82 +217,13 @@ class Units:
         return risk, mean
 
 
-def read_units(
-    p: ArrayLike,
-    *,
-    context_weights: ArrayLike | None,
-    group_weights: ArrayLike | None,
-    reference: ArrayLike | None,
-    norm: float,
-    normalize: bool,
-    mask: ArrayLike | None,
-    clusters: Sequence[object] | None = None,
-    drawn: bool = False,
-    samples: ArrayLike | None = None,
-) -> Units:
-    """Read preferences and gather them by unit; arguments as for `bootstrap`."""
-    array = read_preferences(p)
-    X, C, K = array.shape
-    grid = read_grid(
-        (X, C),
-        groups=None,
-        context_weights=context_weights,
-        group_weights=group_weights,
-        mask=mask,
-    )
-    expected = resolve_reference(reference, (X, C, K), mask=mask)
-    weight, j, s = np.empty((C, X)), np.empty((C, X)), np.empty((C, X, K))
-    everything = slice(0, C)
-    for x in range(X):
-        rows = slice(x, x + 1)
-        block = preference_block(array, grid, rows=rows, columns=everything)
-        cells, _ = stereotype_block(
-            block, expected, grid=grid, rows=rows, columns=everything, normalize=normalize
-        )
-        weight[:, x] = grid.cell_weights(rows, everything)[0]
-        s[:, x] = cells[0]
-        j[:, x] = criterion(cells[0], norm)
-    if samples is not None:
-        j = unbiased_criterion(
-            array, samples, s=s, norm=norm, mask=grid.mask, reference=expected, normalize=normalize
-        )
-    j *= weight
-    s *= weight[..., None]
-    observed = grid.observed_weights(weight.sum(axis=0) > 0)
-    shared = grid.context_weights.shape[0] == 1
-    share = grid.context_weights[0] if shared else observed @ grid.context_weights / observed.sum()
-    slots = None
-    if drawn:
-        slots = _draws(context_weights, C)
-        if clusters is not None:
-            raise SettingsError("clusters: expected None with unit='draws', which are independent")
-    keep = share > 0
-    parts = [share[keep], weight[keep], j[keep], s[keep]]
-    if clusters is not None:
-        labels = _labels(clusters, C)[keep]
-        order = np.argsort(labels, kind="stable")
-        starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-        parts = [np.add.reduceat(part[order], starts, axis=0) for part in parts]
-    return Units(
-        share=parts[0] / parts[0].sum(),
-        slots=parts[0] / parts[0].sum() if slots is None else slots,
-        weight=parts[1],
-        j=parts[2],
-        s=parts[3],
-        ragged=not shared or grid.missing_cells > 0,
-        group_weights=observed / observed.sum(),
-        ratio=_ratio(expected, X) if K == 2 and expected.shape[1] == 1 else None,
-        norm=norm,
-    )
-
-
 def _ratio(expected: FloatArray, X: int) -> FloatArray:
     return np.array(np.broadcast_to(expected[:, 0, 0] / expected[:, 0, 1], (X,)))
 
 
-def _draws(context_weights: ArrayLike | None, C: int) -> FloatArray:
+def _draws(grid: PreferenceGrid) -> FloatArray:
     """n slots of weight 1/n for weights that count n draws."""
-    counts = np.ones(C) if context_weights is None else as_real(context_weights, name="weights")
+    counts = np.ones(grid.n_contexts) if grid.given is None else grid.given
     if counts.ndim != 1 or (counts != np.round(counts)).any():
         raise SettingsError(
             "context_weights: expected with unit='draws' how often each context was drawn, whole "

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from clinometer.measure import regress
 from clinometer.report import charts
 from clinometer.report.figure import Figure
+from clinometer.statistics.regression import regress
 
 #: Names of the built-in factors as an axis shows them.
 FACTOR_NAMES = {

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from clinometer.errors import SettingsError
-from clinometer.measure import distribution_characteristics, weighted_density
+from clinometer.measure.description.distribution import weighted_density
+from clinometer.measure.description.shape import distribution_characteristics
 from clinometer.report import charts
 from clinometer.report.charts.style.theme import brief
 from clinometer.report.derived import Reading

@@ -8,11 +8,11 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.measure import preference, preference_bounds
+from clinometer.measure import Preferences, preference
+from clinometer.measure.equations.bounds import preference_bounds
 from clinometer.models import WordScores
 from clinometer.models.generation.sampled import outcomes
 from clinometer.runs.cells import CellGrid
-from clinometer.runs.preferences import Preferences
 from clinometer.runs.settings import AuditSettings
 
 #: Recognised draws that a preference needs at least.

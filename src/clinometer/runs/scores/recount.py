@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.errors import ModelError, RunError
-from clinometer.measure import membership, preference
+from clinometer.measure import Preferences, membership, preference
 from clinometer.runs.cells import places
 from clinometer.runs.folder.folder import RunFolder
-from clinometer.runs.preferences import Preferences
 from clinometer.runs.run import Run
 
 Floats = NDArray[np.float64]

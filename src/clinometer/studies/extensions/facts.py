@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import TopicError
-from clinometer.runs import Preferences
+from clinometer.measure import Preferences
 from clinometer.topics import Group, Topic
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clinometer.measure import knowledge
+from clinometer.measure import Preferences, knowledge
 from clinometer.report import Figure, Table, charts
-from clinometer.runs import AuditSettings, Preferences, Run
+from clinometer.runs import AuditSettings, Run
 from clinometer.studies.extensions.facts import Relation
 from clinometer.studies.framework.frame import Findings
 from clinometer.studies.framework.plan import Ask, Plan, asks_of

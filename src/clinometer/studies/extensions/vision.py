@@ -20,11 +20,12 @@ import numpy as np
 from clinometer.contexts import ContextSet
 from clinometer.errors import ModelError, SettingsError
 from clinometer.extras import require
+from clinometer.measure import Preferences
 from clinometer.models import ModelInfo
 from clinometer.report import Table
 from clinometer.report.derived import Reading
 from clinometer.report.figures.comparison import leaning_figure, risks_figure
-from clinometer.runs import AuditSettings, Preferences, Run, RunFolder
+from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.folder.record import new_record
 from clinometer.runs.scores.scoring import Progress
 from clinometer.studies.framework.frame import Findings

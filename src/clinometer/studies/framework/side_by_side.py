@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,13 +31,9 @@ def joint(runs: Sequence[Run], *, replicates: int = 2000, seed: int = 0) -> Join
             )
     mask = np.logical_and.reduce([run.preferences.observed for run in runs])
     return joint_replicates(
-        [run.preferences.values for run in runs],
-        context_weights=first.context_weights,
-        group_weights=first.group_weights,
-        reference=first.reference,
+        [replace(first.grid, values=run.preferences.values, mask=mask) for run in runs],
         norm=runs[0].report.norm,
         normalize=runs[0].report.normalized,
-        mask=None if mask.all() else mask,
         drawn=first.drawn,
         replicates=replicates,
         seed=seed,

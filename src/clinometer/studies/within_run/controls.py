@@ -19,9 +19,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clinometer.errors import TableError
-from clinometer.measure import Estimate, RiskReport
+from clinometer.measure import Estimate, Preferences, RiskReport
 from clinometer.measure.equations.stereotype import REFERENCE_FLOOR
-from clinometer.runs import AuditSettings, Preferences, Run
+from clinometer.runs import AuditSettings, Run
 from clinometer.runs.scores.recount import has_scores
 from clinometer.runs.scores.scoring import Progress
 from clinometer.studies.within_run.factors import builtin_factors

@@ -13,8 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clinometer.errors import TableError
-from clinometer.measure import Regression, regress, regress_each
 from clinometer.runs import Run
+from clinometer.statistics.regression import Regression, regress, regress_each
 from clinometer.topics import load_list
 
 WEIGHT = "employment_thousands"

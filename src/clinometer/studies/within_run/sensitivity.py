@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.errors import ModelError
-from clinometer.measure import RiskReport, scale, stereotype
-from clinometer.measure.equations.stereotype import resolve_reference
-from clinometer.runs import Preferences, Run
+from clinometer.measure import Preferences, RiskReport, stereotype
+from clinometer.measure.equations.stereotype import resolve_reference, scale
+from clinometer.runs import Run
 from clinometer.runs.scores.recount import has_scores, recounted, word_counts
 from clinometer.studies.within_run.factors import WEIGHT, builtin_factors
 from clinometer.studies.within_run.word_lists import by_probability, random_halves, word_lists

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from clinometer.errors import RunError, SettingsError
-from clinometer.measure import distribution_characteristics
+from clinometer.measure.description.shape import distribution_characteristics
 from clinometer.models.catalog.spec import folder_name
 from clinometer.report import Figure, Table, charts
 from clinometer.report.derived import Reading

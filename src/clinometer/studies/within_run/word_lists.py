@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.measure import criterion, scale
+from clinometer.measure import criterion
+from clinometer.measure.equations.stereotype import scale
 from clinometer.runs import Run
 from clinometer.runs.scores.recount import stored_scores, word_counts
 

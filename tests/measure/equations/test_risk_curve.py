@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from clinometer.errors import SettingsError
-from clinometer.measure import decompose, risk_curve
+from clinometer.measure import decompose, read_preferences
+from clinometer.measure.equations.risk import risk_curve
 
 
 @pytest.mark.parametrize("normalize", [True, False])
@@ -19,12 +20,13 @@ def test_it_is_decompose_for_each_norm(rng, slow, normalize):
         "group_weights": rng.random(5),
         "reference": rng.dirichlet(np.full(4, 5.0)),
         "mask": rng.random((5, 9)) < 0.8,
-        "normalize": normalize,
     }
     norms = [1, 1.5, 2, 7, np.inf]
-    curve = risk_curve(p, norms, **settings)
+    curve = risk_curve(read_preferences(p, **settings), norms, normalize=normalize)
     for i, k in enumerate(norms):
-        whole, loop = decompose(p, norm=k, **settings), slow.decompose(p, norm=k, **settings)
+        whole, loop = (
+            f(p, norm=k, normalize=normalize, **settings) for f in (decompose, slow.decompose)
+        )
         assert curve.R[i] == whole.R.value
         assert curve.R_volatility[i] == whole.R_volatility.value
         assert curve.R_bias[i] == pytest.approx(loop.R_bias, abs=1e-12)
@@ -32,20 +34,21 @@ def test_it_is_decompose_for_each_norm(rng, slow, normalize):
 
 
 def test_it_does_not_rise_and_is_flat_for_two_categories(rng):
-    curve = risk_curve(rng.dirichlet(np.ones(5), size=(3, 20)))
+    curve = risk_curve(read_preferences(rng.dirichlet(np.ones(5), size=(3, 20))))
     assert (np.diff(curve.R) <= 1e-12).all()
     assert (np.diff(curve.R_bias) <= 1e-12).all()
-    assert np.ptp(risk_curve(rng.dirichlet(np.ones(2), size=(3, 20))).R) < 1e-12
+    flat = risk_curve(read_preferences(rng.dirichlet(np.ones(2), size=(3, 20))))
+    assert np.ptp(flat.R) < 1e-12
 
 
 def test_missing_groups_are_none_and_errors_are_clear():
     p, mask = np.full((2, 3, 2), 0.5), np.ones((2, 3), dtype=bool)
     mask[1] = False
-    plain = risk_curve(p, [1, np.inf], mask=mask).to_dict()
+    plain = risk_curve(read_preferences(p, mask=mask), [1, np.inf]).to_dict()
     assert plain["curve"][1]["norm"] == "inf"
     assert plain["curve"][0]["groups"][1]["r"] is None
     json.dumps(plain, allow_nan=False)
     with pytest.raises(SettingsError, match="at least one norm"):
-        risk_curve(p, [])
+        risk_curve(read_preferences(p), [])
     with pytest.raises(SettingsError, match="from 1 to inf"):
-        risk_curve(p, [0.5])
+        risk_curve(read_preferences(p), [0.5])

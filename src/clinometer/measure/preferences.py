@@ -9,23 +9,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clinometer.display.notebook import columns, dataset
 from clinometer.errors import SettingsError
-from clinometer.extras import require
-from clinometer.measure import (
-    Correction,
-    RiskBounds,
-    RiskReport,
-    bootstrap,
-    corrected,
-    decompose,
-    risk_bounds,
+from clinometer.measure.description.distribution import (
+    StereotypeDistribution,
+    stereotype_distribution,
 )
+from clinometer.measure.description.influence import context_influence
+from clinometer.measure.equations.bounds import RiskBounds, risk_bounds
+from clinometer.measure.equations.risk import risks
+from clinometer.measure.grid import PreferenceGrid, read_preferences
+from clinometer.measure.inference.bootstrap import estimate
+from clinometer.measure.inference.correction import BiasModel, Correction, correct_units
+from clinometer.measure.inference.resampling_units import Units
+from clinometer.measure.results import RiskReport
+from clinometer.statistics.arrays import BoolArray, FloatArray
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-
-Floats = NDArray[np.float64]
+    from clinometer.display.notebook import DataArray, DataFrame
 
 #: Values of the column `flag` in preferences.parquet. The first two are numbered by whether the
 #: coverage is low.
@@ -45,23 +46,33 @@ class Preferences:
     low, high [X, C, Y]     bounds of the values, where a model tells only these; None: exact
     answers [X, C]          how many drawn answers a cell rests on; None: probabilities were read
     labels                  of the contexts, by kind (predicate, source): what clusters are made of
+
+    All of it is checked when it is made, as `decompose` checks it, and kept as read:
+
+    observed [X, C]         False where a cell is missing
+    grid                    what the estimators take
     """
 
-    values: Floats
+    values: FloatArray
     groups: tuple[str, ...]
     contexts: tuple[str, ...]
     categories: tuple[str, ...]
-    context_weights: Floats
-    group_weights: Floats
-    reference: Floats | None = None
-    coverage: Floats | None = None
+    context_weights: FloatArray
+    group_weights: FloatArray
+    reference: FloatArray | None = None
+    coverage: FloatArray | None = None
     coverage_threshold: float = 0.0
     templates: tuple[str, ...] = field(default=())
     drawn: bool = False
-    low: Floats | None = None
-    high: Floats | None = None
-    answers: Floats | None = None
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    answers: FloatArray | None = None
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    observed: BoolArray = field(init=False, repr=False)
+    grid: PreferenceGrid = field(init=False, repr=False)
+    _corrections: dict[tuple[float, bool], Correction] = field(
+        init=False, repr=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         shape = (len(self.groups), len(self.contexts), len(self.categories))
@@ -69,14 +80,20 @@ class Preferences:
             raise SettingsError(
                 f"preferences: expected values of shape {shape}, found {self.values.shape}"
             )
+        object.__setattr__(self, "observed", ~np.isnan(self.values).any(axis=2))
+        grid = read_preferences(
+            self.values,
+            context_weights=self.context_weights,
+            group_weights=self.group_weights,
+            reference=self.reference,
+            mask=self.observed,
+            groups=self.groups,
+            categories=self.categories,
+        )
+        object.__setattr__(self, "grid", grid)
 
     @property
-    def observed(self) -> NDArray[np.bool_]:
-        """[X, C]: False where a cell is missing."""
-        return np.asarray(~np.isnan(self.values).any(axis=2))
-
-    @property
-    def low_coverage(self) -> NDArray[np.bool_]:
+    def low_coverage(self) -> BoolArray:
         """[X, C]: cells that rest on too little probability to be more than noise."""
         if self.coverage is None:
             return np.zeros(self.values.shape[:2], dtype=bool)
@@ -109,12 +126,7 @@ class Preferences:
 
     def decompose(self, *, norm: float = np.inf, normalize: bool = True) -> RiskReport:
         """The risks of these preferences, as the equations define them."""
-        return decompose(
-            self.values,
-            **self._arguments(norm, normalize),
-            groups=self.groups,
-            categories=self.categories,
-        )
+        return risks(self.grid, norm=norm, normalize=normalize)
 
     def estimate(
         self,
@@ -135,11 +147,10 @@ class Preferences:
         """
         unit = "draws" if self.drawn and clusters is None else "contexts"
         units: Any = f"{unit}+groups" if two_way else unit
-        return bootstrap(
-            self.values,
-            **self._arguments(norm, normalize),
-            groups=self.groups,
-            categories=self.categories,
+        report, correction = estimate(
+            self.grid,
+            norm=norm,
+            normalize=normalize,
             replicates=replicates,
             level=level,
             unit=units,
@@ -148,13 +159,28 @@ class Preferences:
             seed=seed,
             correct=False,
         )
+        if unit == "contexts" and clusters is None:
+            self._corrections[norm, normalize] = correction
+        return report
 
     def corrected(self, *, norm: float = np.inf, normalize: bool = True) -> Correction:
         """The risks corrected for the number of contexts, which pushes R^b up and R^v down."""
-        return corrected(self.values, samples=self.samples, **self._arguments(norm, normalize))
+        if (norm, normalize) not in self._corrections:
+            units = Units.of(self.grid, norm=norm, normalize=normalize, samples=self.samples)
+            found = correct_units(units, BiasModel.of(units), sampled=self.answers is not None)
+            self._corrections[norm, normalize] = found
+        return self._corrections[norm, normalize]
+
+    def distribution(self, *, normalize: bool = True) -> StereotypeDistribution:
+        """The stereotypes of all cells with their weights."""
+        return stereotype_distribution(self.grid, normalize=normalize)
+
+    def influence(self, *, norm: float = np.inf, normalize: bool = True) -> FloatArray:
+        """[C]: R^v minus the R^v that is left when a context is taken out."""
+        return context_influence(self.grid, norm=norm, normalize=normalize)
 
     @property
-    def samples(self) -> Floats | None:
+    def samples(self) -> FloatArray | None:
         """[X, C]: the answers of every cell, for the correction of counting noise; a missing cell
         takes no part and holds the least number allowed."""
         return None if self.answers is None else np.where(self.observed, self.answers, 2.0)
@@ -164,63 +190,32 @@ class Preferences:
         A cell that told nothing may hold anything."""
         if self.low is None or self.high is None:
             return None
-        arguments = self._arguments(norm, normalize)
-        del arguments["mask"]
-        return risk_bounds(self.low, self.high, **arguments)
+        return risk_bounds(self.grid, self.low, self.high, norm=norm, normalize=normalize)
 
-    def _arguments(self, norm: float, normalize: bool) -> dict[str, Any]:
-        return {
-            "context_weights": self.context_weights,
-            "group_weights": self.group_weights,
-            "reference": self.reference,
-            "norm": norm,
-            "normalize": normalize,
-            "mask": self.observed,
-        }
-
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """One row a group, context and category, as in preferences.parquet."""
-        import pandas as pd
-
         X, C, K = self.values.shape
         coverage = np.full((X, C), np.nan) if self.coverage is None else self.coverage
         group, context, category = (np.arange(n, dtype=np.int32) for n in (X, C, K))
-
-        def named(codes: NDArray[Any], names: Sequence[str]) -> pd.Categorical[str]:
-            return pd.Categorical.from_codes(codes, categories=pd.Index(names))
-
-        frame = pd.DataFrame(
-            {
-                "group": named(np.repeat(group, C * K), self.groups),
-                "context_id": named(np.tile(np.repeat(context, K), X), self.contexts),
-                "attribute": named(np.tile(category, X * C), self.categories),
-                "p": self.values.reshape(-1),
-                "coverage": np.repeat(coverage.reshape(-1), K),
-                "flag": named(np.repeat(self._flag_codes().reshape(-1), K), FLAGS),
-            }
-        )
+        found: dict[str, Any] = {
+            "group": (np.repeat(group, C * K), self.groups),
+            "context_id": (np.tile(np.repeat(context, K), X), self.contexts),
+            "attribute": (np.tile(category, X * C), self.categories),
+            "p": self.values.reshape(-1),
+            "coverage": np.repeat(coverage.reshape(-1), K),
+            "flag": (np.repeat(self._flag_codes().reshape(-1), K), FLAGS),
+        }
         if self.low is not None and self.high is not None:
-            frame["p_low"], frame["p_high"] = self.low.reshape(-1), self.high.reshape(-1)
+            found |= {"p_low": self.low.reshape(-1), "p_high": self.high.reshape(-1)}
         if self.answers is not None:
-            frame["answers"] = np.repeat(self.answers.reshape(-1), K)
-        return frame
+            found["answers"] = np.repeat(self.answers.reshape(-1), K)
+        return columns(found)
 
-    def to_xarray(self) -> xr.DataArray:
+    def to_xarray(self) -> DataArray:
         """A labelled array with dimensions group, context, attribute."""
-        require("to_xarray", "xarray")
-        import xarray as xr
-
-        return xr.DataArray(
-            self.values,
-            dims=("group", "context", "attribute"),
-            coords={
-                "group": list(self.groups),
-                "context": list(self.contexts),
-                "attribute": list(self.categories),
-                "group_weight": ("group", self.group_weights),
-            },
-            name="p",
-        )
+        names = {"group": self.groups, "context": self.contexts, "attribute": self.categories}
+        found = dataset({"p": (tuple(names), self.values)}, coords=names, attrs={})["p"]
+        return found.assign_coords(group_weight=("group", self.group_weights))
 
     def equals(self, other: Any) -> bool:
         """Same labels, same numbers, bit for bit."""
