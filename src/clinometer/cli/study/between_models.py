@@ -14,15 +14,13 @@ from clinometer.cli.parameters import GROUPS, grouped, topic_of
 from clinometer.cli.study.frame import carry_out
 from clinometer.cli.study.options import (
     CONTEXTS,
-    MAX,
     MODELS,
-    SINGLE,
+    SETTINGS,
     TOPIC,
-    How,
-    StudyFolder,
-    settings_of,
+    StudyOutput,
 )
 from clinometer.errors import SettingsError
+from clinometer.runs import AuditSettings
 
 
 def table_command(study: str, about: str) -> Callable[..., None]:
@@ -32,20 +30,16 @@ def table_command(study: str, about: str) -> Callable[..., None]:
     def command(
         models: MODELS,
         contexts: CONTEXTS = None,
-        max_contexts: MAX = None,
         *,
-        place: StudyFolder,
-        single_token: SINGLE = False,
-        how: How,
+        settings: SETTINGS,
+        output: StudyOutput,
     ) -> None:
         from clinometer.studies.between_models.risk_tables import table_findings, table_plan
 
-        settings = settings_of(how, max_contexts, single_token=single_token)
         carry_out(
             table_plan(study, models, contexts=contexts, settings=settings),
             lambda asked: table_findings(study, asked),
-            place=place,
-            how=how,
+            output=output,
         )
 
     command.__doc__ = about
@@ -62,11 +56,9 @@ def size_command(
     topic: TOPIC = "gender",
     groups: GROUPS = None,
     contexts: CONTEXTS = None,
-    max_contexts: MAX = None,
     *,
-    place: StudyFolder,
-    single_token: SINGLE = False,
-    how: How,
+    settings: SETTINGS,
+    output: StudyOutput,
 ) -> None:
     """Trend of bias and volatility with the size of a model (Figure 7).
 
@@ -80,11 +72,10 @@ def size_command(
             families,
             topic=topic_of(topic, groups),
             contexts=contexts,
-            settings=settings_of(how, max_contexts, single_token=single_token),
+            settings=settings,
         ),
-        lambda asked: size_findings(asked, seed=how.seed),
-        place=place,
-        how=how,
+        lambda asked: size_findings(asked, seed=settings.seed),
+        output=output,
     )
 
 
@@ -112,11 +103,9 @@ def alignment_command(
     topic: TOPIC = "gender",
     groups: GROUPS = None,
     contexts: CONTEXTS = None,
-    max_contexts: MAX = None,
     *,
-    place: StudyFolder,
-    single_token: SINGLE = False,
-    how: How,
+    settings: SETTINGS,
+    output: StudyOutput,
 ) -> None:
     """Base against aligned or instructed versions (Figure 8): paired differences."""
     from clinometer.studies.between_models.alignment import alignment_findings, alignment_plan
@@ -126,12 +115,11 @@ def alignment_command(
             models,
             topic=topic_of(topic, groups),
             contexts=contexts,
-            settings=settings_of(how, max_contexts, single_token=single_token),
+            settings=settings,
             chat=chat,
         ),
         alignment_findings,
-        place=place,
-        how=how,
+        output=output,
     )
 
 
@@ -146,8 +134,8 @@ def knowledge_command(
         float, number_option(ranges.SHARE_ABOVE_0, "a of J(p) = p^a, above 0 and at most 1.")
     ] = 0.5,
     *,
-    place: StudyFolder,
-    how: How,
+    settings: Annotated[AuditSettings, "device", "seed"],
+    output: StudyOutput,
 ) -> None:
     """Facts in place of stereotypes: knowledge, and what unsteadiness costs (E.1, E.2)."""
     from clinometer.studies.extensions.facts import builtin_facts, read_facts
@@ -155,10 +143,9 @@ def knowledge_command(
 
     relations = builtin_facts() if facts is None else read_facts(facts)
     carry_out(
-        knowledge_plan(models, relations, settings=settings_of(how)),
-        lambda asked: knowledge_findings(asked, relations, exponent=exponent, seed=how.seed),
-        place=place,
-        how=how,
+        knowledge_plan(models, relations, settings=settings),
+        lambda asked: knowledge_findings(asked, relations, exponent=exponent, seed=settings.seed),
+        output=output,
     )
 
 
@@ -174,11 +161,9 @@ def sources_command(
     ] = None,
     topic: TOPIC = "gender",
     groups: GROUPS = None,
-    max_contexts: MAX = None,
     *,
-    place: StudyFolder,
-    single_token: SINGLE = False,
-    how: How,
+    settings: SETTINGS,
+    output: StudyOutput,
 ) -> None:
     """The same models over contexts of several sources: do the rankings agree? (Table 4)"""
     from clinometer.studies.between_models.sources import (
@@ -193,11 +178,10 @@ def sources_command(
             models,
             source_sets(asked_topic, [_source(text) for text in source or ()]),
             topic=asked_topic,
-            settings=settings_of(how, max_contexts, single_token=single_token),
+            settings=settings,
         ),
-        lambda asked: sources_findings(asked, seed=how.seed),
-        place=place,
-        how=how,
+        lambda asked: sources_findings(asked, seed=settings.seed),
+        output=output,
     )
 
 
@@ -214,19 +198,15 @@ def languages_command(
     topic: TOPIC = "gender-zh",
     groups: GROUPS = None,
     contexts: CONTEXTS = None,
-    max_contexts: MAX = None,
     *,
-    place: StudyFolder,
-    single_token: SINGLE = False,
-    how: How,
+    settings: SETTINGS,
+    output: StudyOutput,
 ) -> None:
     """Risks in another language, beside the paper's Table 5; a topic file brings any language."""
     from clinometer.studies.between_models.risk_tables import languages_plan, table_findings
 
-    settings = settings_of(how, max_contexts, single_token=single_token)
     carry_out(
         languages_plan(models, topic=topic_of(topic, groups), contexts=contexts, settings=settings),
         lambda asked: table_findings("languages", asked),
-        place=place,
-        how=how,
+        output=output,
     )

@@ -13,7 +13,8 @@ from clinometer.cli.number_option import number_option
 from clinometer.cli.parameters import GROUPS, grouped, topic_of
 from clinometer.cli.progress import progress
 from clinometer.cli.study.frame import carry_out
-from clinometer.cli.study.options import CONTEXTS, MAX, TOPIC, How, StudyFolder, settings_of
+from clinometer.cli.study.options import CONTEXTS, TOPIC, StudyOutput
+from clinometer.runs import AuditSettings
 
 
 @grouped
@@ -38,10 +39,9 @@ def toxicity_command(
     topic: TOPIC = "gender",
     groups: GROUPS = None,
     contexts: CONTEXTS = None,
-    max_contexts: MAX = None,
     *,
-    place: StudyFolder,
-    how: How,
+    settings: Annotated[AuditSettings, "max_contexts", "device", "seed"],
+    output: StudyOutput,
 ) -> None:
     """Fine-tune a model on toxic text and compare it with itself (Figure 6, D.4).
 
@@ -52,8 +52,10 @@ def toxicity_command(
     from clinometer.studies.fine_tuning.finetune import Training, finetuned
     from clinometer.studies.fine_tuning.training_texts import read_texts, some_of
 
-    folder = place.folder("toxicity")
-    chosen = some_of(read_texts(texts, column=column, where=where or ()), max_texts, seed=how.seed)
+    folder = output.folder("toxicity")
+    chosen = some_of(
+        read_texts(texts, column=column, where=where or ()), max_texts, seed=settings.seed
+    )
     training = Training(
         epochs=epochs,
         learning_rate=learning_rate,
@@ -63,7 +65,7 @@ def toxicity_command(
         lora=lora,
         rank=rank,
         max_tokens=max_tokens,
-        seed=how.seed,
+        seed=settings.seed,
     )
     plan = toxicity_plan(
         model,
@@ -71,12 +73,12 @@ def toxicity_command(
         chosen,
         topic=topic_of(topic, groups),
         contexts=contexts,
-        settings=settings_of(how, max_contexts),
+        settings=settings,
         training=training,
     )
 
     def train() -> None:
-        if place.fresh:
+        if output.fresh:
             shutil.rmtree(folder / "model", ignore_errors=True)
         with progress("training", unit="steps", start=f"loading {model}") as watch:
             finetuned(model, chosen, folder / "model", training=training, progress=watch)
@@ -84,7 +86,6 @@ def toxicity_command(
     carry_out(
         plan,
         lambda asked: toxicity_findings(asked, texts=len(chosen), training=training),
-        place=place,
-        how=how,
+        output=output,
         before=train,
     )
