@@ -160,7 +160,7 @@ SEED = Annotated[int, derived(AuditSettings, "seed")]
 REPLICATES = Annotated[int, derived(AuditSettings, "replicates")]
 LEVEL = Annotated[float, derived(AuditSettings, "level")]
 CLUSTER = Annotated[str | None, derived(AuditSettings, "clusters")]
-PORT = Annotated[int, number_option(ranges.PORT, "Port to listen on; 0 takes any free one.")]
+PORT = Annotated[int, number_option(ranges.PORT, "Port to listen on; 0 picks any free one.")]
 FAIL_ABOVE = Annotated[
     list[str] | None,
     typer.Option(help="Exit with status 1 if a risk is higher: R=0.4, R_bias=…, R_volatility=…."),

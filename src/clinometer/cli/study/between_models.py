@@ -51,7 +51,9 @@ def size_command(
     models: MODELS,
     family: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=MODEL,MODEL,…: a further family, with a trend of its own."),
+        typer.Option(
+            help="NAME=MODEL,MODEL,…: another family with its own trend; may be repeated."
+        ),
     ] = None,
     topic: TOPIC = "gender",
     groups: GROUPS = None,
@@ -60,7 +62,7 @@ def size_command(
     settings: SETTINGS,
     output: StudyOutput,
 ) -> None:
-    """Trend of bias and volatility with the size of a model (Figure 7).
+    """Trend of bias and volatility with model size (Figure 7).
 
     The models given are one family; --family adds others.
     """
@@ -91,13 +93,13 @@ def _family(text: str) -> tuple[str, list[str]]:
 def alignment_command(
     models: Annotated[
         list[str],
-        typer.Argument(metavar="BASE [VERSION...]", help="The base model, then versions of it."),
+        typer.Argument(metavar="BASE [VERSION...]", help="The base model, then its versions."),
     ],
     chat: Annotated[
         bool,
         typer.Option(
             "--chat",
-            help="Ask the versions inside their chat template as well; a model alone, itself.",
+            help="Also score the versions inside their chat template; a single model, itself.",
         ),
     ] = False,
     topic: TOPIC = "gender",
@@ -107,7 +109,7 @@ def alignment_command(
     settings: SETTINGS,
     output: StudyOutput,
 ) -> None:
-    """Base against aligned or instructed versions (Figure 8): paired differences."""
+    """Compare a base model with its aligned or instruction-tuned versions (Figure 8)."""
     from clinometer.studies.between_models.alignment import alignment_findings, alignment_plan
 
     carry_out(
@@ -128,16 +130,19 @@ def knowledge_command(
     models: MODELS,
     facts: Annotated[
         Path | None,
-        typer.Option(help="A TOML file of your own.  [default: capitals, authors, elements]"),
+        typer.Option(
+            help="A TOML file with your own facts.", show_default="capitals, authors, elements"
+        ),
     ] = None,
     exponent: Annotated[
-        float, number_option(ranges.SHARE_ABOVE_0, "a of J(p) = p^a, above 0 and at most 1.")
+        float,
+        number_option(ranges.SHARE_ABOVE_0, "Exponent a of J(p) = p^a, above 0 and at most 1."),
     ] = 0.5,
     *,
     settings: Annotated[AuditSettings, "device", "seed"],
     output: StudyOutput,
 ) -> None:
-    """Facts in place of stereotypes: knowledge, and what unsteadiness costs (E.1, E.2)."""
+    """Facts instead of stereotypes: knowledge, and the cost of inconsistency (E.1, E.2)."""
     from clinometer.studies.extensions.facts import builtin_facts, read_facts
     from clinometer.studies.extensions.knowledge import knowledge_findings, knowledge_plan
 
@@ -155,8 +160,8 @@ def sources_command(
     source: Annotated[
         list[str] | None,
         typer.Option(
-            help="NAME=CONTEXTS: a source and its context set; may be repeated.  [default: the "
-            "built-in sets of the topic]"
+            help="NAME=CONTEXTS: a source and its context set; may be repeated.",
+            show_default="the topic's built-in sets",
         ),
     ] = None,
     topic: TOPIC = "gender",
@@ -165,7 +170,7 @@ def sources_command(
     settings: SETTINGS,
     output: StudyOutput,
 ) -> None:
-    """The same models over contexts of several sources: do the rankings agree? (Table 4)"""
+    """Do rankings of models agree across contexts from several sources? (Table 4)"""
     from clinometer.studies.between_models.sources import (
         source_sets,
         sources_findings,
@@ -202,7 +207,7 @@ def languages_command(
     settings: SETTINGS,
     output: StudyOutput,
 ) -> None:
-    """Risks in another language, beside the paper's Table 5; a topic file brings any language."""
+    """Risks in another language, next to the paper's Table 5; any language with a topic file."""
     from clinometer.studies.between_models.risk_tables import languages_plan, table_findings
 
     carry_out(

@@ -18,7 +18,7 @@ OUTPUT = Annotated[StudyOutput, "out", "no_page", "json_output"]
 
 @grouped
 def leaning_command(runs: RUNS, *, output: OUTPUT) -> None:
-    """Which way every group leans in every model, and which lean alike in all (Figure 5)."""
+    """Which way each group leans in each model, and which lean alike in all (Figure 5)."""
     from clinometer.studies.within_run.views import leaning_findings
 
     finish(leaning_findings(_named(runs)), output.folder("leaning"), output)
@@ -26,7 +26,7 @@ def leaning_command(runs: RUNS, *, output: OUTPUT) -> None:
 
 @grouped
 def distribution_command(runs: RUNS, *, output: OUTPUT) -> None:
-    """How bias and volatility risk are spread over the groups (Figures 10 and 16)."""
+    """Distribution of bias and volatility risk over the groups (Figures 10 and 16)."""
     from clinometer.studies.within_run.views import distribution_findings
 
     finish(distribution_findings(_named(runs)), output.folder("distribution"), output)
@@ -38,11 +38,13 @@ def heatmap_command(
     group: Annotated[
         list[str] | None, typer.Option(help="Only this group; may be repeated.")
     ] = None,
-    contexts: Annotated[int, number_option(ranges.COUNT, "So many contexts, the heaviest.")] = 10,
+    contexts: Annotated[
+        int, number_option(ranges.COUNT, "Number of contexts, heaviest first.")
+    ] = 10,
     *,
     output: OUTPUT,
 ) -> None:
-    """The answers of groups in single contexts as a heat map (Figure 11)."""
+    """Heat map of preferences by group and context (Figure 11)."""
     from clinometer.studies.within_run.views import heatmap_findings
 
     found = heatmap_findings(_named(runs), groups=group or (), contexts=contexts)

@@ -18,18 +18,20 @@ from clinometer.runs import AuditSettings
 
 @grouped
 def vision_command(
-    images: Annotated[Path, typer.Argument(help="A folder: GROUP/SCENE.png.")],
+    images: Annotated[Path, typer.Argument(help="A folder with GROUP/SCENE.png.")],
     model: Annotated[
-        list[str], typer.Option("--model", help="A CLIP-type model: folder or hub id; repeat.")
+        list[str],
+        typer.Option("--model", help="A CLIP-type model: folder or hub id; may be repeated."),
     ],
     label: Annotated[
-        list[str], typer.Option(help="CATEGORY=TEXT, such as 'male=a photo of a man'; repeat.")
+        list[str],
+        typer.Option(help="CATEGORY=TEXT, such as 'male=a photo of a man'; may be repeated."),
     ],
     *,
     settings: Annotated[AuditSettings, "device", "seed"],
     output: Annotated[StudyOutput, "out", "only_plan", "no_page", "json_output"],
 ) -> None:
-    """Which text a CLIP-type model prefers for groups in varied scenes (E.3)."""
+    """Which text a CLIP-type model prefers for groups in different scenes (E.3)."""
     from clinometer.models.catalog.spec import folder_name
     from clinometer.studies.extensions.vision import ask_images, find_images, vision_findings
 
