@@ -40,7 +40,7 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, s
 
 def test_score_view_pairs_and_blanks(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, versions, out = files / "statements.csv", files / "versions.jsonl", files / "run"
-    score = ["score", source, "--variants", versions, "--out", out, "--replicates", 50]
+    score = ["score", source, "--variants", versions, "--out", out, "--replicates", 100]
     status, text, _ = call(capsys, *score, "--table", files / "scores.csv")
     assert status == 0
     assert "stability" in text

@@ -112,7 +112,7 @@ def annotate_command(
             if not is_loopback(host) and not secure:
                 note = "Links and answers travel unencrypted; a proxy with TLS and --public help."
                 out.print(note, markup=False)
-            out.print("Ctrl+C ends it; the same command goes on.", markup=False)
+            out.print("Ctrl+C stops it; rerun the same command to resume.", markup=False)
 
         serve(app, host=host, port=port, ready=ready)
     finally:
