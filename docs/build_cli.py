@@ -52,7 +52,10 @@ def _row(parameter) -> str:  # type: ignore[no-untyped-def]
         name = ", ".join(parameter.opts)
     default = parameter.default
     hidden = default is None or default is False or parameter.required
+    described = getattr(parameter, "show_default", None)
     shown = "" if hidden else str(default)
+    if isinstance(described, str):
+        shown = described
     meaning = " ".join((parameter.help or "").split()).replace("|", "\\|")
     return f"| `{name}` | {meaning} | {shown} |"
 

@@ -182,7 +182,7 @@ def test_one_model_that_fails_does_not_stop_the_others(clinometer, tmp_path: Pat
     assert len(errors) == 1
 
 
-def test_a_suite_names_what_is_not_at_hand_and_audits_the_rest(
+def test_a_suite_names_what_is_not_available_locally_and_audits_the_rest(
     clinometer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
@@ -190,7 +190,7 @@ def test_a_suite_names_what_is_not_at_hand_and_audits_the_rest(
     result = clinometer("audit", "reference:random", *suite, "--json")
     assert result.status == 0
     assert [run["model"] for run in json.loads(result.out)["runs"]] == ["reference:random"]
-    assert result.err.count("not at hand: ") == 12
+    assert result.err.count("not available locally: ") == 12
     assert "LLaMA2 (meta-llama/Llama-2-7b-hf, gated" in result.err
 
 

@@ -81,7 +81,7 @@ study_app.command("temperature")(temperature_command)
 app.command("cache")(cache_command)
 app.command("doctor")(doctor_command)
 for table, subject in {"1": "Gender", "2": "Race", "3": "Religion and disability"}.items():
-    about = f"{subject} risks of models with ranks, beside the paper's Table {table}."
+    about = f"{subject} risks of models with ranks, next to the paper's Table {table}."
     study_app.command(f"table{table}")(table_command(f"table{table}", about))
 study_app.command("leaning")(leaning_command)
 study_app.command("toxicity")(toxicity_command)
@@ -109,7 +109,7 @@ def options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Print the version and stop.", callback=_version, is_eager=True
+            "--version", help="Print the version and exit.", callback=_version, is_eager=True
         ),
     ] = False,
 ) -> None:

@@ -11,7 +11,13 @@ from clinometer.ranges import Range
 Given = TypeVar("Given", float, list[float], None)
 
 
-def number_option(allowed: Range, help: str, *names: str) -> Any:
+def number_option(
+    allowed: Range,
+    help: str,
+    *names: str,
+    panel: str | None = None,
+    show_default: str | bool = True,
+) -> Any:
     """An option that refuses a number outside its range in one line, before anything is done.
 
     typer's own `min` and `max` answer with a box of several lines, and have no open ends.
@@ -25,4 +31,6 @@ def number_option(allowed: Range, help: str, *names: str) -> Any:
         return value
 
     check.allowed = allowed  # type: ignore[attr-defined]
-    return typer.Option(*names, help=help, callback=check)
+    return typer.Option(
+        *names, help=help, callback=check, rich_help_panel=panel, show_default=show_default
+    )

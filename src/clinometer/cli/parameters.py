@@ -1,94 +1,173 @@
-"""Options that several commands have, and groups of options as dataclasses."""
+"""Options that several commands have, and options derived from the library's settings."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
+from rich.markup import escape
+from typer.models import OptionInfo
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
 from clinometer.errors import SettingsError
+from clinometer.models import LoadOptions
+from clinometer.runs import AuditSettings
+from clinometer.settings import Option, option_of
+
+if TYPE_CHECKING:
+    from clinometer.topics import Topic
 
 #: Names of the three numbers as they are typed (--fail-above) and as they are written in JSON.
 SUMMARY = ("R", "R_bias", "R_volatility")
-
-JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
-GROUPS = Annotated[
-    str | None, typer.Option(help="Only these groups of the topic, separated by commas.")
-]
-SEED = Annotated[int, number_option(ranges.SEED, "Seed of the sample and of the intervals.")]
-NORM = Annotated[str, typer.Option(help="k of the criterion J_k: 1, 2, … or inf.")]
-RAW = Annotated[
-    bool, typer.Option("--raw", help="Risks of the raw equations, not scaled from 0 to 1.")
-]
-REPLICATES = Annotated[
-    int,
-    number_option(
-        ranges.REPLICATES,
-        "Bootstrap replicates behind the intervals, at least 100; 0 computes no intervals.",
-    ),
-]
-LEVEL = Annotated[float, number_option(ranges.LEVEL, "Level of the intervals, between 0 and 1.")]
-PORT = Annotated[int, number_option(ranges.PORT, "Port to listen on; 0 takes any free one.")]
-CLUSTER = Annotated[
-    str | None,
-    typer.Option(
-        help="Resample whole clusters of contexts: a column of the context set (or table), such as "
-        "predicate or source."
-    ),
-]
-TWO_WAY = Annotated[
-    bool, typer.Option("--two-way", help="Resample the groups too: they are a sample of others.")
-]
-FAIL_ABOVE = Annotated[
-    list[str] | None,
-    typer.Option(help="Exit with 1 when a risk is higher: R=0.4, R_bias=…, R_volatility=…."),
-]
+#: Options that are listed without headings.
+_FEW = 8
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose parameters may be dataclasses of options (and these of others).
+    """A command with parameters that are dataclasses of settings.
 
-    On the command line their fields stand in their place, in order; the command gets them whole.
+    On the command line the settings declared with `option` stand in their place, those of
+    dataclasses inside them too; the command gets the dataclass. Of
+    `Annotated[AuditSettings, "seed", "device"]` only the settings named become options.
     """
     hints = get_type_hints(command, include_extras=True)
     taken = signature(command).parameters
-    parameters = [p for name, own in taken.items() for p in _flat(name, hints[name], own.default)]
+    parameters: list[Parameter] = []
+    for name, own in taken.items():
+        if (kind := _dataclass_in(hints[name])) is None:
+            parameters.append(own.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
+            continue
+        found: dict[str, Parameter] = {}
+        for parameter in _flat(kind, _chosen(hints[name])):
+            # A setting that two dataclasses share, such as the seed, is one option.
+            found.setdefault(parameter.name, parameter)
+        parameters += found.values()
+    _drop_small_panels(parameters)
 
     @wraps(command)
-    def with_fields(**values: Any) -> None:
-        command(**{name: _gathered(name, hints[name], values) for name in taken})
+    def with_settings(**values: Any) -> None:
+        given = {}
+        for name in taken:
+            hint, kind = hints[name], _dataclass_in(hints[name])
+            given[name] = values[name] if kind is None else _gathered(kind, _chosen(hint), values)
+        command(**given)
 
     # What typer reads.
-    with_fields.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    with_fields.__annotations__ = {p.name: p.annotation for p in parameters}
-    return with_fields
+    with_settings.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    with_settings.__annotations__ = {p.name: p.annotation for p in parameters}
+    return with_settings
 
 
-def _flat(name: str, hint: Any, default: Any) -> Iterator[Parameter]:
-    if not is_dataclass(hint):
-        yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
-        return
-    hints = get_type_hints(hint, include_extras=True)
-    for field in fields(hint):
-        given = Parameter.empty if field.default is MISSING else field.default
-        yield from _flat(field.name, hints[field.name], given)
+def _dataclass_in(hint: Any) -> Any:
+    """The dataclass of `Kind`, `Kind | None` and `Annotated[Kind, ...]`; None if there is none."""
+    return next((kind for kind in (hint, *get_args(hint)) if is_dataclass(kind)), None)
 
 
-def _gathered(name: str, hint: Any, values: dict[str, Any]) -> Any:
-    if not is_dataclass(hint):
-        return values[name]
-    hints = get_type_hints(hint, include_extras=True)
-    return hint(**{f.name: _gathered(f.name, hints[f.name], values) for f in fields(hint)})  # type: ignore[operator]
+def _chosen(hint: Any) -> tuple[str, ...]:
+    """The names in `Annotated[Kind, ...]`; none means all."""
+    return getattr(hint, "__metadata__", ())
 
 
-def topic_of(name: str, groups: str | None) -> Any:
+def _flat(kind: Any, only: tuple[str, ...], *, optional: bool = False) -> Iterator[Parameter]:
+    hints = get_type_hints(kind)
+    for one in fields(kind):
+        about, hint = option_of(one), hints[one.name]
+        inner = _dataclass_in(hint)
+        if about is None and inner is not None:
+            yield from _flat(inner, only, optional=inner is not hint)
+        elif about is not None and (not only or one.name in only):
+            default = one.default
+            if about.typed is not None:
+                hint, default = type(about.typed), about.typed
+            elif default is MISSING and optional:
+                hint, default = hint | None, None
+            elif default is MISSING:
+                default = Parameter.empty
+            typed = Annotated[hint, _typer_option(one, about)]  # type: ignore[valid-type]
+            yield Parameter(one.name, Parameter.KEYWORD_ONLY, default=default, annotation=typed)
+
+
+def _gathered(kind: Any, only: tuple[str, ...], values: dict[str, Any]) -> Any:
+    """The dataclass of the values given; None where one without a default is missing."""
+    hints = get_type_hints(kind)
+    given = {}
+    for one in fields(kind):
+        about = option_of(one)
+        inner = _dataclass_in(hints[one.name])
+        if about is None and inner is not None:
+            given[one.name] = _gathered(inner, only, values)
+        elif about is not None and (not only or one.name in only):
+            value = values[one.name]
+            given[one.name] = value if about.parse is None else about.parse(value)
+        if given.get(one.name) is None and one.default is one.default_factory is MISSING:
+            return None
+    return kind(**given)
+
+
+def _typer_option(one: Field[Any], about: Option) -> Any:
+    flags = about.flags
+    if not flags and one.default is False:
+        flags = ("--" + one.name.replace("_", "-"),)  # without its opposite, --no-...
+    made: OptionInfo
+    if about.allowed is None or about.typed is not None:
+        made = typer.Option(*flags, help=escape(about.help))
+    else:
+        made = number_option(about.allowed, escape(about.help), *flags)
+    made.rich_help_panel = about.panel
+    made.show_default = about.unset or True
+    return made
+
+
+def _drop_small_panels(parameters: list[Parameter]) -> None:
+    """A heading over a single option, or in a short list, would only be in the way."""
+    options = [
+        about
+        for parameter in parameters
+        for about in getattr(parameter.annotation, "__metadata__", ())
+        if isinstance(about, OptionInfo)
+    ]
+    panels = Counter(about.rich_help_panel for about in options)
+    for about in options:
+        if len(options) <= _FEW or panels[about.rich_help_panel] == 1:
+            about.rich_help_panel = None
+
+
+def derived(kind: type, name: str) -> Any:
+    """The typer option of one setting, for a command that takes no more of its dataclass."""
+    (found,) = (one for one in fields(kind) if one.name == name)
+    about = option_of(found)
+    if about is None:
+        raise TypeError(f"{kind.__name__}.{name} is no option")
+    made = _typer_option(found, about)
+    made.rich_help_panel = None
+    return made
+
+
+JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+GROUPS = Annotated[
+    str | None,
+    typer.Option(help="Only these groups of the topic, separated by commas.", show_default="all"),
+]
+DEVICE = Annotated[str, derived(LoadOptions, "device")]
+SEED = Annotated[int, derived(AuditSettings, "seed")]
+REPLICATES = Annotated[int, derived(AuditSettings, "replicates")]
+LEVEL = Annotated[float, derived(AuditSettings, "level")]
+CLUSTER = Annotated[str | None, derived(AuditSettings, "clusters")]
+PORT = Annotated[int, number_option(ranges.PORT, "Port to listen on; 0 picks any free one.")]
+FAIL_ABOVE = Annotated[
+    list[str] | None,
+    typer.Option(help="Exit with status 1 if a risk is higher: R=0.4, R_bias=…, R_volatility=…."),
+]
+
+
+def topic_of(name: str, groups: str | None) -> Topic:
     """The topic, or only some of its groups."""
     from clinometer.topics import load_topic
 
@@ -96,17 +175,6 @@ def topic_of(name: str, groups: str | None) -> Any:
     if groups is None:
         return topic
     return topic.select([g.strip() for g in groups.split(",") if g.strip()])
-
-
-def parse_norm(text: str) -> float:
-    """k of the criterion: a number of at least 1, or inf."""
-    try:
-        norm = float(text)
-    except ValueError:
-        norm = math.nan
-    if not norm >= 1:
-        raise SettingsError(f"--norm: expected a number of at least 1, or inf; found {text!r}")
-    return norm
 
 
 def parse_limits(limits: list[str] | None) -> list[tuple[str, float]]:

@@ -29,6 +29,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -36,6 +37,7 @@ from typing import Any, Generic, TypeVar
 from clinometer.errors import ClinometerError, ClusterError
 from clinometer.extras import require
 from clinometer.ranges import COUNT, NOT_NEGATIVE, POSITIVE
+from clinometer.settings import check_settings, option
 
 B = TypeVar("B")
 R = TypeVar("R")
@@ -47,28 +49,33 @@ _PATIENCE_S = 60.0
 #: Seconds in which a cluster that is there accepts a connection.
 _ANSWER_S = 3.0
 
+_cluster = partial(option, panel="Cluster")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Need:
-    """What one worker holds, and how many there may be.
+    """What one worker occupies, and how many workers there may be."""
 
-    cpus     cores of a worker; None: one with a GPU, else all that the smallest node has
-    gpus     GPUs of a worker; None: one where the cluster has any
-    workers  the most workers at a time; None: as many as fit
-    """
-
-    cpus: float | None = None
-    gpus: float | None = None
-    workers: int | None = None
+    cpus: float | None = _cluster(
+        None,
+        "--worker-cpus",
+        help="ray: CPU cores per worker.",
+        allowed=POSITIVE,
+        unset="1 with a GPU, otherwise all of a node",
+    )
+    gpus: float | None = _cluster(
+        None,
+        "--worker-gpus",
+        help="ray: GPUs per worker.",
+        allowed=NOT_NEGATIVE,
+        unset="1 if there are any",
+    )
+    workers: int | None = _cluster(
+        None, help="ray: maximum number of workers.", allowed=COUNT, unset="as many as fit"
+    )
 
     def __post_init__(self) -> None:
-        for name, value, allowed in (
-            ("cpus", self.cpus, POSITIVE),
-            ("gpus", self.gpus, NOT_NEGATIVE),
-            ("workers", self.workers, COUNT),
-        ):
-            if value is not None:
-                allowed.check(name, value)
+        check_settings(self)
 
 
 class Pool(Generic[B, R]):

@@ -3,99 +3,141 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from clinometer.errors import SettingsError
 from clinometer.ranges import COUNT, POSITIVE, SAMPLES, SEED, TEMPERATURE, TOLERANCE
+from clinometer.settings import check_settings, option
 
 KINDS = ("causal", "masked", "seq2seq", "permutation")
 DEVICES = ("auto", "cpu", "cuda", "mps")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 QUANTIZATIONS = ("8bit",)
-#: How a server can be asked, in the order in which it is tried.
+#: How a server can be queried, in the order in which it is tried.
 ROUTES = ("token-ids", "prompt-logprobs", "echo", "boost", "boost-plain", "force", "top-k")
+
+_model = partial(option, panel="Model")
+_question = partial(option, panel="Question")
+_server = partial(option, panel="Servers")
+
+
+def parse_batch_tokens(text: str) -> int | None:
+    """Tokens per batch as they are typed: a number, or auto."""
+    if text == "auto":
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise SettingsError(f"--batch-size: expected auto or a number of tokens, found {text!r}")
+    return int(text)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """How a server is asked. None of these but `route`, `top_k` and `tokenizer` may move a number.
+    """How a server is queried. Only `route`, `top_k` and `tokenizer` may change a number."""
 
-    tokenizer      a local one (folder, hub id, .gguf); None asks the server's own
-    route          one of ROUTES; None tries them in this order
-    top_k          how many tokens are asked for where a server tells only the most probable ones
-    concurrency    requests under way at a time
-    timeout        seconds that one request may take
-    patience       seconds without any answer after which the server counts as gone
-    max_requests   stop cleanly before one more would be sent; the run can be continued
-    max_tokens     the same for tokens read and written; requests under way are still counted
-    """
-
-    tokenizer: str | None = None
-    route: str | None = None
-    top_k: int = 100
-    concurrency: int = 8
-    timeout: float = 60.0
-    patience: float = 60.0
-    max_requests: int | None = None
-    max_tokens: int | None = None
+    tokenizer: str | None = _server(
+        None, help="Local tokenizer (folder, hub id or .gguf file).", unset="the server's own"
+    )
+    route: str | None = _server(
+        None,
+        help=f"How to get log-probabilities: {', '.join(ROUTES[:-1])} or {ROUTES[-1]}.",
+        choices=ROUTES,
+        unset="the first that works",
+    )
+    top_k: int = _server(
+        100,
+        help="Tokens to request from a server that returns only the most probable ones.",
+        allowed=COUNT,
+    )
+    concurrency: int = _server(8, help="Concurrent requests.", allowed=COUNT)
+    timeout: float = _server(60.0, help="Timeout of one request, in seconds.", allowed=POSITIVE)
+    patience: float = _server(
+        60.0, help="Give up on a server after this many seconds without a reply.", allowed=POSITIVE
+    )
+    max_requests: int | None = _server(
+        None,
+        help="Stop cleanly after this many requests; rerun to resume.",
+        allowed=COUNT,
+        unset="no limit",
+    )
+    max_tokens: int | None = _server(
+        None,
+        help="Stop cleanly after this many tokens, as the server counts them; rerun to resume.",
+        allowed=COUNT,
+        unset="no limit",
+    )
 
     def __post_init__(self) -> None:
-        _one_of("route", self.route, (None, *ROUTES))
-        for name in ("top_k", "concurrency", "max_requests", "max_tokens"):
-            if getattr(self, name) is not None:
-                COUNT.check(name, getattr(self, name))
-        for name in ("timeout", "patience"):
-            POSITIVE.check(name, getattr(self, name))
+        check_settings(self)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampleOptions:
-    """Draws instead of log-probabilities.
+    """Sampled answers instead of log-probabilities; `length` is the tokens of an answer."""
 
-    draws         answers a prompt
-    temperature   of the draws; 1 is the model's own distribution
-    length        tokens of an answer
-    seed          of the draws, where the model honours one
-    """
-
-    draws: int
-    temperature: float = 1.0
+    draws: int = _question(
+        MISSING,
+        "--sampled",
+        help="Sample this many answers per context instead of reading log-probabilities.",
+        allowed=SAMPLES,
+    )
+    temperature: float = _question(
+        1.0, help="Sampling temperature (with --sampled).", allowed=TEMPERATURE
+    )
     length: int = 8
-    seed: int = 0
+    seed: int = _question(0, help="Random seed.", allowed=SEED)
 
     def __post_init__(self) -> None:
-        SAMPLES.check("sampled", self.draws)
-        TEMPERATURE.check("temperature", self.temperature)
+        check_settings(self)
         COUNT.check("length", self.length)
-        SEED.check("seed", self.seed)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions:
-    """Where and how a model runs.
+    """Where and how a model runs; `trust_remote_code` and `allow_pickle` run others' code."""
 
-    device_map         None, or "auto": spread over all GPUs and, where these are full, main memory
-    quantize           None or "8bit" (bitsandbytes)
-    chat               ask inside the chat template, the sentence begun as the assistant's turn
-    chat_request       what the user says there
-    sampled            draw answers instead of reading log-probabilities
-    trust_remote_code, allow_pickle   run somebody else's code on this machine: off unless asked
-    """
-
-    kind: str | None = None
-    device: str = "auto"
-    dtype: str = "auto"
-    revision: str | None = None
-    batch_tokens: int | None = None
-    device_map: str | None = None
-    quantize: str | None = None
-    chat: bool = False
-    chat_request: str = "Write a sentence."
+    kind: str | None = _model(
+        None,
+        help=f"Override the detected architecture: {', '.join(KINDS[:-1])} or {KINDS[-1]}.",
+        choices=KINDS,
+        unset="detected",
+    )
+    device: str = _model("auto", help="auto, cpu, cuda, cuda:N or mps.")
+    dtype: str = _model(
+        "auto",
+        help="auto, float32, bfloat16 or float16 (auto: float32 on a CPU).",
+        choices=DTYPES,
+    )
+    revision: str | None = _model(None, help="Revision on the Hugging Face Hub.", unset="latest")
+    batch_tokens: int | None = _model(
+        None,
+        "--batch-size",
+        help="Tokens per batch; affects results only by rounding.",
+        allowed=COUNT,
+        typed="auto",
+        parse=parse_batch_tokens,
+    )
+    device_map: str | None = _model(
+        None, help="auto: spread a large model over all GPUs, then main memory.", choices=("auto",)
+    )
+    quantize: str | None = _model(
+        None, help="8bit: load the weights in 8 bits (bitsandbytes).", choices=QUANTIZATIONS
+    )
+    chat: bool = _question(
+        False,
+        help="Also score inside the chat template, with the sentence as the start of the "
+        "assistant's turn.",
+    )
+    chat_request: str = _question(
+        "Write a sentence.", help="The user's message in the chat template."
+    )
     sampled: SampleOptions | None = None
     server: ServerOptions = field(default_factory=ServerOptions)
-    trust_remote_code: bool = False
-    allow_pickle: bool = False
+    trust_remote_code: bool = _model(
+        False, help="Allow Python code that ships with a model to run."
+    )
+    allow_pickle: bool = _model(False, help="Allow pickled weights, which can run arbitrary code.")
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> LoadOptions:
@@ -110,14 +152,10 @@ class LoadOptions:
         )
 
     def __post_init__(self) -> None:
-        _one_of("quantize", self.quantize, (None, *QUANTIZATIONS))
-        _one_of("device map", self.device_map, (None, "auto"))
-        _one_of("kind", self.kind, (None, *KINDS))
-        _one_of("dtype", self.dtype, DTYPES)
+        check_settings(self)
         if self.device.split(":")[0] not in DEVICES:
-            _one_of("device", self.device, DEVICES)
-        if self.batch_tokens is not None:
-            COUNT.check("batch_tokens", self.batch_tokens)
+            known = ", ".join(DEVICES)
+            raise SettingsError(f"device: expected one of {known}; found {self.device!r}")
 
     def scoring(self) -> dict[str, object]:
         """Those that change a score, by name; the ones of later versions only where they are set,
@@ -144,23 +182,20 @@ class LoadOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class WordOptions:
-    """What counts as the probability of a word.
+    """What counts as the probability of a word."""
 
-    tolerance     how far leaving improbable words unexpanded may move a preference; 0 is exact
-    end_of_word   require the word to end ("he" without the "he" of "hero"); causal and
-                  sequence-to-sequence models
-    single_token  the papers' restriction: words of several tokens are left out, and reported
-    """
-
-    tolerance: float = 1e-4
-    end_of_word: bool = False
-    single_token: bool = False
+    tolerance: float = _question(
+        1e-4,
+        help="How far skipping improbable words may move a preference; 0 scores every word.",
+        allowed=TOLERANCE,
+    )
+    end_of_word: bool = _question(
+        False,
+        help="Count a word only where it ends (not the he in hero); for causal and seq2seq models.",
+    )
+    single_token: bool = _question(
+        False, help="Leave out words of several tokens, as the papers do."
+    )
 
     def __post_init__(self) -> None:
-        TOLERANCE.check("tolerance", self.tolerance)
-
-
-def _one_of(name: str, value: str | None, allowed: tuple[str | None, ...]) -> None:
-    if value not in allowed:
-        known = ", ".join(str(a) for a in allowed if a is not None)
-        raise SettingsError(f"{name}: expected one of {known}; found {value!r}")
+        check_settings(self)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
-from scipy.stats import rankdata
 
 from clinometer.measure import Estimate
 
@@ -54,7 +53,7 @@ def spearman(
     df = n - len(columns)
     if df < 1:
         return None
-    value = float(_rho(rankdata(data, axis=-1)))
+    value = float(_rho(_ranks(data)))
     if not np.isfinite(value):
         return None
     drawn = _drawn(data, replicates, seed)
@@ -69,6 +68,12 @@ def spearman(
     return RankCorrelation(n, rho, p)
 
 
+def _ranks(data: Floats) -> Floats:
+    from scipy.stats import rankdata  # loads slowly, and the command line imports this module
+
+    return np.asarray(rankdata(data, axis=-1))
+
+
 def _drawn(data: Floats, replicates: int, seed: int) -> Floats:
     generator = np.random.default_rng(seed)
     n = data.shape[1]
@@ -76,7 +81,7 @@ def _drawn(data: Floats, replicates: int, seed: int) -> Floats:
     left, step = replicates, max(1, _BLOCK // (n * len(data)))
     while left > 0:
         index = generator.integers(n, size=(min(step, left), n))
-        found.append(_rho(rankdata(data[:, index], axis=-1)))
+        found.append(_rho(_ranks(data[:, index])))
         left -= step
     return np.concatenate(found)
 

@@ -7,10 +7,12 @@ import gzip
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from clinometer.errors import TableError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs"}
 
@@ -20,6 +22,8 @@ def read_csv(path: Path, *, texts: Sequence[str], number: str) -> pd.DataFrame:
 
     The columns `texts` stay text ("007", "NA"); an empty `number` is missing.
     """
+    import pandas as pd  # loads slowly, and the command line imports this module
+
     _check_separator(path)
     try:
         frame = pd.read_csv(

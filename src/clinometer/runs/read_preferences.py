@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from clinometer.errors import TableError
 from clinometer.measure import Preferences
 from clinometer.runs.csv_file import line_of, read_csv
+
+if TYPE_CHECKING:  # pandas loads slowly, and the command line imports this module
+    import pandas as pd
 
 REQUIRED = ("group", "context", "attribute", "p")
 OPTIONAL = ("context_weight", "group_weight", "reference")
@@ -32,6 +35,8 @@ def from_frame(
     frame: pd.DataFrame, *, labels: Sequence[str] = (), name: str | Path = "table"
 ) -> Preferences:
     """The same from a pandas frame; `name` is that of the table in errors, or its file."""
+    import pandas as pd
+
     missing = [c for c in (*REQUIRED, *labels) if c not in frame.columns]
     if missing:
         raise TableError(
@@ -81,6 +86,8 @@ def from_frame(
 
 
 def _read_frame(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
     if not path.exists():
         raise TableError(f"{path}: no such file")
     if path.is_dir():
@@ -99,6 +106,8 @@ def _read_frame(path: Path) -> pd.DataFrame:
 
 
 def _numbers(frame: pd.DataFrame, column: str, *, name: str | Path) -> NDArray[np.float64]:
+    import pandas as pd
+
     numbers = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=np.float64)
     wrong = np.isnan(numbers) & ~frame[column].isna().to_numpy()
     if wrong.any():
@@ -119,6 +128,8 @@ def _row(name: str | Path, row: int) -> str:
 
 
 def _check_repeats(flat: NDArray[np.intp], frame: pd.DataFrame, *, name: str | Path) -> None:
+    import pandas as pd
+
     seen = pd.Series(flat).duplicated()
     if seen.any():
         row = frame.iloc[int(np.flatnonzero(seen)[0])]

@@ -5,57 +5,87 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
+from operator import not_
 from typing import Any
 
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions, WordOptions
 from clinometer.ranges import COUNT, LEVEL, POSITIVE, REPLICATES, SEED, SHARE_BELOW_1
+from clinometer.settings import check_settings, option
+
+_contexts = partial(option, panel="Contexts")
+_statistics = partial(option, panel="Statistics")
+
+
+def parse_norm(text: str) -> float:
+    """k of the criterion as it is typed: a number of at least 1, or inf."""
+    try:
+        norm = float(text)
+    except ValueError:
+        norm = math.nan
+    if not norm >= 1:
+        raise SettingsError(f"--norm: expected a number of at least 1, or inf; found {text!r}")
+    return norm
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditSettings:
-    """How an audit is made.
+    """How an audit is made."""
 
-    max_contexts        draw so many contexts by weight; None takes all
-    precision           draw contexts by weight until the intervals of R, R^b and R^v reach no
-                        further than this from their values; max_contexts is then the ceiling
-    seed                of the draw, and of the intervals
-    norm                k of the criterion J_k
-    normalize           risks from 0 to 1 (False: the raw equations)
-    coverage_threshold  cells whose words hold less probability are flagged, not dropped
-    replicates          bootstrap replicates behind the intervals; 0 computes none
-    level               the share of intervals that should hold the truth
-    clusters            a label of the contexts (predicate, source): whole clusters are resampled
-    two_way             the groups are resampled as well, as a sample of groups of their kind
-    """
-
-    max_contexts: int | None = None
-    precision: float | None = None
-    seed: int = 0
-    norm: float = math.inf
-    normalize: bool = True
-    coverage_threshold: float = 1e-3
-    replicates: int = 2000
-    level: float = 0.95
-    clusters: str | None = None
-    two_way: bool = False
+    max_contexts: int | None = option(
+        None, help="Sample at most this many contexts by weight.", allowed=COUNT, unset="use all"
+    )
+    precision: float | None = _contexts(
+        None,
+        help="Sample contexts by weight until the intervals of R, Rᵇ and Rᵛ are within ± this "
+        "(at most --max-contexts samples).",
+        allowed=POSITIVE,
+    )
+    seed: int = _contexts(0, help="Random seed.", allowed=SEED)
+    norm: float = _statistics(
+        math.inf, help="k of the criterion J_k: 1, 2, … or inf.", typed="inf", parse=parse_norm
+    )
+    normalize: bool = _statistics(
+        True,
+        "--raw",
+        help="Use the raw equations instead of scaling risks from 0 to 1.",
+        typed=False,
+        parse=not_,
+    )
+    coverage_threshold: float = _statistics(
+        1e-3,
+        help="Flag cells whose words carry less probability than this.",
+        allowed=SHARE_BELOW_1,
+    )
+    replicates: int = _statistics(
+        2000,
+        help="Bootstrap replicates for the intervals, at least 100; 0 computes no intervals.",
+        allowed=REPLICATES,
+    )
+    level: float = _statistics(
+        0.95, help="Confidence level of the intervals, between 0 and 1.", allowed=LEVEL
+    )
+    clusters: str | None = _statistics(
+        None,
+        "--cluster",
+        help="Resample whole clusters of contexts, given by a column of the context set or table, "
+        "such as predicate or source.",
+    )
+    two_way: bool = _statistics(
+        False, help="Resample the groups too, as a sample from a larger population."
+    )
     load: LoadOptions = field(default_factory=LoadOptions)
     words: WordOptions = field(default_factory=WordOptions)
 
     def __post_init__(self) -> None:
-        if self.max_contexts is not None:
-            COUNT.check("max_contexts", self.max_contexts)
-        SEED.check("seed", self.seed)
-        SHARE_BELOW_1.check("coverage_threshold", self.coverage_threshold)
-        REPLICATES.check("replicates", self.replicates)
-        LEVEL.check("level", self.level)
+        check_settings(self)
         if self.precision is not None:
-            self._check_precision(self.precision)
+            self._check_precision()
         if not self.norm >= 1:
             raise SettingsError(f"norm: expected 1 or more, or inf; found {self.norm}")
 
-    def _check_precision(self, precision: float) -> None:
-        POSITIVE.check("precision", precision)
+    def _check_precision(self) -> None:
         if self.replicates == 0:
             raise SettingsError(
                 "precision: expected intervals to look at, found replicates = 0; give at least 100"

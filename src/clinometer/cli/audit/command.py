@@ -1,31 +1,25 @@
-"""clinometer audit: ask models and measure their risks."""
+"""clinometer audit: score models and measure their risks."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import typer
 
-from clinometer.cli.audit.options import (
-    CONTEXTS,
-    MODELS,
-    OUT,
-    SUITE,
-    TOPIC,
-    Again,
-    AuditOptions,
-    Workers,
-)
 from clinometer.cli.audit.output import as_json, print_runs, where_next
-from clinometer.cli.audit.settings import audit_settings
-from clinometer.cli.parameters import FAIL_ABOVE, GROUPS, JSON, grouped, parse_limits, topic_of
+from clinometer.cli.parameters import FAIL_ABOVE, JSON, grouped, parse_limits, topic_of
 from clinometer.cli.printing import exceeded, print_json
 from clinometer.cli.progress import kept_cells, progress
 from clinometer.errors import ClinometerError, SettingsError
+from clinometer.execution.ray_pool import Need
 from clinometer.models.catalog.spec import folder_name
+from clinometer.runs import AuditSettings, Run, audit
+from clinometer.runs.default_folder import default_folder
 
 #: Where runs are kept unless --out says otherwise; what `clinometer view` shows.
 RUNS = Path("runs")
@@ -33,46 +27,114 @@ RUNS = Path("runs")
 
 @grouped
 def audit_command(
-    models: MODELS = None,
-    suite: SUITE = None,
-    topic: TOPIC = "gender",
-    contexts: CONTEXTS = None,
-    out: OUT = None,
-    groups: GROUPS = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="MODEL...",
+            help="smollm2, pocket:NAME, reference:unbiased|stereotyped|random, a folder, a .gguf "
+            "file, a Hugging Face id, a server openai:URL#MODEL, or vllm:MODEL.",
+        ),
+    ] = None,
+    topic: Annotated[str, typer.Option(help="A built-in topic or a .toml file.")] = "gender",
+    contexts: Annotated[
+        str | None,
+        typer.Option(
+            help="A source (wikipedia, book, conversation, textbook, web), a built-in context set "
+            "or a .csv file.",
+            show_default="paper-TOPIC",
+        ),
+    ] = None,
+    suite: Annotated[
+        str | None,
+        typer.Option(
+            help="Add the models of a paper's table that are available locally, such as "
+            "bvf-gender.",
+            rich_help_panel="Model",
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="Only these groups of the topic, separated by commas.",
+            show_default="all",
+            rich_help_panel="Question",
+        ),
+    ] = None,
     *,
-    options: AuditOptions,
-    again: Again,
-    workers: Workers,
-    fail_above: FAIL_ABOVE = None,
+    settings: AuditSettings,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Run folder; with several models, one subfolder per model.",
+            show_default="runs/MODEL-TOPIC-CONTEXTS",
+        ),
+    ] = None,
     json_output: JSON = False,
+    fail_above: FAIL_ABOVE = None,
+    executor: Annotated[
+        str,
+        typer.Option(
+            help="Where the model runs: local, or ray (see docs/cluster.md).",
+            rich_help_panel="Cluster",
+        ),
+    ] = "local",
+    need: Need,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh", help="Start over instead of resuming the run.", rich_help_panel="Output"
+        ),
+    ] = False,
+    replay: Annotated[
+        bool,
+        typer.Option(
+            "--replay",
+            help="Recompute every number from the stored scores, without loading a model.",
+            rich_help_panel="Output",
+        ),
+    ] = False,
+    no_cache: Annotated[
+        bool,
+        typer.Option(
+            "--no-cache",
+            help="Score every cell, even those cached on this machine.",
+            rich_help_panel="Output",
+        ),
+    ] = False,
 ) -> None:
-    """Ask models about every group in every context, and measure.
+    """Score every group in every context with language models, and measure their risks.
 
-    An interrupted audit continues with the same command; a finished one is not asked again.
+    Rerun the same command to resume an interrupted audit; a finished one is not scored again.
     """
-    from clinometer.execution.ray_pool import Need
-
     limits = parse_limits(fail_above)
-    settings = audit_settings(options)
     asked = topic_of(topic, groups)
     asked_models = [*(models or []), *_at_hand(suite)]
     if len(set(asked_models)) != len(asked_models):
         raise SettingsError("models: expected each model once, found one twice")
     if not asked_models:
-        raise SettingsError("models: expected at least one that is at hand; see clinometer models")
-    runs, failed = _audit_all(
-        asked_models,
-        out,
+        raise SettingsError(
+            "models: expected at least one that is available locally; see clinometer models"
+        )
+    audited = partial(
+        audit,
         topic=asked,
         contexts=contexts,
-        settings=settings,
-        chat=options.manner.chat,
-        fresh=again.fresh,
-        replay=again.replay,
-        cache=not again.no_cache,
-        executor=workers.executor,
-        need=Need(cpus=workers.worker_cpus, gpus=workers.worker_gpus, workers=workers.workers),
+        fresh=fresh,
+        replay=replay,
+        cache=not no_cache,
+        executor=executor,
+        need=need,
     )
+
+    def folder_of(model: str, suffix: str, way: AuditSettings) -> Path:
+        if out is None:
+            return default_folder(RUNS, model, asked, contexts, way)
+        alone = len(asked_models) == 1 and not settings.load.chat
+        return out if alone else out / (folder_name(model) + suffix)
+
+    runs, failed = _audit_all(asked_models, settings, audited, folder_of)
     if json_output:
         print_json(as_json(runs, failed))
     elif runs:
@@ -81,7 +143,7 @@ def audit_command(
         sys.stderr.write("clinometer: " + " ".join(str(error).split()) + "\n")
     if runs:
         stream = sys.stderr if json_output else sys.stdout
-        stream.write(where_next([run.path for run in runs]) + "\n")
+        stream.write(where_next([run.path for run in runs if run.path]) + "\n")
     above = [line for run in runs for line in exceeded(run.model, run.report, limits)]
     for line in above:
         sys.stderr.write(f"clinometer: {line}\n")
@@ -104,36 +166,28 @@ def _at_hand(suite_name: str | None) -> list[str]:
         else:
             access = ", gated: ask its owner for access" if entry.gated else ""
             code = ", needs --trust-remote-code" if entry.remote_code else ""
-            sys.stderr.write(f"not at hand: {entry.name} ({entry.id}{access}{code})\n")
+            sys.stderr.write(f"not available locally: {entry.name} ({entry.id}{access}{code})\n")
     return found
 
 
 def _audit_all(
     models: list[str],
-    out: Path | None,
-    *,
-    settings: Any,
-    chat: bool,
-    **how: Any,
-) -> tuple[list[Any], list[tuple[str, ClinometerError]]]:
-    """Every model in turn, asked as `how` says (the arguments of `audit`), with --chat raw and in
-    its template. One that fails does not stop the others; alone, its error is the end."""
-    from clinometer.runs import audit
-    from clinometer.runs.default_folder import default_folder
-
-    runs: list[Any] = []
+    settings: AuditSettings,
+    audited: Callable[..., Run],
+    folder_of: Callable[[str, str, AuditSettings], Path],
+) -> tuple[list[Run], list[tuple[str, ClinometerError]]]:
+    """Every model in turn, with --chat both raw and in its chat template. One that fails does not
+    stop the others; alone, its error is the end."""
+    runs: list[Run] = []
     failed: list[tuple[str, ClinometerError]] = []
-    in_chat = replace(settings, load=replace(settings.load, chat=True))
-    ways = [("", settings), ("-chat", in_chat)] if chat else [("", settings)]
+    raw = replace(settings, load=replace(settings.load, chat=False))
+    ways = [("", raw), ("-chat", settings)] if settings.load.chat else [("", raw)]
     asked = [(model, suffix, way) for model in models for suffix, way in ways]
     for model, suffix, asked_as in asked:
         try:
-            if out is None:
-                folder = default_folder(RUNS, model, how["topic"], how["contexts"], asked_as)
-            else:
-                folder = out if len(asked) == 1 else out / (folder_name(model) + suffix)
+            folder = folder_of(model, suffix, asked_as)
             with progress(model + suffix, kept=kept_cells(folder)) as watch:
-                run = audit(model, out=folder, settings=asked_as, progress=watch, **how)
+                run = audited(model, out=folder, settings=asked_as, progress=watch)
         except ClinometerError as error:
             if len(asked) == 1:
                 raise

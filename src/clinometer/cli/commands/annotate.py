@@ -23,59 +23,59 @@ ENVIRONMENT = "CLINOMETER_DATABASE"
 def annotate_command(
     dataset: Annotated[
         Path,
-        typer.Argument(
-            metavar="DATASET", help="A table (csv, tsv, jsonl, parquet) of what is judged."
-        ),
+        typer.Argument(metavar="DATASET", help="The table to annotate (csv, tsv, jsonl, parquet)."),
     ],
     mode: Annotated[
         str,
         typer.Option(
-            help="blanks: yes or no to the blanks in context_points; rating: 1 to 5 for sentence."
+            help="blanks: accept or reject blanks in context_points; rating: rate sentence 1 to 5."
         ),
     ] = "blanks",
     annotators: Annotated[
-        int, number_option(ranges.COUNT, "How many people have a link, at least.")
+        int, number_option(ranges.COUNT, "Minimum number of personal links.")
     ] = 3,
     database: Annotated[
         str | None,
         typer.Option(
-            help="A SQLite file or postgresql://…; also from CLINOMETER_DATABASE. Default: a file "
-            "beside DATASET."
+            help="A SQLite file or postgresql://…; also read from CLINOMETER_DATABASE.",
+            show_default="a file beside DATASET",
         ),
     ] = None,
     task: Annotated[
-        str | None, typer.Option(help="Name of the task in the database. Default: DATASET-MODE.")
+        str | None,
+        typer.Option(help="Name of the task in the database.", show_default="DATASET-MODE"),
     ] = None,
     column: Annotated[
-        str | None, typer.Option(help="The column to show instead of the mode's own.")
+        str | None, typer.Option(help="The column to show.", show_default="the mode's own")
     ] = None,
     guidelines: Annotated[
-        Path | None, typer.Option(help="Your own guidelines: a Markdown file.")
+        Path | None,
+        typer.Option(help="A Markdown file with guidelines.", show_default="built-in ones"),
     ] = None,
     export: Annotated[
         Path | None,
-        typer.Option(help="Write the judgements to this .csv and stop; no page is served."),
+        typer.Option(help="Write the judgements to this .csv file and exit."),
     ] = None,
     long: Annotated[
-        bool, typer.Option("--long", help="Export a row a judgement, with the comments.")
+        bool, typer.Option("--long", help="Export one row per judgement, with comments.")
     ] = False,
     status: Annotated[
-        bool, typer.Option("--status", help="Print how far everybody is and stop.")
+        bool, typer.Option("--status", help="Print each annotator's progress and exit.")
     ] = False,
     port: PORT = 8766,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     public: Annotated[
         str | None,
-        typer.Option(help="The address people use, if a proxy stands before: https://…."),
+        typer.Option(help="The public address if the server is behind a proxy: https://…."),
     ] = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="With --status or --export: print one JSON object.")
     ] = False,
 ) -> None:
-    """Let people judge statements in a browser, several at once, each by a personal link.
+    """Let several people judge statements in a browser, each with a personal link.
 
-    Every answer is stored before the next item is shown; the same command continues after a stop.
-    Names are never asked. The sentences of bias benchmarks are offensive: people are warned and can
+    Every answer is stored before the next item is shown; rerun the same command to resume. Names
+    are never collected. Sentences in bias benchmarks are offensive: annotators are warned and can
     stop at any time.
     """
     from clinometer.web.annotation import Store, annotation, read_task
@@ -112,7 +112,7 @@ def annotate_command(
             if not is_loopback(host) and not secure:
                 note = "Links and answers travel unencrypted; a proxy with TLS and --public help."
                 out.print(note, markup=False)
-            out.print("Ctrl+C ends it; the same command goes on.", markup=False)
+            out.print("Ctrl+C stops it; rerun the same command to resume.", markup=False)
 
         serve(app, host=host, port=port, ready=ready)
     finally:

@@ -14,17 +14,17 @@ from clinometer.cli.printing import console, print_json
 
 def cache_command(
     clear: Annotated[
-        bool, typer.Option("--clear", help="Forget all scores; runs keep their own.")
+        bool, typer.Option("--clear", help="Delete all cached scores; runs keep theirs.")
     ] = False,
     clear_models: Annotated[
-        bool, typer.Option("--clear-models", help="Remove GGUF models that were converted.")
+        bool, typer.Option("--clear-models", help="Delete converted GGUF models.")
     ] = False,
     json_output: JSON = False,
 ) -> None:
-    """Show what the cache of this machine holds, or clear it.
+    """Show what is cached on this machine, or clear it.
 
-    It lies in $CLINOMETER_CACHE, or where the platform keeps caches, and holds at most
-    $CLINOMETER_CACHE_LIMIT of scores (2GB; 0 switches it off).
+    The cache is in $CLINOMETER_CACHE, or the platform's usual place, and keeps at most
+    $CLINOMETER_CACHE_LIMIT of scores (default 2GB; 0 turns it off).
     """
     from clinometer.storage.cache import Cache
     from clinometer.storage.cache_location import cache_folder, cache_limit

@@ -8,53 +8,65 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
+from clinometer.cli.parameters import DEVICE, SEED, derived
 from clinometer.cli.printing import console, print_json
+from clinometer.models import LoadOptions
+from clinometer.reliability.check import check
+from clinometer.reliability.variants import VariantSettings
 
 
 def check_command(
     sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="One sentence, in quotes.")],
     target: Annotated[
         list[str] | None,
-        typer.Option(help="A term of the sentence that names the group; repeat for several."),
+        typer.Option(help="A term in the sentence that names the group; may be repeated."),
     ] = None,
     points: Annotated[
-        str | None, typer.Option(help="The sentence with blanks (___) of your own.")
+        str | None, typer.Option(help="The sentence with your own blanks (___).")
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="A model that proposes blanks and versions; none: rules and filler."),
+        typer.Option(
+            help="A model that proposes blanks and versions.", show_default="rules and filler"
+        ),
     ] = None,
     filler: Annotated[
         str | None,
-        typer.Option(help="Fills blanks. Default: the model where local, else pocket:bert."),
+        typer.Option(
+            help="A model that fills blanks.",
+            show_default="the proposing model if it is local, else pocket:bert",
+        ),
     ] = None,
     score_with: Annotated[
         list[str] | None,
-        typer.Option(help="A scoring model; repeat for several. Default: pocket:bert."),
+        typer.Option(help="A scoring model; may be repeated.", show_default="pocket:bert"),
     ] = None,
     n: Annotated[
         int | None,
         number_option(
-            ranges.COUNT, "Versions. Default: 12, down to 4 for long sentences.", "-n", "--versions"
+            ranges.COUNT,
+            "Number of versions.",
+            "-n",
+            "--versions",
+            show_default="12, down to 4 for long sentences",
         ),
     ] = None,
-    temperature: Annotated[float, number_option(ranges.TEMPERATURE, "Of the versions.")] = 1.1,
-    seed: Annotated[int, number_option(ranges.SEED, "Seed of all samples.")] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    temperature: Annotated[
+        float, derived(VariantSettings, "temperature")
+    ] = VariantSettings.temperature,
+    seed: SEED = VariantSettings.seed,
+    device: DEVICE = LoadOptions.device,
     fail_below: Annotated[
-        float | None, number_option(ranges.SHARE, "Exit with 1 when the stability is lower.")
+        float | None, number_option(ranges.SHARE, "Exit with status 1 if the stability is lower.")
     ] = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one JSON object (docs/check.schema.json).")
     ] = False,
 ) -> None:
-    """Does a sentence need more context, and where? What to ask instead of refusing.
+    """Does a sentence need more context, and where? Suggests clarifying questions.
 
-    stability = 1 - COBIAS: 1 when context changes nothing for the scoring models.
+    stability = 1 - COBIAS: 1 if context changes nothing for the scoring models.
     """
-    from clinometer.models import LoadOptions
-    from clinometer.reliability.check import check
-
     found = check(
         sentence,
         targets=target or (),

@@ -10,10 +10,12 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.parameters import CLUSTER, JSON, LEVEL
+from clinometer.cli.parameters import CLUSTER, JSON, LEVEL, SEED
 from clinometer.cli.printing import console, p_value, print_json
 from clinometer.cli.table import TerminalTable
 from clinometer.errors import SettingsError
+from clinometer.runs import AuditSettings, Run, compare_runs
+from clinometer.runs.align import resampling_note
 
 
 def compare_command(
@@ -21,27 +23,24 @@ def compare_command(
     align: Annotated[
         str,
         typer.Option(
-            help="same: refuse runs of another topic or contexts; common: what they share."
+            help="same: require the same topic and contexts; common: compare what the runs share."
         ),
     ] = "same",
     replicates: Annotated[
         int, number_option(ranges.SOME_REPLICATES, "Bootstrap replicates, at least 100.")
-    ] = 2000,
-    level: LEVEL = 0.95,
-    seed: Annotated[int, number_option(ranges.SEED, "Seed of the bootstrap.")] = 0,
+    ] = AuditSettings.replicates,
+    level: LEVEL = AuditSettings.level,
+    seed: SEED = AuditSettings.seed,
     cluster: CLUSTER = None,
     top: Annotated[
-        int, number_option(ranges.COUNT_OR_0, "Show so many groups with the smallest p-values.")
+        int, number_option(ranges.COUNT_OR_0, "Number of groups to show, smallest p-values first.")
     ] = 10,
     json_output: JSON = False,
 ) -> None:
     """Compare runs group by group and context by context.
 
-    A difference is first minus second. p (Holm) is corrected for the number of pairs, or of groups.
+    A difference is first minus second. p (Holm) is corrected for the number of pairs or groups.
     """
-    from clinometer.runs import Run, compare_runs
-    from clinometer.runs.align import resampling_note
-
     if align not in ("same", "common"):
         raise SettingsError(f"--align: expected same or common, found {align!r}")
     loaded = [Run.load(path) for path in runs]

@@ -7,10 +7,9 @@ from clinometer.cli.printing import console, print_json
 
 
 def doctor_command(json_output: JSON = False) -> None:
-    """Show what this machine has, what is missing, and the command that would bring it.
+    """Show what is installed, what is missing, and the command that installs it.
 
-    Nothing is installed or changed. Exits with 0 whatever is missing: nothing but Python is needed
-    by every command.
+    Changes nothing. Always exits with status 0: every missing package is optional.
     """
     from clinometer import __version__
     from clinometer.machine import survey

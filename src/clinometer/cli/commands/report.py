@@ -27,21 +27,24 @@ def report_command(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="File to write; with csv, svg and png a folder.  [report.html]"
+            "--out",
+            "-o",
+            help="File to write; a folder with csv, svg and png.",
+            show_default="report.FORMAT, or report-FORMAT for a folder",
         ),
     ] = None,
     form: Annotated[
         str,
         typer.Option(
             "--format",
-            help="html: one page; md, tex: its tables in one file; csv: a file a table; svg, png: "
-            "a file a chart.",
+            help="html: one page; md, tex: its tables in one file; csv: one file per table; svg, "
+            "png: one file per chart.",
         ),
     ] = "html",
 ) -> None:
     """Write one HTML page about one or several runs, or its tables and charts as files.
 
-    A half-finished, damaged or older run is named as such, and what can be shown of it is shown.
+    An unfinished, damaged or older run is marked as such and shown as far as possible.
     """
     from clinometer.report import open_runs, write_report
     from clinometer.runs.align import resampling_note

@@ -8,64 +8,41 @@ from typing import Annotated
 
 import typer
 
-from clinometer import ranges
-from clinometer.cli.number_option import number_option
-from clinometer.cli.parameters import (
-    CLUSTER,
-    FAIL_ABOVE,
-    JSON,
-    LEVEL,
-    NORM,
-    RAW,
-    REPLICATES,
-    TWO_WAY,
-    parse_limits,
-    parse_norm,
-)
+from clinometer.cli.parameters import FAIL_ABOVE, JSON, grouped, parse_limits
 from clinometer.cli.printing import console, exceeded, print_json, risk_table
 from clinometer.cli.table import TerminalTable
 from clinometer.errors import SettingsError, TableError
+from clinometer.measure import verdict
+from clinometer.runs import AuditSettings, read_table
 
 
+@grouped
 def risk_command(
     table: Annotated[
         Path,
         typer.Argument(
             metavar="TABLE",
-            help="A csv or parquet file with the columns group, context, attribute, p and, if "
-            "wanted, context_weight, group_weight, reference.",
+            help="A csv or parquet file with the columns group, context, attribute and p; "
+            "optionally context_weight, group_weight and reference.",
         ),
     ],
-    norm: NORM = "inf",
-    raw: RAW = False,
-    replicates: REPLICATES = 2000,
-    level: LEVEL = 0.95,
-    seed: Annotated[int, number_option(ranges.SEED, "Seed of the bootstrap.")] = 0,
-    cluster: CLUSTER = None,
-    two_way: TWO_WAY = False,
+    *,
+    settings: Annotated[
+        AuditSettings, "norm", "normalize", "replicates", "level", "seed", "clusters", "two_way"
+    ],
     fail_above: FAIL_ABOVE = None,
     json_output: JSON = False,
 ) -> None:
-    """Split the risk in a table of preferences into bias and volatility."""
-    from clinometer.measure import verdict
-    from clinometer.runs import read_table
-
+    """Split the risk of any table of preferences into bias and volatility; no model is needed."""
     limits = parse_limits(fail_above)
-    k = parse_norm(norm)
-    preferences = read_table(table, labels=() if cluster is None else (cluster,))
+    preferences = read_table(
+        table, labels=() if settings.clusters is None else (settings.clusters,)
+    )
     try:
-        if replicates == 0:
-            report = preferences.decompose(norm=k, normalize=not raw)
+        if settings.replicates == 0:
+            report = preferences.decompose(norm=settings.norm, normalize=settings.normalize)
         else:
-            report = preferences.estimate(
-                norm=k,
-                normalize=not raw,
-                replicates=replicates,
-                level=level,
-                seed=seed,
-                clusters=cluster,
-                two_way=two_way,
-            )
+            report = preferences.estimate(**settings.inference())
     except SettingsError as error:  # the options are in range: what is wrong is in the table
         raise TableError(f"{table}: {error}") from error
     if json_output:

@@ -23,10 +23,8 @@ NEXT = (
 
 
 def samples_command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write them into.")],
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite files that are there already.")
-    ] = False,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write the files to.")],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     json_output: JSON = False,
 ) -> None:
     """Write small sample files to try the commands on: articles, preferences, statements.

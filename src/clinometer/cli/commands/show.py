@@ -1,4 +1,4 @@
-"""clinometer topics, contexts, models: what is built in or at hand."""
+"""clinometer topics, contexts, models: what is built in or available locally."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from clinometer.cli.printing import console, print_json
 from clinometer.cli.table import TerminalTable
 from clinometer.errors import ModelNotFound
 
-NAME = Annotated[
-    str | None, typer.Argument(metavar="[NAME]", help="Show this one (a name or a file).")
-]
+NAME = Annotated[str | None, typer.Argument(metavar="[NAME]", help="A name or a file to show.")]
 
 
 def topics_command(name: NAME = None, json_output: JSON = False) -> None:
@@ -84,7 +82,7 @@ def contexts_command(name: NAME = None, json_output: JSON = False) -> None:
 
 
 def models_command(name: NAME = None, json_output: JSON = False) -> None:
-    """List the models at hand, or show how one would be opened."""
+    """List the models available locally, or show how one would be opened."""
     import importlib.util
 
     from clinometer.extras import install_command
@@ -126,7 +124,8 @@ def _unknown(name: str, known: list[str]) -> str:
     near = difflib.get_close_matches(name, known, n=3)
     return (
         f"model {name!r}: no model of this name here, in the local cache of the Hugging Face hub "
-        "or, as far as it can be reached, on the hub; 'clinometer models' lists what is at hand"
+        "or, as far as it can be reached, on the hub; 'clinometer models' lists what is "
+        "available locally"
     ) + (f"; did you mean {' or '.join(near)}?" if near else "")
 
 

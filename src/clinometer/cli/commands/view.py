@@ -14,21 +14,21 @@ from clinometer.cli.printing import console
 
 def view_command(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder with run folders below it.")
+        Path, typer.Argument(metavar="DIR", help="A folder that contains run folders.")
     ] = Path("runs"),
     port: PORT = 8765,
     host: Annotated[
         str,
-        typer.Option(help="Address to listen on; one that others can reach needs a token."),
+        typer.Option(help="Address to listen on; if others can reach it, a token is required."),
     ] = "127.0.0.1",
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
     ] = True,
 ) -> None:
-    """Walk through runs in a browser, down to the words; shows a run while it is written.
+    """Explore runs in a browser, down to single words, even while they are being written.
 
-    Reads the run folders under DIR and nothing else. Only this machine can reach it, unless --host
-    says otherwise; then a token in the printed address lets people in.
+    Reads only the run folders under DIR. The page is reachable only from this machine unless --host
+    says otherwise; then the printed address contains a token that grants access.
     """
     from clinometer.web import viewer
     from clinometer.web.app import is_loopback, new_token, serve

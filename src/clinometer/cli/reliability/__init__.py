@@ -1,4 +1,4 @@
-"""clinometer reliability: one module a sub-command."""
+"""clinometer reliability: one module per subcommand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clinometer.cli.reliability.variants import variants_command
 from clinometer.cli.reliability.view import view_command
 
 reliability_app = typer.Typer(
-    help="Is a statement of a bias benchmark a reliable judge? (COBIAS)", no_args_is_help=True
+    help="How reliable are the statements of a bias benchmark? (COBIAS)", no_args_is_help=True
 )
 reliability_app.command("statements")(statements_command)
 reliability_app.command("points")(points_command)

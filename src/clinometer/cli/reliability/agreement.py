@@ -9,11 +9,12 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.parameters import JSON, LEVEL, REPLICATES
+from clinometer.cli.parameters import JSON, LEVEL, REPLICATES, SEED
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.reliability.common import write_frame
 from clinometer.cli.table import TerminalTable
 from clinometer.errors import SettingsError, TableError
+from clinometer.runs import AuditSettings
 
 if TYPE_CHECKING:
     from clinometer.measure import Estimate
@@ -23,16 +24,17 @@ RatingsArgument = Annotated[
     Path,
     typer.Argument(
         metavar="RATINGS",
-        help="Judgements: id and a column an annotator, or id, annotator, value.",
+        help="Judgements: id and one column per annotator, or id, annotator, value.",
     ),
 ]
 ColumnsOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--annotator", help="A column of judgements; repeat. Default: annotator…, rater…."
+        "--annotator",
+        help="A column of judgements; may be repeated.",
+        show_default="annotator…, rater…",
     ),
 ]
-SeedOption = Annotated[int, number_option(ranges.SEED, "Seed of the bootstrap.")]
 
 
 def agreement_command(
@@ -40,29 +42,31 @@ def agreement_command(
     annotators: ColumnsOption = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the accepted items: a .csv or .parquet file."),
+        typer.Option(help="Write the accepted items to a .csv or .parquet file."),
     ] = None,
     dataset: Annotated[
         Path | None,
-        typer.Option(help="The table that was judged; --out then holds its rows, joined by id."),
+        typer.Option(help="The table that was judged; --out then contains its rows, joined by id."),
     ] = None,
     accept: Annotated[
         list[str] | None,
-        typer.Option(help="A judgement that accepts an item; repeat. Default: yes."),
+        typer.Option(help="A judgement that accepts an item; may be repeated.", show_default="yes"),
     ] = None,
-    share: Annotated[str, typer.Option(help="Share of judgements that must accept it.")] = "2/3",
+    share: Annotated[
+        str, typer.Option(help="Share of judgements that must accept an item.")
+    ] = "2/3",
     judgements: Annotated[
-        int, number_option(ranges.COUNT, "An item with fewer judgements is not accepted.")
+        int, number_option(ranges.COUNT, "Minimum number of judgements for an item to be accepted.")
     ] = 2,
-    replicates: REPLICATES = 2000,
-    level: LEVEL = 0.95,
-    seed: SeedOption = 0,
+    replicates: REPLICATES = AuditSettings.replicates,
+    level: LEVEL = AuditSettings.level,
+    seed: SEED = AuditSettings.seed,
     json_output: JSON = False,
 ) -> None:
-    """Percent agreement, kappa and alpha with intervals, who stands apart, and what is accepted.
+    """Percent agreement, kappa and alpha with intervals, outlying annotators, accepted items.
 
-    An empty cell, "skip" and "na" are no judgement. With --out, items that at least --share of
-    their annotators accept become a dataset.
+    An empty cell, "skip" and "na" do not count as judgements. --out writes the items that at least
+    --share of their annotators accept.
     """
     from clinometer.reliability.people import Rule, accepted, agreement, read_ratings
     from clinometer.reliability.people.acceptance import parse_share

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.parameters import JSON
+from clinometer.cli.parameters import JSON, SEED, grouped
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.reliability.common import (
@@ -23,41 +24,36 @@ from clinometer.cli.reliability.common import (
     write_frame,
 )
 from clinometer.cli.table import TerminalTable
+from clinometer.reliability import ReliabilitySettings, read_variants
+from clinometer.reliability.blanks.contribution import blank_contributions
 
 
+@grouped
 def blanks_command(
     source: StatementsArgument,
     variants: VariantsOption,
     models: ModelsOption = None,
     out: Annotated[
-        Path | None, typer.Option(help="Run folder: written as it goes, and continued.")
+        Path | None, typer.Option(help="Run folder; written as it goes, and resumed.")
     ] = None,
     table: Annotated[
-        Path | None, typer.Option(help="Write a row a blank: a .csv or .parquet file.")
+        Path | None, typer.Option(help="Write one row per blank: a .csv or .parquet file.")
     ] = None,
-    variant: Annotated[str, typer.Option(help="equation, figure or released.")] = "equation",
-    versions: Annotated[int, number_option(ranges.COUNT, "Use the first so many versions.")] = 40,
     format: FormatOption = None,
     limit: LimitOption = None,
-    seed: Annotated[int, number_option(ranges.SEED, "Seed of the sample.")] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    top: Annotated[int, number_option(ranges.COUNT_OR_0, "Show so many blanks.")] = 10,
+    seed: SEED = 0,
+    *,
+    settings: Annotated[ReliabilitySettings, "variant", "versions", "device"],
+    top: Annotated[int, number_option(ranges.COUNT_OR_0, "Number of blanks to show.")] = 10,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over instead of continuing the run in --out.")
+        bool, typer.Option("--fresh", help="Start over instead of resuming the run in --out.")
     ] = False,
     json_output: JSON = False,
 ) -> None:
-    """Score each blank of a statement alone: the context variance it makes, and its share.
+    """Score each blank of a statement by itself: the context variance it adds, and its share.
 
     Statements need a column context_points with blanks (___).
     """
-    from clinometer.models import LoadOptions
-    from clinometer.reliability import ReliabilitySettings, read_variants
-    from clinometer.reliability.blanks.contribution import blank_contributions
-
-    settings = ReliabilitySettings(
-        variant=variant, versions=versions, replicates=0, load=LoadOptions(device=device)
-    )
     statements = read_statements(source, format=format, limit=limit, seed=seed)
     asked = models or ["pocket:bert"]
     loading = f"loading {', '.join(asked)}"
@@ -66,7 +62,7 @@ def blanks_command(
             statements,
             read_variants(variants),
             models=asked,
-            settings=settings,
+            settings=replace(settings, replicates=0),
             out=out,
             fresh=fresh,
             progress=watch,

@@ -19,24 +19,26 @@ StatementsArgument = Annotated[
     str,
     typer.Argument(
         metavar="STATEMENTS",
-        help="Files of a benchmark, a csv or jsonl with a column sentence, or hf:DATASET.",
+        help="Benchmark files, a csv or jsonl file with a column sentence, or hf:DATASET.",
     ),
 ]
 VariantsOption = Annotated[
     Path,
-    typer.Option(help="Versions with context: jsonl {id, variants} or csv id, version."),
+    typer.Option(help="Versions with added context: jsonl {id, variants} or csv id, version."),
 ]
 ModelsOption = Annotated[
     list[str] | None,
-    typer.Option("--model", help="A scoring model; repeat for several. Default: pocket:bert."),
+    typer.Option("--model", help="A scoring model; may be repeated.", show_default="pocket:bert"),
 ]
 FormatOption = Annotated[
     str | None,
-    typer.Option("--format", help="The benchmark's format, when it is not recognised."),
+    typer.Option("--format", help="Format of the benchmark.", show_default="detected"),
 ]
 LimitOption = Annotated[
     int | None,
-    number_option(ranges.COUNT, "Take a sample of so many statements (--seed).", "--limit"),
+    number_option(
+        ranges.COUNT, "Sample at most this many statements.", "--limit", show_default="use all"
+    ),
 ]
 
 

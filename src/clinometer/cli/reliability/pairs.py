@@ -9,7 +9,7 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.parameters import JSON
+from clinometer.cli.parameters import DEVICE, JSON, SEED
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.reliability.common import (
     FormatOption,
@@ -17,36 +17,42 @@ from clinometer.cli.reliability.common import (
     read_statements,
 )
 from clinometer.cli.table import TerminalTable
+from clinometer.models import LoadOptions
 
 
 def pairs_command(
     source: StatementsArgument,
     run: Annotated[
-        Path, typer.Option(help="Folder of clinometer reliability score on the same statements.")
+        Path,
+        typer.Option(help="Run folder of clinometer reliability score on the same statements."),
     ],
-    model: Annotated[str, typer.Option(help="The model whose score it is.")] = "pocket:bert",
+    model: Annotated[str, typer.Option(help="The model to score.")] = "pocket:bert",
     metric: Annotated[
         str,
-        typer.Option(help="shared words (CrowS-Pairs) or differing words (StereoSet)."),
+        typer.Option(
+            help="Score the shared words (CrowS-Pairs) or the differing words (StereoSet)."
+        ),
     ] = "shared",
     leave_out: Annotated[
         list[float] | None,
         number_option(
-            ranges.PART, "Leave out this share of the least stable pairs; repeat for several."
+            ranges.PART,
+            "Leave out this share of the least stable pairs; may be repeated.",
+            show_default="0.25 and 0.5",
         ),
     ] = None,
     format: FormatOption = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    seed: Annotated[int, number_option(ranges.SEED, "Seed of the bootstrap.")] = 0,
+    device: DEVICE = LoadOptions.device,
+    seed: SEED = 0,
     json_output: JSON = False,
 ) -> None:
     """The share of pairs in which a model prefers the stereotype, with and without unreliable ones.
 
-    50 % is even. Statements that the run has not scored take no part.
+    50 % means no preference. Statements that the run has not scored are left out.
     """
     import numpy as np
 
-    from clinometer.models import LoadOptions, open_model
+    from clinometer.models import open_model
     from clinometer.reliability import ReliabilityRun
     from clinometer.reliability.pair_scores import pair_scores, stereotype_preferred
 

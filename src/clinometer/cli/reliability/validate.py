@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clinometer.cli.parameters import JSON, LEVEL, REPLICATES
+from clinometer.cli.parameters import JSON, LEVEL, REPLICATES, SEED
 from clinometer.cli.printing import console, p_value, print_json
 from clinometer.cli.reliability.agreement import (
     ColumnsOption,
     RatingsArgument,
-    SeedOption,
     numbers,
 )
 from clinometer.cli.table import TerminalTable
 from clinometer.errors import TableError
+from clinometer.runs import AuditSettings
 
 if TYPE_CHECKING:
     from clinometer.reliability.correlation import RankCorrelation
@@ -28,15 +28,15 @@ def validate_command(
     scores: Annotated[Path, typer.Argument(metavar="SCORES", help="A table with id and a score.")],
     column: Annotated[str, typer.Option(help="The column of SCORES to validate.")] = "cobias",
     annotators: ColumnsOption = None,
-    replicates: REPLICATES = 2000,
-    level: LEVEL = 0.95,
-    seed: SeedOption = 0,
+    replicates: REPLICATES = AuditSettings.replicates,
+    level: LEVEL = AuditSettings.level,
+    seed: SEED = AuditSettings.seed,
     json_output: JSON = False,
 ) -> None:
-    """Does the score go with what people say? Rank correlation and logistic regressions.
+    """Does a score agree with human judgements? Rank correlation and logistic regressions.
 
-    The length of a sentence is held where a table has the column sentence: a long sentence brings
-    its own context, so score and judgement may agree on length alone.
+    Controls for sentence length if a table has a column sentence: a long sentence brings its own
+    context, so score and judgement may agree on length alone.
     """
     from clinometer.reliability.people import read_ratings, validate
 

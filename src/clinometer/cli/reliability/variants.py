@@ -7,9 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from clinometer import ranges
-from clinometer.cli.number_option import number_option
-from clinometer.cli.parameters import JSON
+from clinometer.cli.parameters import JSON, grouped
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.reliability.common import (
@@ -18,69 +16,45 @@ from clinometer.cli.reliability.common import (
     StatementsArgument,
     read_statements,
 )
+from clinometer.reliability.variants import VariantSettings, make_variants
 
 
+@grouped
 def variants_command(
     source: StatementsArgument,
     out: Annotated[
         Path | None,
-        typer.Option(help="A .jsonl file that score reads: written as it goes, and continued."),
+        typer.Option(help="A .jsonl file for reliability score; written as it goes, and resumed."),
     ] = None,
-    n: Annotated[
-        int, number_option(ranges.COUNT, "Versions of each statement.", "-n", "--versions")
-    ] = 40,
-    model: Annotated[
-        str | None, typer.Option(help="A model that writes versions; without one a filler does.")
-    ] = None,
-    filler: Annotated[
-        str | None,
-        typer.Option(
-            help="A masked or causal model that fills what is left open. Default: the writing "
-            "model where it is local, else pocket:bert."
-        ),
-    ] = None,
-    temperature: Annotated[float, number_option(ranges.TEMPERATURE, "Of all samples.")] = 1.1,
-    rounds: Annotated[
-        int, number_option(ranges.COUNT, "A model is asked for at most so many times n answers.")
-    ] = 2,
-    seed: Annotated[int, number_option(ranges.SEED, "Seed of all samples.")] = 0,
     dissimilarity: Annotated[
         bool,
         typer.Option(
-            "--dissimilarity/--no-dissimilarity", help="Compare meanings (all-MiniLM-L6-v2)."
+            "--dissimilarity/--no-dissimilarity",
+            help="Measure how far the versions differ in meaning (all-MiniLM-L6-v2).",
         ),
     ] = True,
     format: FormatOption = None,
     limit: LimitOption = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    *,
+    settings: Annotated[
+        VariantSettings, "n", "model", "filler", "temperature", "rounds", "seed", "device"
+    ],
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over instead of continuing --out.")
+        bool, typer.Option("--fresh", help="Start over instead of resuming --out.")
     ] = False,
     json_output: JSON = False,
 ) -> None:
     """Write context-added versions of statements that have blanks (context_points).
 
-    A version is kept only when the statement's words survive in order and everything else stands at
-    a blank. What was refused is counted by reason.
+    A version is kept only if the statement's words survive in order and every addition is at a
+    blank. Rejected versions are counted by reason.
     """
-    from clinometer.models import LoadOptions
-    from clinometer.reliability.variants import VariantSettings, make_variants
-
-    settings = VariantSettings(
-        n=n,
-        model=model,
-        filler=filler,
-        temperature=temperature,
-        rounds=rounds,
-        seed=seed,
-        load=LoadOptions(device=device),
-    )
-    statements = read_statements(source, format=format, limit=limit, seed=seed)
+    statements = read_statements(source, format=format, limit=limit, seed=settings.seed)
     embed = None
     if dissimilarity:
         from clinometer.models.texts.embeddings import SentenceEncoder
 
-        embed = SentenceEncoder(device=device).embed
+        embed = SentenceEncoder(device=settings.load.device).embed
     with progress("versions", unit="statements", start="loading models", kept=Kept(out)) as watch:
         found = make_variants(
             statements, settings=settings, out=out, fresh=fresh, embed=embed, progress=watch

@@ -18,20 +18,22 @@ from clinometer.cli.table import TerminalTable
 def view_command(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Folders of clinometer reliability score."),
+        typer.Argument(metavar="RUN...", help="Run folders of clinometer reliability score."),
     ],
     dissimilarity: Annotated[
         bool,
-        typer.Option("--dissimilarity", help="Also how far context moves the meaning (Eq. 1)."),
+        typer.Option(
+            "--dissimilarity", help="Also measure how far context changes the meaning (Eq. 1)."
+        ),
     ] = False,
     sentence_model: Annotated[
-        str, typer.Option(help="The sentence-transformers model that compares meanings.")
+        str, typer.Option(help="The sentence-transformers model for --dissimilarity.")
     ] = "all-MiniLM-L6-v2",
     table: Annotated[
-        Path | None, typer.Option(help="Write a row a statement: a .csv or .parquet file.")
+        Path | None, typer.Option(help="Write one row per statement: a .csv or .parquet file.")
     ] = None,
     top: Annotated[
-        int, number_option(ranges.COUNT_OR_0, "Show so many worst and best statements.")
+        int, number_option(ranges.COUNT_OR_0, "Number of worst and best statements to show.")
     ] = 3,
     json_output: JSON = False,
 ) -> None:

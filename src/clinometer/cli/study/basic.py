@@ -9,13 +9,15 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.parameters import JSON
+from clinometer.cli.parameters import JSON, SEED
 from clinometer.cli.printing import console, number, p_value, print_json
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.table import TerminalTable
 
 RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
-study_app = typer.Typer(help="The papers' experiments on the models at hand.", no_args_is_help=True)
+study_app = typer.Typer(
+    help="The papers' experiments on models of your choice.", no_args_is_help=True
+)
 
 
 @study_app.command("factors")
@@ -24,14 +26,17 @@ def factors_command(
     measure: Annotated[str, typer.Option(help="r, r_bias or r_volatility.")] = "r",
     factors: Annotated[
         Path | None,
-        typer.Option(help="A csv of your own: a column group, then one column a factor."),
+        typer.Option(
+            help="Your own csv file: a column group, then one column per factor.",
+            show_default="built-in US labor statistics",
+        ),
     ] = None,
     unweighted: Annotated[
-        bool, typer.Option("--unweighted", help="Do not weight groups by employment.")
+        bool, typer.Option("--unweighted", help="Do not weight the groups by employment.")
     ] = False,
     json_output: JSON = False,
 ) -> None:
-    """Regress the risk of groups on pay, education, share of women and word frequency.
+    """Regress group risk on pay, education, share of women and word frequency.
 
     Weighted least squares with robust (HC3) errors; a correlation over occupations, not a cause.
     """
@@ -78,23 +83,26 @@ def factors_command(
 def controls_command(
     run: RUN,
     stored: Annotated[
-        bool, typer.Option("--stored", help="Only what the run has stored: open no model.")
+        bool, typer.Option("--stored", help="Use only stored scores; load no model.")
     ] = False,
-    shuffles: Annotated[int, number_option(ranges.SHUFFLES, "How often words are shuffled.")] = 200,
+    shuffles: Annotated[
+        int, number_option(ranges.SHUFFLES, "Number of shuffles of the words.")
+    ] = 200,
     reference: Annotated[
         Path | None,
         typer.Option(
-            help="A csv with the real-world share of each category: a column group, then one "
-            "column a category.  [default: labour statistics, for male and female]"
+            help="A csv file with the real-world share of each category: a column group, then one "
+            "column per category.",
+            show_default="US labor statistics, for male and female",
         ),
     ] = None,
-    seed: Annotated[int, number_option(ranges.SEED, "Seed of the shuffles.")] = 0,
+    seed: SEED = 0,
     json_output: JSON = False,
 ) -> None:
-    """What would the numbers be by chance, and against another reference?
+    """Compare the risks with chance and with other references.
 
-    Shuffled attribute words, the model's own prior and the real world as reference, and placebo
-    groups ("person", "someone", first names), which are asked once and kept in RUN/controls.
+    Shuffles attribute words, takes the model's own prior and real-world shares as references, and
+    adds placebo groups ("person", "someone", first names), scored once and kept in RUN/controls.
     """
     from clinometer.runs import Run
     from clinometer.studies import controls, read_factors
@@ -133,12 +141,12 @@ def controls_command(
 @study_app.command("sensitivity")
 def sensitivity_command(
     run: RUN,
-    seed: Annotated[int, number_option(ranges.SEED, "Seed of the random word lists.")] = 0,
+    seed: SEED = 0,
     json_output: JSON = False,
 ) -> None:
-    """R, Rᵇ and Rᵛ under every choice that could be defended; no model is opened.
+    """R, Rᵇ and Rᵛ under every defensible analysis choice; no model is loaded.
 
-    One choice is changed at a time: weights, words, scale, criterion, coverage, correction.
+    Changes one choice at a time: weights, words, scale, criterion, coverage, correction.
     """
     from clinometer.runs import Run
     from clinometer.studies import sensitivity

@@ -14,15 +14,13 @@ from clinometer.cli.parameters import GROUPS, grouped, topic_of
 from clinometer.cli.study.frame import carry_out
 from clinometer.cli.study.options import (
     CONTEXTS,
-    MAX,
     MODELS,
-    SINGLE,
+    SETTINGS,
     TOPIC,
-    How,
-    StudyFolder,
-    settings_of,
+    StudyOutput,
 )
 from clinometer.errors import SettingsError
+from clinometer.runs import AuditSettings
 
 
 def table_command(study: str, about: str) -> Callable[..., None]:
@@ -32,20 +30,16 @@ def table_command(study: str, about: str) -> Callable[..., None]:
     def command(
         models: MODELS,
         contexts: CONTEXTS = None,
-        max_contexts: MAX = None,
         *,
-        place: StudyFolder,
-        single_token: SINGLE = False,
-        how: How,
+        settings: SETTINGS,
+        output: StudyOutput,
     ) -> None:
         from clinometer.studies.between_models.risk_tables import table_findings, table_plan
 
-        settings = settings_of(how, max_contexts, single_token=single_token)
         carry_out(
             table_plan(study, models, contexts=contexts, settings=settings),
             lambda asked: table_findings(study, asked),
-            place=place,
-            how=how,
+            output=output,
         )
 
     command.__doc__ = about
@@ -57,18 +51,18 @@ def size_command(
     models: MODELS,
     family: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=MODEL,MODEL,…: a further family, with a trend of its own."),
+        typer.Option(
+            help="NAME=MODEL,MODEL,…: another family with its own trend; may be repeated."
+        ),
     ] = None,
     topic: TOPIC = "gender",
     groups: GROUPS = None,
     contexts: CONTEXTS = None,
-    max_contexts: MAX = None,
     *,
-    place: StudyFolder,
-    single_token: SINGLE = False,
-    how: How,
+    settings: SETTINGS,
+    output: StudyOutput,
 ) -> None:
-    """Trend of bias and volatility with the size of a model (Figure 7).
+    """Trend of bias and volatility with model size (Figure 7).
 
     The models given are one family; --family adds others.
     """
@@ -80,11 +74,10 @@ def size_command(
             families,
             topic=topic_of(topic, groups),
             contexts=contexts,
-            settings=settings_of(how, max_contexts, single_token=single_token),
+            settings=settings,
         ),
-        lambda asked: size_findings(asked, seed=how.seed),
-        place=place,
-        how=how,
+        lambda asked: size_findings(asked, seed=settings.seed),
+        output=output,
     )
 
 
@@ -100,25 +93,23 @@ def _family(text: str) -> tuple[str, list[str]]:
 def alignment_command(
     models: Annotated[
         list[str],
-        typer.Argument(metavar="BASE [VERSION...]", help="The base model, then versions of it."),
+        typer.Argument(metavar="BASE [VERSION...]", help="The base model, then its versions."),
     ],
     chat: Annotated[
         bool,
         typer.Option(
             "--chat",
-            help="Ask the versions inside their chat template as well; a model alone, itself.",
+            help="Also score the versions inside their chat template; a single model, itself.",
         ),
     ] = False,
     topic: TOPIC = "gender",
     groups: GROUPS = None,
     contexts: CONTEXTS = None,
-    max_contexts: MAX = None,
     *,
-    place: StudyFolder,
-    single_token: SINGLE = False,
-    how: How,
+    settings: SETTINGS,
+    output: StudyOutput,
 ) -> None:
-    """Base against aligned or instructed versions (Figure 8): paired differences."""
+    """Compare a base model with its aligned or instruction-tuned versions (Figure 8)."""
     from clinometer.studies.between_models.alignment import alignment_findings, alignment_plan
 
     carry_out(
@@ -126,12 +117,11 @@ def alignment_command(
             models,
             topic=topic_of(topic, groups),
             contexts=contexts,
-            settings=settings_of(how, max_contexts, single_token=single_token),
+            settings=settings,
             chat=chat,
         ),
         alignment_findings,
-        place=place,
-        how=how,
+        output=output,
     )
 
 
@@ -140,25 +130,27 @@ def knowledge_command(
     models: MODELS,
     facts: Annotated[
         Path | None,
-        typer.Option(help="A TOML file of your own.  [default: capitals, authors, elements]"),
+        typer.Option(
+            help="A TOML file with your own facts.", show_default="capitals, authors, elements"
+        ),
     ] = None,
     exponent: Annotated[
-        float, number_option(ranges.SHARE_ABOVE_0, "a of J(p) = p^a, above 0 and at most 1.")
+        float,
+        number_option(ranges.SHARE_ABOVE_0, "Exponent a of J(p) = p^a, above 0 and at most 1."),
     ] = 0.5,
     *,
-    place: StudyFolder,
-    how: How,
+    settings: Annotated[AuditSettings, "device", "seed"],
+    output: StudyOutput,
 ) -> None:
-    """Facts in place of stereotypes: knowledge, and what unsteadiness costs (E.1, E.2)."""
+    """Facts instead of stereotypes: knowledge, and the cost of inconsistency (E.1, E.2)."""
     from clinometer.studies.extensions.facts import builtin_facts, read_facts
     from clinometer.studies.extensions.knowledge import knowledge_findings, knowledge_plan
 
     relations = builtin_facts() if facts is None else read_facts(facts)
     carry_out(
-        knowledge_plan(models, relations, settings=settings_of(how)),
-        lambda asked: knowledge_findings(asked, relations, exponent=exponent, seed=how.seed),
-        place=place,
-        how=how,
+        knowledge_plan(models, relations, settings=settings),
+        lambda asked: knowledge_findings(asked, relations, exponent=exponent, seed=settings.seed),
+        output=output,
     )
 
 
@@ -168,19 +160,17 @@ def sources_command(
     source: Annotated[
         list[str] | None,
         typer.Option(
-            help="NAME=CONTEXTS: a source and its context set; may be repeated.  [default: the "
-            "built-in sets of the topic]"
+            help="NAME=CONTEXTS: a source and its context set; may be repeated.",
+            show_default="the topic's built-in sets",
         ),
     ] = None,
     topic: TOPIC = "gender",
     groups: GROUPS = None,
-    max_contexts: MAX = None,
     *,
-    place: StudyFolder,
-    single_token: SINGLE = False,
-    how: How,
+    settings: SETTINGS,
+    output: StudyOutput,
 ) -> None:
-    """The same models over contexts of several sources: do the rankings agree? (Table 4)"""
+    """Do rankings of models agree across contexts from several sources? (Table 4)"""
     from clinometer.studies.between_models.sources import (
         source_sets,
         sources_findings,
@@ -193,11 +183,10 @@ def sources_command(
             models,
             source_sets(asked_topic, [_source(text) for text in source or ()]),
             topic=asked_topic,
-            settings=settings_of(how, max_contexts, single_token=single_token),
+            settings=settings,
         ),
-        lambda asked: sources_findings(asked, seed=how.seed),
-        place=place,
-        how=how,
+        lambda asked: sources_findings(asked, seed=settings.seed),
+        output=output,
     )
 
 
@@ -214,19 +203,15 @@ def languages_command(
     topic: TOPIC = "gender-zh",
     groups: GROUPS = None,
     contexts: CONTEXTS = None,
-    max_contexts: MAX = None,
     *,
-    place: StudyFolder,
-    single_token: SINGLE = False,
-    how: How,
+    settings: SETTINGS,
+    output: StudyOutput,
 ) -> None:
-    """Risks in another language, beside the paper's Table 5; a topic file brings any language."""
+    """Risks in another language, next to the paper's Table 5; any language with a topic file."""
     from clinometer.studies.between_models.risk_tables import languages_plan, table_findings
 
-    settings = settings_of(how, max_contexts, single_token=single_token)
     carry_out(
         languages_plan(models, topic=topic_of(topic, groups), contexts=contexts, settings=settings),
         lambda asked: table_findings("languages", asked),
-        place=place,
-        how=how,
+        output=output,
     )

@@ -9,7 +9,7 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
-from clinometer.cli.parameters import JSON
+from clinometer.cli.parameters import DEVICE, JSON, SEED, grouped
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.reliability.common import (
@@ -21,24 +21,26 @@ from clinometer.cli.reliability.common import (
     read_statements,
 )
 from clinometer.cli.table import TerminalTable
+from clinometer.models import LoadOptions
+from clinometer.reliability import ReliabilitySettings, read_variants
+from clinometer.reliability.variants import VariantSettings
 
 
 def versions_command(
     source: StatementsArgument,
     variants: VariantsOption,
-    most: Annotated[int, number_option(ranges.VERSIONS, "Go up to so many versions.")] = 49,
+    most: Annotated[int, number_option(ranges.VERSIONS, "Maximum number of versions.")] = 49,
     format: FormatOption = None,
     limit: LimitOption = None,
-    seed: Annotated[int, number_option(ranges.SEED, "Seed of the sample and the bootstrap.")] = 0,
+    seed: SEED = 0,
     encoder: Annotated[
         str, typer.Option(help="A sentence-transformers model: name, folder or hub id.")
     ] = "all-MiniLM-L6-v2",
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
+    device: DEVICE = LoadOptions.device,
     json_output: JSON = False,
 ) -> None:
-    """Average pairwise dissimilarity of versions against their number (COBIAS, Figure 8)."""
+    """Average pairwise dissimilarity of versions by their number (COBIAS, Figure 8)."""
     from clinometer.models.texts.embeddings import SentenceEncoder
-    from clinometer.reliability import read_variants
     from clinometer.studies.cobias.variant_count import version_count_study
 
     statements = read_statements(source, format=format, limit=limit, seed=seed)
@@ -61,47 +63,41 @@ def versions_command(
         console().print(f"{found.left_out} statements have fewer versions", markup=False)
 
 
+@grouped
 def temperature_command(
     source: StatementsArgument,
     temperature: Annotated[
         list[float] | None,
-        number_option(ranges.TEMPERATURE, "A temperature; repeat. Default: 1.1, 1.2, 1.3, 1.4."),
+        number_option(
+            ranges.TEMPERATURE, "A temperature; may be repeated.", show_default="1.1, 1.2, 1.3, 1.4"
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="A folder: versions and scores are kept, and continued.")
+        Path | None,
+        typer.Option(help="Folder for versions and scores; written as it goes, and resumed."),
     ] = None,
-    n: Annotated[
-        int, number_option(ranges.COUNT, "Versions of each statement.", "-n", "--versions")
-    ] = 40,
-    model: Annotated[
-        str | None, typer.Option(help="A model that writes versions; without one a filler does.")
-    ] = None,
-    filler: Annotated[str | None, typer.Option(help="Fills what is left open.")] = None,
     score_with: ModelsOption = None,
     format: FormatOption = None,
     limit: LimitOption = None,
-    seed: Annotated[int, number_option(ranges.SEED, "Seed of all samples.")] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over.")] = False,
+    *,
+    settings: Annotated[VariantSettings, "n", "filler", "seed", "device"],
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")] = False,
     json_output: JSON = False,
 ) -> None:
-    """Cronbach's alpha of COBIAS over temperatures of the generator (COBIAS, D.2).
+    """Cronbach's alpha of COBIAS across sampling temperatures (COBIAS, D.2).
 
     Statements need blanks (context_points).
     """
-    from clinometer.models import LoadOptions
-    from clinometer.reliability import ReliabilitySettings
-    from clinometer.reliability.variants import VariantSettings
     from clinometer.studies.cobias.temperature import TEMPERATURES, temperature_study
 
-    load = LoadOptions(device=device)
+    seed, load = settings.seed, settings.load
     statements = read_statements(source, format=format, limit=limit, seed=seed)
     with progress("versions", unit="statements", start="loading models", kept=Kept(out)) as watch:
         found = temperature_study(
             statements,
             temperatures=temperature or TEMPERATURES,
             models=score_with or ("pocket:bert",),
-            versions=VariantSettings(n=n, model=model, filler=filler, seed=seed, load=load),
+            versions=settings,
             settings=ReliabilitySettings(versions=None, replicates=0, seed=seed, load=load),
             out=out,
             fresh=fresh,
@@ -110,7 +106,7 @@ def temperature_command(
     if json_output:
         print_json(found.to_dict())
         return
-    table = TerminalTable(f"{found.statements} statements, {n} versions each")
+    table = TerminalTable(f"{found.statements} statements, {settings.n} versions each")
     table.add_numbers("temperature", "mean COBIAS", "interval")
     for t, value in zip(found.temperatures, found.cobias, strict=True):
         interval = "" if value.low is None else f"{value.low:.3f}–{value.high:.3f}"

@@ -12,7 +12,7 @@ import typer
 
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import kept_cells, progress
-from clinometer.cli.study.options import How, StudyFolder
+from clinometer.cli.study.options import StudyOutput
 from clinometer.cli.table import TerminalTable
 
 #: Tables of up to so many rows are shown in the terminal; all are csv files.
@@ -23,8 +23,7 @@ def carry_out(
     plan: Any,
     findings: Any,
     *,
-    place: StudyFolder,
-    how: How,
+    output: StudyOutput,
     before: Callable[[], None] | None = None,
 ) -> None:
     """Say what it costs, ask, write, print: the same for every study that asks.
@@ -33,15 +32,15 @@ def carry_out(
     """
     from clinometer.studies.framework.frame import ask_all
 
-    folder = place.folder(plan.study)
-    if place.only_plan:
+    folder = output.folder(plan.study)
+    if output.only_plan:
         plain = plan.to_dict(folder)
-        if how.json_output:
+        if output.json_output:
             print_json(plain)
         else:
             show_plan(plain, stderr=False)
         return
-    if not how.json_output:
+    if not output.json_output:
         show_plan(plan.to_dict(folder), stderr=True)
     if before is not None:
         before()
@@ -52,20 +51,20 @@ def carry_out(
             place = folder / "runs" / ask.folder
             return bars.enter_context(progress(ask.label, kept=kept_cells(place)))
 
-        asked, failed = ask_all(plan, folder, watch=watch, fresh=place.fresh)
-    finish(findings(asked), folder, no_page=how.no_page, json_output=how.json_output)
+        asked, failed = ask_all(plan, folder, watch=watch, fresh=output.fresh)
+    finish(findings(asked), folder, output)
     for one in failed:
         sys.stderr.write(f"clinometer: {one.ask.label}: {' '.join(str(one.error).split())}\n")
     if failed:
         raise typer.Exit(max(one.error.exit_status for one in failed))
 
 
-def finish(found: Any, folder: Path, *, no_page: bool, json_output: bool) -> None:
+def finish(found: Any, folder: Path, output: StudyOutput) -> None:
     """Write what was found and print it."""
-    missing = found.write(folder, page=not no_page)
+    missing = found.write(folder, page=not output.no_page)
     if missing:
         sys.stderr.write(f"clinometer: no charts and no page: {missing}\n")
-    if json_output:
+    if output.json_output:
         print_json(found.to_dict())
         return
     for table in found.tables:

@@ -13,47 +13,52 @@ from clinometer.cli.number_option import number_option
 from clinometer.cli.parameters import GROUPS, grouped, topic_of
 from clinometer.cli.progress import progress
 from clinometer.cli.study.frame import carry_out
-from clinometer.cli.study.options import CONTEXTS, MAX, TOPIC, How, StudyFolder, settings_of
+from clinometer.cli.study.options import CONTEXTS, TOPIC, StudyOutput
+from clinometer.runs import AuditSettings
 
 
 @grouped
 def toxicity_command(
     model: Annotated[str, typer.Argument(help="A causal model with weights.")],
     texts: Annotated[list[Path], typer.Argument(metavar="TEXTS...", help=".csv, .jsonl or .txt.")],
-    column: Annotated[str | None, typer.Option(help="The column that holds the texts.")] = None,
+    column: Annotated[str | None, typer.Option(help="The column that contains the texts.")] = None,
     where: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=VALUE,…: only these rows; may be repeated.")
+        list[str] | None, typer.Option(help="COLUMN=VALUE,…: use only these rows; may be repeated.")
     ] = None,
-    max_texts: Annotated[int | None, number_option(ranges.COUNT, "Sample so many of them.")] = None,
+    max_texts: Annotated[
+        int | None, number_option(ranges.COUNT, "Sample at most this many texts.")
+    ] = None,
     epochs: Annotated[float, number_option(ranges.POSITIVE, "Passes over the texts.")] = 2.0,
     learning_rate: Annotated[float, number_option(ranges.POSITIVE, "Peak learning rate.")] = 1e-5,
     warmup: Annotated[
-        float, number_option(ranges.SHARE_BELOW_1, "Share of steps that it rises.")
+        float, number_option(ranges.SHARE_BELOW_1, "Share of steps for learning-rate warmup.")
     ] = 0.2,
-    batch: Annotated[int, number_option(ranges.COUNT, "Texts in a batch.")] = 1,
-    accumulation: Annotated[int, number_option(ranges.COUNT, "Batches in a step.")] = 4,
-    max_tokens: Annotated[int, number_option(ranges.TOKENS, "Cut texts at so many tokens.")] = 64,
-    lora: Annotated[bool, typer.Option("--lora", help="Train a LoRA adapter only.")] = False,
+    batch: Annotated[int, number_option(ranges.COUNT, "Texts per batch.")] = 1,
+    accumulation: Annotated[int, number_option(ranges.COUNT, "Batches per optimizer step.")] = 4,
+    max_tokens: Annotated[
+        int, number_option(ranges.TOKENS, "Truncate texts to this many tokens.")
+    ] = 64,
+    lora: Annotated[bool, typer.Option("--lora", help="Train only a LoRA adapter.")] = False,
     rank: Annotated[int, number_option(ranges.COUNT, "Rank of the adapter.")] = 16,
     topic: TOPIC = "gender",
     groups: GROUPS = None,
     contexts: CONTEXTS = None,
-    max_contexts: MAX = None,
     *,
-    place: StudyFolder,
-    how: How,
+    settings: Annotated[AuditSettings, "max_contexts", "device", "seed"],
+    output: StudyOutput,
 ) -> None:
     """Fine-tune a model on toxic text and compare it with itself (Figure 6, D.4).
 
-    The texts are read, never printed. The trained model stays in the folder of the study: do not
-    put it to use.
+    The texts are never printed. The trained model stays in the study's folder: do not deploy it.
     """
     from clinometer.studies.between_models.toxicity import toxicity_findings, toxicity_plan
     from clinometer.studies.fine_tuning.finetune import Training, finetuned
     from clinometer.studies.fine_tuning.training_texts import read_texts, some_of
 
-    folder = place.folder("toxicity")
-    chosen = some_of(read_texts(texts, column=column, where=where or ()), max_texts, seed=how.seed)
+    folder = output.folder("toxicity")
+    chosen = some_of(
+        read_texts(texts, column=column, where=where or ()), max_texts, seed=settings.seed
+    )
     training = Training(
         epochs=epochs,
         learning_rate=learning_rate,
@@ -63,7 +68,7 @@ def toxicity_command(
         lora=lora,
         rank=rank,
         max_tokens=max_tokens,
-        seed=how.seed,
+        seed=settings.seed,
     )
     plan = toxicity_plan(
         model,
@@ -71,12 +76,12 @@ def toxicity_command(
         chosen,
         topic=topic_of(topic, groups),
         contexts=contexts,
-        settings=settings_of(how, max_contexts),
+        settings=settings,
         training=training,
     )
 
     def train() -> None:
-        if place.fresh:
+        if output.fresh:
             shutil.rmtree(folder / "model", ignore_errors=True)
         with progress("training", unit="steps", start=f"loading {model}") as watch:
             finetuned(model, chosen, folder / "model", training=training, progress=watch)
@@ -84,7 +89,6 @@ def toxicity_command(
     carry_out(
         plan,
         lambda asked: toxicity_findings(asked, texts=len(chosen), training=training),
-        place=place,
-        how=how,
+        output=output,
         before=train,
     )

@@ -11,33 +11,35 @@ from clinometer.cli.parameters import grouped
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.study.frame import finish
-from clinometer.cli.study.options import OUT, PLAN, How, settings_of
+from clinometer.cli.study.options import StudyOutput
 from clinometer.errors import SettingsError
+from clinometer.runs import AuditSettings
 
 
 @grouped
 def vision_command(
-    images: Annotated[Path, typer.Argument(help="A folder: GROUP/SCENE.png.")],
+    images: Annotated[Path, typer.Argument(help="A folder with GROUP/SCENE.png.")],
     model: Annotated[
-        list[str], typer.Option("--model", help="A CLIP-type model: folder or hub id; repeat.")
+        list[str],
+        typer.Option("--model", help="A CLIP-type model: folder or hub id; may be repeated."),
     ],
     label: Annotated[
-        list[str], typer.Option(help="CATEGORY=TEXT, such as 'male=a photo of a man'; repeat.")
+        list[str],
+        typer.Option(help="CATEGORY=TEXT, such as 'male=a photo of a man'; may be repeated."),
     ],
-    out: OUT = None,
-    only_plan: PLAN = False,
     *,
-    how: How,
+    settings: Annotated[AuditSettings, "device", "seed"],
+    output: Annotated[StudyOutput, "out", "only_plan", "no_page", "json_output"],
 ) -> None:
-    """Which text a CLIP-type model prefers for groups in varied scenes (E.3)."""
+    """Which text a CLIP-type model prefers for groups in different scenes (E.3)."""
     from clinometer.models.catalog.spec import folder_name
     from clinometer.studies.extensions.vision import ask_images, find_images, vision_findings
 
-    folder = out or Path("studies") / "vision"
+    folder = output.folder("vision")
     found = find_images(images)
     texts = dict(_label(text) for text in label)
-    if only_plan:
-        if how.json_output:
+    if output.only_plan:
+        if output.json_output:
             print_json({"study": "vision", "images": len(found.files), "models": model})
         else:
             line = f"study vision: {len(found.files):,} images to ask of {len(model)} models"
@@ -52,11 +54,11 @@ def vision_command(
                 found,
                 texts,
                 place,
-                settings=settings_of(how),
+                settings=settings,
                 progress=watch,
             )
         named.append((name, run))
-    finish(vision_findings(named), folder, no_page=how.no_page, json_output=how.json_output)
+    finish(vision_findings(named), folder, output)
 
 
 def _label(text: str) -> tuple[str, str]:

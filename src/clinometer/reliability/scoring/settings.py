@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
-from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
-from clinometer.models.texts.types import TextOptions
+from clinometer.models.texts.types import MASKING, TextOptions
 from clinometer.ranges import COUNT, LEVEL, REPLICATES, SEED
+from clinometer.settings import check_settings, option
 
 NORMALISATIONS = ("word", "token")
 DUPLICATES = ("many", "once")
@@ -25,50 +26,53 @@ VARIANTS: dict[str, tuple[TextOptions, str]] = {
     ),
 }
 
+_scoring = partial(option, panel="Scoring")
+_reading = partial(option, panel="Scoring", unset="the variant's")
+_statistics = partial(option, panel="Statistics")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReliabilitySettings:
-    """How reliability is scored.
+    """How reliability is scored."""
 
-    variant         equation, figure or released (see VARIANTS)
-    masking         within_word_l2r or original, instead of the variant's
-    normalise       per word or per token, instead of the variant's
-    special_tokens  with or without, instead of the variant's
-    duplicates      a version that occurs twice counts many times (as published) or once
-    versions        use the first so many versions of a statement; None takes all
-    keep_changed    keep versions in which the target term is gone, instead of leaving them out
-    replicates      bootstrap replicates behind the intervals; 0 computes none
-    level           of the intervals
-    seed            of the bootstrap
-    """
-
-    variant: str = "equation"
-    masking: str | None = None
-    normalise: str | None = None
-    special_tokens: bool | None = None
-    duplicates: str = "many"
-    versions: int | None = 40
-    keep_changed: bool = False
-    replicates: int = 1000
-    level: float = 0.95
-    seed: int = 0
+    variant: str = _scoring(
+        "equation",
+        help="Reading of the paper's Eq. 2: equation, figure or released.",
+        choices=tuple(VARIANTS),
+    )
+    masking: str | None = _reading(
+        None, help="within_word_l2r (corrected) or original.", choices=MASKING
+    )
+    normalise: str | None = _reading(
+        None, help="Average log-probabilities per word or per token.", choices=NORMALISATIONS
+    )
+    special_tokens: bool | None = _reading(
+        None, help="Score with or without the tokenizer's special tokens."
+    )
+    duplicates: str = _scoring(
+        "many",
+        help="Count a version that occurs several times many times (as published) or once.",
+        choices=DUPLICATES,
+    )
+    versions: int | None = _scoring(
+        40, help="Use at most this many versions of each statement.", allowed=COUNT
+    )
+    keep_changed: bool = _scoring(
+        False, help="Keep versions in which the target term is gone, instead of dropping them."
+    )
+    replicates: int = _statistics(
+        1000,
+        help="Bootstrap replicates for the intervals, at least 100; 0 computes no intervals.",
+        allowed=REPLICATES,
+    )
+    level: float = _statistics(
+        0.95, help="Confidence level of the intervals, between 0 and 1.", allowed=LEVEL
+    )
+    seed: int = option(0, help="Random seed.", allowed=SEED)
     load: LoadOptions = field(default_factory=LoadOptions)
 
     def __post_init__(self) -> None:
-        for name, value, allowed in (
-            ("variant", self.variant, tuple(VARIANTS)),
-            ("normalise", self.normalise, (None, *NORMALISATIONS)),
-            ("duplicates", self.duplicates, DUPLICATES),
-        ):
-            if value not in allowed:
-                known = ", ".join(a for a in allowed if a is not None)
-                raise SettingsError(f"{name}: expected one of {known}; found {value!r}")
-        if self.versions is not None:
-            COUNT.check("versions", self.versions)
-        REPLICATES.check("replicates", self.replicates)
-        LEVEL.check("level", self.level)
-        SEED.check("seed", self.seed)
-        _ = self.text_options  # refuses a masking that there is not
+        check_settings(self)
 
     @property
     def text_options(self) -> TextOptions:

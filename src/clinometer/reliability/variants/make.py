@@ -27,6 +27,7 @@ from clinometer.reliability.variants.accepted import (
 from clinometer.reliability.variants.diversity import word_diversity
 from clinometer.reliability.variants.filling import Filler, Fills
 from clinometer.reliability.variants.prompts import variants_prompt
+from clinometer.settings import check_settings, option
 from clinometer.storage.jsonl import Lines
 
 Progress = Callable[[int, int], None]
@@ -40,29 +41,26 @@ _TOGETHER = 10
 
 @dataclass(frozen=True, kw_only=True)
 class VariantSettings:
-    """How versions are made.
+    """How versions are made; the paper's temperatures are 1.1 to 1.4."""
 
-    n             versions a statement
-    model         a model that writes; None asks none
-    filler        a masked or causal model that fills what the writing model leaves open; None takes
-                  the writing model where it is a local one, else pocket:bert
-    temperature   of all draws (the paper's range is 1.1 to 1.4)
-    rounds        how often a model may be asked for the versions that are still missing
-    """
-
-    n: int = 40
-    model: str | None = None
-    filler: str | None = None
-    temperature: float = 1.1
-    rounds: int = 2
-    seed: int = 0
+    n: int = option(40, "-n", "--versions", help="Versions of each statement.", allowed=COUNT)
+    model: str | None = option(
+        None, help="A model that writes versions.", unset="the filler writes them all"
+    )
+    filler: str | None = option(
+        None,
+        help="A masked or causal model that fills the blanks the writing model leaves open.",
+        unset="the writing model if it is local, else pocket:bert",
+    )
+    temperature: float = option(1.1, help="Sampling temperature.", allowed=TEMPERATURE)
+    rounds: int = option(
+        2, help="Query a model for at most this many times n answers.", allowed=COUNT
+    )
+    seed: int = option(0, help="Random seed.", allowed=SEED)
     load: LoadOptions = field(default_factory=LoadOptions)
 
     def __post_init__(self) -> None:
-        COUNT.check("n", self.n)
-        COUNT.check("rounds", self.rounds)
-        TEMPERATURE.check("temperature", self.temperature)
-        SEED.check("seed", self.seed)
+        check_settings(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Those that change a version."""
