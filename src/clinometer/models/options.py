@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from clinometer.errors import SettingsError
 from clinometer.ranges import COUNT, POSITIVE, SAMPLES, SEED, TEMPERATURE, TOLERANCE
@@ -96,18 +94,6 @@ class LoadOptions:
     server: ServerOptions = field(default_factory=ServerOptions)
     trust_remote_code: bool = False
     allow_pickle: bool = False
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> LoadOptions:
-        """The options as `dataclasses.asdict` gives them."""
-        sampled = plain.get("sampled")
-        return cls(
-            **{
-                **plain,
-                "sampled": None if sampled is None else SampleOptions(**sampled),
-                "server": ServerOptions(**plain.get("server", {})),
-            }
-        )
 
     def __post_init__(self) -> None:
         _one_of("quantize", self.quantize, (None, *QUANTIZATIONS))
