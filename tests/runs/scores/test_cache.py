@@ -154,8 +154,10 @@ def test_the_command_loads_no_torch_when_all_is_known(scored: Run, tmp_path: Pat
         text=True,
         check=True,
     )
-    assert done.stderr == ""
-    assert json.loads(done.stdout)["summary"] == scored.record.to_dict()["summary"]
+    said, _, loaded = done.stderr.rpartition("\n")
+    assert said.startswith("Kept in ")
+    assert loaded == ""
+    assert json.loads(done.stdout)["runs"][0]["summary"] == scored.record.to_dict()["summary"]
 
 
 def test_the_command_shows_and_clears(scored: Run, cache_on: Path) -> None:

@@ -52,7 +52,7 @@ def made(name: str, p: np.ndarray, *, size: int = 1000) -> Run:
 
 
 def ask(name: str, role: str = "") -> Ask:
-    from .conftest import CONTEXTS
+    from tests.studies.conftest import CONTEXTS
 
     return Ask(name, name, TOPIC, CONTEXTS, SETTINGS, name, role=role)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.studies.conftest import CONTEXTS
 
 from clinometer.errors import ModelNotFound, SettingsError
 from clinometer.models.local import load
@@ -19,8 +20,6 @@ from clinometer.studies.framework.defaults import study_contexts
 from clinometer.studies.framework.frame import ask_all
 from clinometer.studies.framework.plan import Plan, asks_of, parameters_of, spoken
 from clinometer.topics import load_topic
-
-from .conftest import CONTEXTS
 
 TOPIC = load_topic("gender").select(["nurse", "engineer", "teacher"])
 SETTINGS = AuditSettings(replicates=200)
