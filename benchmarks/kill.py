@@ -108,7 +108,7 @@ def differences(one: Path, two: Path) -> list[str]:
     first, second = Run.load(one), Run.load(two)
     found = [] if first.preferences.equals(second.preferences) else ["preferences"]
     for name in ("summary", "corrected", "verdict", "counts", "n_eff", "preference_bound", "words"):
-        if first.record[name] != second.record[name]:
+        if getattr(first.record, name) != getattr(second.record, name):
             found.append(name)
     for name in ("groups", "contexts", "preferences"):
         tables = [RunFolder(path).read_table(name) for path in (one, two)]

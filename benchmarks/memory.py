@@ -56,7 +56,7 @@ def measured(model: Path, n_contexts: int) -> None:
         settings = AuditSettings(words=WordOptions(single_token=True))
         run = audit(str(model), topic="gender", contexts=contexts, out=Path(out), settings=settings)
         stored = sum(f.stat().st_size for f in Path(out).rglob("*") if f.is_file())
-        cells = run.record["counts"]["cells"]
+        cells = run.record.counts["cells"]
     found = {
         "contexts": n_contexts,
         "cells": cells,

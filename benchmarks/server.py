@@ -81,7 +81,7 @@ def measured(arguments: argparse.Namespace, out: Path, scratch: Path) -> dict[st
             model, topic=topic, contexts=contexts, out=out / name, settings=how, cache=cache
         )
         found[f"{name}_seconds"] = round(time.monotonic() - start, 1)
-        found[f"{name}_usage"] = done.record.get("usage")
+        found[f"{name}_usage"] = done.record.usage
         return done.preferences
 
     local = run("local", "smollm2").values

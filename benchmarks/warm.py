@@ -87,7 +87,7 @@ def main() -> None:
             "first_s": round(first, 2),
             "second_s": round(second, 2),
             "ratio": round(first / second, 1),
-            "from_cache": warm.record["cache"]["found"],
+            "from_cache": warm.record.cache.found,
             "identical": warm.preferences.equals(cold.preferences)
             and warm.report.to_dict() == cold.report.to_dict(),
             "cache_bytes": (work / "scores.sqlite").stat().st_size,

@@ -20,7 +20,9 @@ from clinometer.runs.folder.recover import Opened
 
 
 def opened(run: Run) -> Opened:
-    return Opened(run.path or Path("x"), run.model, "finished", run=run, record=run.record)
+    return Opened(
+        run.path or Path("x"), run.model, "finished", run=run, content=run.record.to_dict()
+    )
 
 
 def test_every_table_goes_to_csv_in_full(small: Run, tmp_path: Path) -> None:

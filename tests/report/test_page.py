@@ -27,11 +27,11 @@ def test_it_shows_the_numbers_and_the_reference_models(page: str, small: Run) ->
 
 
 def test_settings_versions_hashes_and_flags_are_all_there(page: str, small: Run) -> None:
-    assert small.record["topic"]["sha256"] in page
-    assert small.record["contexts"]["sha256"] in page
+    assert small.record.topic.sha256 in page
+    assert small.record.contexts.sha256 in page
     for name in ("numpy", "scipy", "settings.coverage_threshold", "settings.words.tolerance"):
         assert name in page
-    for flag, count in small.record["counts"].items():
+    for flag, count in small.record.counts.items():
         assert re.search(rf"{flag.replace('_', ' ')}.*?{count:,}", page, flags=re.S)
 
 

@@ -79,7 +79,7 @@ def same(one: Run, two: Run) -> bool:
     return (
         one.preferences.equals(two.preferences)
         and one.report.to_dict() == two.report.to_dict()
-        and all(one.record[name] == two.record[name] for name in names)
+        and all(getattr(one.record, name) == getattr(two.record, name) for name in names)
     )
 
 

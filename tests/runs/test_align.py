@@ -24,7 +24,8 @@ def noisy(name: str, *, lean: float, seed: int, contexts: str | ContextSet = "pa
         0.5 + lean + 0.1 * rng.standard_normal(run.preferences.values.shape[:2]), 0.01, 0.99
     )
     preferences = replace(run.preferences, values=np.stack([p, 1 - p], axis=2))
-    record = {**run.record, "model": {**run.record["model"], "id": name, "kind": "causal"}}
+    model = run.record.model.model_copy(update={"id": name, "kind": "causal"})
+    record = run.record.model_copy(update={"model": model})
     return Run(record, preferences, preferences.decompose())
 
 
@@ -70,10 +71,10 @@ def test_two_runs_of_one_model_keep_apart() -> None:
 def test_different_resampling_units_are_said() -> None:
     a, b = noisy("a", lean=0.3, seed=1), noisy("b", lean=0.05, seed=2)
     assert resampling_note([("a", a), ("b", b)]) == ""
-    settings = {**b.record["settings"], "clusters": "predicate"}
-    clustered = replace(b, record={**b.record, "settings": settings})
+    settings = replace(b.record.settings, clusters="predicate")
+    clustered = replace(b, record=b.record.model_copy(update={"settings": settings}))
     note = resampling_note([("a", a), ("b", clustered)])
     assert "contexts for a, clusters of contexts by predicate for b" in note
-    without = {**settings, "replicates": 0}
-    none = replace(b, record={**b.record, "settings": without})
+    without = replace(settings, replicates=0)
+    none = replace(b, record=b.record.model_copy(update={"settings": without}))
     assert resampling_note([("a", a), ("b", none)]) == ""

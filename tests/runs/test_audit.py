@@ -153,8 +153,8 @@ def test_out_that_is_a_file_is_refused(tmp_path: Path) -> None:
 def test_max_contexts_draws_by_weight_with_a_seed() -> None:
     one = audit("reference:stereotyped", settings=AuditSettings(max_contexts=4, seed=1))
     two = audit("reference:stereotyped", settings=AuditSettings(max_contexts=4, seed=1))
-    assert one.record["contexts"]["sha256"] == two.record["contexts"]["sha256"]
-    assert one.record["contexts"]["drawn"]["n"] == 4
+    assert one.record.contexts.sha256 == two.record.contexts.sha256
+    assert one.record.contexts.drawn.n == 4
 
 
 def test_xarray_and_pandas_agree(run: Run) -> None:

@@ -154,12 +154,12 @@ def test_another_model_is_refused_by_name_and_auto_stays_what_it_was(tmp_path: P
     folder = RunFolder(out)
     folder.parts.clear()
     record = folder.read_record()
-    folder.write_record({**record, "model": {**record["model"], "revision": "folder-0"}})
+    folder.write_record(record, model={**record.model.model_dump(), "revision": "folder-0"})
     with pytest.raises(RunError, match="begun with revision folder-0"):
         audit(MODEL, out=out, **few)
-    folder.write_record({**record, "model": {**record["model"], "dtype": "bfloat16"}})
+    folder.write_record(record, model={**record.model.model_dump(), "dtype": "bfloat16"})
     run = audit(MODEL, out=out, **few)
-    assert run.record["model"]["dtype"] == "bfloat16"  # and not float32, as auto says on a CPU
+    assert run.record.model.dtype == "bfloat16"  # and not float32, as auto says on a CPU
 
 
 # --- disks ------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def test_ten_readers_never_see_half_a_run(tmp_path: Path) -> None:
                 wrong.append(error)
             else:
                 seen.append(run.report.norm)
-                if run.report.to_dict()["summary"] != run.record["summary"]:
+                if run.report.to_dict()["summary"] != run.record.to_dict()["summary"]:
                     wrong.append(AssertionError("a table of another measurement"))
 
     readers = [threading.Thread(target=read, args=(i,)) for i in range(10)]

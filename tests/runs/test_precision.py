@@ -14,9 +14,11 @@ from tests.runs.small_audit import FORKS
 from clinometer.contexts import ContextSet
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import Preferences
-from clinometer.models import LoadOptions
+from clinometer.models import LoadOptions, ModelInfo
 from clinometer.runs import AuditSettings, Run, audit, compare_runs
 from clinometer.runs.cells import CellGrid
+from clinometer.runs.folder.record import new_record
+from clinometer.runs.folder.record_schema import RunRecord
 from clinometer.runs.precision import Drawn, precision_sentence
 from clinometer.topics import load_topic
 
@@ -69,8 +71,8 @@ def look(sample: Drawn, settings: AuditSettings, scale: float) -> Drawn:
 
 def test_samples_are_nested_and_keep_their_cells() -> None:
     settings = precise(1e-6)
-    sample = look(Drawn.begin(CONTEXTS, settings, {}), settings, 1.0)
-    assert sum(sample.contexts.counts) == sample.looks[0]["draws"] == 30
+    sample = look(Drawn.begin(CONTEXTS, settings, None), settings, 1.0)
+    assert sum(sample.contexts.counts) == sample.looks[0].draws == 30
     larger = sample.grown(settings)
     first = CellGrid(TOPIC, sample.contexts, 7, sample.rounds)
     second = CellGrid(TOPIC, larger.contexts, 7, larger.rounds)
@@ -86,11 +88,11 @@ def test_samples_are_nested_and_keep_their_cells() -> None:
 
 def test_it_stops_where_the_widths_allow() -> None:
     settings = precise(0.05)
-    sample = look(Drawn.begin(CONTEXTS, settings, {}), settings, 0.2)
+    sample = look(Drawn.begin(CONTEXTS, settings, None), settings, 0.2)
     assert sample.reached
     assert sample.wanted is None
-    assert max(sample.looks[-1]["half_widths"].values()) <= 0.05
-    unsure = look(Drawn.begin(CONTEXTS, settings, {}), settings, 1.0)
+    assert max(sample.looks[-1].half_widths.values()) <= 0.05
+    unsure = look(Drawn.begin(CONTEXTS, settings, None), settings, 1.0)
     assert not unsure.reached
     assert unsure.wanted is not None
     assert 37 < unsure.wanted <= 84
@@ -98,27 +100,27 @@ def test_it_stops_where_the_widths_allow() -> None:
 
 def test_the_ceiling_and_the_whole_set_end_it() -> None:
     low = precise(1e-6, max_contexts=40)
-    sample = look(Drawn.begin(CONTEXTS, low, {}), low, 1.0).grown(low)
+    sample = look(Drawn.begin(CONTEXTS, low, None), low, 1.0).grown(low)
     sample = look(sample, low, 1.0)
-    assert sample.looks[-1]["draws"] == 40
+    assert sample.looks[-1].draws == 40
     assert sample.wanted is None
     assert not sample.reached
-    said = precision_sentence(sample.to_record(low)["precision"])
+    said = precision_sentence(sample.precision(low))
     assert "not reached with 40 draws" in said[0]
     assert "--max-contexts" in said[0]
     free = precise(1e-6)
-    sample = Drawn.begin(CONTEXTS, free, {})
+    sample = Drawn.begin(CONTEXTS, free, None)
     while (sample := look(sample, free, 1.0)).wanted is not None:
         sample = sample.grown(free)
     assert sample.whole
     assert sample.contexts.sha256 == CONTEXTS.sha256
-    assert "whole set (84 contexts)" in precision_sentence(sample.to_record(free)["precision"])[0]
+    assert "whole set (84 contexts)" in precision_sentence(sample.precision(free))[0]
 
 
 def test_equal_draws_are_not_enough() -> None:
     lonely = ContextSet("lonely", CONTEXTS.templates, [1e6, *[1.0] * 83])
     settings = precise(0.05)
-    sample = Drawn.begin(lonely, settings, {})
+    sample = Drawn.begin(lonely, settings, None)
     assert len(sample.contexts) < 10
     assert not look(sample, settings, 0.0).reached
 
@@ -155,7 +157,7 @@ def test_loading_and_asking_again_give_the_same(run: Run, monkeypatch) -> None: 
     monkeypatch.setattr(sys.modules["clinometer.runs.scores.executors"], "open_model", never)
     repeated = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=run.path, settings=precise(0.02))
     assert repeated.preferences.equals(run.preferences)
-    assert repeated.record["precision"] == run.record["precision"]
+    assert repeated.record.precision == run.record.precision
 
 
 def test_in_memory_it_is_the_same(run: Run) -> None:
@@ -195,8 +197,8 @@ def test_a_killed_run_ends_with_the_same_draws_and_numbers(tmp_path: Path) -> No
     assert audits(killed, whole, kill=False) == 0
     continued, run = Run.load(killed), Run.load(whole)
     assert continued.preferences.equals(run.preferences)
-    assert continued.record["precision"] == run.record["precision"]
-    assert continued.record["summary"] == run.record["summary"]
+    assert continued.record.precision == run.record.precision
+    assert continued.record.summary == run.record.summary
 
 
 def test_a_finer_precision_goes_on_from_there(run: Run, tmp_path: Path) -> None:
@@ -205,9 +207,9 @@ def test_a_finer_precision_goes_on_from_there(run: Run, tmp_path: Path) -> None:
     assert run.path is not None
     folder = Path(shutil.copytree(run.path, tmp_path / "copy"))
     finer = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=folder, settings=precise(1e-4))
-    known = [r["draws"] for r in run.record["precision"]["rounds"]]
-    assert [r["draws"] for r in finer.record["precision"]["rounds"]][: len(known)] == known
-    assert finer.record["precision"]["whole_set"]
+    known = [r.draws for r in run.record.precision.rounds]
+    assert [r.draws for r in finer.record.precision.rounds][: len(known)] == known
+    assert finer.record.precision.whole_set
     assert finer.preferences.drawn is False
     with pytest.raises(RunError, match="seed of the draws"):
         audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=folder, settings=precise(0.02, seed=5))
@@ -242,4 +244,6 @@ def test_clusters_widen_and_need_a_label(tmp_path: Path) -> None:
 
 def test_settings_read_back() -> None:
     settings = AuditSettings(norm=2, load=LoadOptions(dtype="bfloat16"), precision=0.1)
-    assert AuditSettings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings
+    info = ModelInfo(name="made:model", kind="causal", revision="none")
+    text = json.dumps(new_record(info, TOPIC, CONTEXTS, settings).to_dict())
+    assert RunRecord.from_json(text, Path("run.json")).settings == settings

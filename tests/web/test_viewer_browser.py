@@ -18,6 +18,7 @@ from clinometer.models import ModelInfo, WordScores
 from clinometer.report.charts.style.theme import PALETTE
 from clinometer.runs import AuditSettings, RunFolder
 from clinometer.runs.folder.record import new_record
+from clinometer.runs.folder.record_schema import WordsRecord
 from clinometer.topics import load_topic
 
 PAGES = {
@@ -163,7 +164,7 @@ def test_a_run_that_is_being_written(chromium: Any, tmp_path: Path, root: Path) 
         assert "no run below this folder yet" in page.locator("main").inner_text()
         info = ModelInfo(name="made:live", kind="causal", revision="none")
         record = new_record(info, topic, contexts, AuditSettings(replicates=100))
-        record |= {"chunk_size": 300, "words": _words(topic.words)}
+        record.chunk_size, record.words = 300, _words(topic.words)
         folder = tmp_path / "live"
         folder.mkdir()
         RunFolder(folder).write_record(record)
@@ -181,10 +182,11 @@ def test_a_run_that_is_being_written(chromium: Any, tmp_path: Path, root: Path) 
         assert "made:live" in page.locator("h1").inner_text()
 
 
-def _words(words: tuple[str, ...]) -> dict[str, Any]:
-    empty: dict[str, Any] = {"unwritable": [], "same_tokens": {}, "restricted": [], "prefixes": {}}
+def _words(words: tuple[str, ...]) -> WordsRecord:
     tokens = {w: [w] for w in words}
-    return {"words": list(words), "tokens": tokens, "shared": {}, "counts": {}, **empty}
+    return WordsRecord(
+        words=list(words), tokens=tokens, unwritable=[], same_tokens={}, restricted=[], shared={}
+    )
 
 
 def _part(folder: Path, first: int, n: int, words: int) -> None:

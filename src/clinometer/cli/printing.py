@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -53,7 +54,7 @@ def risk_table(
     *,
     title: str,
     reference: Any,
-    bounds: dict[str, dict[str, Any]] | None = None,
+    bounds: Mapping[str, Any] | None = None,
 ) -> TerminalTable:
     """The reference models, then the models: R, its two parts, and what they rest on.
 
@@ -75,7 +76,8 @@ def risk_table(
             f"{report.n_eff:.1f}",
         )
         if bounds and label in bounds:
-            ends = [f"{bounds[label][n][0]:.3f}–{bounds[label][n][1]:.3f}" for n in SUMMARY]
+            pairs = [getattr(bounds[label], n) for n in SUMMARY]
+            ends = [f"{low:.3f}–{high:.3f}" for low, high in pairs]
             table.add_row("  between", *ends, "", "")
     return table
 

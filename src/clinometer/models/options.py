@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field
 from functools import partial
-from typing import Any
 
 from clinometer.errors import SettingsError
 from clinometer.ranges import COUNT, POSITIVE, SAMPLES, SEED, TEMPERATURE, TOLERANCE
@@ -138,18 +136,6 @@ class LoadOptions:
         False, help="Allow Python code that ships with a model to run."
     )
     allow_pickle: bool = _model(False, help="Allow pickled weights, which can run arbitrary code.")
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> LoadOptions:
-        """The options as `dataclasses.asdict` gives them."""
-        sampled = plain.get("sampled")
-        return cls(
-            **{
-                **plain,
-                "sampled": None if sampled is None else SampleOptions(**sampled),
-                "server": ServerOptions(**plain.get("server", {})),
-            }
-        )
 
     def __post_init__(self) -> None:
         check_settings(self)

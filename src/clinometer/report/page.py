@@ -132,7 +132,7 @@ def script() -> str:
 def _opened(runs: Sequence[Source]) -> list[Opened]:
     opened = open_runs(
         [
-            Opened(r.path or Path(), r.model, "finished", run=r, record=r.record)
+            Opened(r.path or Path(), r.model, "finished", run=r, content=r.record.to_dict())
             if isinstance(r, Run)
             else r
             for r in runs
@@ -174,12 +174,7 @@ def _render(opened: Sequence[Opened], extras: Sequence[Extra]) -> str:
 
 
 def _topic(opened: Sequence[Opened]) -> str:
-    names = dict.fromkeys(
-        str(t.get("title") or t.get("name"))
-        for one in opened
-        if isinstance(t := (one.record or {}).get("topic"), dict)
-    )
-    return " · ".join(names)
+    return " · ".join(dict.fromkeys(one.topic for one in opened if one.topic))
 
 
 def _overview(opened: Sequence[Opened]) -> list[Figure]:
@@ -252,7 +247,7 @@ def _section(one: Opened, number: int) -> Section:
 def _tables(one: Opened, reading: Reading | None = None) -> list[Table]:
     if one.run is None:
         stored = [] if one.groups is None else [Table("groups", "Groups, as stored", one.groups)]
-        return [*stored, *([run_tables.settings_table(one.record)] if one.record else [])]
+        return [*stored, *([run_tables.settings_table(one.content)] if one.content else [])]
     reading = reading or Reading(one.run)
     return [
         run_tables.cells_table(reading),
@@ -260,7 +255,7 @@ def _tables(one: Opened, reading: Reading | None = None) -> list[Table]:
         run_tables.groups_table(one.run),
         run_tables.contexts_table(reading),
         run_tables.flags_table(one.run),
-        run_tables.settings_table(one.run.record),
+        run_tables.settings_table(one.run.record.to_dict()),
     ]
 
 

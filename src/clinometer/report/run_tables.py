@@ -148,19 +148,22 @@ def cells_table(reading: Reading) -> Table:
 
 
 def flags_table(run: Run) -> Table:
-    counts = {k.replace("_", " "): v for k, v in run.record.get("counts", {}).items()}
+    counts = {k.replace("_", " "): v for k, v in run.record.counts.items()}
     frame = pd.DataFrame({"flag": list(counts), "count": list(counts.values())})
     return Table("flags", "Every flag, counted", frame)
 
 
-def settings_table(record: Mapping[str, Any]) -> Table:
-    """Settings passed and defaulted, versions, hashes: all of run.json but the results."""
+def settings_table(content: Mapping[str, Any]) -> Table:
+    """Settings passed and defaulted, versions, hashes: all of run.json but the results.
+
+    `content` may be that of another schema, or incomplete.
+    """
     skip = {"summary", "corrected", "counts", "words", "verdict"}
     rows = [
         (key, value)
-        for part in record
+        for part in content
         if part not in skip
-        for key, value in _flat(part, record[part])
+        for key, value in _flat(part, content[part])
     ]
     return Table(
         "settings", "Settings, versions and hashes", pd.DataFrame(rows, columns=["setting", "is"])

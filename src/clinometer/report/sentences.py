@@ -74,22 +74,22 @@ def sentences(name: str, run: Run) -> list[str]:
         _which_way(run),
         f"How sure: {_plain_verdict(run)}",
     ]
-    better = run.record.get("corrected")
+    better = run.record.corrected
     if better:
         found.append(
             "Corrected for the number of contexts, bias risk is "
-            f"{better['R_bias']:.3f} and volatility risk {better['R_volatility']:.3f}."
+            f"{better.R_bias:.3f} and volatility risk {better.R_volatility:.3f}."
         )
     return [*found, *warnings(name, run)]
 
 
 def warnings(name: str, run: Run) -> list[str]:
     """What a reader must know before using the numbers."""
-    counts = run.record.get("counts", {})
+    counts = run.record.counts
     found = []
     cells, low = counts.get("cells", 0), counts.get("cells_low_coverage", 0)
     if low:
-        threshold = run.record["settings"]["coverage_threshold"]
+        threshold = run.record.settings.coverage_threshold
         share = f"{low:,} of {cells:,} cells" if low < cells else f"All {cells:,} cells"
         found.append(
             f"Caution: {share} rest on less than {threshold:g} of the probability; there {name} "
@@ -97,12 +97,12 @@ def warnings(name: str, run: Run) -> list[str]:
         )
     if counts.get("cells_missing"):
         found.append(f"Caution: {counts['cells_missing']:,} of {cells:,} cells have no answer.")
-    words = run.record.get("words") or {}
-    if words.get("unwritable"):
-        listed = ", ".join(brief(w, 30) for w in words["unwritable"][:8])
+    words = run.record.words
+    if words and words.unwritable:
+        listed = ", ".join(brief(w, 30) for w in words.unwritable[:8])
         found.append(f"Caution: not in the model's vocabulary: {listed}.")
-    if words.get("restricted"):
-        found.append(f"{len(words['restricted'])} words of several tokens were left out, as asked.")
+    if words and words.restricted:
+        found.append(f"{len(words.restricted)} words of several tokens were left out, as asked.")
     return found
 
 

@@ -80,27 +80,25 @@ def resampling_note(runs: Sequence[tuple[str, Run]]) -> str:
 
 
 def _resampling_unit(run: Run) -> str:
-    settings = run.record["settings"]
-    if run.record["model"]["kind"] == "reference" or not settings["replicates"]:
+    settings = run.record.settings
+    if run.record.model.kind == "reference" or not settings.replicates:
         return ""
-    label = settings.get("clusters")
+    label = settings.clusters
     unit = "contexts" if label is None else f"clusters of contexts by {label}"
-    return f"{unit} and groups" if settings.get("two_way") else unit
+    return f"{unit} and groups" if settings.two_way else unit
 
 
 def _draws(run: Run) -> float:
-    drawn = run.record["contexts"]["drawn"]
-    return float("inf") if drawn is None else float(drawn["n"])
+    drawn = run.record.contexts.drawn
+    return float("inf") if drawn is None else float(drawn.n)
 
 
-def _origin(runs: Sequence[Run], what: str) -> list[object]:
-    """What each run was asked with; for nested draws the set that they were drawn from."""
-    plain: list[object] = [run.record[what]["sha256"] for run in runs]
-    drawn = [run.record[what].get("drawn") for run in runs]
-    seeds = {d["seed"] for d in drawn if d is not None}
-    if len(seeds) != 1 or None in seeds:
-        return plain
-    return [p if d is None else d["from"] for p, d in zip(plain, drawn, strict=True)]
+def _same_contexts(*runs: Run) -> bool:
+    """Whether runs were asked with the same contexts, or with nested draws from the same set."""
+    asked = [run.record.contexts for run in runs]
+    seeds = {one.drawn.seed for one in asked if one.drawn is not None}
+    nested = len(seeds) == 1 and None not in seeds
+    return len({o.drawn.source if nested and o.drawn else o.sha256 for o in asked}) == 1
 
 
 def _check(first: Run, other: Run, name: str, align: Align) -> None:
@@ -109,8 +107,12 @@ def _check(first: Run, other: Run, name: str, align: Align) -> None:
             f"compare: {name} has the categories {', '.join(other.preferences.categories)}, "
             f"{first.model} has {', '.join(first.preferences.categories)}: nothing to compare"
         )
-    for what in ("topic", "contexts"):
-        if align == "same" and len(set(_origin((first, other), what))) > 1:
+    same = {
+        "topic": first.record.topic.sha256 == other.record.topic.sha256,
+        "contexts": _same_contexts(first, other),
+    }
+    for what in same:
+        if align == "same" and not same[what]:
             raise RunError(
                 f"compare: {name} was asked with another {what} than {first.model}; --align common "
                 "compares what they share"

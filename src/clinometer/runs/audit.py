@@ -22,7 +22,13 @@ from clinometer.models.options import DTYPES
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.provenance import versions
-from clinometer.runs.folder.record import earlier_record, new_record, word_record
+from clinometer.runs.folder.record import (
+    context_record,
+    earlier_record,
+    new_record,
+    word_record,
+)
+from clinometer.runs.folder.record_schema import RunRecord
 from clinometer.runs.precision import Drawn
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable
@@ -169,7 +175,7 @@ def _begin(
     topic: Topic,
     contexts: ContextSet,
     settings: AuditSettings,
-) -> dict[str, Any]:
+) -> RunRecord:
     """The record of a new run. The model is opened for it, unless this machine remembers what it
     said of itself when it was opened last."""
     space = topic.render(contexts.templates[0], topic.groups[0]).space
@@ -178,24 +184,23 @@ def _begin(
         described = executor.describe(space=space)
         cache.keep_description(*described, space=space)
     info, report = described
-    return {
-        **new_record(info, topic, contexts, settings),
-        "chunk_size": _chunk_size(info.device),
-        "words": word_record(report, topic),
-    }
+    record = new_record(info, topic, contexts, settings)
+    record.chunk_size = _chunk_size(info.device)
+    record.words = word_record(report, topic)
+    return record
 
 
-def _load_options(settings: AuditSettings, record: dict[str, Any] | None) -> LoadOptions:
+def _load_options(settings: AuditSettings, record: RunRecord | None) -> LoadOptions:
     """How the model is opened. `auto` is decided once in the life of a run: on another device the
     run goes on in the precision it was begun in."""
-    begun = record["model"]["dtype"] if record else None
+    begun = record.model.dtype if record else ""
     if settings.load.dtype == "auto" and begun in DTYPES:
         return replace(settings.load, dtype=begun)
     return settings.load
 
 
 def _audit_model(
-    record: dict[str, Any],
+    record: RunRecord,
     topic: Topic,
     contexts: ContextSet,
     settings: AuditSettings,
@@ -204,11 +209,12 @@ def _audit_model(
 ) -> Run:
     """Measure what the folder holds, after `scoring` has filled what is missing."""
     counts = word_counts(record)
-    sample = Drawn.begin(contexts, settings, record)
+    sample = Drawn.begin(contexts, settings, record.precision)
     table: PreferenceTable | None = None
     while True:  # once, unless contexts are drawn round by round to a precision
-        record |= sample.to_record(settings)
-        grid = CellGrid(topic, sample.contexts, record["chunk_size"], sample.rounds)
+        record.contexts = context_record(sample.contexts)
+        record.precision = sample.precision(settings)
+        grid = CellGrid(topic, sample.contexts, record.chunk_size, sample.rounds)
         stored: Iterable[Scored] = ()
         if folder and table is None:
             stored = folder.read_scores(words=len(topic.words), repair=scoring is not None)
@@ -227,11 +233,11 @@ def _audit_model(
         if sample.wanted is None:
             break
         sample = sample.grown(settings)
-    record |= sample.to_record(settings)
-    record |= {"settings": settings.to_dict(), "versions": versions()}
-    record["preference_bound"] = table.largest_bound()
+    record.precision = sample.precision(settings)
+    record.settings, record.versions = settings, versions()
+    record.preference_bound = table.largest_bound()
     if table.outcomes:
-        record["draws"] = dict(table.outcomes)
+        record.draws = dict(table.outcomes)
     return Run.measured(record, preferences, settings, folder=folder)
 
 
@@ -253,7 +259,7 @@ def _replay(
         raise RunError(f"{folder.path}: expected a run to replay, found no run.json in it")
     with folder.locked():
         record = earlier_record(folder, model, topic, contexts, settings)
-        if record is None or "words" not in record:
+        if record is None or record.words is None:
             raise RunError(f"{folder.path}: a reference model is computed, there are no scores")
         return _audit_model(record, topic, contexts, settings, folder, scoring=None)
 

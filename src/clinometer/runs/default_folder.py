@@ -41,7 +41,7 @@ def default_folder(
             return True
         try:
             return not differences(folder.read_record(), name, topic, asked, settings)
-        except (RunError, KeyError, TypeError):
+        except RunError:
             return False  # damaged, or of another version: not ours to overwrite
 
     return next(path for path in (base / one for one in names) if is_ours(path))

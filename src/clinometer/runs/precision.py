@@ -8,15 +8,14 @@ same samples.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError
 from clinometer.measure import Preferences
 from clinometer.measure.inference.sample_size import FIRST_LOOK, enough, half_widths, next_size
-from clinometer.runs.folder.record import context_record
+from clinometer.runs.folder.record_schema import PrecisionRecord, RoundRecord
 from clinometer.runs.settings import AuditSettings
 
 FEWEST_CONTEXTS = 10
@@ -40,31 +39,32 @@ class Drawn:
     contexts: ContextSet
     whole: bool = True
     rounds: tuple[int, ...] = ()
-    looks: tuple[Mapping[str, Any], ...] = ()
+    looks: tuple[RoundRecord, ...] = ()
     reached: bool = False
     wanted: int | None = None
 
     @classmethod
-    def begin(cls, source: ContextSet, settings: AuditSettings, record: Mapping[str, Any]) -> Drawn:
+    def begin(
+        cls, source: ContextSet, settings: AuditSettings, earlier: PrecisionRecord | None
+    ) -> Drawn:
         """All contexts at once; or the first draws, or those an earlier attempt had come to."""
         if settings.precision is None:
             return cls(source, source)
-        earlier = record.get("precision")
         first = min(FIRST_LOOK, _ceiling(settings), len(source))
-        looks = earlier["rounds"] if earlier else [_look(first)]
+        looks = earlier.rounds if earlier else [_look(first)]
         return cls._drawn(source, looks, settings.seed)
 
     @classmethod
-    def _drawn(cls, source: ContextSet, looks: Sequence[Mapping[str, Any]], seed: int) -> Drawn:
+    def _drawn(cls, source: ContextSet, looks: Sequence[RoundRecord], seed: int) -> Drawn:
         order: dict[str, None] = {}
         rounds, drawn = [], source
         for look in looks:
-            drawn = source.draw(look["draws"], seed=seed)
+            drawn = source.draw(look.draws, seed=seed)
             known = len(order)
             order.update(dict.fromkeys(drawn.templates))
             rounds.append(len(order) - known)
         whole = len(order) == len(source)
-        last = {**looks[-1], "contexts": len(order)}
+        last = looks[-1].model_copy(update={"contexts": len(order)})
         contexts = _ordered(source if whole else drawn, list(order))
         return cls(source, contexts, whole, tuple(rounds), (*looks[:-1], last))
 
@@ -77,11 +77,12 @@ class Drawn:
         if report.R.low is None:  # a single context
             return self
         widths = half_widths(report)
-        looks = (*self.looks[:-1], {**self.looks[-1], "half_widths": widths})
+        last = self.looks[-1].model_copy(update={"half_widths": widths})
+        looks = (*self.looks[:-1], last)
         if self.whole:
             return replace(self, looks=looks, reached=max(widths.values()) <= target)
         reached = len(self.contexts) >= FEWEST_CONTEXTS and enough(report, target)
-        draws, ceiling = self.looks[-1]["draws"], min(_ceiling(settings), len(self.source))
+        draws, ceiling = last.draws, min(_ceiling(settings), len(self.source))
         more = None if reached or draws >= ceiling else next_size(draws, report, target)
         wanted = None if more is None else min(more, ceiling)
         return replace(self, looks=looks, reached=reached, wanted=wanted)
@@ -92,46 +93,43 @@ class Drawn:
             raise SettingsError("grown: the last look wanted no more draws")
         return self._drawn(self.source, (*self.looks, _look(self.wanted)), settings.seed)
 
-    def to_record(self, settings: AuditSettings) -> dict[str, Any]:
-        """What run.json says of the contexts, and of the precision if one was asked for."""
-        return {"contexts": context_record(self.contexts), "precision": self._precision(settings)}
-
-    def _precision(self, settings: AuditSettings) -> dict[str, Any] | None:
+    def precision(self, settings: AuditSettings) -> PrecisionRecord | None:
+        """What run.json says of the precision, if one was asked for."""
         if settings.precision is None:
             return None
-        return {
-            "target": settings.precision,
-            "reached": self.reached,
-            "from": self.source.sha256,
-            "seed": settings.seed,
-            "draws": self.looks[-1]["draws"],
-            "contexts": len(self.contexts),
-            "whole_set": self.whole,
-            "rounds": [dict(look) for look in self.looks],
-        }
+        return PrecisionRecord(
+            target=settings.precision,
+            reached=self.reached,
+            source=self.source.sha256,
+            seed=settings.seed,
+            draws=self.looks[-1].draws,
+            contexts=len(self.contexts),
+            whole_set=self.whole,
+            rounds=list(self.looks),
+        )
 
 
-def precision_sentence(precision: Mapping[str, Any] | None) -> list[str]:
+def precision_sentence(precision: PrecisionRecord | None) -> list[str]:
     """What the verdict says of the precision that was asked for, if one was."""
     if precision is None:
         return []
-    n = precision["contexts"]
+    n = precision.contexts
     contexts = f"{n} context" + ("" if n == 1 else "s")
-    where = f"{precision['draws']} draws ({contexts})"
-    if precision["whole_set"]:
+    where = f"{precision.draws} draws ({contexts})"
+    if precision.whole_set:
         where = f"the whole set ({contexts})"
-    if precision["reached"]:
-        return [f"Precision ±{precision['target']:g} reached with {where}."]
+    if precision.reached:
+        return [f"Precision ±{precision.target:g} reached with {where}."]
     more = (
         "its interval speaks of further contexts of this kind"
-        if precision["whole_set"]
+        if precision.whole_set
         else "raise --max-contexts"
     )
-    return [f"Precision ±{precision['target']:g} not reached with {where}; {more}."]
+    return [f"Precision ±{precision.target:g} not reached with {where}; {more}."]
 
 
-def _look(draws: int) -> dict[str, Any]:
-    return {"draws": draws, "contexts": None, "half_widths": None}
+def _look(draws: int) -> RoundRecord:
+    return RoundRecord(draws=draws, contexts=None, half_widths=None)
 
 
 def _ceiling(settings: AuditSettings) -> int:

@@ -11,6 +11,12 @@ import pyarrow as pa
 
 from clinometer.measure import Preferences, RiskReport, verdict
 from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.folder.record_schema import (
+    BoundsRecord,
+    CorrectedRecord,
+    RunRecord,
+    SummaryRecord,
+)
 from clinometer.runs.precision import precision_sentence
 from clinometer.runs.settings import AuditSettings
 
@@ -32,7 +38,7 @@ class Run:
     path         its folder, or None for a run kept in memory
     """
 
-    record: dict[str, Any]
+    record: RunRecord
     preferences: Preferences
     report: RiskReport
     path: Path | None = None
@@ -40,28 +46,29 @@ class Run:
     @classmethod
     def measured(
         cls,
-        record: dict[str, Any],
+        record: RunRecord,
         preferences: Preferences,
         settings: AuditSettings,
         *,
         folder: RunFolder | None,
     ) -> Run:
         """Measure preferences and, with a folder, write all that a run leaves behind."""
-        report = _report(preferences, settings, known=record["model"]["kind"] == "reference")
-        counts = dict(preferences.counts())
-        counts.update(record.get("words", {}).get("counts", {}))
-        counts.update(record.get("draws", {}))
-        plain = report.to_dict()
-        record = {
-            **record,
+        report = _report(preferences, settings, known=record.model.kind == "reference")
+        words = {} if record.words is None else record.words.counts
+        found: dict[str, Any] = {
             "status": "finished",
-            "summary": plain["summary"],
+            "summary": SummaryRecord(
+                R=report.R, R_bias=report.R_bias, R_volatility=report.R_volatility
+            ),
             "corrected": _corrected(preferences, settings),
-            "verdict": " ".join([verdict(report), *precision_sentence(record.get("precision"))]),
-            **_bounds(preferences, settings),
-            "n_eff": plain["n_eff"],
-            "counts": counts,
+            "verdict": " ".join([verdict(report), *precision_sentence(record.precision)]),
+            "n_eff": report.n_eff,
+            "counts": {**preferences.counts(), **words, **record.draws},
         }
+        bounds = _bounds(preferences, settings)
+        if bounds is not None:
+            found["bounds"] = bounds
+        record = record.model_copy(update=found)
         run = cls(record, preferences, report)
         if folder:
             run.write(folder)
@@ -70,7 +77,7 @@ class Run:
 
     @property
     def model(self) -> str:
-        return str(self.record["model"]["id"])
+        return self.record.model.id
 
     def to_pandas(self) -> pd.DataFrame:
         """The preferences, one row a group, context and category."""
@@ -91,8 +98,8 @@ class Run:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        topic, contexts = self.record["topic"], self.record["contexts"]
-        return self.report.to_html(f"{self.model}: {topic['name']}, contexts {contexts['name']}")
+        topic, contexts = self.record.topic.name, self.record.contexts.name
+        return self.report.to_html(f"{self.model}: {topic}, contexts {contexts}")
 
     def write(self, folder: RunFolder) -> None:
         """Leave behind all that a finished run has, but for its scores."""
@@ -125,20 +132,20 @@ class Run:
         table = tables["preferences"].to_pandas()
         contexts = tables["contexts"].to_pandas()
         groups = tables["groups"].to_pandas()
-        categories = tuple(record["topic"]["attributes"])
+        categories = tuple(record.topic.attributes)
         shape = (len(groups), len(contexts), len(categories))
-        reference = record["topic"]["reference"]
+        reference = record.topic.reference
         coverage = table["coverage"].to_numpy(dtype=float).reshape(shape)[:, :, 0]
-        settings = AuditSettings.from_dict(record["settings"])
+        settings = record.settings
         weights = contexts["weight"].to_numpy(dtype=float)
-        known = record["model"]["kind"] == "reference"
-        drawn = None if known else record["contexts"]["drawn"]
+        known = record.model.kind == "reference"
+        drawn = None if known else record.contexts.drawn
         preferences = Preferences(
             values=table["p"].to_numpy(dtype=float).reshape(shape),
             groups=tuple(groups["group"]),
             contexts=tuple(contexts["context_id"]),
             categories=categories,
-            context_weights=weights if drawn is None else np.rint(weights * drawn["n"]),
+            context_weights=weights if drawn is None else np.rint(weights * drawn.n),
             group_weights=groups["weight"].to_numpy(dtype=float),
             reference=None if reference is None else np.array(reference),
             coverage=None if np.isnan(coverage).all() else coverage,
@@ -165,21 +172,26 @@ def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -
     return preferences.estimate(**settings.inference())
 
 
-def _corrected(preferences: Preferences, settings: AuditSettings) -> dict[str, float]:
+def _corrected(preferences: Preferences, settings: AuditSettings) -> CorrectedRecord:
     found = preferences.corrected(norm=settings.norm, normalize=settings.normalize)
-    return {name: getattr(found, name).value for name in ("R", "R_bias", "R_volatility")}
+    return CorrectedRecord(
+        R=found.R.value, R_bias=found.R_bias.value, R_volatility=found.R_volatility.value
+    )
 
 
-def _bounds(preferences: Preferences, settings: AuditSettings) -> dict[str, Any]:
+def _bounds(preferences: Preferences, settings: AuditSettings) -> BoundsRecord | None:
     """What run.json says of preferences that are only bounded."""
     found = preferences.bounds(norm=settings.norm, normalize=settings.normalize)
     if found is None or preferences.low is None or preferences.high is None:
-        return {}
+        return None
     width = (preferences.high - preferences.low).max(axis=2)
-    risks = {name: list(ends) for name, ends in found._asdict().items()}
-    return {
-        "bounds": {**risks, "widest_cell": float(width.max()), "mean_cell": float(width.mean())}
-    }
+    return BoundsRecord(
+        R=list(found.R),
+        R_bias=list(found.R_bias),
+        R_volatility=list(found.R_volatility),
+        widest_cell=float(width.max()),
+        mean_cell=float(width.mean()),
+    )
 
 
 def _cells(table: pd.DataFrame, name: str, shape: tuple[int, ...]) -> Any:

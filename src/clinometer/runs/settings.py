@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from operator import not_
@@ -101,18 +100,6 @@ class AuditSettings:
         plain = asdict(self)
         plain["norm"] = "inf" if math.isinf(self.norm) else self.norm
         return plain
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> AuditSettings:
-        """The settings that run.json holds."""
-        return cls(
-            **{
-                **plain,
-                "norm": float(plain["norm"]),
-                "load": LoadOptions.from_dict(plain["load"]),
-                "words": WordOptions(**plain["words"]),
-            }
-        )
 
     def inference(self) -> dict[str, Any]:
         """Those of the intervals, as `Preferences.estimate` takes them."""

@@ -13,24 +13,27 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from clinometer.errors import RunError
 from clinometer.storage.atomic import only_writer, replacing
 from clinometer.storage.parquet_parts import decode, digest_of, encode
+from clinometer.storage.record import SCHEMA_VERSION, FolderRecord
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCHEMA_VERSION = 1
+Record = TypeVar("Record", bound=FolderRecord)
 
 #: Seconds between a reader's looks at a run that is just being written.
 _LOOKS_S = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 
 
-class ResultFolder:
+class ResultFolder(Generic[Record]):
     """What the folders of all commands share; a command names its tables and what repairs them."""
 
+    #: The schema of its run.json.
+    schema: type[Record]
     #: The command that makes such a run.
     command: ClassVar[str]
     #: What its run.json says of itself; audits say nothing.
@@ -64,12 +67,13 @@ class ResultFolder:
 
     # --- run.json -----------------------------------------------------------------------------
 
-    def read_record(self) -> dict[str, Any]:
+    def read_record(self) -> Record:
         """The content of run.json, checked for being one of this command's."""
         if not self.path.is_dir():
             raise RunError(f"{self.path}: no such run folder")
         try:
-            record = json.loads(self.record_file.read_text(encoding="utf-8"))
+            text = self.record_file.read_text(encoding="utf-8")
+            plain = json.loads(text)
         except FileNotFoundError as error:
             raise RunError(
                 f"{self.path}: expected a run folder, found no run.json in it"
@@ -78,18 +82,19 @@ class ResultFolder:
             raise RunError(f"{self.record_file}: damaged: {error}") from error
         except OSError as error:
             raise RunError(f"{self.record_file}: cannot be read: {error.strerror}") from error
-        version = record.get("schema_version") if isinstance(record, dict) else None
+        version = plain.get("schema_version") if isinstance(plain, dict) else None
         if version != SCHEMA_VERSION:
             raise RunError(
                 f"{self.record_file}: expected schema version {SCHEMA_VERSION}, found {version!r}"
             )
-        if record.get("kind") != self.kind:
+        if plain.get("kind") != self.kind:
             raise RunError(f"{self.path}: expected a run of '{self.command}', found another kind")
-        return dict(record)
+        return self.schema.from_json(text, self.record_file)
 
-    def write_record(self, record: dict[str, Any]) -> None:
+    def write_record(self, record: Record, **changes: Any) -> None:
         """Write run.json; NaN and infinity are refused rather than written."""
-        stamped = {**record, "updated": datetime.now(UTC).isoformat(timespec="seconds")}
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        stamped = {**record.to_dict(), **changes, "updated": now}
         text = json.dumps(stamped, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
         with replacing(self.record_file, error=RunError) as beside:
             beside.write_text(text, encoding="utf-8")
@@ -102,7 +107,7 @@ class ResultFolder:
 
     # --- tables -------------------------------------------------------------------------------
 
-    def write_finished(self, record: dict[str, Any], tables: dict[str, pa.Table]) -> None:
+    def write_finished(self, record: Record, tables: dict[str, pa.Table]) -> None:
         """Tables first, then run.json with their digests: what says finished has all its files."""
         digests = {}
         for name, table in tables.items():
@@ -110,11 +115,11 @@ class ResultFolder:
             with replacing(self._table_file(name), error=RunError) as beside:
                 beside.write_bytes(data)
             digests[name] = digest_of(data)
-        self.write_record({**record, "status": "finished", "tables": digests})
+        self.write_record(record, status="finished", tables=digests)
 
     def read_finished(
         self, names: Sequence[str] | None = None
-    ) -> tuple[dict[str, Any], dict[str, pa.Table]]:
+    ) -> tuple[Record, dict[str, pa.Table]]:
         """run.json with the tables that it names, all of one writing.
 
         A run that is being measured again meanwhile is looked at again until it stands still.
@@ -123,7 +128,7 @@ class ResultFolder:
         for pause in _LOOKS_S:
             time.sleep(pause)
             record = self.read_record()
-            if record.get("status") != "finished":
+            if not record.finished:
                 raise RunError(
                     f"{self.path}: the run is not finished; the command that began it continues it"
                 )
@@ -135,7 +140,7 @@ class ResultFolder:
                 except OSError as error:
                     problem = f"{file}: cannot be read: {error.strerror}"
                     break
-                if digest_of(data) != record.get("tables", {}).get(name):
+                if digest_of(data) != record.tables.get(name):
                     problem = f"{file}: damaged, or not of this run"
                     break
                 tables[name] = decode(data)

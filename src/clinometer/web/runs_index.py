@@ -10,15 +10,14 @@ import json
 import os
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
 
-from clinometer.errors import RunError
+from clinometer.errors import ClinometerError, RunError
 from clinometer.runs import RunFolder
 from clinometer.runs.folder.partial import progress
 from clinometer.runs.folder.recover import Opened, open_run
-from clinometer.storage.result_folder import SCHEMA_VERSION
+from clinometer.storage.record import SCHEMA_VERSION
 
 #: Folders below the root that are looked through.
 _DEPTH = 6
@@ -157,40 +156,44 @@ class RunsIndex:
 
 
 def _entry(name: str, path: Path) -> Entry:
-    unknown = Entry(name, name, "", "", "damaged", "")
     try:
-        record = json.loads((path / "run.json").read_text(encoding="utf-8"))
-        model = str(record["model"]["id"])
-        if record.get("schema_version") != SCHEMA_VERSION:
-            return Entry(name, model, "", "", "another schema", str(record.get("created", "")))
-        finished = record.get("status") == "finished"
-        done, total = (0, 0) if finished else progress(RunFolder(path), record)
-        return Entry(
-            id=name,
-            model=model,
-            topic=str(record["topic"].get("title") or record["topic"]["name"]),
-            contexts=str(record["contexts"]["name"]),
-            state="finished" if finished else "half-finished",
-            created=str(record.get("created", "")),
-            groups=int(record["topic"]["groups"]),
-            n_contexts=int(record["contexts"]["n"]),
-            n_eff=float(record["contexts"]["n_eff"]),
-            done=done,
-            total=total,
-            **_summary(record.get("summary")),
-        )
+        record = RunFolder(path).read_record()
+        done, total = (0, 0) if record.finished else progress(RunFolder(path), record)
+    except ClinometerError:
+        return _unreadable(name, path)
+    entry = Entry(
+        id=name,
+        model=record.model.id,
+        topic=record.topic.title or record.topic.name,
+        contexts=record.contexts.name,
+        state="finished" if record.finished else "half-finished",
+        created=record.created,
+        groups=record.topic.groups,
+        n_contexts=record.contexts.n,
+        n_eff=record.contexts.n_eff,
+        done=done,
+        total=total,
+    )
+    if record.summary is None:
+        return entry
+    R = record.summary.R
+    return replace(
+        entry,
+        R=R.value,
+        R_low=R.low,
+        R_high=R.high,
+        R_bias=record.summary.R_bias.value,
+        R_volatility=record.summary.R_volatility.value,
+    )
+
+
+def _unreadable(name: str, path: Path) -> Entry:
+    """A run of another schema by its model and date, where it says these; any other as damaged."""
+    try:
+        content = json.loads((path / "run.json").read_text(encoding="utf-8"))
+        model, created = str(content["model"]["id"]), str(content.get("created", ""))
+        if content.get("schema_version") != SCHEMA_VERSION:
+            return Entry(name, model, "", "", "another schema", created)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return unknown
-
-
-def _summary(summary: Any) -> dict[str, float | None]:
-    if not summary:
-        return {}
-    R = summary["R"]
-    return {
-        "R": float(R["value"]),
-        "R_low": R.get("low"),
-        "R_high": R.get("high"),
-        "R_bias": float(summary["R_bias"]["value"]),
-        "R_volatility": float(summary["R_volatility"]["value"]),
-    }
+        pass
+    return Entry(name, name, "", "", "damaged", "")

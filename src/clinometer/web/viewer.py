@@ -101,7 +101,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             if opened.run
             else [],
             drawings=list(_RUN_FIGURES) if opened.run else [],
-            settings=run_tables.settings_table(opened.record or {}),
+            settings=run_tables.settings_table(opened.content),
             flags=run_tables.flags_table(opened.run) if opened.run else None,
             q=q,
             leaning=leaning,

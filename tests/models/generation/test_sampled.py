@@ -76,16 +76,16 @@ def test_an_audit_by_draws_is_stored_corrected_and_not_drawn_again(tmp_path: Pat
     how = AuditSettings(load=load, replicates=100)
     asked = {"topic": TOPIC, "contexts": CONTEXTS, "settings": how, "out": tmp_path / "run"}
     run = audit("smollm2", **asked)  # type: ignore[arg-type]
-    assert run.record["model"]["kind"] == "sampled"
-    assert run.record["model"]["id"] == "smollm2 (20 draws)"
+    assert run.record.model.kind == "sampled"
+    assert run.record.model.id == "smollm2 (20 draws)"
     answers = run.preferences.answers
     assert answers is not None
     counted = run.preferences.values * answers[..., None]
     seen = run.preferences.observed
     np.testing.assert_allclose(counted[seen], np.round(counted[seen]), atol=1e-4)
-    assert run.record["counts"]["draws"] == 80
+    assert run.record.counts["draws"] == 80
     # Counting noise inflates R; the correction takes it off.
-    assert run.record["corrected"]["R"] != run.record["summary"]["R"]["value"]
+    assert run.record.summary.R.value != run.record.corrected.R
     before = {f: f.read_bytes() for f in (tmp_path / "run" / "scores").iterdir()}
     again = audit("smollm2", **asked)  # type: ignore[arg-type]
     assert again.preferences.equals(run.preferences)

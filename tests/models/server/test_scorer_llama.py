@@ -128,12 +128,12 @@ def test_faults_change_no_number_and_are_counted(llama: str, proxy, tmp_path: Pa
         out=tmp_path / "run",
     )
     np.testing.assert_allclose(run.preferences.values, plain.preferences.values, atol=1e-3)
-    usage = run.record["usage"]
+    usage = run.record.usage
     assert set(bad.faults) == {"429", "500", "half", "nothing", "wrong"}
     # Requests that are called off while the server is probed may have met a fault unseen.
     assert 0 <= bad.faults.total() - usage["retried"] <= 8
     assert 0 <= usage["requests"] - len(bad.seen) <= 8
-    assert plain.record["usage"]["retried"] == 0
+    assert plain.record.usage["retried"] == 0
 
 
 def test_a_server_that_goes_away_ends_with_status_3_and_the_run_continues(
@@ -202,10 +202,10 @@ def test_a_budget_stops_cleanly_and_the_run_continues(llama: str, tmp_path: Path
     with pytest.raises(BudgetReached, match="budget of 1 tokens"):
         audit(name, settings=settings("top-k", max_tokens=1), **asked)  # type: ignore[arg-type]
     run = audit(name, settings=settings("top-k"), **asked)  # type: ignore[arg-type]
-    assert run.record["status"] == "finished"
+    assert run.record.status == "finished"
     whole = audit(name, topic=TOPIC, contexts=contexts, settings=settings("top-k"))
     np.testing.assert_allclose(run.preferences.values, whole.preferences.values, atol=1e-3)
-    assert run.record["usage"]["requests"] > 280
+    assert run.record.usage["requests"] > 280
 
 
 def test_neither_key_nor_prompt_is_written_anywhere(
@@ -285,14 +285,14 @@ def test_draws_of_a_server_are_stored_and_not_drawn_again(
     asked = {"topic": TOPIC, "contexts": CONTEXTS, "settings": how, "out": tmp_path / "run"}
     run = audit(f"openai:{llama}#smol", **asked)  # type: ignore[arg-type]
     assert run.model.endswith("(chat, 6 draws)" if chat else "(6 draws)")
-    draws = run.record["draws"]
+    draws = run.record.draws
     assert draws["draws"] == 24
     parts = ("draws_words", "draws_refusals", "draws_other")
     assert sum(draws[k] for k in parts) == 24
-    assert run.record["usage"]["requests"] >= 4
+    assert run.record.usage["requests"] >= 4
     again = audit(f"openai:{llama}#smol", **asked)  # type: ignore[arg-type]
     assert again.preferences.equals(run.preferences)
-    assert again.record["draws"] == draws
-    assert again.record["usage"] == run.record["usage"]
+    assert again.record.draws == draws
+    assert again.record.usage == run.record.usage
     loaded = Run.load(tmp_path / "run")
     assert loaded.report.to_dict() == run.report.to_dict()

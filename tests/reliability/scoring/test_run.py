@@ -126,11 +126,11 @@ def test_every_edge_is_defined_and_counted(run: ReliabilityRun) -> None:
     assert counts["versions_target_changed"] == 1
     assert counts["versions_identical_to_statement"] == 1
     assert counts["versions_repeated"] == 1
-    by_model: Any = run.record["counts"]["by_model"]
+    by_model: Any = run.record.counts.by_model
     assert by_model["pocket:bert"]["texts_too_long"] == 2
     assert by_model["pocket:bert"]["texts_nothing_to_score"] == 1
     assert by_model["pocket:bert"]["texts_with_unknown_tokens"] == 2
-    assert json.dumps(run.record, allow_nan=False)
+    assert json.dumps(run.record.to_dict(), allow_nan=False)
 
 
 def test_a_finished_run_asks_nobody(run: ReliabilityRun, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +174,8 @@ def test_an_interrupted_run_goes_on(
         settings=FEW,
         progress=lambda done, total: seen.append((done, total)),
     )
-    assert [done for done, _ in seen[:2]] == [8, 12]  # eight were there, the first pool adds four
+    # Eight were there when the model was open, the first pool adds four.
+    assert [done for done, _ in seen[:2]] == [8, 12]
     assert np.allclose(again.statements["tau"], run.statements["tau"], atol=1e-5, equal_nan=True)
     # A damaged part is asked again.
     part = next((tmp_path / "scores").rglob("part-*.parquet"))
@@ -200,8 +201,8 @@ def test_several_models_are_averaged_and_compared() -> None:
     for name, part in zip(names, parts, strict=True):
         rows = both.models[both.models["model"] == name]
         assert np.allclose(rows["cobias"], part.statements["cobias"])
-    (pair,) = both.record["agreement"]
-    assert (pair["a"], pair["b"], pair["n"]) == (*names, 4)
+    (pair,) = both.record.agreement
+    assert (pair.a, pair.b, pair.n) == (*names, 4)
     assert both.convergence(draws=5).n.tolist() == [2]
 
 

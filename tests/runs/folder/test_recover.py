@@ -19,6 +19,7 @@ from clinometer.report import open_run, render_report
 from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.folder.partial import cell_words, find_topic, load_partial, progress
 from clinometer.runs.folder.record import new_record
+from clinometer.runs.folder.record_schema import PrecisionRecord, RoundRecord, WordsRecord
 from clinometer.runs.folder.recover import stored_risks
 from clinometer.topics import load_topic
 
@@ -41,17 +42,17 @@ def half(tmp_path: Path) -> Path:
         contexts,
         AuditSettings(replicates=100),
     )
-    record["chunk_size"] = 250
-    record["words"] = {
-        "words": list(topic.words),
-        "tokens": {w: [w] for w in topic.words},
-        "unwritable": [],
-        "same_tokens": {},
-        "restricted": [],
-        "prefixes": {},
-        "shared": {},
-        "counts": {"words_shared": 1},
-    }
+    record.chunk_size = 250
+    record.words = WordsRecord(
+        words=list(topic.words),
+        tokens={w: [w] for w in topic.words},
+        unwritable=[],
+        same_tokens={},
+        restricted=[],
+        prefixes={},
+        shared={},
+        counts={"words_shared": 1},
+    )
     folder = tmp_path / "half"
     folder.mkdir()
     RunFolder(folder).write_record(record)
@@ -114,7 +115,7 @@ def test_nothing_scored_yet(half: Path) -> None:
     opened = open_run(half)
     assert "0 of 1,200 cells" in opened.notice
     assert "no cell has been scored yet" in opened.notice
-    assert progress(RunFolder(half), opened.record or {}) == (0, 1200)
+    assert progress(RunFolder(half), RunFolder(half).read_record()) == (0, 1200)
 
 
 def test_words_of_a_cell(half: Path) -> None:
@@ -195,8 +196,18 @@ def test_cells_are_found_where_rounds_of_a_precise_audit_put_them(small: Run) ->
     from clinometer.runs.folder.partial import _cell_number
 
     rounds = [12, 20, 8]
-    looks = [{"contexts": int(n)} for n in np.cumsum(rounds)]
-    run = replace(small, record={**small.record, "precision": {"rounds": looks}})
+    looks = [RoundRecord(draws=int(n), contexts=int(n)) for n in np.cumsum(rounds)]
+    precision = PrecisionRecord(
+        target=0.1,
+        reached=True,
+        source="",
+        seed=0,
+        draws=40,
+        contexts=40,
+        whole_set=False,
+        rounds=looks,
+    )
+    run = replace(small, record=small.record.model_copy(update={"precision": precision}))
     x, c = places(np.arange(30 * 40), groups=30, rounds=rounds)
     found = [_cell_number(run, int(i), int(j)) for i, j in zip(x, c, strict=True)]
     assert found == list(range(30 * 40))

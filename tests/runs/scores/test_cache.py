@@ -19,6 +19,7 @@ from tests.runs.small_audit import MODEL, SMALL, TEMPLATES, same
 from clinometer.contexts import ContextSet
 from clinometer.models import LoadOptions, ModelSpec, WordOptions, identity_of
 from clinometer.runs import Run, audit
+from clinometer.runs.folder.record_schema import CacheRecord
 
 TOPIC = SMALL["topic"]
 FEW = TOPIC.group_names[:30]
@@ -29,7 +30,7 @@ def asked(model: str = MODEL, **changes: Any) -> Run:
 
 
 def found(run: Run) -> int:
-    return int(run.record["cache"]["found"])
+    return int(run.record.cache.found)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def test_the_same_audit_elsewhere_opens_no_model(
     assert found(again) == 300
     assert same(again, scored)
     assert same(Run.load(tmp_path / "again"), scored)
-    assert again.record["model"] == scored.record["model"]
+    assert again.record.model == scored.record.model
     replayed = asked(out=tmp_path / "again", replay=True)  # the folder has all it needs
     assert same(replayed, scored)
 
@@ -75,7 +76,7 @@ def test_more_groups_are_found_as_far_as_they_are_known() -> None:
     mixed = asked(**more)
     assert found(mixed) == 100
     plain = asked(cache=False, **more)
-    assert plain.record["cache"]["found"] == 0
+    assert plain.record.cache.found == 0
     assert np.abs(mixed.preferences.values - plain.preferences.values).max() < 1e-5
     assert found(asked(**more)) == 200
 
@@ -141,7 +142,7 @@ def test_a_run_looks_once(cache_on: Path, tmp_path: Path) -> None:
         asked(out=tmp_path / "run", progress=stop)
     asked(topic=TOPIC.select(FEW[25:]))  # another run learns some of what is left
     continued = asked(out=tmp_path / "run")
-    assert continued.record["cache"] == {"looked_up": 300, "found": 0}
+    assert continued.record.cache == CacheRecord(looked_up=300, found=0)
     assert same(continued, asked(cache=False))
 
 
@@ -166,7 +167,7 @@ def test_the_command_loads_no_torch_when_all_is_known(scored: Run, tmp_path: Pat
         check=True,
     )
     assert done.stderr.endswith("loaded: []")
-    assert json.loads(done.stdout)["runs"][0]["summary"] == scored.record["summary"]
+    assert json.loads(done.stdout)["runs"][0]["summary"] == scored.record.to_dict()["summary"]
 
 
 @pytest.mark.usefixtures("scored")

@@ -48,9 +48,9 @@ def test_chinese_is_asked_and_stands_beside_table_5(chinese: Path, tmp_path: Pat
     asked, failed = ask_all(plan, tmp_path / "study")
     assert not failed
     run = asked[0][1]
-    assert run.record["words"]["unwritable"] == []
-    assert run.record["counts"]["cells"] == 9
-    assert "words_of_several_tokens" in run.record["counts"]
+    assert run.record.words.unwritable == []
+    assert run.record.counts["cells"] == 9
+    assert "words_of_several_tokens" in run.record.counts
     found = table_findings("languages", asked)
     printed = next(t.frame for t in found.tables if t.key == "table5-published")
     assert printed["name"].tolist() == ["BERT-Chinese", "GPT2-Chinese", "llama2-Chinese"]

@@ -66,7 +66,7 @@ def test_answers_are_the_models_own_and_asked_once(
     at = images.scenes.index("office")
     expected = direct(clip, images.files["nurse", "office"])
     assert run.preferences.values[1, at] == pytest.approx(expected, abs=1e-5)
-    assert run.record["counts"]["cells_missing"] == 1
+    assert run.record.counts["cells_missing"] == 1
 
     # A line cut short is asked again; nothing else is.
     kept = tmp_path / "run" / "answers.jsonl"

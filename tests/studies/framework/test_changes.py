@@ -11,6 +11,8 @@ import pytest
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.measure import Preferences
 from clinometer.runs import AuditSettings, Run
+from clinometer.runs.folder.record_schema import ContextsRecord, RunRecord, TopicRecord
+from clinometer.storage.record import ModelRecord
 from clinometer.studies.between_models.alignment import alignment_findings
 from clinometer.studies.between_models.size import over_models, size_findings, slope
 from clinometer.studies.between_models.sources import sources_findings
@@ -39,11 +41,14 @@ def made(name: str, p: np.ndarray, *, size: int = 1000) -> Run:
         group_weights=np.ones(len(p)),
         templates=tuple(f"The [X] did {i} that [Y]" for i in range(p.shape[1])),
     )
-    record = {
-        "model": {"id": name, "kind": "causal", "parameters": size},
-        "topic": {"reference": None, "attributes": ["male", "female"], "sha256": "t"},
-        "contexts": {"name": "made", "sha256": "c", "drawn": None},
-    }
+    words = {"male": ["he"], "female": ["she"]}
+    record = RunRecord(
+        model=ModelRecord(id=name, kind="causal", revision="none", parameters=size),
+        topic=TopicRecord(name="made", sha256="t", groups=len(p), attributes=words),
+        contexts=ContextsRecord(name="made", sha256="c", n=p.shape[1], n_eff=p.shape[1]),
+        scoring={},
+        settings=SETTINGS,
+    )
     return Run.measured(record, preferences, SETTINGS, folder=None)
 
 

@@ -34,7 +34,7 @@ def test_stored_scores_give_the_run_back(run: Run) -> None:
 def test_the_first_line_is_the_run(run: Run) -> None:
     first = sensitivity(run).rows[0]
     assert risks(first) == pytest.approx(
-        tuple(run.record["summary"][n]["value"] for n in ("R", "R_bias", "R_volatility"))
+        tuple(getattr(run.record.summary, n).value for n in ("R", "R_bias", "R_volatility"))
     )
 
 
@@ -45,9 +45,9 @@ def test_lines_are_what_they_say(run: Run) -> None:
     assert pytest.approx(even.R.value, abs=1e-12) == rows["context weights: uniform"].R
     # Words of one token, by the tokens that run.json names and from the raw parts.
     record = run.record
-    one = {w for w, t in record["words"]["tokens"].items() if len(t) == 1}
-    words = record["words"]["words"]
-    lists = {c: [w for w in ws if w in one] for c, ws in record["topic"]["attributes"].items()}
+    one = {w for w, t in record.words.tokens.items() if len(t) == 1}
+    words = record.words.words
+    lists = {c: [w for w in ws if w in one] for c, ws in record.topic.attributes.items()}
     counts = membership(words, lists)
     values = np.empty_like(p.values)
     for x, c, log_probs in stored_scores(run):

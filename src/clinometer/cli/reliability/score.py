@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +26,9 @@ from clinometer.cli.reliability.common import (
 from clinometer.cli.table import TerminalTable
 from clinometer.errors import SettingsError
 from clinometer.reliability import ReliabilitySettings, read_variants, score_reliability
+
+if TYPE_CHECKING:
+    from clinometer.reliability.scoring.record_schema import ReliabilityRecord
 
 
 @grouped
@@ -96,26 +99,27 @@ def score_command(
         write_frame(frame, table)
     if json_output:
         names = ("models", "settings", "summary", "length", "agreement", "counts")
-        print_json({n: run.record[n] for n in names} | {"statements": plain_rows(frame)})
+        content = run.record.to_dict()
+        print_json({n: content[n] for n in names} | {"statements": plain_rows(frame)})
     else:
         _print(run, frame, top)
-    summary = run.record["summary"]["stability"]
+    summary = run.summary["stability"]
     if summary is None:
         raise SettingsError("no statement has a score: see the counts, and the ids of --variants")
-    if fail_below is not None and summary["value"] < fail_below:
-        typer.echo(f"stability = {summary['value']:.4f} is below {fail_below}", err=True)
+    if fail_below is not None and summary.value < fail_below:
+        typer.echo(f"stability = {summary.value:.4f} is below {fail_below}", err=True)
         raise typer.Exit(1)
 
 
 def _print(run: Any, frame: Any, top: int) -> None:
-    names = ", ".join(m["id"] for m in run.record["models"])
+    names = ", ".join(m.id for m in run.record.models)
     table = TerminalTable(f"{len(frame)} statements, {names}")
     table.add_text("").add_numbers("mean", "interval")
-    for name, found in run.record["summary"].items():
+    for name, found in run.summary.items():
         if found is None:
             continue
-        interval = "" if found["low"] is None else f"{found['low']:.3f}–{found['high']:.3f}"
-        table.add_row(name, f"{found['value']:.3f}", interval)
+        interval = "" if found.low is None else f"{found.low:.3f}–{found.high:.3f}"
+        table.add_row(name, f"{found.value:.3f}", interval)
     table.print(console())
     worst = frame[frame["stability"].notna()].sort_values("stability").head(top)
     if len(worst):
@@ -132,24 +136,24 @@ def _print(run: Any, frame: Any, top: int) -> None:
         console().print(line, markup=False, soft_wrap=True)
 
 
-def notes(record: dict[str, Any]) -> list[str]:
+def notes(record: ReliabilityRecord) -> list[str]:
     """What a reader must know beside the means."""
     lines = []
-    for pair in record["agreement"]:
-        if pair["rho"] is not None:
+    for pair in record.agreement:
+        if pair.rho is not None:
             lines.append(
-                f"{pair['a']} and {pair['b']} rank the statements alike to rho = "
-                f"{pair['rho']['value']:.2f}: read a rank as that of these models."
+                f"{pair.a} and {pair.b} rank the statements alike to rho = "
+                f"{pair.rho.value:.2f}: read a rank as that of these models."
             )
-    if len(record["models"]) == 1:
+    if len(record.models) == 1:
         lines.append(
             "One scoring model: another may rank these statements in another order (--model twice "
             "shows how far)."
         )
-    odd = {k: n for k, n in record["counts"].items() if isinstance(n, int) and n}
     known = {"statements", "versions", "flag_"}
-    told = [f"{k.replace('_', ' ')} {n}" for k, n in odd.items() if k not in known]
-    for model, counts in record["counts"]["by_model"].items():
+    odd = {k: n for k, n in record.counts.overall.items() if n and k not in known}
+    told = [f"{k.replace('_', ' ')} {n}" for k, n in odd.items()]
+    for model, counts in record.counts.by_model.items():
         told += [f"{model}: {k.replace('_', ' ')} {n}" for k, n in counts.items() if n]
     if told:
         lines.append("Counted: " + ", ".join(told) + ".")

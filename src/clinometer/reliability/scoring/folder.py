@@ -17,13 +17,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from clinometer.models.texts.types import TextScores
+from clinometer.reliability.scoring.record_schema import ReliabilityRecord
 from clinometer.storage.parquet_parts import Parts, digest_of
 from clinometer.storage.result_folder import ResultFolder
 
 
-class ReliabilityFolder(ResultFolder):
+class ReliabilityFolder(ResultFolder[ReliabilityRecord]):
     """A folder with the files of one reliability run."""
 
+    schema = ReliabilityRecord
     command = "clinometer reliability score"
     kind = "reliability"
     tables = ("statements", "models", "versions")

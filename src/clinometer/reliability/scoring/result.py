@@ -14,6 +14,11 @@ from numpy.typing import NDArray
 
 from clinometer.reliability.model_agreement import rank_agreement
 from clinometer.reliability.scoring.folder import ReliabilityFolder
+from clinometer.reliability.scoring.record_schema import (
+    CountsRecord,
+    LengthRecord,
+    ReliabilityRecord,
+)
 from clinometer.reliability.scoring.score import (
     Convergence,
     cobias,
@@ -27,6 +32,7 @@ from clinometer.reliability.scoring.score import (
 from clinometer.reliability.scoring.settings import ReliabilitySettings
 from clinometer.reliability.scoring.taus import ModelTaus
 from clinometer.reliability.scoring.texts_to_score import ORIGINAL, TextsToScore
+from clinometer.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +50,7 @@ class ReliabilityRun:
     versions     a row a version
     """
 
-    record: dict[str, Any]
+    record: ReliabilityRecord
     tables: dict[str, pa.Table]
     path: Path | None = None
 
@@ -65,12 +71,12 @@ class ReliabilityRun:
         return frame
 
     @property
-    def summary(self) -> dict[str, Any]:
-        return dict(self.record["summary"])
+    def summary(self) -> dict[str, Estimate | None]:
+        return self.record.summary
 
     @property
     def counts(self) -> dict[str, int]:
-        return dict(self.record["counts"])
+        return self.record.counts.overall
 
     def taus(self) -> tuple[Floats, Floats]:
         """tau of the statements [S] and of their versions [S, N], mean over the models."""
@@ -96,7 +102,7 @@ class ReliabilityRun:
     @classmethod
     def measured(
         cls,
-        record: dict[str, Any],
+        record: ReliabilityRecord,
         asked: TextsToScore,
         found: Sequence[ModelTaus],
         settings: ReliabilitySettings,
@@ -116,20 +122,20 @@ class ReliabilityRun:
         }
         good = np.isfinite(statements["cobias"])
         adjusted = length_adjusted(statements["cobias"], statements["words"])
-        record = {
-            **record,
-            "summary": {
-                name: mean_estimate(statements[name], **options).to_dict() if good.any() else None
-                for name in ("cobias", "stability", "cv")
-            },
-            "length": {"slope_per_doubling": adjusted.slope, "r_squared": adjusted.r_squared},
-            "agreement": [a.to_dict() for a in rank_agreement(scores, **options)],
-            "counts": {
-                **asked.counts(),
-                **{f"flag_{k}": n for k, n in Counter(statements["flag"]).items()},
-                "by_model": {m.name: m.counts() for m in found},
-            },
+        record.summary = {
+            name: mean_estimate(statements[name], **options) if good.any() else None
+            for name in ("cobias", "stability", "cv")
         }
+        record.length = LengthRecord(
+            slope_per_doubling=adjusted.slope, r_squared=adjusted.r_squared
+        )
+        record.agreement = rank_agreement(scores, **options)
+        counts: dict[str, Any] = {
+            **asked.counts(),
+            **{f"flag_{k}": n for k, n in Counter(statements["flag"]).items()},
+            "by_model": {m.name: m.counts() for m in found},
+        }
+        record.counts = CountsRecord(**counts)
         tables = {
             "statements": _statement_table(asked, statements, adjusted.values),
             "models": _model_table(asked, names, by_model),

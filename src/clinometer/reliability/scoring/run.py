@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from clinometer.errors import RunError, SettingsError
 from clinometer.models import ModelInfo
 from clinometer.reliability.scoring.folder import ReliabilityFolder
+from clinometer.reliability.scoring.record_schema import ReliabilityRecord
 from clinometer.reliability.scoring.result import ReliabilityRun
 from clinometer.reliability.scoring.settings import ReliabilitySettings
 from clinometer.reliability.scoring.taus import Progress, fingerprint, model_taus
 from clinometer.reliability.scoring.texts_to_score import TextsToScore, ask
 from clinometer.reliability.statement import Statement, VariantSet
-from clinometer.storage.result_folder import SCHEMA_VERSION
+from clinometer.storage.record import SCHEMA_VERSION, ModelRecord
 
 
 def score_reliability(
@@ -47,12 +47,13 @@ def score_reliability(
         begun = folder is not None and folder.exists()
         record = folder.read_record() if folder and begun else _new_record(asked, settings)
         _check_same(record, asked, settings, folder)
-        known = {m["id"]: m for m in record["models"]}
+        known = {m.id: m for m in record.models}
 
         def begin(info: ModelInfo) -> None:
-            known[info.name] = info.to_dict()
+            known[info.name] = ModelRecord(**info.to_dict())
+            record.models = list(known.values())
             if folder:
-                folder.write_record({**record, "models": list(known.values()), "status": "running"})
+                folder.write_record(record, status="running")
 
         found = []
         for number, model in enumerate(names):
@@ -67,7 +68,8 @@ def score_reliability(
                     progress=None if progress is None else _shifted(progress, number, len(names)),
                 )
             )
-        record |= {"models": [m.info for m in found], "settings": settings.to_dict()}
+        record.models = [m.model for m in found]
+        record.settings = settings.to_dict()
         return ReliabilityRun.measured(record, asked, found, settings, folder=folder)
 
 
@@ -85,21 +87,21 @@ def _variants(given: VariantSet | Mapping[str, Sequence[str]]) -> VariantSet:
     return VariantSet({key: tuple(v.strip() for v in some) for key, some in given.items()})
 
 
-def _new_record(asked: TextsToScore, settings: ReliabilitySettings) -> dict[str, Any]:
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "kind": ReliabilityFolder.kind,
-        "status": "running",
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "models": [],
-        "texts": fingerprint(asked),
-        "scoring": settings.scoring(),
-        "settings": settings.to_dict(),
-    }
+def _new_record(asked: TextsToScore, settings: ReliabilitySettings) -> ReliabilityRecord:
+    return ReliabilityRecord(
+        schema_version=SCHEMA_VERSION,
+        kind=ReliabilityFolder.kind,
+        status="running",
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        models=[],
+        texts=fingerprint(asked),
+        scoring=settings.scoring(),
+        settings=settings.to_dict(),
+    )
 
 
 def _check_same(
-    record: dict[str, Any],
+    record: ReliabilityRecord,
     asked: TextsToScore,
     settings: ReliabilitySettings,
     folder: ReliabilityFolder | None,
@@ -107,8 +109,8 @@ def _check_same(
     """Refuse to mix two runs in one folder."""
     if folder is None:
         return
-    changed = [n for n, v in settings.scoring().items() if record["scoring"].get(n) != v]
-    if record["texts"] != fingerprint(asked):
+    changed = [n for n, v in settings.scoring().items() if record.scoring.get(n) != v]
+    if record.texts != fingerprint(asked):
         changed.append("set of statements and versions")
     if changed:
         raise RunError(

@@ -7,7 +7,6 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from clinometer.models.texts.types import TextScores
 from clinometer.reliability.scoring.folder import ReliabilityFolder
 from clinometer.reliability.scoring.settings import ReliabilitySettings
 from clinometer.reliability.scoring.texts_to_score import TextsToScore
+from clinometer.storage.record import ModelRecord
 
 #: Called with (texts done, texts in all) as a run goes on.
 Progress = Callable[[int, int], None]
@@ -34,7 +34,7 @@ class ModelTaus:
     """Answers of one model: a TextScores with a row for every text of the run."""
 
     name: str
-    info: dict[str, Any]
+    model: ModelRecord
     scores: TextScores
 
     def taus(self, asked: TextsToScore, *, per_word: bool) -> NDArray[np.float64]:
@@ -67,7 +67,7 @@ def model_taus(
     settings: ReliabilitySettings,
     *,
     folder: ReliabilityFolder | None,
-    known: dict[str, Any] | None,
+    known: ModelRecord | None,
     begin: Callable[[ModelInfo], None],
     progress: Progress | None,
 ) -> ModelTaus:
@@ -86,13 +86,13 @@ def model_taus(
     )
     if len(missing) or known is None:
         scorer = open_model(model, load=settings.load)
-        if known is not None and known["revision"] != scorer.info.revision:
+        if known is not None and known.revision != scorer.info.revision:
             raise RunError(
-                f"the run was begun with revision {known['revision']} of {model}, found "
+                f"the run was begun with revision {known.revision} of {model}, found "
                 f"{scorer.info.revision} now: --fresh starts over"
             )
         begin(scorer.info)
-        known = scorer.info.to_dict()
+        known = ModelRecord(**scorer.info.to_dict())
         _score(scorer, asked, missing, settings, found, folder=folder, progress=progress)
     return ModelTaus(model, known, found.frozen())
 

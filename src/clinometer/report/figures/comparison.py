@@ -34,7 +34,7 @@ def basis(run: Run) -> str:
 
 def reference_rows(run: Run) -> list[dict[str, Any]]:
     """The three reference models (B.2) as rows of a table of risks."""
-    given = run.record["topic"]["reference"]
+    given = run.record.topic.reference
     known = len(run.preferences.categories) if given is None else given
     rows = []
     for label, name in REFERENCES:

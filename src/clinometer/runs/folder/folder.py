@@ -18,14 +18,16 @@ from numpy.typing import NDArray
 
 from clinometer.errors import RunError
 from clinometer.models import WordScores
+from clinometer.runs.folder.record_schema import RunRecord
 from clinometer.runs.scores.codec import from_table, to_table
 from clinometer.storage.parquet_parts import Parts
 from clinometer.storage.result_folder import ResultFolder
 
 
-class RunFolder(ResultFolder):
+class RunFolder(ResultFolder[RunRecord]):
     """A folder with the files of one audit."""
 
+    schema = RunRecord
     command = "clinometer audit"
     tables = ("preferences", "groups", "contexts")
     repair = "'clinometer audit … --replay'"

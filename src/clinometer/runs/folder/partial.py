@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,12 +21,12 @@ from clinometer.errors import ClinometerError, RunError
 from clinometer.models import WordScores
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.folder.record_schema import RunRecord
 from clinometer.runs.precision import Drawn
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable
 from clinometer.runs.scores.codec import from_table
 from clinometer.runs.scores.recount import word_counts
-from clinometer.runs.settings import AuditSettings
 from clinometer.topics import Topic, load_topic
 from clinometer.topics.articles import Articles
 from clinometer.topics.prompt import Prompt, render
@@ -50,7 +49,7 @@ class CellWord:
     tokens: tuple[str, ...]
 
 
-def progress(folder: RunFolder, record: dict[str, Any]) -> tuple[int, int]:
+def progress(folder: RunFolder, record: RunRecord) -> tuple[int, int]:
     """(cells scored, cells in all), from the footers of the parts alone."""
     done = 0
     for file in _parts(folder):
@@ -58,7 +57,7 @@ def progress(folder: RunFolder, record: dict[str, Any]) -> tuple[int, int]:
             done += pq.ParquetFile(file).metadata.num_rows
         except _UNREADABLE:
             continue
-    return done, int(record["topic"]["groups"]) * int(record["contexts"]["n"])
+    return done, record.topic.groups * record.contexts.n
 
 
 def load_partial(path: str | Path) -> Run:
@@ -75,9 +74,9 @@ def load_partial(path: str | Path) -> Run:
         raise RunError(
             f"{folder.path}: its {what} cannot be found again before the run is finished"
         )
-    if "words" not in record:
+    if record.words is None:
         raise RunError(f"{folder.path}: no cell has been scored yet")
-    grid = CellGrid(topic, sample.contexts, record.get("chunk_size", 1), sample.rounds)
+    grid = CellGrid(topic, sample.contexts, record.chunk_size, sample.rounds)
     table = PreferenceTable(grid, word_counts(record))
     for cells, scores in _scores(folder, words=len(topic.words)):
         # a round that has just begun may not be in run.json yet
@@ -85,19 +84,19 @@ def load_partial(path: str | Path) -> Run:
         table.add(cells[known], scores.take(known))
     if np.isnan(table.skipped).all():
         raise RunError(f"{folder.path}: no cell has been scored yet")
-    settings = AuditSettings.from_dict(record["settings"])
+    settings = record.settings
     preferences = table.preferences(settings)
     if settings.replicates:
         report = preferences.estimate(**settings.inference())
     else:
         report = preferences.decompose(norm=settings.norm, normalize=settings.normalize)
-    counted = {**preferences.counts(), **record["words"].get("counts", {})}
-    return Run({**record, "counts": counted}, preferences, report, folder.path)
+    record.counts = {**preferences.counts(), **record.words.counts}
+    return Run(record, preferences, report, folder.path)
 
 
-def find_topic(record: dict[str, Any]) -> Topic | None:
+def find_topic(record: RunRecord) -> Topic | None:
     """The built-in topic that a run was asked with, if it is still the same."""
-    return _builtin_topic(str(record["topic"]["name"]), str(record["topic"]["sha256"]))
+    return _builtin_topic(record.topic.name, record.topic.sha256)
 
 
 @lru_cache(maxsize=16)
@@ -110,19 +109,17 @@ def _builtin_topic(name: str, sha256: str) -> Topic | None:
     return topic if topic.sha256 == sha256 else None
 
 
-def find_sample(record: dict[str, Any]) -> Drawn | None:
+def find_sample(record: RunRecord) -> Drawn | None:
     """The contexts that a run asks, from the built-in set they were taken or drawn from."""
-    about = record["contexts"]
+    settings, drawn = record.settings, record.contexts.drawn
     try:
-        source = load_contexts(str(about["name"]))
-        settings = AuditSettings.from_dict(record["settings"])
-        drawn = about.get("drawn")
-        if settings.precision is None and drawn and drawn.get("seed") is not None:
-            source = source.draw(int(drawn["n"]), seed=int(drawn["seed"]))
-        sample = Drawn.begin(source, settings, record)
+        source = load_contexts(record.contexts.name)
+        if settings.precision is None and drawn and drawn.seed is not None:
+            source = source.draw(drawn.n, seed=drawn.seed)
+        sample = Drawn.begin(source, settings, record.precision)
     except ClinometerError:
         return None
-    return sample if sample.contexts.sha256 == about["sha256"] else None
+    return sample if sample.contexts.sha256 == record.contexts.sha256 else None
 
 
 def cell_prompt(run: Run, group: str, template: str) -> tuple[Prompt, bool]:
@@ -134,35 +131,35 @@ def cell_prompt(run: Run, group: str, template: str) -> tuple[Prompt, bool]:
     topic = find_topic(run.record)
     if topic is not None and group in topic.group_names:
         return topic.render(template, group), True
-    english = str(run.record["topic"].get("language", "")).lower().startswith("en")
+    english = run.record.topic.language.lower().startswith("en")
     return render(template, group, article=_ENGLISH.choose(group) if english else None), False
 
 
 def cell_words(run: Run, group: int, context: int) -> list[CellWord]:
     """The words of one cell with their probabilities, the likeliest first; [] where not stored."""
-    known = run.record.get("words")
-    if run.path is None or not known:
+    known = run.record.words
+    if run.path is None or known is None:
         return []
     scores = _find_cell(RunFolder(run.path), _cell_number(run, group, context))
-    if scores is None or len(scores) != len(known["words"]):
+    if scores is None or len(scores) != len(known.words):
         return []
-    attributes: dict[str, list[str]] = run.record["topic"]["attributes"]
+    attributes = run.record.topic.attributes
     found = [
         CellWord(
             word=word,
             categories=tuple(c for c, members in attributes.items() if word in members),
             probability=math.exp(value) if value > -math.inf else 0.0,
-            tokens=tuple(known["tokens"].get(word, ())),
+            tokens=tuple(known.tokens.get(word, ())),
         )
-        for word, value in zip(known["words"], scores, strict=True)
+        for word, value in zip(known.words, scores, strict=True)
     ]
     return sorted(found, key=lambda w: -w.probability)
 
 
 def _cell_number(run: Run, group: int, context: int) -> int:
     """Where a cell stands in the scores: round by round, in a round group by group."""
-    looks = (run.record.get("precision") or {}).get("rounds") or []
-    ends = [int(look["contexts"]) for look in looks] or [len(run.preferences.contexts)]
+    looks = run.record.precision.rounds if run.record.precision else []
+    ends = [look.contexts or 0 for look in looks] or [len(run.preferences.contexts)]
     first = 0
     for end in ends:
         if context < end:

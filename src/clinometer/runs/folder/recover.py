@@ -10,8 +10,8 @@ A report says which it is and shows what can be shown. Three depths:
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +22,8 @@ import pyarrow.parquet as pq
 from clinometer.errors import ClinometerError, RunError
 from clinometer.runs import Run, RunFolder
 from clinometer.runs.folder.partial import load_partial, progress
-from clinometer.storage.result_folder import SCHEMA_VERSION
+from clinometer.runs.folder.record_schema import RunRecord
+from clinometer.storage.record import SCHEMA_VERSION
 
 State = Literal["finished", "half-finished", "another schema", "damaged", "missing"]
 
@@ -37,7 +38,8 @@ class Opened:
     state     which of the cases it is
     notice    one or two sentences for the reader; empty for a finished run
     run       the whole run, or None
-    record    run.json as it stands, {} when it cannot be read
+    content   run.json as it stands, of whatever schema; {} when it cannot be read
+    topic     the title of its topic
     groups    groups.parquet as stored, for a run that cannot be measured again
     done, total   cells scored of a half-finished run
     """
@@ -47,10 +49,15 @@ class Opened:
     state: State
     notice: str = ""
     run: Run | None = None
-    record: dict[str, Any] | None = None
+    content: Mapping[str, Any] = field(default_factory=dict)
     groups: pd.DataFrame | None = None
     done: int = 0
     total: int = 0
+
+    @property
+    def topic(self) -> str:
+        topic = self.content.get("topic")
+        return str(topic.get("title") or topic.get("name")) if isinstance(topic, dict) else ""
 
     @property
     def showable(self) -> bool:
@@ -75,34 +82,32 @@ def open_run(path: str | Path) -> Opened:
     if not (path / "run.json").is_file():
         return Opened(path, path.name, "missing", f"{path}: not a run folder, it has no run.json")
     try:
-        record = json.loads((path / "run.json").read_text(encoding="utf-8"))
+        content = json.loads((path / "run.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         return _stored(path, "damaged", {}, f"run.json cannot be read ({_first(error)})")
-    if not isinstance(record, dict):
+    if not isinstance(content, dict):
         return _stored(path, "damaged", {}, "run.json does not hold an object")
-    version = record.get("schema_version")
+    version = content.get("schema_version")
     if version != SCHEMA_VERSION:
         newer = isinstance(version, int) and version > SCHEMA_VERSION
         age = "a newer clinometer: update this one" if newer else "an older clinometer"
         why = (
             f"it has schema version {version!r}, written by {age}; this one reads {SCHEMA_VERSION}"
         )
-        return _stored(path, "another schema", record, why)
-    if record.get("status") != "finished":
-        return _half(path, record)
+        return _stored(path, "another schema", content, why)
     try:
+        record = RunFolder(path).read_record()
+        if not record.finished:
+            return _half(path, record, content)
         run = Run.load(path)
     except (ClinometerError, KeyError, TypeError, ValueError) as error:
-        return _stored(path, "damaged", record, _first(error))
-    return Opened(path, run.model, "finished", run=run, record=record)
+        return _stored(path, "damaged", content, _first(error))
+    return Opened(path, run.model, "finished", run=run, content=content)
 
 
-def _half(path: Path, record: dict[str, Any]) -> Opened:
-    name = _name(path, record)
-    try:
-        done, total = progress(RunFolder(path), record)
-    except (KeyError, TypeError, ValueError) as error:
-        return _stored(path, "damaged", record, f"run.json lacks {_first(error)}")
+def _half(path: Path, record: RunRecord, content: dict[str, Any]) -> Opened:
+    name = record.model.id
+    done, total = progress(RunFolder(path), record)
     share = f"{done:,} of {total:,} cells ({done / total:.0%})" if total else f"{done:,} cells"
     notice = f"{name} is half-finished: {share} are scored."
     again = " The same audit command finishes it."
@@ -111,18 +116,18 @@ def _half(path: Path, record: dict[str, Any]) -> Opened:
     except (ClinometerError, KeyError, TypeError, ValueError) as error:
         detail = str(error).removeprefix(f"{path}: ")
         notice += f" No risks are shown: {detail}.{again}"
-        return Opened(path, name, "half-finished", notice, None, record, None, done, total)
+        return Opened(path, name, "half-finished", notice, None, content, None, done, total)
     asked = len(run.report.groups) - len(run.report.missing_groups)
     notice += (
         f" Its numbers hold for the {asked} of {len(run.report.groups)} groups asked so far and "
         f"will change.{again}"
     )
-    return Opened(path, name, "half-finished", notice, run, record, None, done, total)
+    return Opened(path, name, "half-finished", notice, run, content, None, done, total)
 
 
-def _stored(path: Path, state: State, record: dict[str, Any], why: str) -> Opened:
+def _stored(path: Path, state: State, content: dict[str, Any], why: str) -> Opened:
     """Fall back on what the folder says of itself."""
-    name = _name(path, record)
+    name = _name(path, content)
     notice = f"{name}: {state}: {why}."
     groups = _groups(path)
     if groups is not None:
@@ -132,7 +137,7 @@ def _stored(path: Path, state: State, record: dict[str, Any], why: str) -> Opene
         )
     if any((path / "scores").glob("part-*.parquet")) and state == "damaged":
         notice += " Its scores are there: the same audit command rebuilds the run from them."
-    return Opened(path, name, state, notice, None, record, groups)
+    return Opened(path, name, state, notice, None, content, groups)
 
 
 def _groups(path: Path) -> pd.DataFrame | None:
@@ -167,8 +172,8 @@ def require_some(opened: Sequence[Opened]) -> None:
         raise RunError("; ".join(one.notice for one in opened))
 
 
-def _name(path: Path, record: dict[str, Any]) -> str:
-    model = record.get("model")
+def _name(path: Path, content: dict[str, Any]) -> str:
+    model = content.get("model")
     return str(model["id"]) if isinstance(model, dict) and "id" in model else path.name
 
 

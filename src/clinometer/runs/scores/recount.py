@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,14 @@ from clinometer.errors import ModelError, RunError
 from clinometer.measure import Preferences, membership, preference
 from clinometer.runs.cells import places
 from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.folder.record_schema import RunRecord
 from clinometer.runs.run import Run
 
 Floats = NDArray[np.float64]
 
 
 def word_counts(
-    record: Mapping[str, Any],
+    record: RunRecord,
     *,
     shared: Literal["split", "drop"] | None = None,
     keep: Collection[str] | None = None,
@@ -31,46 +32,46 @@ def word_counts(
     of several categories counts for none of them. `shared` and `keep` (only these words) differ
     from what the run itself did.
     """
-    topic, words = record["topic"], record["words"]
-    same = words["same_tokens"]
-    left_out = {*words["unwritable"], *words["restricted"], *same}
+    topic, words = record.topic, record.scored_words
+    same = words.same_tokens
+    left_out = {*words.unwritable, *words.restricted, *same}
     if keep is not None:
-        left_out |= set(words["words"]) - set(keep)
+        left_out |= set(words.words) - set(keep)
     attributes = {
         category: [same.get(w, w) for w in members]
-        for category, members in topic["attributes"].items()
+        for category, members in topic.attributes.items()
     }
-    if record["model"]["kind"] == "sampled":
+    if record.model.kind == "sampled":
         shared = "drop"
-    counts = membership(words["words"], attributes, shared=shared or topic["shared"])
-    counts[[i for i, w in enumerate(words["words"]) if w in left_out]] = 0.0
+    counts = membership(words.words, attributes, shared=shared or topic.shared)
+    counts[[i for i, w in enumerate(words.words) if w in left_out]] = 0.0
     for category, total in zip(attributes, counts.sum(axis=0), strict=True):
         if total == 0:
             raise ModelError(
-                f"{record['model']['id']}: no word of category {category!r} can be asked; left "
-                f"out: {', '.join(sorted(left_out & set(topic['attributes'][category])))}"
+                f"{record.model.id}: no word of category {category!r} can be asked; left "
+                f"out: {', '.join(sorted(left_out & set(topic.attributes[category])))}"
             )
     return counts
 
 
 def has_scores(run: Run) -> bool:
     """Whether a run has stored scores of words: a reference model has none, nor a run in memory."""
-    return run.path is not None and "words" in run.record
+    return run.path is not None and run.record.words is not None
 
 
 def stored_scores(
     run: Run,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]]:
     """Group [n], context [n] and log-probabilities [n,V] of the stored cells, part by part."""
-    if run.path is None or not has_scores(run):
+    words = run.record.words
+    if run.path is None or words is None:
         raise RunError(f"{run.model}: the run has no stored scores of words")
     X, C = run.preferences.values.shape[:2]
-    precision = run.record.get("precision")
-    sizes = [C] if precision is None else [look["contexts"] for look in precision["rounds"]]
+    precision = run.record.precision
+    sizes = [C] if precision is None else [look.contexts or 0 for look in precision.rounds]
     rounds = np.diff(sizes, prepend=0).tolist()
     seen = 0
-    width = len(run.record["words"]["words"])
-    for cells, scores in RunFolder(run.path).read_scores(words=width, repair=False):
+    for cells, scores in RunFolder(run.path).read_scores(words=len(words.words), repair=False):
         seen += len(cells)
         x, c = places(cells, groups=X, rounds=rounds)
         yield x, c, scores.log_probs.astype(np.float32)

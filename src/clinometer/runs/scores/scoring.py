@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,11 @@ from clinometer.errors import ModelError
 from clinometer.models import WordScores
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import added, check_same_model, model_info
+from clinometer.runs.folder.record_schema import CacheRecord, RunRecord
 from clinometer.runs.scores.accumulate import PreferenceTable
 from clinometer.runs.scores.cache import ScoreCache
 from clinometer.runs.scores.executors import CellBlock, Executor
+from clinometer.storage.record import ModelRecord
 
 #: Called with (cells done, cells in all) as an audit goes on.
 Progress = Callable[[int, int], None]
@@ -44,7 +45,7 @@ class Scoring:
         #: what a server was asked up to the end of the last filling
         self._counted: dict[str, int] = {}
 
-    def fill(self, table: PreferenceTable, record: dict[str, Any]) -> None:
+    def fill(self, table: PreferenceTable, record: RunRecord) -> None:
         """Score what is missing. `record` goes to the folder before anything else does.
 
         A cell is looked up in the cache once in the life of a run, before any of its neighbours is
@@ -53,10 +54,10 @@ class Scoring:
         that were looked up and those that were found.
         """
         self._write(record)
-        seen = record.setdefault("cache", {"looked_up": 0, "found": 0})
-        if seen["looked_up"] < len(table.grid):
-            seen["found"] += self._fill_from_cache(table, record, first=seen["looked_up"])
-            seen["looked_up"] = len(table.grid)
+        seen = record.cache
+        if seen.looked_up < len(table.grid):
+            found = self._fill_from_cache(table, record, first=seen.looked_up)
+            record.cache = CacheRecord(looked_up=len(table.grid), found=seen.found + found)
             self._write(record)
         self._report(table)
         if not table.complete():
@@ -64,9 +65,7 @@ class Scoring:
         if not table.complete():  # never measure what was not asked
             raise ModelError(f"{table.done()} of {len(table.grid)} cells were answered")
 
-    def _fill_from_cache(
-        self, table: PreferenceTable, record: dict[str, Any], *, first: int
-    ) -> int:
+    def _fill_from_cache(self, table: PreferenceTable, record: RunRecord, *, first: int) -> int:
         info = model_info(record)
         found = 0
         for start in range(first, len(table.grid), _SLAB):
@@ -81,15 +80,15 @@ class Scoring:
             found += len(places)
         return found
 
-    def _fill_from_model(self, table: PreferenceTable, record: dict[str, Any]) -> None:
+    def _fill_from_model(self, table: PreferenceTable, record: RunRecord) -> None:
         waiting: list[Scored] = []
         written = time.monotonic() - _FLUSH_S
-        before = record.get("usage", {})
+        before = record.usage
         counted = self._counted
         try:
             for answer in self.executor.score(_blocks(table)):
                 check_same_model(record, answer.info)
-                record["model"] = answer.info.to_dict()
+                record.model = ModelRecord(**answer.info.to_dict())
                 table.add(answer.cells, answer.scores)
                 waiting.append((answer.cells, answer.scores))
                 if time.monotonic() - written >= _FLUSH_S:
@@ -101,19 +100,19 @@ class Scoring:
             self._counted = self.executor.usage()
             new = {k: n - counted.get(k, 0) for k, n in self._counted.items()}
             if new:
-                record["usage"] = added(before, new)
+                record.usage = added(before, new)
                 self._write(record)
 
-    def _flush(self, waiting: list[Scored], table: PreferenceTable, record: dict[str, Any]) -> None:
+    def _flush(self, waiting: list[Scored], table: PreferenceTable, record: RunRecord) -> None:
         done, waiting[:] = list(waiting), []
         if done and self.folder:
             self.folder.write_scores(done)
         for cells, scores in done:
             self.cache.put(model_info(record), table.grid.prompts(cells), scores)
 
-    def _write(self, record: dict[str, Any]) -> None:
+    def _write(self, record: RunRecord) -> None:
         if self.folder:
-            self.folder.write_record({**record, "status": "running"})
+            self.folder.write_record(record, status="running")
 
     def _report(self, table: PreferenceTable) -> None:
         if self._progress:

@@ -201,7 +201,7 @@ def _in_file(file: Path) -> int:
 
 def _finished(folder: Path) -> bool:
     try:
-        return RunFolder(folder).read_record().get("status") == "finished"
+        return RunFolder(folder).read_record().finished
     except ClinometerError:
         return False
 

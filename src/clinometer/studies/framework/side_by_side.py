@@ -54,8 +54,7 @@ def risks(named: Sequence[tuple[str, Run]], *, references: bool = False) -> pd.D
 
 def parameters(run: Run) -> int | None:
     """How many parameters the model of a run has, if it said."""
-    found = run.record["model"].get("parameters")
-    return None if found is None else int(found)
+    return run.record.model.parameters
 
 
 def risks_table(key: str, title: str, named: Sequence[tuple[str, Run]]) -> Table:

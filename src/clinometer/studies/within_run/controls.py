@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from clinometer.errors import TableError
 from clinometer.measure import Estimate, Preferences, RiskReport
 from clinometer.measure.equations.stereotype import REFERENCE_FLOOR
-from clinometer.runs import AuditSettings, Run
+from clinometer.runs import Run
 from clinometer.runs.scores.recount import has_scores
 from clinometer.runs.scores.scoring import Progress
 from clinometer.studies.within_run.factors import builtin_factors
@@ -127,7 +127,7 @@ def _against(
 
 def _measured(preferences: Preferences, run: Run) -> RiskReport:
     """Measured as a run was: with intervals if it has them."""
-    settings = AuditSettings.from_dict(run.record["settings"])
+    settings = run.record.settings
     if run.report.intervals is None:
         return preferences.decompose(norm=settings.norm, normalize=settings.normalize)
     return preferences.estimate(**settings.inference())

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import RunError
-from clinometer.runs import AuditSettings, Run, audit
+from clinometer.runs import Run, audit
 from clinometer.runs.scores.recount import has_scores
 from clinometer.runs.scores.scoring import Progress
 from clinometer.topics import Topic, placebo_groups
@@ -20,37 +20,38 @@ def placebo_run(run: Run, *, ask: bool, progress: Progress | None) -> tuple[Run 
     folder = run.path / "controls"
     if not ask and not (folder / "run.json").is_file():
         return None, "placebo groups were not asked (--stored)"
-    if record["topic"]["language"].lower().split("-")[0] != "en":
-        return None, f"placebo groups are English, the topic is {record['topic']['language']!r}"
-    reference = record["topic"]["reference"]
+    if record.topic.language.lower().split("-")[0] != "en":
+        return None, f"placebo groups are English, the topic is {record.topic.language!r}"
+    reference = record.topic.reference
     topic = Topic(
-        f"{record['topic']['name']}-placebo",
-        placebo_groups(record["topic"]["language"]),
-        {c: tuple(words) for c, words in record["topic"]["attributes"].items()},
-        language=record["topic"]["language"],
+        f"{record.topic.name}-placebo",
+        placebo_groups(record.topic.language),
+        {c: tuple(words) for c, words in record.topic.attributes.items()},
+        language=record.topic.language,
         reference=None if reference is None else tuple(reference),
-        shared=record["topic"]["shared"],
+        shared=record.topic.shared,
     )
-    settings = AuditSettings.from_dict(record["settings"])
-    settings = replace(settings, max_contexts=None, precision=None, clusters=None, two_way=False)
+    settings = replace(
+        record.settings, max_contexts=None, precision=None, clusters=None, two_way=False
+    )
     found = audit(
-        record["model"]["id"],
+        record.model.id,
         topic=topic,
         contexts=_contexts(run),
         out=folder,
         settings=settings,
         progress=progress,
     )
-    if found.record["model"]["revision"] != record["model"]["revision"]:
+    if found.record.model.revision != record.model.revision:
         raise RunError(
-            f"{run.path}: was made with revision {record['model']['revision']} of {run.model}, the "
-            f"placebo groups with {found.record['model']['revision']}; make the run again"
+            f"{run.path}: was made with revision {record.model.revision} of {run.model}, the "
+            f"placebo groups with {found.record.model.revision}; make the run again"
         )
     return found, ""
 
 
 def _contexts(run: Run) -> ContextSet:
     """The contexts of a run as a set; a draw stays a draw."""
-    about, p = run.record["contexts"], run.preferences
-    drawn = {} if about["drawn"] is None else {"drawn": about["drawn"]}
-    return ContextSet(about["name"], p.templates, p.context_weights.tolist(), metadata=drawn)
+    about, p = run.record.contexts, run.preferences
+    drawn = {} if about.drawn is None else {"drawn": about.drawn.model_dump(by_alias=True)}
+    return ContextSet(about.name, p.templates, p.context_weights.tolist(), metadata=drawn)

@@ -22,7 +22,7 @@ def mean_probabilities(run: Run) -> Floats:
     p = run.preferences
     weights = p.context_weights / p.context_weights.sum()
     groups = p.group_weights / p.group_weights.sum()
-    mean = np.zeros(len(run.record["words"]["words"]))
+    mean = np.zeros(len(run.record.scored_words.words))
     for x, c, log_probs in stored_scores(run):
         mean += (groups[x] * weights[c]) @ np.exp(log_probs.astype(np.float64))
     return mean
@@ -30,23 +30,23 @@ def mean_probabilities(run: Run) -> Floats:
 
 def by_probability(run: Run) -> Ranked:
     """The words of each category that count, from the most to the least probable."""
-    words = run.record["words"]["words"]
+    words = run.record.scored_words.words
     counted = np.asarray(word_counts(run.record).any(axis=1))
     order = [words[i] for i in np.argsort(-mean_probabilities(run), kind="stable") if counted[i]]
     return {
         category: [w for w in order if w in members]
-        for category, members in run.record["topic"]["attributes"].items()
+        for category, members in run.record.topic.attributes.items()
     }
 
 
 def word_lists(run: Run, ranked: Ranked) -> dict[str, dict[str, Any]]:
     """Lists that could be defended, as arguments of `word_counts`."""
-    tokens = run.record["words"]["tokens"]
-    shared = run.record["topic"]["shared"]
+    tokens = run.record.scored_words.tokens
+    shared = run.record.topic.shared
     lists: dict[str, dict[str, Any]] = {
         "single-token words": {"keep": [w for w, t in tokens.items() if len(t) == 1]}
     }
-    if run.record["words"]["shared"]:
+    if run.record.scored_words.shared:
         other = "drop" if shared == "split" else "split"
         lists[f"shared words: {other}"] = {"shared": other}
     parts = {

@@ -1,0 +1,45 @@
+"""The schema of a reliability run's run.json."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from clinometer.reliability.model_agreement import RankAgreement
+from clinometer.statistics.estimate import Estimate
+from clinometer.storage.record import FolderRecord, ModelRecord, RecordPart
+
+
+class LengthRecord(RecordPart):
+    """COBIAS against the length of a statement; None where it cannot be told."""
+
+    slope_per_doubling: float | None
+    r_squared: float | None
+
+
+class CountsRecord(RecordPart):
+    """What was counted in the run, each under its own name, and of each model."""
+
+    by_model: dict[str, dict[str, int]] = Field(default_factory=dict)
+
+    @property
+    def overall(self) -> dict[str, int]:
+        return dict(self.model_extra or {})
+
+
+class ReliabilityRecord(FolderRecord):
+    """The content of a reliability run's run.json.
+
+    texts     a digest of the statements and versions; with `scoring`, what makes it another run
+    settings  as `ReliabilitySettings.to_dict` writes them
+    """
+
+    models: list[ModelRecord]
+    texts: str
+    scoring: dict[str, Any]
+    settings: dict[str, Any]
+    summary: dict[str, Estimate | None] = Field(default_factory=dict)
+    length: LengthRecord | None = None
+    agreement: list[RankAgreement] = Field(default_factory=list)
+    counts: CountsRecord = CountsRecord()

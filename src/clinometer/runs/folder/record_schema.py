@@ -1,0 +1,166 @@
+"""The schema of an audit's run.json.
+
+Fields without a default are what every audit has written from its first moment on. The others come
+when they are known, or only for some models; a key is in the file if and only if it was set.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, PlainSerializer
+
+from clinometer.errors import RunError
+from clinometer.runs.settings import AuditSettings
+from clinometer.statistics.estimate import Estimate
+from clinometer.storage.record import FolderRecord, ModelRecord, RecordPart
+
+
+class TopicRecord(RecordPart):
+    """The topic; of its groups the number, of its words all."""
+
+    name: str
+    title: str = ""
+    language: str = ""
+    sha256: str
+    groups: int
+    attributes: dict[str, list[str]]
+    reference: list[float] | None = None
+    shared: Literal["split", "drop"] = "split"
+    left_out: list[str] = Field(default_factory=list)
+
+
+class DrawRecord(RecordPart):
+    """A draw of contexts: how many, with what seed, and the sha256 of the set drawn from."""
+
+    n: int
+    seed: int | None = None
+    source: str = Field(validation_alias="from", serialization_alias="from")
+
+
+class ContextsRecord(RecordPart):
+    """The contexts that were asked."""
+
+    name: str
+    sha256: str
+    n: int
+    n_eff: float
+    drawn: DrawRecord | None = None
+    labels: list[str] = Field(default_factory=list)
+
+
+class WordsRecord(RecordPart):
+    """How the model writes the words, and what became of those it cannot be asked about."""
+
+    words: list[str]
+    tokens: dict[str, list[str]]
+    unwritable: list[str]
+    same_tokens: dict[str, str]
+    restricted: list[str]
+    prefixes: dict[str, list[str]] = Field(default_factory=dict)
+    shared: dict[str, list[str]]
+    counts: dict[str, int] = Field(default_factory=dict)
+
+
+class RoundRecord(RecordPart):
+    """One round of an audit to a precision; contexts and half-widths once they are known."""
+
+    draws: int
+    contexts: int | None = None
+    half_widths: dict[str, float] | None = None
+
+
+class PrecisionRecord(RecordPart):
+    """How an audit to a precision went."""
+
+    target: float
+    reached: bool
+    source: str = Field(validation_alias="from", serialization_alias="from")
+    seed: int
+    draws: int
+    contexts: int
+    whole_set: bool
+    rounds: list[RoundRecord]
+
+
+class CacheRecord(RecordPart):
+    """Cells that were looked up in the cache of the machine, and those found there."""
+
+    looked_up: int = 0
+    found: int = 0
+
+
+class SummaryRecord(RecordPart):
+    """The three risks with their intervals."""
+
+    R: Estimate
+    R_bias: Estimate
+    R_volatility: Estimate
+
+
+class CorrectedRecord(RecordPart):
+    """The three risks, corrected for the number of contexts."""
+
+    R: float
+    R_bias: float
+    R_volatility: float
+
+
+class BoundsRecord(RecordPart):
+    """Where preferences are only bounded: (low, high) of the risks, and how wide cells are."""
+
+    R: list[float]
+    R_bias: list[float]
+    R_volatility: list[float]
+    widest_cell: float
+    mean_cell: float
+
+
+def _with_number_as_norm(plain: Any) -> Any:
+    """JSON has no infinity: `AuditSettings.to_dict` writes it as a text."""
+    if isinstance(plain, dict) and plain.get("norm") == "inf":
+        return {**plain, "norm": float("inf")}
+    return plain
+
+
+class RunRecord(FolderRecord):
+    """The content of an audit's run.json.
+
+    scoring           the settings that make a run with other values another run
+    chunk_size        cells scored together; with `words`, only for a model that is asked
+    preference_bound  how far a preference may be off for words that were not expanded
+    draws             of a sampled model: what its answers were
+    usage             of a server: requests, retries, tokens
+    """
+
+    model: ModelRecord
+    topic: TopicRecord
+    contexts: ContextsRecord
+    scoring: dict[str, Any]
+    settings: Annotated[
+        AuditSettings,
+        BeforeValidator(_with_number_as_norm),
+        PlainSerializer(AuditSettings.to_dict),
+    ]
+    versions: dict[str, str] = Field(default_factory=dict)
+    git_revision: str | None = None
+    chunk_size: int = 1
+    words: WordsRecord | None = None
+    precision: PrecisionRecord | None = None
+    cache: CacheRecord = CacheRecord()
+    usage: dict[str, int] = Field(default_factory=dict)
+    preference_bound: float = 0.0
+    draws: dict[str, int] = Field(default_factory=dict)
+    summary: SummaryRecord | None = None
+    corrected: CorrectedRecord | None = None
+    verdict: str = ""
+    bounds: BoundsRecord | None = None
+    n_eff: float | None = None
+    counts: dict[str, int] = Field(default_factory=dict)
+
+    @property
+    def scored_words(self) -> WordsRecord:
+        """The words, of a run that must have some."""
+        if self.words is None:
+            raise RunError(f"{self.model.id}: the run has no stored scores of words")
+        return self.words

@@ -1,0 +1,81 @@
+"""What every run.json has in common: its schema, and how a file is checked against it.
+
+Schema version 1 is the only one so far. A key that this program does not know, because a later one
+added it, is kept and written back. A change that an older program would misread needs a new version
+and, in `ResultFolder.read_record`, a step that brings older content up to it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from clinometer.errors import RunError
+
+SCHEMA_VERSION = 1
+
+
+class RecordPart(BaseModel):
+    """An object in a run.json. Nothing is converted: a text is not a number."""
+
+    model_config = ConfigDict(strict=True, extra="allow", validate_by_name=True, frozen=True)
+
+
+class ModelRecord(RecordPart):
+    """A model as a run remembers it: the fields of `ModelInfo`, with its name as `id`."""
+
+    id: str
+    kind: str
+    revision: str
+    dtype: str = "float64"
+    device: str = "cpu"
+    parameters: int | None = None
+    notes: list[str] = Field(default_factory=list)
+
+
+class FolderRecord(RecordPart):
+    """The content of a run.json; each command adds its own fields.
+
+    kind     the command, for all but audits
+    status   "running" or "finished"
+    tables   digests of the tables that belong to a finished run
+    """
+
+    model_config = ConfigDict(frozen=False)  # it grows with its run; its parts are replaced whole
+
+    schema_version: int = SCHEMA_VERSION
+    kind: str | None = None
+    status: str = "running"
+    created: str = ""
+    tables: dict[str, str] = Field(default_factory=dict)
+    updated: str = ""
+
+    @property
+    def finished(self) -> bool:
+        return self.status == "finished"
+
+    @classmethod
+    def from_json(cls, text: str, file: Path) -> Self:
+        """Check the content of `file`; what is wrong is named by its place in it."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise RunError(f"{file}: damaged: {where}: {_problem(first)}") from error
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values: what was given, also where it is the default, and nothing else."""
+        return self.model_dump(by_alias=True, exclude_unset=True)
+
+
+def _problem(error: Any) -> str:
+    if error["type"] == "missing":
+        return "missing"
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    found = repr(error["input"])
+    found = found if len(found) <= 60 else f"{found[:59]}…"
+    return f"{error['msg'].replace('Input should be', 'expected')}, found {found}"
