@@ -48,11 +48,11 @@ class ModelSpec:
         """Read a model's name.
 
         >>> ModelSpec.parse("reference:random").place
-        <Place.REFERENCE: 'reference'>
+        <ModelSource.REFERENCE: 'reference'>
         >>> ModelSpec.parse("smollm2").place
-        <Place.EMBEDDED: 'embedded'>
+        <ModelSource.EMBEDDED: 'embedded'>
         >>> ModelSpec.parse("openai-community/gpt2").place
-        <Place.HUB: 'hub'>
+        <ModelSource.HUB: 'hub'>
         """
         prefix, colon, rest = name.partition(":")
         path = Path(name).expanduser()
