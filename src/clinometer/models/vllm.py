@@ -20,7 +20,8 @@ from clinometer.extras import require
 from clinometer.models.catalog.revision import identity_of
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.generation.chat import chat_opening
-from clinometer.models.generation.sampled import SampledScorer, seed_of
+from clinometer.models.generation.sampled import SampledScorer
+from clinometer.models.generation.writer import seed_for
 from clinometer.models.local.load import choose_device, choose_dtype
 from clinometer.models.options import LoadOptions, SampleOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer
@@ -236,7 +237,7 @@ class VllmSampler:
                     n=options.draws,
                     temperature=options.temperature,
                     max_tokens=options.length,
-                    seed=seed_of(text, options),
+                    seed=seed_for(options.seed, 0, text),
                 )
                 for text in texts
             ],

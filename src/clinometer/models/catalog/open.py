@@ -47,7 +47,7 @@ def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
         from clinometer.models.server.writer import ServerWriter
 
         return ServerWriter(model, load)
-    from clinometer.models.generation.causal_writer import CausalWriter
+    from clinometer.models.generation.local import CausalWriter
 
     scorer: Any = open_model(ModelSpec.parse(model), load=load)
     if scorer.info.kind != "causal":

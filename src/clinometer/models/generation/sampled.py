@@ -7,7 +7,6 @@ runs of sampled models are corrected for it (`measure.sampled`).
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -116,9 +115,3 @@ def outcomes(
             found[name] += 1
             found["draws"] += 1
     return found
-
-
-def seed_of(text: str, options: SampleOptions, number: int = 0) -> int:
-    """A seed for one text: the same in every attempt, another for every text and draw."""
-    key = f"{options.seed}\0{number}\0{text}".encode()
-    return int.from_bytes(hashlib.sha256(key).digest()[:4]) >> 1

@@ -20,7 +20,7 @@ from clinometer.errors import SettingsError
 from clinometer.extras import require
 from clinometer.models import LoadOptions
 from clinometer.models.catalog.open import open_writer
-from clinometer.models.generation.causal_writer import CausalWriter
+from clinometer.models.generation.local import CausalWriter
 from clinometer.ranges import COUNT, POSITIVE, SEED
 from clinometer.reliability.blanks.prompts import points_prompt
 from clinometer.reliability.statement import Statement

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from clinometer.models.generation.causal_writer import continue_tokens
+from clinometer.models.generation.local import continue_tokens
 from clinometer.models.generation.writer import seed_for
 from clinometer.reliability.blank_notation import Blanks
 from clinometer.reliability.variants.accepted import join

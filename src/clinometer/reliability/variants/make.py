@@ -11,7 +11,7 @@ from typing import Any
 from clinometer.errors import SettingsError, TableError
 from clinometer.models import LoadOptions, open_model
 from clinometer.models.catalog.open import open_writer
-from clinometer.models.generation.causal_writer import CausalWriter
+from clinometer.models.generation.local import CausalWriter
 from clinometer.models.generation.writer import Writer, seed_for
 from clinometer.ranges import COUNT, SEED, TEMPERATURE
 from clinometer.reliability.blank_notation import Blanks
