@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.measure import Estimate
-from clinometer.reliability.correlation import spearman
+from clinometer.statistics.rank import spearman
 
 
 @dataclass(frozen=True)

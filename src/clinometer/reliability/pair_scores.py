@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from clinometer.models.texts.types import MarkedText, TextOptions
 from clinometer.ranges import PART
 from clinometer.reliability.pair_merge import differing_characters
 from clinometer.reliability.statement import Span, Statement
+from clinometer.statistics.percentile import percentile_estimate, resampled_counts
 
 METRICS = ("shared", "differing")
 Floats = NDArray[np.float64]
@@ -105,15 +107,8 @@ def pair_scores(
             float
         )
     treatments["weighted by stability"] = s
-    drawn = np.random.default_rng(seed).multinomial(
-        len(y), np.full(len(y), 1.0 / len(y)), size=replicates
-    )
-    ends = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
-
-    def estimate(value: float, draws: Floats) -> Estimate:
-        low, high = np.nanquantile(draws, ends)
-        return Estimate(value, float(low), float(high), level, "bootstrap over pairs")
-
+    drawn = resampled_counts(np.ones(len(y)), replicates, np.random.default_rng(seed))
+    estimate = partial(percentile_estimate, level=level, method="bootstrap over pairs")
     base_value, base_draws = float(y.mean()), drawn @ y / len(y)
     found = []
     for name, weights in treatments.items():

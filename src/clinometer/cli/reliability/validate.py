@@ -19,8 +19,8 @@ from clinometer.cli.table import TerminalTable
 from clinometer.errors import TableError
 
 if TYPE_CHECKING:
-    from clinometer.reliability.correlation import RankCorrelation
     from clinometer.reliability.people import Validation
+    from clinometer.statistics.rank import RankCorrelation
 
 
 def validate_command(

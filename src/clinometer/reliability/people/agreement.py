@@ -17,6 +17,7 @@ from clinometer.measure import Estimate
 from clinometer.ranges import LEVEL, REPLICATES, SEED
 from clinometer.reliability.people.ratings import Ratings
 from clinometer.statistics import chance_agreement
+from clinometer.statistics.percentile import percentile_estimate, resampled_counts
 
 NO_MAJORITY = "no majority"
 #: From this share of one category on, kappa says more about the skew than about the annotators.
@@ -168,7 +169,7 @@ def _draws(counts: NDArray[np.int64], replicates: int, seed: int) -> NDArray[np.
     n = int(counts.sum())
     if replicates < 1 or n < 2:
         return np.zeros((0, len(counts)), dtype=np.int64)
-    return np.random.default_rng(seed).multinomial(n, counts / n, size=replicates)
+    return resampled_counts(counts, replicates, np.random.default_rng(seed))
 
 
 def _estimate(
@@ -178,12 +179,7 @@ def _estimate(
     if not np.isfinite(value):
         return None
     drawn = statistic(sums, draws)
-    drawn = drawn[np.isfinite(drawn)]
-    if len(drawn) == 0:
-        return Estimate(value)
-    share = (1 - level) / 2
-    low, high = (float(v) for v in np.quantile(drawn, [share, 1 - share]))
-    return Estimate(value, min(low, value), max(high, value), level, _METHOD)
+    return percentile_estimate(value, drawn, level=level, method=_METHOD, contain=True)
 
 
 def _majority(counts: NDArray[np.int64]) -> NDArray[np.int64]:

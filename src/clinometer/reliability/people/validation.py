@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.errors import TableError
-from clinometer.reliability.correlation import RankCorrelation, spearman
 from clinometer.reliability.people.agreement import Agreement, agreement
 from clinometer.reliability.people.ratings import Ratings
 from clinometer.reliability.people.regressions import RegressionFit, beyond, fit
 from clinometer.reliability.statement import count_words
+from clinometer.statistics.rank import RankCorrelation, spearman
 
 LENGTH = "length"
 
