@@ -23,6 +23,7 @@ from clinometer.cli.reliability.common import (
     write_frame,
 )
 from clinometer.cli.table import TerminalTable
+from clinometer.display.numbers import between
 from clinometer.errors import SettingsError
 
 
@@ -137,7 +138,7 @@ def _print(run: Any, frame: Any, top: int) -> None:
     for name, found in run.record["summary"].items():
         if found is None:
             continue
-        interval = "" if found["low"] is None else f"{found['low']:.3f}–{found['high']:.3f}"
+        interval = between(found["low"], found["high"])
         table.add_row(name, f"{found['value']:.3f}", interval)
     table.print(console())
     worst = frame[frame["stability"].notna()].sort_values("stability").head(top)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clinometer.cli.parameters import JSON, LEVEL, REPLICATES
-from clinometer.cli.printing import console, p_value, print_json
+from clinometer.cli.printing import console, print_json
 from clinometer.cli.reliability.agreement import (
     ColumnsOption,
     RatingsArgument,
@@ -16,6 +16,7 @@ from clinometer.cli.reliability.agreement import (
     numbers,
 )
 from clinometer.cli.table import TerminalTable
+from clinometer.display.numbers import p_value
 from clinometer.errors import TableError
 
 if TYPE_CHECKING:
