@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clinometer.display.plain import to_plain
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Estimate
 from clinometer.models import Scorer
@@ -76,13 +77,7 @@ class PairScore:
     change: Estimate | None
 
     def to_dict(self) -> dict[str, Any]:
-        change = None if self.change is None else self.change.to_dict()
-        return {
-            "treatment": self.treatment,
-            "pairs": self.pairs,
-            "score": self.score.to_dict(),
-            "change": change,
-        }
+        return to_plain(self)
 
 
 def pair_scores(

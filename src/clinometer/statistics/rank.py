@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,7 @@ class RankCorrelation:
     p: float
 
     def to_dict(self) -> dict[str, Any]:
-        return {"n": self.n, "rho": self.rho.to_dict(), "p": self.p}
+        return asdict(self)
 
 
 def spearman(

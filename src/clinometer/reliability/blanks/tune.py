@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from clinometer.display.plain import to_plain
 from clinometer.errors import SettingsError
 from clinometer.extras import require
 from clinometer.models import LoadOptions
@@ -65,7 +66,7 @@ class Tuned:
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"folder": str(self.folder), "losses": list(self.losses)}
+        return to_plain(self)
 
 
 def tune_points(

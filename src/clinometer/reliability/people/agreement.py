@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clinometer.display.plain import plain
 from clinometer.errors import TableError
 from clinometer.measure import Estimate
 from clinometer.ranges import LEVEL, REPLICATES, SEED
@@ -89,11 +90,11 @@ class Agreement:
         """Plain values, ready for JSON."""
         return {
             "summary": {
-                "observed": _plain(self.observed),
-                "fleiss_kappa": _plain(self.fleiss),
-                "gwet_ac1": _plain(self.ac1),
-                "brennan_prediger": _plain(self.brennan_prediger),
-                "krippendorff_alpha": {k: _plain(v) for k, v in self.alpha.items()},
+                "observed": plain(self.observed),
+                "fleiss_kappa": plain(self.fleiss),
+                "gwet_ac1": plain(self.ac1),
+                "brennan_prediger": plain(self.brennan_prediger),
+                "krippendorff_alpha": plain(self.alpha),
                 "by_chance": self.by_chance,
                 "items": self.items,
                 "judged_twice": self.judged_twice,
@@ -103,21 +104,10 @@ class Agreement:
                 {"category": c, "agreement": float(share), "items": n}
                 for c, share, n in self.levels
             ],
-            "prevalence": dict(self.prevalence),
-            "cohen_kappa": [
-                {**vars(p), "kappa": _plain(p.kappa), "quadratic": _plain(p.quadratic)}
-                for p in self.cohen
-            ],
-            "annotators": [
-                {
-                    **vars(row),
-                    "shares": dict(row.shares),
-                    "against": dict(row.against),
-                    "with_majority": dict(row.with_majority),
-                }
-                for row in self.annotators
-            ],
-            "notes": list(self.notes),
+            "prevalence": plain(self.prevalence),
+            "cohen_kappa": plain(self.cohen),
+            "annotators": plain(self.annotators),
+            "notes": plain(self.notes),
         }
 
 
@@ -261,7 +251,3 @@ def _notes(
             )
             break
     return found
-
-
-def _plain(estimate: Estimate | None) -> dict[str, Any] | None:
-    return None if estimate is None else estimate.to_dict()

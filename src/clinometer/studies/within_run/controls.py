@@ -11,13 +11,14 @@ of their own in the folder `controls` of the run, in the same contexts, and are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clinometer.display.plain import to_plain
 from clinometer.errors import TableError
 from clinometer.measure import Estimate, RiskReport
 from clinometer.measure.equations.stereotype import REFERENCE_FLOOR
@@ -59,7 +60,7 @@ class Controls:
     rows: tuple[Control, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"model": self.model, "rows": [asdict(row) for row in self.rows]}
+        return to_plain(self)
 
 
 def controls(
