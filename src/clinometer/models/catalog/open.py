@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from clinometer.errors import SettingsError
 from clinometer.models.catalog.resolve import weights_source
@@ -10,6 +10,9 @@ from clinometer.models.catalog.spec import ModelSource, ModelSpec
 from clinometer.models.generation.writer import Writer
 from clinometer.models.options import LoadOptions, WordOptions
 from clinometer.models.protocol import Scorer
+
+if TYPE_CHECKING:
+    from clinometer.models.local.causal import CausalScorer
 
 
 def open_model(
@@ -49,9 +52,9 @@ def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
         return ServerWriter(model, load)
     from clinometer.models.generation.local import CausalWriter
 
-    scorer: Any = open_model(ModelSpec.parse(model), load=load)
+    scorer = open_model(ModelSpec.parse(model), load=load)
     if scorer.info.kind != "causal":
         raise SettingsError(
             f"model {model!r}: expected one that writes (causal), found a {scorer.info.kind} one"
         )
-    return CausalWriter(scorer)
+    return CausalWriter(cast("CausalScorer", scorer))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clinometer.errors import ModelError
 from clinometer.models.generation.chat import in_template
+from clinometer.models.generation.sampled import Sampler
 from clinometer.models.generation.writer import Turn, first_line, seed_for, transcript
 from clinometer.models.options import SampleOptions
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _TOGETHER = 256
 
 
-class CausalSampler:
+class CausalSampler(Sampler):
     """Continues texts with a transformers model: whole distribution, each text its own seed."""
 
     def __init__(self, scorer: CausalScorer) -> None:

@@ -29,6 +29,14 @@ class Sampler(Protocol):
     def notes(self) -> tuple[str, ...]:
         """How the texts are put to the model."""
 
+    def usage(self) -> dict[str, int]:
+        """As that of a scorer."""
+        return {}
+
+    def close(self) -> None:
+        """As that of a scorer."""
+        return
+
 
 class SampledScorer:
     """A model asked by drawing."""
@@ -72,13 +80,10 @@ class SampledScorer:
         return counted(prompts, words, [tuple(row) for row in drawn])
 
     def usage(self) -> dict[str, int]:
-        usage = getattr(self.sampler, "usage", None)
-        return {} if usage is None else dict(usage())
+        return self.sampler.usage()
 
     def close(self) -> None:
-        close = getattr(self.sampler, "close", None)
-        if close is not None:
-            close()
+        self.sampler.close()
 
 
 def counted(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from clinometer.models.generation.chat import find_opening
+from clinometer.models.generation.sampled import Sampler
 from clinometer.models.generation.writer import seed_for
 from clinometer.models.options import LoadOptions, SampleOptions
 from clinometer.models.server.client import Client, RequestRefused, together
@@ -21,7 +22,7 @@ _PLAIN = {"top_p": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0, "stre
 _NO_CUTS = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
 
 
-class ServerSampler:
+class ServerSampler(Sampler):
     """Writes on with a server. Where it refuses a parameter, it is asked without."""
 
     def __init__(self, client: Client, model: str, load: LoadOptions) -> None:

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from clinometer.errors import SettingsError, TableError
-from clinometer.models import LoadOptions, open_model
+from clinometer.models import LoadOptions, Scorer, open_model
 from clinometer.models.catalog.open import open_writer
 from clinometer.models.generation.local import CausalWriter
 from clinometer.models.generation.writer import Writer, seed_for
@@ -28,6 +28,10 @@ from clinometer.reliability.variants.diversity import word_diversity
 from clinometer.reliability.variants.filling import Filler, Fills
 from clinometer.reliability.variants.prompts import variants_prompt
 from clinometer.storage.jsonl import Lines
+
+if TYPE_CHECKING:
+    from clinometer.models.local.causal import CausalScorer
+    from clinometer.models.local.masked import MaskedScorer
 
 Progress = Callable[[int, int], None]
 
@@ -108,16 +112,16 @@ class Makers:
         return self._filler
 
 
-def open_filler(scorer: Any) -> Filler:
+def open_filler(scorer: Scorer) -> Filler:
     """The filler for a model's kind."""
     if scorer.info.kind == "masked":
         from clinometer.reliability.variants.masked import MaskedFiller
 
-        return MaskedFiller(scorer)
+        return MaskedFiller(cast("MaskedScorer", scorer))
     if scorer.info.kind == "causal":
         from clinometer.reliability.variants.causal import CausalFiller
 
-        return CausalFiller(scorer)
+        return CausalFiller(cast("CausalScorer", scorer))
     raise SettingsError(
         f"model {scorer.info.name!r}: expected a masked or causal one to fill blanks, found "
         f"{scorer.info.kind}"
