@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape
+
 import numpy as np
 import pytest
 from tests.report.pixels import drawn
 
-from clinometer.report.svg import small_signs
+from clinometer.report.charts.style.theme import OURS
+from clinometer.report.svg import inline, small_signs
 
 
 def lowest(markup: str) -> int:
@@ -41,3 +45,27 @@ def test_the_next_line_keeps_its_distance(sign: str) -> None:
 
 def test_signs_that_fonts_have_are_left_alone() -> None:
     assert small_signs("R², 10 °, x&lt;y") == "R², 10 °, x&lt;y"
+
+
+def test_text_that_looks_like_markup_stays_text() -> None:
+    said = 'x > 0.123456 id="a" url(#a) #1d5f9e class="b"'
+    tip = escape(said, {'"': "&quot;"}).replace("&gt;", ">")
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="20" class="marks"><defs>'
+        '<clipPath id="a"><rect/></clipPath></defs><g class="c"/><path d="M0,0h0v0h0Z"/>'
+        f'<g clip-path="url(#a)" transform="translate(1.23456,2)"><path aria-label="{OURS}{tip}" '
+        f'role="graphics-symbol"/><text>{escape(said)}</text></g></svg>'
+    )
+    root = ElementTree.fromstring(inline(svg, key="k", label='a "b" <c>'))  # noqa: S314
+    assert root.attrib == {
+        "role": "img",
+        "aria-label": 'a "b" <c>',
+        "viewBox": "0 0 10 20",
+        "width": "10",
+        "height": "20",
+    }
+    assert [element.tag for element in root] == ["defs", "g"]
+    assert root[0][0].attrib == {"id": "k-0"}
+    assert root[1].attrib == {"clip-path": "url(#k-0)", "transform": "translate(1.23,2)"}
+    assert root[1][0].attrib == {"data-tip": said}
+    assert root[1][1].text == said

@@ -8,8 +8,9 @@ from typing import Any
 
 from rich.console import Console
 
-from clinometer.cli.parameters import SUMMARY
 from clinometer.cli.table import TerminalTable
+from clinometer.display.names import MEASURES, NARROW_HEADINGS
+from clinometer.display.numbers import between, risk
 from clinometer.measure import Estimate, RiskReport, reference_risks
 
 REFERENCE_ROWS = (
@@ -37,16 +38,7 @@ def print_json(result: dict[str, Any]) -> None:
 
 def number(estimate: Estimate) -> str:
     """0.482, and under it its interval, 0.455–0.507."""
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f}\n{estimate.low:.3f}–{estimate.high:.3f}"
-
-
-def p_value(value: float | None) -> str:
-    """0.031, < 0.001, or a dash where there is none."""
-    if value is None:
-        return "–"
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+    return f"{risk(estimate.value)}\n{between(estimate.low, estimate.high)}".rstrip()
 
 
 def risk_table(
@@ -61,10 +53,10 @@ def risk_table(
     `bounds` are those of models whose rare words are only bounded, by label: a row of their own.
     """
     table = TerminalTable(title).add_text("model")
-    table.add_numbers("R", "Rᵇ bias", "Rᵛ volatil.", "n", "n_eff")
+    table.add_numbers(*NARROW_HEADINGS, "n", "n_eff")
     for label, name in REFERENCE_ROWS:
         risks = reference_risks(name, categories=reference)  # type: ignore[arg-type]
-        table.add_row(label, *(f"{r:.3f}" for r in risks), "", "", dim=True)
+        table.add_row(label, *map(risk, risks), "", "", dim=True)
     table.add_section()
     for label, report in rows:
         table.add_row(
@@ -76,8 +68,7 @@ def risk_table(
             f"{report.n_eff:.1f}",
         )
         if bounds and label in bounds:
-            pairs = [getattr(bounds[label], n) for n in SUMMARY]
-            ends = [f"{low:.3f}–{high:.3f}" for low, high in pairs]
+            ends = [between(*getattr(bounds[label], n)) for n in MEASURES]
             table.add_row("  between", *ends, "", "")
     return table
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-X, Y = "[X]", "[Y]"
+from clinometer.topics.prompt import X, Y
+
 _LIKE_A_SLOT = re.compile(r"\[\s*[xXyY]\s*\]")
 
 

@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from clinometer.display.names import TITLES
+from clinometer.display.numbers import MISSING, between
 from clinometer.extras import require
 
 if TYPE_CHECKING:
@@ -41,10 +43,13 @@ def risk_html(
     note: str,
 ) -> str:
     """The three numbers with their intervals and a bar, then the groups with the highest risk."""
-    names = {"R": "R discrimination", "R_bias": "Rᵇ bias", "R_volatility": "Rᵛ volatility"}
     top = [
-        [name, f"{e['value']:.3f}", _between(e.get("low"), e.get("high"))]
-        for key, name in names.items()
+        [
+            name,
+            f"{e['value']:.3f}",
+            between(e.get("low"), e.get("high"), to=" to ", missing=MISSING),
+        ]
+        for key, name in TITLES.items()
         if (e := summary[key])
     ]
     seen = sorted((g for g in groups if g["r"] is not None), key=lambda g: -g["r"])
@@ -120,10 +125,6 @@ def _cell(text: object, longest: int = _LONGEST) -> str:
     if len(shown) > longest:
         shown = shown[: longest - 1] + "…"
     return f"<bdi>{html.escape(shown)}</bdi>"
-
-
-def _between(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{low:.3f} to {high:.3f}"
 
 
 def _bar(bias: float, volatility: float) -> str:

@@ -6,36 +6,33 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
+
+from clinometer.display.names import HEADINGS, SYMBOLS
+from clinometer.display.numbers import show
+
+
+def _risks(*measures: str) -> dict[str, tuple[str, str]]:
+    """Risks and the ends of their intervals."""
+    found = {}
+    for measure in measures:
+        found[measure] = (HEADINGS[measure], "risk")
+        for end in ("low", "high"):
+            found[f"{measure}_{end}"] = (f"{SYMBOLS[measure]} {end}", "risk")
+    return found
+
 
 #: column -> (heading, kind). Kinds: text, id, risk, signed, share, count, number, p.
 COLUMNS: Mapping[str, tuple[str, str]] = {
     "name": ("model", "text"),
     "state": ("state", "text"),
-    "R": ("R", "risk"),
-    "R_low": ("R low", "risk"),
-    "R_high": ("R high", "risk"),
-    "R_bias": ("Rᵇ bias", "risk"),
-    "R_bias_low": ("Rᵇ low", "risk"),
-    "R_bias_high": ("Rᵇ high", "risk"),
-    "R_volatility": ("Rᵛ volatility", "risk"),
-    "R_volatility_low": ("Rᵛ low", "risk"),
-    "R_volatility_high": ("Rᵛ high", "risk"),
+    **_risks("R", "R_bias", "R_volatility"),
     "n_groups": ("groups", "count"),
     "n_contexts": ("contexts", "count"),
     "n_eff": ("effective", "number"),
     "group": ("group", "text"),
     "weight": ("weight", "share"),
-    "r": ("r", "risk"),
-    "r_low": ("r low", "risk"),
-    "r_high": ("r high", "risk"),
-    "r_bias": ("rᵇ bias", "risk"),
-    "r_bias_low": ("rᵇ low", "risk"),
-    "r_bias_high": ("rᵇ high", "risk"),
-    "r_volatility": ("rᵛ volatility", "risk"),
-    "r_volatility_low": ("rᵛ low", "risk"),
-    "r_volatility_high": ("rᵛ high", "risk"),
+    **_risks("r", "r_bias", "r_volatility"),
     "leaning": ("leans to", "text"),
     "context_id": ("id", "id"),
     "template": ("context", "text"),
@@ -53,8 +50,8 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "rank": ("rank", "count"),
     "at": ("value", "risk"),
     "R_rank": ("rank", "count"),
-    "R_bias_rank": ("rank of Rᵇ", "count"),
-    "R_volatility_rank": ("rank of Rᵛ", "count"),
+    "R_bias_rank": (f"rank of {SYMBOLS['R_bias']}", "count"),
+    "R_volatility_rank": (f"rank of {SYMBOLS['R_volatility']}", "count"),
     "published": ("R published", "risk"),
     "models": ("models", "count"),
     "groups": ("groups", "count"),
@@ -102,17 +99,6 @@ class Cell(NamedTuple):
     interval: str
     value: Any
     column: Column
-
-
-#: How the risks are written for people.
-MEASURES = {
-    "R": "R",
-    "R_bias": "Rᵇ bias",
-    "R_volatility": "Rᵛ volatility",
-    "r": "r",
-    "r_bias": "rᵇ bias",
-    "r_volatility": "rᵛ volatility",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,22 +149,3 @@ def _cell(column: Column, record: Mapping[Any, Any]) -> Cell:
         if low is not None and high is not None and low == low and high == high:
             interval = f"{show(low, column.kind)} to {show(high, column.kind)}"
     return Cell(show(value, column.kind), interval, "" if missing else value, column)
-
-
-def show(value: Any, kind: str) -> str:
-    """A value as people read it; a dash where there is none."""
-    if value is None or (isinstance(value, float) and np.isnan(value)):
-        return "–"
-    if kind == "text" or kind == "id" or isinstance(value, str):
-        return str(value)
-    if kind == "count":
-        return f"{int(value):,}"
-    if kind == "share":
-        return f"{100 * value:.1f} %" if value >= 0.01 else f"{100 * value:.2g} %"
-    if kind == "signed":
-        return f"{value:+.3f}".replace("-", "−")
-    if kind == "p":
-        return "< 0.001" if value < 0.001 else f"{value:.3f}"
-    if kind == "number":
-        return f"{value:,.1f}"
-    return f"{value:.3f}"

@@ -108,9 +108,20 @@ class WordScores:
             draws=None if self.draws is None else tuple(self.draws[i] for i in rows),
         )
 
+    def room_for(self, n_prompts: int) -> WordScores:
+        """Empty arrays for this many prompts with the same words."""
+
+        def room(values: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.empty((n_prompts, *values.shape[1:]))
+
+        upper = None if self.log_upper is None else room(self.log_upper)
+        return WordScores(room(self.log_probs), room(self.log_coverage), room(self.skipped), upper)
+
     @classmethod
     def joined(cls, parts: Sequence[WordScores]) -> WordScores:
         """Parts with other prompts and the same words, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
         uppers = [p.log_upper for p in parts if p.log_upper is not None]
         draws = [p.draws for p in parts if p.draws is not None]
         return cls(
@@ -133,3 +144,9 @@ class Scorer(Protocol):
 
     def score(self, prompts: Sequence[Prompt], words: Sequence[str]) -> WordScores:
         """Log-probability of every word at the slot of every prompt."""
+
+    def usage(self) -> dict[str, int]:
+        """What was spent so far (requests, tokens); empty where nothing is counted."""
+
+    def close(self) -> None:
+        """Give back what the model holds: connections, or an engine in processes of its own."""

@@ -20,12 +20,13 @@ from clinometer.extras import require
 from clinometer.models.catalog.revision import identity_of
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.generation.chat import chat_opening
-from clinometer.models.generation.sampled import SampledScorer, seed_of
+from clinometer.models.generation.sampled import SampledScorer, Sampler
+from clinometer.models.generation.writer import seed_for
 from clinometer.models.local.load import choose_device, choose_dtype
 from clinometer.models.options import LoadOptions, SampleOptions, WordOptions
-from clinometer.models.protocol import ModelInfo, Scorer
+from clinometer.models.protocol import ModelInfo, Scorer, WordScores
 from clinometer.models.scoring.causal_job import Job
-from clinometer.models.scoring.chain_rule import Expanded, Floats
+from clinometer.models.scoring.chain_rule import Floats
 from clinometer.models.scoring.next_token_rows import Rows
 from clinometer.models.scoring.word_scorer import WordScorer
 from clinometer.models.tokens.word_tokens import WordList, head_tokens
@@ -140,7 +141,7 @@ class VllmScorer(WordScorer):
         if np.isnan(values).any() or (values > 1e-3).any():
             raise ModelError(f"{self.info.name} answered with a number that is no log-probability")
 
-    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         job = Job(self, prompts, words)
         return job.joined([job.score(Rows(self, job.heads), 0, len(job.heads))])
 
@@ -216,7 +217,7 @@ class VllmScorer(WordScorer):
                     raise ModelError("its engine was killed") from None
 
 
-class VllmSampler:
+class VllmSampler(Sampler):
     """Draws from the offline engine, whole distribution."""
 
     def __init__(self, scorer: VllmScorer) -> None:
@@ -236,7 +237,7 @@ class VllmSampler:
                     n=options.draws,
                     temperature=options.temperature,
                     max_tokens=options.length,
-                    seed=seed_of(text, options),
+                    seed=seed_for(options.seed, 0, text),
                 )
                 for text in texts
             ],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clinometer.display.plain import plain_records
 from clinometer.errors import TableError
 from clinometer.reliability.dissimilarity import Embed, version_dissimilarity
 from clinometer.reliability.scoring.score import mean_estimate
@@ -31,10 +32,7 @@ class BenchmarkView:
     def to_dict(self) -> dict[str, Any]:
         """Rows as plain values, ready for JSON; a missing number is None."""
         return {
-            name: [
-                {k: None if v != v else v for k, v in row.items()}
-                for row in getattr(self, name).astype(object).to_dict(orient="records")
-            ]
+            name: plain_records(getattr(self, name))
             for name in ("benchmarks", "categories", "worst", "best")
         }
 

@@ -6,9 +6,10 @@ Step 4 of Figure 2 of the COBIAS paper: instead of refusing, a system can ask fo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from clinometer.display.plain import plain
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
 from clinometer.reliability.blank_notation import Blanks
@@ -94,7 +95,7 @@ class Check:
                 for text, origin in zip(self.versions, self.origins, strict=True)
             ],
             "score": {name: getattr(self, name) for name in ("cv", "cobias", "stability")},
-            "blanks": [asdict(b) | {"fills": list(b.fills)} for b in self.blanks],
+            "blanks": plain(self.blanks),
             "matters_most": self.matters_most,
             "questions": self.questions,
             "models": self.models,
@@ -206,11 +207,7 @@ def _scored(
                 question=asked[number],
                 fills=tuple(dict.fromkeys(f[number] for f in fills if f[number])),
                 cv=float(row["cv"]),
-                share=_number(row["share"]),
+                share=plain(row["share"]),
             )
         )
-    return _number(table["cv_all"].iloc[0]), tuple(found)
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None or value != value else float(value)
+    return plain(table["cv_all"].iloc[0]), tuple(found)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clinometer.display.plain import to_plain
 from clinometer.measure import Estimate
-from clinometer.reliability.correlation import spearman
+from clinometer.statistics.rank import spearman
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,7 @@ class RankAgreement:
     rho: Estimate | None
 
     def to_dict(self) -> dict[str, Any]:
-        rho = None if self.rho is None else self.rho.to_dict()
-        return {"a": self.a, "b": self.b, "n": self.n, "rho": rho}
+        return to_plain(self)
 
 
 def rank_agreement(

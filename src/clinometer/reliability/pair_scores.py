@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clinometer.display.plain import to_plain
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Estimate
 from clinometer.models import Scorer
@@ -22,6 +24,7 @@ from clinometer.models.texts.types import MarkedText, TextOptions
 from clinometer.ranges import PART
 from clinometer.reliability.pair_merge import differing_characters
 from clinometer.reliability.statement import Span, Statement
+from clinometer.statistics.percentile import percentile_estimate, resampled_counts
 
 METRICS = ("shared", "differing")
 Floats = NDArray[np.float64]
@@ -74,13 +77,7 @@ class PairScore:
     change: Estimate | None
 
     def to_dict(self) -> dict[str, Any]:
-        change = None if self.change is None else self.change.to_dict()
-        return {
-            "treatment": self.treatment,
-            "pairs": self.pairs,
-            "score": self.score.to_dict(),
-            "change": change,
-        }
+        return to_plain(self)
 
 
 def pair_scores(
@@ -105,15 +102,8 @@ def pair_scores(
             float
         )
     treatments["weighted by stability"] = s
-    drawn = np.random.default_rng(seed).multinomial(
-        len(y), np.full(len(y), 1.0 / len(y)), size=replicates
-    )
-    ends = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
-
-    def estimate(value: float, draws: Floats) -> Estimate:
-        low, high = np.nanquantile(draws, ends)
-        return Estimate(value, float(low), float(high), level, "bootstrap over pairs")
-
+    drawn = resampled_counts(np.ones(len(y)), replicates, np.random.default_rng(seed))
+    estimate = partial(percentile_estimate, level=level, method="bootstrap over pairs")
     base_value, base_draws = float(y.mean()), drawn @ y / len(y)
     found = []
     for name, weights in treatments.items():

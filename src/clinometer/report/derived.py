@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clinometer.display.names import MEASURES
 from clinometer.errors import ClinometerError
 from clinometer.measure import criterion
 from clinometer.measure.description.distribution import StereotypeDistribution
@@ -164,7 +165,7 @@ class Reading:
             risks = risks[~np.isnan(risks).any(axis=1)]
             if not len(risks):
                 continue
-            for i, measure in enumerate(("R", "R_bias", "R_volatility")):
+            for i, measure in enumerate(MEASURES):
                 low, high = np.quantile(risks[:, i], [0.05, 0.95])
                 out.append((measure, n, float(risks[:, i].mean()), float(low), float(high)))
         return pd.DataFrame(out, columns=["measure", "n", "value", "low", "high"])

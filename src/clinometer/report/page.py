@@ -17,7 +17,8 @@ import numpy as np
 
 from clinometer import __version__
 from clinometer.display.notebook import visible
-from clinometer.display.table import Table, show
+from clinometer.display.numbers import show
+from clinometer.display.table import Table
 from clinometer.errors import ClinometerError
 from clinometer.report import run_tables
 from clinometer.report.charts.style.theme import PALETTE, brief

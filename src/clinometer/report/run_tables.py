@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from clinometer.display.table import COLUMNS, MEASURES, Table
+from clinometer.display.names import HEADINGS
+from clinometer.display.table import COLUMNS, Table
 from clinometer.measure import Comparison
 from clinometer.report.derived import Reading, context_weights
 from clinometer.report.figures.comparison import reference_rows, risk_rows
@@ -46,7 +47,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
         [
             {
                 "pair": f"{d.a} − {d.b}",
-                "measure": MEASURES.get(d.measure, d.measure),
+                "measure": HEADINGS.get(d.measure, d.measure),
                 "value": d.value,
                 "low": d.low,
                 "high": d.high,
@@ -60,7 +61,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
         [
             {
                 "name": r.model,
-                "measure": MEASURES.get(r.measure, r.measure),
+                "measure": HEADINGS.get(r.measure, r.measure),
                 "at": r.value,
                 "rank": r.rank,
                 **{f"p(rank {i + 1})": p for i, p in enumerate(r.probability)},
@@ -73,7 +74,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
             {
                 "pair": f"{d.a} − {d.b}",
                 "group": d.group,
-                "measure": MEASURES.get(d.measure, d.measure),
+                "measure": HEADINGS.get(d.measure, d.measure),
                 "value": d.value,
                 "low": d.low,
                 "high": d.high,

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+from xml.etree import ElementTree
 
 from clinometer.extras import require
 from clinometer.report.charts.style.theme import OURS, PALETTE
 
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
-_LABELLED_MARK = re.compile(
-    rf' aria-label="{OURS}([^"]*)" role="graphics-symbol" aria-roledescription="[^"]*"'
-)
-_ARIA = re.compile(r' (?:role="graphics-[a-z]+"|aria-[a-z]+="[^"]*"|class="[^"]*")')
 _COLOURS = {light: f"var(--{name},{light})" for name, (light, _) in PALETTE.items()}
 _COLOUR = re.compile("|".join(_COLOURS))
-_HIDDEN = re.compile(r"<path[^>]*(?:display=\"none\"|d=\"M0,0h0v0h0Z\")[^>]*/>")
+_NOTHING = "M0,0h0v0h0Z"
+_ID = re.compile(r"url\(#([^)]+)\)")
 _TEXT = re.compile(r">[^<]+</(?:text|tspan)>")
 
 
@@ -74,32 +72,54 @@ def inline(svg: str, *, key: str, label: str) -> str:
     them, so that two drawings do not share one; what a mark stands for moves from `aria-label` to
     `data-tip`, because the drawing as a whole is one image with one text alternative.
     """
-    head, _, body = svg.partition(">")
-    size = re.search(r'width="([\d.]+)" height="([\d.]+)"', head)
-    width, height = size.groups() if size else ("680", "300")
-    body = _LABELLED_MARK.sub(r' data-tip="\1"', body)
-    body = _HIDDEN.sub("", body)
-    body = _outside_tips(body)
-    body = body.replace("xlink:href=", "href=")
+    root = ElementTree.fromstring(svg)  # noqa: S314  (our own drawing)
+    size = {name: root.get(name, other) for name, other in (("width", "680"), ("height", "300"))}
+    elements = [element for element in root.iter() if element is not root]
     # Vega numbers ids on and on: counted afresh, the same chart is the same text each time.
-    for number, old in enumerate(dict.fromkeys(re.findall(r'<[^>]* id="([^"]+)"', body))):
-        body = body.replace(f' id="{old}"', f' id="{key}-{number}"')
-        body = body.replace(f"url(#{old})", f"url(#{key}-{number})")
-    body = re.sub(r"<g>(\s*)</g>", "", body)
-    return (
-        f'<svg role="img" aria-label="{html.escape(label)}" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}">{body}'
+    given = [element.attrib["id"] for element in elements if "id" in element.attrib]
+    ids = {old: f"{key}-{number}" for number, old in enumerate(dict.fromkeys(given))}
+    for element in elements:
+        element.tag = _local(element.tag)
+        element.attrib = dict(_attributes(element.attrib, ids))
+    _leave_out(root, _is_hidden)
+    _leave_out(root, lambda e: e.tag == "g" and not e.attrib and not len(e) and not e.text)
+    box = f"0 0 {size['width']} {size['height']}"
+    root.tag, root.attrib = "svg", {"role": "img", "aria-label": label, "viewBox": box, **size}
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _attributes(drawn: Mapping[str, str], ids: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What is left of a mark's attributes: numbers shortened, colours named, labels as tips."""
+    for full, value in drawn.items():
+        name = _local(full)
+        if name == "aria-label" and value.startswith(OURS):
+            yield "data-tip", value.removeprefix(OURS)
+        elif name == "id":
+            yield name, ids[value]
+        elif name == "href":
+            yield name, value
+        elif not (name.startswith("aria-") or name in ("class", "role")):
+            value = _ID.sub(lambda m: f"url(#{ids.get(m[1], m[1])})", value)
+            value = _LONG_NUMBER.sub(lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), value)
+            yield name, _COLOUR.sub(lambda m: _COLOURS[m[0]], value)
+
+
+def _local(name: str) -> str:
+    """A name without its namespace: inside a page there is none."""
+    return name.rpartition("}")[2]
+
+
+def _is_hidden(element: ElementTree.Element) -> bool:
+    return element.tag == "path" and (
+        element.get("display") == "none" or element.get("d") == _NOTHING
     )
 
 
-def _outside_tips(body: str) -> str:
-    """Numbers, colours and attributes shortened in what draws, never in what is text."""
-    parts = re.split(r'( data-tip="[^"]*"|>[^<]+<|href="[^"]*")', body)
-    for i in range(0, len(parts), 2):
-        part = _ARIA.sub("", parts[i])
-        part = _LONG_NUMBER.sub(lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), part)
-        parts[i] = _COLOUR.sub(lambda m: _COLOURS[m[0]], part)
-    return "".join(parts)
+def _leave_out(root: ElementTree.Element, unwanted: Callable[[ElementTree.Element], bool]) -> None:
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if unwanted(child):
+                parent.remove(child)
 
 
 def _converter() -> Any:

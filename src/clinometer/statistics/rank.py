@@ -1,14 +1,22 @@
-"""Do two rankings of the same models agree? Kendall's tau with an interval."""
+"""Do two rankings agree? Kendall's tau and Spearman's rho, with intervals."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import stdtr
 
 from clinometer.errors import SettingsError
 from clinometer.statistics.arrays import ROUNDING, FloatArray
+from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.percentile import central_interval, percentile_estimate
+
+#: Values drawn at once by the bootstrap.
+_BLOCK = 4_000_000
 
 
 def kendall(a: ArrayLike, b: ArrayLike) -> FloatArray:
@@ -36,10 +44,92 @@ def kendall_interval(a: FloatArray, b: FloatArray, *, level: float = 0.95) -> tu
 
     With few models tau has few values (M = 4: seven), and so have the ends.
     """
-    low, high = np.quantile(kendall(a, b), [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    low, high = central_interval(kendall(a, b), level).tolist()
+    return low, high
 
 
 def _order(values: FloatArray, i: FloatArray, j: FloatArray) -> FloatArray:
     gap = values[..., i] - values[..., j]
     return np.asarray(np.where(np.abs(gap) <= ROUNDING, 0.0, np.sign(gap)))
+
+
+@dataclass(frozen=True)
+class RankCorrelation:
+    """Spearman's rho over n items and its two-sided p (Student, n - 2 - measures held)."""
+
+    n: int
+    rho: Estimate
+    p: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def spearman(
+    x: FloatArray,
+    y: FloatArray,
+    *,
+    given: FloatArray | None = None,
+    replicates: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+    unit: str = "items",
+) -> RankCorrelation | None:
+    """Correlation of the ranks of x and y; `given`: of what a straight line in its ranks leaves.
+
+    The interval is a percentile bootstrap over items (`unit` is their name). None with fewer items
+    than the numbers need, or when a measure does not vary.
+
+    >>> found = spearman(np.arange(8.0), np.arange(8.0) ** 3, replicates=0)
+    >>> round(found.rho.value, 12)
+    1.0
+    """
+    columns = [x, y] if given is None else [x, y, given]
+    data = np.stack(columns)  # [2 or 3, n]
+    n = data.shape[1]
+    df = n - len(columns)
+    if df < 1:
+        return None
+    value = float(_rho(_ranks(data, axis=-1)))
+    if not np.isfinite(value):
+        return None
+    drawn = _drawn(data, replicates, seed)
+    rho = percentile_estimate(
+        value, drawn, level=level, method=f"bootstrap over {unit}", contain=True
+    )
+    rest = max(1 - value * value, 0.0)
+    p = 0.0 if rest == 0 else float(2 * stdtr(df, -abs(value) * np.sqrt(df / rest)))
+    return RankCorrelation(n, rho, p)
+
+
+def _drawn(data: FloatArray, replicates: int, seed: int) -> FloatArray:
+    generator = np.random.default_rng(seed)
+    n = data.shape[1]
+    found = [np.empty(0)]
+    left, step = replicates, max(1, _BLOCK // (n * len(data)))
+    while left > 0:
+        index = generator.integers(n, size=(min(step, left), n))
+        found.append(_rho(_ranks(data[:, index], axis=-1)))
+        left -= step
+    return np.concatenate(found)
+
+
+def _rho(ranks: FloatArray) -> FloatArray:
+    """Correlation [...] of rows 0 and 1 of ranks [2 or 3, ..., n], row 2 held if there is one."""
+    z = ranks - ranks.mean(axis=-1, keepdims=True)
+    size = np.sqrt((z * z).sum(axis=-1, keepdims=True))
+    z = np.divide(z, size, out=np.full_like(z, np.nan), where=size > 0)
+    r = (z[0] * z[1]).sum(axis=-1)
+    if len(z) == 2:
+        return np.asarray(r)
+    a, b = (z[0] * z[2]).sum(axis=-1), (z[1] * z[2]).sum(axis=-1)
+    left = (1 - a * a) * (1 - b * b)
+    size = np.sqrt(np.maximum(left, 0))
+    found = np.divide(r - a * b, size, out=np.full_like(r, np.nan), where=left > 1e-12)
+    return np.asarray(found)
+
+
+def _ranks(values: ArrayLike, axis: int | None = None) -> FloatArray:
+    from scipy.stats import rankdata  # loads slowly, and the command line imports this module
+
+    return np.asarray(rankdata(values, axis=axis))

@@ -8,7 +8,7 @@ import pytest
 
 from clinometer.errors import ModelError, SettingsError
 from clinometer.models.catalog.open import open_writer
-from clinometer.models.generation.causal_writer import CausalWriter, continue_tokens
+from clinometer.models.generation.local import CausalWriter, continue_tokens
 
 TURNS = [("user", "Say hello. Answer in one short sentence.")]
 

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from clinometer.models.scoring.chain_rule import Expanded, WordQuery, expand, scattered
+from clinometer.models.protocol import WordScores
+from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
 from clinometer.models.tokens.word_trie import Trie
 
 HER, S, HIM = 1, 2, 3
 WORDS = [(HER,), (HER, S), (HIM,)]
 
 
-def asked(first: float, second: float, tolerance: float) -> Expanded:
+def asked(first: float, second: float, tolerance: float) -> WordScores:
     """One prompt: p(her…) = first, p(him) = 1 - first, p(s | her) = second."""
     tree = Trie.of(WORDS)
     follows = {0: {HER: first, HIM: 1 - first}, 1: {S: second}}
@@ -51,7 +52,7 @@ def test_nothing_is_skipped_beyond_the_tolerance() -> None:
 
 def test_parts_are_put_into_their_places() -> None:
     values = np.arange(12.0).reshape(6, 2)
-    whole = Expanded(values, values[:, 0], values[:, 1], values + 1)
+    whole = WordScores(values, values[:, 0], values[:, 1], values + 1)
     order = np.array([4, 1, 5, 0, 3, 2])
     found = scattered(((some, whole.take(some)) for some in (order[:2], order[2:])), 6)
     np.testing.assert_array_equal(found.log_probs, whole.log_probs)

@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy.stats import spearmanr
 
 from clinometer.errors import SettingsError, TableError
-from clinometer.reliability.correlation import spearman
 from clinometer.reliability.people import Ratings, read_ratings, validate
 from clinometer.reliability.people.regressions import beyond, fit
 
@@ -53,39 +50,6 @@ def test_what_the_command_prints(shared_data: Path, clinometer: Callable[..., An
     wrong = clinometer("reliability", "validate", *files, "--column", "score")
     assert wrong.status == 2
     assert "expected a column 'score', found id, cobias, sentence" in wrong.err
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_rank_correlations_against_scipy_and_residuals(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    x, z = rng.normal(size=80), rng.integers(5, size=80).astype(float)
-    y = x + z + rng.integers(3, size=80)
-    plain = spearman(x, y, replicates=0)
-    theirs = spearmanr(x, y)
-    assert plain is not None
-    assert plain.rho.value == pytest.approx(theirs.statistic, abs=1e-12)
-    assert plain.p == pytest.approx(theirs.pvalue, rel=1e-9)
-    held = spearman(x, y, given=z, replicates=0)
-    ranks = pd.DataFrame({"x": x, "y": y, "z": z}).rank()
-    left = {c: ranks[c] - np.polyval(np.polyfit(ranks["z"], ranks[c], 1), ranks["z"]) for c in "xy"}
-    assert held is not None
-    assert held.rho.value == pytest.approx(np.corrcoef(left["x"], left["y"])[0, 1], abs=1e-10)
-
-
-def test_a_correlation_that_length_makes_is_gone_when_length_is_held() -> None:
-    rng = np.random.default_rng(1)
-    z = rng.normal(size=400)
-    x, y = z + rng.normal(size=400) / 2, z + rng.normal(size=400) / 2
-    plain, held = spearman(x, y, replicates=200), spearman(x, y, given=z, replicates=200)
-    assert plain is not None
-    assert held is not None
-    assert plain.rho.value > 0.7
-    assert held.rho.low is not None
-    assert held.rho.high is not None
-    assert held.rho.low < 0.06
-    assert held.p > 1e-3
-    assert spearman(np.ones(9), np.arange(9.0)) is None
-    assert spearman(np.arange(2.0), np.arange(2.0)) is None
 
 
 def test_two_categories_are_plain_logistic_regression() -> None:

@@ -11,8 +11,9 @@ import typer
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
 from clinometer.cli.parameters import CLUSTER, JSON, LEVEL, SEED
-from clinometer.cli.printing import console, p_value, print_json
+from clinometer.cli.printing import console, print_json
 from clinometer.cli.table import TerminalTable
+from clinometer.display.numbers import p_value
 from clinometer.errors import SettingsError
 from clinometer.runs import AuditSettings, Run, compare_runs
 from clinometer.runs.align import resampling_note

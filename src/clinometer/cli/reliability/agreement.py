@@ -13,6 +13,7 @@ from clinometer.cli.parameters import JSON, LEVEL, REPLICATES, SEED
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.reliability.common import write_frame
 from clinometer.cli.table import TerminalTable
+from clinometer.display.numbers import between, risk
 from clinometer.errors import SettingsError, TableError
 from clinometer.runs import AuditSettings
 
@@ -144,9 +145,7 @@ def numbers(estimate: Estimate | None) -> tuple[str, str]:
     """0.140 and 0.105–0.173; a dash where there is no number."""
     if estimate is None:
         return "–", ""
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.3f}", ""
-    return f"{estimate.value:.3f}", f"{estimate.low:.3f}–{estimate.high:.3f}"
+    return risk(estimate.value), between(estimate.low, estimate.high)
 
 
 def _write(given: Ratings, kept: tuple[str, ...], *, out: Path, dataset: Path | None) -> None:

@@ -24,6 +24,7 @@ from clinometer.cli.reliability.common import (
     write_frame,
 )
 from clinometer.cli.table import TerminalTable
+from clinometer.display.numbers import between
 from clinometer.errors import SettingsError
 from clinometer.reliability import ReliabilitySettings, read_variants, score_reliability
 
@@ -118,8 +119,7 @@ def _print(run: Any, frame: Any, top: int) -> None:
     for name, found in run.summary.items():
         if found is None:
             continue
-        interval = "" if found.low is None else f"{found.low:.3f}–{found.high:.3f}"
-        table.add_row(name, f"{found.value:.3f}", interval)
+        table.add_row(name, f"{found.value:.3f}", between(found.low, found.high))
     table.print(console())
     worst = frame[frame["stability"].notna()].sort_values("stability").head(top)
     if len(worst):

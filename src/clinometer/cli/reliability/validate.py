@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clinometer.cli.parameters import JSON, LEVEL, REPLICATES, SEED
-from clinometer.cli.printing import console, p_value, print_json
+from clinometer.cli.printing import console, print_json
 from clinometer.cli.reliability.agreement import (
     ColumnsOption,
     RatingsArgument,
     numbers,
 )
 from clinometer.cli.table import TerminalTable
+from clinometer.display.numbers import p_value
 from clinometer.errors import TableError
 from clinometer.runs import AuditSettings
 
 if TYPE_CHECKING:
-    from clinometer.reliability.correlation import RankCorrelation
     from clinometer.reliability.people import Validation
+    from clinometer.statistics.rank import RankCorrelation
 
 
 def validate_command(

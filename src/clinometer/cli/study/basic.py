@@ -10,9 +10,11 @@ import typer
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
 from clinometer.cli.parameters import JSON, SEED
-from clinometer.cli.printing import console, number, p_value, print_json
+from clinometer.cli.printing import console, number, print_json
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.table import TerminalTable
+from clinometer.display.names import NARROW_HEADINGS, SYMBOLS
+from clinometer.display.numbers import p_value, risk
 
 RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 study_app = typer.Typer(
@@ -59,7 +61,7 @@ def factors_command(
             _g(c.se),
             p_value(c.p),
             p_value(c.p_holm),
-            _share(fit.r_squared),
+            risk(fit.r_squared),
             str(fit.n),
         )
     shown.print(console())
@@ -157,11 +159,10 @@ def sensitivity_command(
         return
     shown = _risk_rows(f"{found.model}: the same answers under other choices", "choice")
     for row in found.rows:
-        cells = ["–" if v is None else f"{v:.3f}" for v in (row.R, row.R_bias, row.R_volatility)]
+        cells = [risk(v) for v in (row.R, row.R_bias, row.R_volatility)]
         shown.add_row(f"{row.choice}: {row.option}", *cells)
     shown.print(console())
-    names = {"R": "R", "R_bias": "Rᵇ", "R_volatility": "Rᵛ"}
-    spans = [f"{names[n]} {low:.3f} to {high:.3f}" for n, (low, high) in found.span().items()]
+    spans = [f"{SYMBOLS[n]} {low:.3f} to {high:.3f}" for n, (low, high) in found.span().items()]
     console().print(f"Range on this scale: {', '.join(spans)}", soft_wrap=True)
     for row in found.rows:
         if row.note:
@@ -169,7 +170,7 @@ def sensitivity_command(
 
 
 def _risk_rows(title: str, first: str) -> TerminalTable:
-    return TerminalTable(title).add_text(first).add_numbers("R", "Rᵇ bias", "Rᵛ volatil.")
+    return TerminalTable(title).add_text(first).add_numbers(*NARROW_HEADINGS)
 
 
 def _print_note(what: str, note: str) -> None:
@@ -178,7 +179,3 @@ def _print_note(what: str, note: str) -> None:
 
 def _g(value: float | None) -> str:
     return "–" if value is None else f"{value:.3g}"
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"

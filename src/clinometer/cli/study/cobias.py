@@ -21,6 +21,7 @@ from clinometer.cli.reliability.common import (
     read_statements,
 )
 from clinometer.cli.table import TerminalTable
+from clinometer.display.numbers import between
 from clinometer.models import LoadOptions
 from clinometer.reliability import ReliabilitySettings, read_variants
 from clinometer.reliability.variants import VariantSettings
@@ -109,7 +110,7 @@ def temperature_command(
     table = TerminalTable(f"{found.statements} statements, {settings.n} versions each")
     table.add_numbers("temperature", "mean COBIAS", "interval")
     for t, value in zip(found.temperatures, found.cobias, strict=True):
-        interval = "" if value.low is None else f"{value.low:.3f}–{value.high:.3f}"
+        interval = between(value.low, value.high)
         table.add_row(f"{t:g}", f"{value.value:.3f}", interval)
     table.print(console())
     alpha = found.alpha

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clinometer.contexts.mining.decision import Decision
+from clinometer.display.plain import to_plain
 
 
 @dataclass
@@ -34,7 +35,7 @@ class Tally:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can write it; `from_dict` reads it back."""
-        return {"templates": dict(self.templates), "rules": dict(self.rules)}
+        return to_plain(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Tally:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from clinometer.errors import SettingsError
+from clinometer.models.catalog.resolve import weights_source
 from clinometer.models.catalog.spec import ModelSource, ModelSpec
 from clinometer.models.generation.writer import Writer
 from clinometer.models.options import LoadOptions, WordOptions
 from clinometer.models.protocol import Scorer
+
+if TYPE_CHECKING:
+    from clinometer.models.local.causal import CausalScorer
 
 
 def open_model(
@@ -35,16 +38,9 @@ def open_model(
         from clinometer.models.vllm import open_vllm
 
         return open_vllm(spec, load=load, words=words)
-    from clinometer.models.catalog.gguf import embedded_gguf, folder_of_gguf
     from clinometer.models.local.load import load_transformer
 
-    if spec.place is ModelSource.EMBEDDED:
-        source = str(folder_of_gguf(embedded_gguf()))
-    elif spec.place is ModelSource.GGUF:
-        source = str(folder_of_gguf(Path(spec.target)))
-    else:
-        source = spec.target
-    return load_transformer(spec, source, load=load, words=words)
+    return load_transformer(spec, weights_source(spec) or spec.target, load=load, words=words)
 
 
 def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
@@ -54,11 +50,11 @@ def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
         from clinometer.models.server.writer import ServerWriter
 
         return ServerWriter(model, load)
-    from clinometer.models.generation.causal_writer import CausalWriter
+    from clinometer.models.generation.local import CausalWriter
 
-    scorer: Any = open_model(ModelSpec.parse(model), load=load)
+    scorer = open_model(ModelSpec.parse(model), load=load)
     if scorer.info.kind != "causal":
         raise SettingsError(
             f"model {model!r}: expected one that writes (causal), found a {scorer.info.kind} one"
         )
-    return CausalWriter(scorer)
+    return CausalWriter(cast("CausalScorer", scorer))

@@ -9,6 +9,8 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from clinometer.models.catalog.gguf import converted_folder
+from clinometer.models.catalog.resolve import gguf_file
 from clinometer.models.catalog.spec import ModelSource, ModelSpec
 from clinometer.models.options import LoadOptions
 
@@ -33,10 +35,7 @@ class Identity:
 
 def identity_of(spec: ModelSpec, load: LoadOptions) -> Identity | None:
     """The identity of the model that would be opened; None where only opening it can tell."""
-    if spec.place in (ModelSource.EMBEDDED, ModelSource.GGUF):
-        from clinometer.models.catalog.gguf import converted_folder, embedded_gguf
-
-        file = embedded_gguf() if spec.place is ModelSource.EMBEDDED else Path(spec.target)
+    if (file := gguf_file(spec)) is not None:
         return _folder_identity(converted_folder(file))
     if spec.place is ModelSource.FOLDER or (
         spec.place is ModelSource.VLLM and Path(spec.target).is_dir()

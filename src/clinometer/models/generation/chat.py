@@ -21,20 +21,33 @@ def chat_opening(
 ) -> str:
     """What stands before the assistant's turn: from the tokenizer's template, or from that of the
     server, which is named with its model."""
-    messages = [{"role": "user", "content": load.chat_request}]
-    if getattr(tokenizer, "chat_template", None):
-        # Templates that let a model think before it answers are told not to; others ignore it.
-        opening = tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
-        )
-        return str(opening)
-    if server is not None:
-        found = server_template(*server, messages)
-        if found is not None:
-            return found
+    found = find_opening(tokenizer, load, server=server)
+    if found is not None:
+        return found
     raise ModelError(
         f"model {name!r}: has no chat template; ask it without --chat"
         + ("" if server is None else ", or name a tokenizer that has one with --tokenizer")
+    )
+
+
+def find_opening(
+    tokenizer: Any, load: LoadOptions, *, server: tuple[Client, str] | None = None
+) -> str | None:
+    """The same; None where neither has a template."""
+    messages = [{"role": "user", "content": load.chat_request}]
+    found = in_template(tokenizer, messages)
+    return server_template(*server, messages) if found is None and server is not None else found
+
+
+def in_template(tokenizer: Any, messages: list[dict[str, str]]) -> str | None:
+    """The messages in the tokenizer's template, up to the assistant's turn; None without one."""
+    if not getattr(tokenizer, "chat_template", None):
+        return None
+    # Templates that let a model think before it answers are told not to; others ignore it.
+    return str(
+        tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+        )
     )
 
 

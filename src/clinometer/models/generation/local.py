@@ -1,21 +1,29 @@
-"""Draws from a local causal model."""
+"""Text from a local causal model, sampled token by token."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
-import torch
-
-from clinometer.models.generation.sampled import seed_of
-from clinometer.models.local.causal import CausalScorer
+from clinometer.errors import ModelError
+from clinometer.models.generation.chat import in_template
+from clinometer.models.generation.sampled import Sampler
+from clinometer.models.generation.writer import Turn, first_line, seed_for, transcript
 from clinometer.models.options import SampleOptions
 
-#: Draws of one text that are made together.
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from clinometer.models.local.causal import CausalScorer
+
+#: Samples of one text that are made together.
 _TOGETHER = 256
 
 
-class CausalSampler:
-    """Writes on with a transformers model: whole distribution, a seed of its own for every text."""
+class CausalSampler(Sampler):
+    """Continues texts with a transformers model: whole distribution, each text its own seed."""
 
     def __init__(self, scorer: CausalScorer) -> None:
         self.scorer = scorer
@@ -28,31 +36,18 @@ class CausalSampler:
         return [self._draw(h, t, options) for h, t in zip(heads, texts, strict=True)]
 
     def _draw(self, head: list[int], text: str, options: SampleOptions) -> list[str]:
-        """Token after token from the softmax itself: no cut, no penalty, whatever the model's own
-        settings for writing say."""
-        device = self.scorer.device
-        chance = torch.Generator(device="cpu").manual_seed(seed_of(text, options))
+        import torch
+
+        chance = torch.Generator(device="cpu").manual_seed(seed_for(options.seed, 0, text))
         found: list[str] = []
         for first in range(0, options.draws, _TOGETHER):
             n = min(_TOGETHER, options.draws - first)
-            written: list[torch.Tensor] = []
             with torch.inference_mode():
-                step = self.scorer.model(
-                    input_ids=torch.tensor([head], device=device), use_cache=True
+                tokens = sample_tokens(
+                    _Prefix(self.scorer), head, n=n, temperature=options.temperature, chance=chance
                 )
-                cache = step.past_key_values
-                cache.batch_repeat_interleave(n)
-                logits = step.logits[:, -1].expand(n, -1)
-                for place in range(options.length):
-                    p = torch.softmax(logits.float().cpu() / options.temperature, dim=-1)
-                    token = torch.multinomial(p, 1, generator=chance)
-                    written.append(token)
-                    if place + 1 < options.length:
-                        step = self.scorer.model(
-                            input_ids=token.to(device), past_key_values=cache, use_cache=True
-                        )
-                        cache, logits = step.past_key_values, step.logits[:, -1]
-            ids = torch.cat(written, dim=1).tolist()
+                # To the full length even where all have ended: the next ones share the generator.
+                ids = torch.cat(list(islice(tokens, options.length)), dim=1).tolist()
             found += [self._text(row) for row in ids]
         return found
 
@@ -62,3 +57,136 @@ class CausalSampler:
         ends = set(tokenizer.all_special_ids)
         stop = next((i for i, token in enumerate(ids) if token in ends), len(ids))
         return str(tokenizer.decode(ids[:stop]))
+
+
+class CausalWriter:
+    """A local causal model, inside its chat template where it has one."""
+
+    def __init__(self, scorer: CausalScorer) -> None:
+        self.scorer, self.info = scorer, scorer.info
+        self._prefix = _Prefix(scorer)
+
+    def write(
+        self,
+        turns: Sequence[Turn],
+        *,
+        n: int = 1,
+        temperature: float = 1.0,
+        seed: int = 0,
+        length: int = 128,
+    ) -> list[str]:
+        head = self.head(turns)
+        limit = self.scorer.length_limit
+        if limit is not None and len(head) + length > limit:
+            raise ModelError(
+                f"{self.info.name}: the request has {len(head)} tokens and leaves no room for an "
+                f"answer of {length} (the model reads {limit})"
+            )
+        answers = continue_tokens(
+            self.scorer,
+            head,
+            n=n,
+            temperature=temperature,
+            seed=seed,
+            length=length,
+            prefix=self._prefix,
+        )
+        return [first_line(answer) for answer in answers]
+
+    def head(self, turns: Sequence[Turn]) -> list[int]:
+        """Tokens of a conversation up to the answer."""
+        tokenizer = self.scorer.tokenizer
+        messages = [{"role": role, "content": said} for role, said in turns]
+        text = in_template(tokenizer, messages)
+        if text is None:
+            return list(self.scorer.head_tokens([transcript(turns)])[0])
+        return list(tokenizer.encode(text, add_special_tokens=False))
+
+
+def continue_tokens(
+    scorer: CausalScorer,
+    head: Sequence[int],
+    *,
+    n: int,
+    temperature: float,
+    seed: int,
+    length: int,
+    prefix: _Prefix | None = None,
+) -> list[str]:
+    """n continuations to the end of a line, at most `length` tokens each."""
+    import torch
+
+    tokenizer = scorer.tokenizer
+    ends = set(tokenizer.all_special_ids)
+    chance = torch.Generator(device="cpu").manual_seed(seed)
+    rows: list[list[int]] = [[] for _ in range(n)]
+    over = [False] * n
+    with torch.inference_mode():
+        tokens = sample_tokens(
+            prefix or _Prefix(scorer), head, n=n, temperature=temperature, chance=chance
+        )
+        for token in islice(tokens, length):
+            for row, sampled in enumerate(token[:, 0].tolist()):
+                if over[row] or sampled in ends:
+                    over[row] = True
+                    continue
+                rows[row].append(sampled)
+                over[row] = "\n" in tokenizer.decode(rows[row]).lstrip()
+            if all(over):
+                break
+    return [str(tokenizer.decode(row)) for row in rows]
+
+
+def sample_tokens(
+    prefix: _Prefix, head: Sequence[int], *, n: int, temperature: float, chance: Any
+) -> Iterator[Tensor]:
+    """The next token of n continuations [n, 1], then the one after it, without end: from the
+    softmax itself, without cut or penalty, whatever the model's generation settings say."""
+    model, device = prefix.scorer.model, prefix.scorer.device
+    logits, cache = prefix.after(list(head))
+    if n > 1:
+        cache.batch_repeat_interleave(n)
+    logits = logits.expand(n, -1)
+    while True:
+        token = _sampled(logits.float().cpu(), temperature, chance)
+        yield token
+        step = model(input_ids=token.to(device), past_key_values=cache, use_cache=True)
+        cache, logits = step.past_key_values, step.logits[:, -1]
+
+
+class _Prefix:
+    """What a model has read: requests begin alike, and only what differs is read again."""
+
+    def __init__(self, scorer: CausalScorer) -> None:
+        self.scorer = scorer
+        self.tokens: list[int] = []
+        self.cache: Any = None
+
+    def after(self, tokens: list[int]) -> tuple[Tensor, Any]:
+        """Logits of the next token [1, V], and a cache that the caller may change."""
+        import torch
+
+        same = next(
+            (i for i, (a, b) in enumerate(zip(self.tokens, tokens, strict=False)) if a != b),
+            min(len(self.tokens), len(tokens)),
+        )
+        same = min(same, len(tokens) - 1)  # the last one has to be read for its logits
+        cache = None
+        if same > 0 and self.cache is not None and hasattr(self.cache, "crop"):
+            cache = self.cache
+            if same < len(self.tokens):
+                cache.crop(same - len(self.tokens))  # negative: so many less
+        else:
+            same = 0
+        ids = torch.tensor([tokens[same:]], device=self.scorer.device)
+        step = self.scorer.model(input_ids=ids, past_key_values=cache, use_cache=True)
+        self.tokens, self.cache = tokens, step.past_key_values
+        return step.logits[:, -1], copy.deepcopy(self.cache)
+
+
+def _sampled(logits: Tensor, temperature: float, chance: Any) -> Tensor:
+    import torch
+
+    if temperature == 0:
+        return logits.argmax(dim=-1, keepdim=True)
+    return torch.multinomial(torch.softmax(logits / temperature, dim=-1), 1, generator=chance)

@@ -7,7 +7,6 @@ runs of sampled models are corrected for it (`measure.sampled`).
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -29,6 +28,14 @@ class Sampler(Protocol):
 
     def notes(self) -> tuple[str, ...]:
         """How the texts are put to the model."""
+
+    def usage(self) -> dict[str, int]:
+        """As that of a scorer."""
+        return {}
+
+    def close(self) -> None:
+        """As that of a scorer."""
+        return
 
 
 class SampledScorer:
@@ -73,13 +80,10 @@ class SampledScorer:
         return counted(prompts, words, [tuple(row) for row in drawn])
 
     def usage(self) -> dict[str, int]:
-        usage = getattr(self.sampler, "usage", None)
-        return {} if usage is None else dict(usage())
+        return self.sampler.usage()
 
     def close(self) -> None:
-        close = getattr(self.sampler, "close", None)
-        if close is not None:
-            close()
+        self.sampler.close()
 
 
 def counted(
@@ -116,9 +120,3 @@ def outcomes(
             found[name] += 1
             found["draws"] += 1
     return found
-
-
-def seed_of(text: str, options: SampleOptions, number: int = 0) -> int:
-    """A seed for one text: the same in every attempt, another for every text and draw."""
-    key = f"{options.seed}\0{number}\0{text}".encode()
-    return int.from_bytes(hashlib.sha256(key).digest()[:4]) >> 1

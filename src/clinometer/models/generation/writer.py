@@ -36,7 +36,7 @@ class Writer(Protocol):
 
 
 def seed_for(seed: int, *names: str | int) -> int:
-    """A seed for one question: the same in every attempt, whatever was asked before it.
+    """A seed for one question or sample: the same in every attempt, whatever was asked before it.
 
     >>> seed_for(0, "a", 1) == seed_for(0, "a", 1) != seed_for(0, "a", 2)
     True

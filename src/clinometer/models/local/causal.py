@@ -33,9 +33,9 @@ from clinometer.models.local.prefix_tree.verify import (
 )
 from clinometer.models.local.slot_logits import read_log_probs
 from clinometer.models.options import WordOptions
-from clinometer.models.protocol import ModelInfo
+from clinometer.models.protocol import ModelInfo, WordScores
 from clinometer.models.scoring.causal_job import Job
-from clinometer.models.scoring.chain_rule import Expanded, scattered
+from clinometer.models.scoring.chain_rule import scattered
 from clinometer.models.scoring.next_token_rows import Rows
 from clinometer.models.tokens.word_tokens import WordList, head_tokens
 from clinometer.models.tokens.word_trie import Tokens
@@ -83,17 +83,17 @@ class CausalScorer(TransformerScorer):
     def auto_class(transformers: Any) -> Any:
         return transformers.AutoModelForCausalLM
 
-    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         """Neighbours in the alphabet share beginnings, so they are scored together."""
         order = sorted(range(len(prompts)), key=lambda i: prompts[i].before)
         slabs = [np.array(order[k : k + _SLAB]) for k in range(0, len(order), _SLAB)]
 
-        def score(members: NDArray[np.intp]) -> tuple[NDArray[np.intp], Expanded]:
+        def score(members: NDArray[np.intp]) -> tuple[NDArray[np.intp], WordScores]:
             return members, self._score_slab([prompts[i] for i in members], words)
 
         return scattered(overlapped(score, slabs, threads=self.threads), len(prompts))
 
-    def _score_slab(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+    def _score_slab(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         job = Job(self, prompts, words)
         if self.packing.mode == "tree" and job.longest <= (self._window or job.longest):
             try:
@@ -102,8 +102,8 @@ class CausalScorer(TransformerScorer):
                 self.packing.give_up(str(error))
         return job.joined([job.score(Rows(self, job.heads), 0, len(job.heads))])
 
-    def _score_packed(self, job: Job) -> Expanded:
-        parts: list[Expanded] = []
+    def _score_packed(self, job: Job) -> WordScores:
+        parts: list[WordScores] = []
         start = 0
         while start < len(job.heads):
             nodes = min(self.pack_nodes, self.batch_size.tokens)

@@ -24,7 +24,9 @@ from clinometer.models.local.batches import Batch, Ids, fetch, pad_wants, run, t
 from clinometer.models.local.pipelined import overlapped
 from clinometer.models.local.slot_logits import read_log_probs
 from clinometer.models.local.tiled_attention import TiledBatchSize, use_short_attention, whole_tiles
-from clinometer.models.scoring.chain_rule import Expanded, WordQuery, expand, scattered
+from clinometer.models.protocol import WordScores
+from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
+from clinometer.models.scoring.word_scorer import ChosenPrompts
 from clinometer.models.tokens.slot_prompts import Marker, SlotGroup, slot_groups
 from clinometer.models.tokens.word_tokens import WordList
 from clinometer.models.tokens.word_trie import Trie
@@ -55,13 +57,13 @@ class MaskedScorer(TransformerScorer):
             self.batch_size = TiledBatchSize(self.batch_size.tokens)
         self._turn = threading.Lock()
 
-    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         lengths = sorted({len(s) for s in words.sequences})
         columns = [[i for i, s in enumerate(words.sequences) if len(s) == k] for k in lengths]
         trees = [Trie.of([words.sequences[i] for i in some]) for some in columns]
         order = np.argsort(np.concatenate([np.array(c, dtype=np.intp) for c in columns]))
 
-        def score(group: SlotGroup) -> tuple[NDArray[np.intp], Expanded]:
+        def score(group: SlotGroup) -> tuple[NDArray[np.intp], WordScores]:
             self.check_length(group.tokens.shape[1] + lengths[-1] - 1, prompts[group.members[0]])
             found = self._score_group(group, prompts, trees)
             return group.members, replace(found, log_probs=found.log_probs[:, order])
@@ -72,14 +74,16 @@ class MaskedScorer(TransformerScorer):
 
     def _score_group(
         self, group: SlotGroup, prompts: Sequence[Prompt], trees: Sequence[Trie]
-    ) -> Expanded:
+    ) -> WordScores:
         def ask(questions: Sequence[WordQuery]) -> list[NDArray[np.float64]]:
             found: list[NDArray[np.float64]] = [np.empty((0, 0))] * len(questions)
             for k, tree in enumerate(trees):
                 numbers = [n for n, q in enumerate(questions) if q.tree == k]
                 asked = [questions[n] for n in numbers]
                 for n, table in zip(numbers, self._follow(group, tree, asked), strict=True):
-                    self.check_values(table, _Chosen(prompts, group.members[questions[n].prompts]))
+                    self.check_values(
+                        table, ChosenPrompts(prompts, group.members[questions[n].prompts])
+                    )
                     found[n] = table
             return found
 
@@ -132,16 +136,3 @@ class MaskedScorer(TransformerScorer):
             return tokens
         missing = whole_tiles(*tokens.shape) - len(tokens)
         return np.concatenate([tokens, np.repeat(tokens[-1:], missing, axis=0)])
-
-
-class _Chosen(Sequence[Prompt]):
-    """Some of the prompts, looked up only when one must be named."""
-
-    def __init__(self, prompts: Sequence[Prompt], chosen: NDArray[np.intp]) -> None:
-        self._prompts, self._chosen = prompts, chosen
-
-    def __len__(self) -> int:
-        return len(self._chosen)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._prompts[int(self._chosen[index])]

@@ -19,7 +19,8 @@ from clinometer.errors import ModelError
 from clinometer.models.local.base import TransformerScorer
 from clinometer.models.local.batches import Batch, Forward, Ids, pad_wants, run, to_device, to_numpy
 from clinometer.models.local.slot_logits import light_kernels, read_log_probs
-from clinometer.models.scoring.chain_rule import Expanded, WordQuery, expand, scattered
+from clinometer.models.protocol import WordScores
+from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
 from clinometer.models.tokens.slot_prompts import Marker, SlotGroup, slot_groups
 from clinometer.models.tokens.word_tokens import WordList, encode_all
 from clinometer.models.tokens.word_trie import END_OF_WORD, Trie
@@ -67,7 +68,7 @@ class Seq2SeqScorer(TransformerScorer):
             "decoder cannot be started"
         )
 
-    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         ends = (END_OF_WORD,) if self.options.end_of_word else ()
         trie = Trie.of([s + ends for s in words.sequences])
         size = _CHUNK.get(self.device.type, _CHUNK["cpu"])
@@ -80,7 +81,7 @@ class Seq2SeqScorer(TransformerScorer):
             len(prompts),
         )
 
-    def _score_group(self, group: SlotGroup, prompts: Sequence[Prompt], trie: Trie) -> Expanded:
+    def _score_group(self, group: SlotGroup, prompts: Sequence[Prompt], trie: Trie) -> WordScores:
         """Scores of the group's own prompts."""
         self.check_length(group.tokens.shape[1], prompts[0])
         heads = self._heads(prompts)

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from clinometer.errors import ContextError
 from clinometer.models.local.prefix_tree.layout import Heads, Ints
 from clinometer.models.options import WordOptions
-from clinometer.models.protocol import ModelInfo
-from clinometer.models.scoring.chain_rule import Ask, Expanded, WordQuery, expand, join
+from clinometer.models.protocol import ModelInfo, WordScores
+from clinometer.models.scoring.chain_rule import Ask, WordQuery, expand
 from clinometer.models.scoring.continuations import (
     Answers,
     AskedContinuations,
@@ -23,6 +23,7 @@ from clinometer.models.scoring.continuations import (
     Continuations,
     Floats,
 )
+from clinometer.models.scoring.word_scorer import ChosenPrompts
 from clinometer.models.tokens.word_tokens import WordList
 from clinometer.models.tokens.word_trie import END_OF_WORD, Tokens, Trie
 from clinometer.topics import Prompt
@@ -128,7 +129,7 @@ class Job:
 
     def score(
         self, answers: Answers, start: int, stop: int, *, upper: Answers | None = None
-    ) -> Expanded:
+    ) -> WordScores:
         """Score the prompts whose heads are rows start to stop, in the order of their heads.
 
         `upper` gives upper bounds where `answers` are lower ones; it is asked afterwards.
@@ -151,7 +152,7 @@ class Job:
             most = found.log_upper
             if upper is not None and most is not None:
                 most = most + self._log_prob_after(upper, members, head)
-            return Expanded(lower, found.log_coverage, found.skipped, most)
+            return WordScores(lower, found.log_coverage, found.skipped, most)
         return found
 
     def _asker(self, answers: Answers, start: int, stop: int) -> Ask:
@@ -168,7 +169,7 @@ class Job:
             tables = [found[np.ix_(children[q.node], q.prompts)].T for q in questions]
             for q, table in zip(questions, tables, strict=True):
                 numbers = self._first_prompt[start + q.prompts]
-                self.reader.check_values(table, _Prompts(self.prompts, numbers))
+                self.reader.check_values(table, ChosenPrompts(self.prompts, numbers))
             return tables
 
         return ask
@@ -184,7 +185,7 @@ class Job:
                 parts.append(AskedContinuations(rest.tree, head[here], nodes))
             for (number, here), found in zip(group, answers.ask(parts), strict=True):
                 values = np.moveaxis(found[self._rests[number].steps], 2, 0)
-                numbers = _Prompts(self.prompts, members[here])
+                numbers = ChosenPrompts(self.prompts, members[here])
                 self.reader.check_values(values.reshape(len(here), -1), numbers)
                 total[here] = values.sum(axis=2)
         return total
@@ -208,21 +209,8 @@ class Job:
         if group:
             yield group
 
-    def joined(self, parts: Sequence[Expanded]) -> Expanded:
+    def joined(self, parts: Sequence[WordScores]) -> WordScores:
         """Scores of all prompts in their own order."""
         back = np.empty_like(self._order)
         back[self._order] = np.arange(len(back))
-        return join(parts).take(back)
-
-
-class _Prompts(Sequence[Prompt]):
-    """Prompts looked up only when one must be named."""
-
-    def __init__(self, prompts: Sequence[Prompt], numbers: Ints) -> None:
-        self._prompts, self._numbers = prompts, numbers
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._prompts[int(self._numbers[index])]
+        return WordScores.joined(parts).take(back)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from clinometer.models.protocol import WordScores
 from clinometer.models.tokens.word_trie import ROOT, Trie
 
 Floats = NDArray[np.float64]
@@ -38,54 +39,14 @@ class WordQuery:
 Ask = Callable[[Sequence[WordQuery]], Sequence[Floats]]
 
 
-@dataclass(frozen=True)
-class Expanded:
-    """log_probs [P, words in the order of the trees' terminals], log_coverage [P], skipped [P].
-
-    Where the answers were lower bounds, log_upper [P, words] holds the upper ones.
-    """
-
-    log_probs: Floats
-    log_coverage: Floats
-    skipped: Floats
-    log_upper: Floats | None = None
-
-    def take(self, rows: NDArray[np.int64]) -> Expanded:
-        """The same of these prompts, in this order."""
-        upper = None if self.log_upper is None else self.log_upper[rows]
-        return Expanded(self.log_probs[rows], self.log_coverage[rows], self.skipped[rows], upper)
-
-    def _empty(self, n_prompts: int) -> Expanded:
-        """Room for so many prompts with these words."""
-
-        def room(values: Floats) -> Floats:
-            return np.empty((n_prompts, *values.shape[1:]))
-
-        upper = None if self.log_upper is None else room(self.log_upper)
-        return Expanded(room(self.log_probs), room(self.log_coverage), room(self.skipped), upper)
-
-
-def join(parts: Sequence[Expanded]) -> Expanded:
-    """Parts with other prompts and the same words, one after the other."""
-    if len(parts) == 1:
-        return parts[0]
-    uppers = [p.log_upper for p in parts if p.log_upper is not None]
-    return Expanded(
-        np.concatenate([p.log_probs for p in parts]),
-        np.concatenate([p.log_coverage for p in parts]),
-        np.concatenate([p.skipped for p in parts]),
-        np.concatenate(uppers) if uppers else None,
-    )
-
-
-def scattered(parts: Iterable[tuple[NDArray[np.intp], Expanded]], n_prompts: int) -> Expanded:
+def scattered(parts: Iterable[tuple[NDArray[np.intp], WordScores]], n_prompts: int) -> WordScores:
     """Parts with other prompts and the same words, each beside the numbers of its prompts; they are
     put into their places as they come."""
-    whole: Expanded | None = None
+    whole: WordScores | None = None
     for members, part in parts:
         if whole is None:
-            whole = part._empty(n_prompts)
-        for field in fields(Expanded):
+            whole = part.room_for(n_prompts)
+        for field in fields(WordScores):
             place, values = getattr(whole, field.name), getattr(part, field.name)
             if values is not None:
                 place[members] = values
@@ -101,7 +62,7 @@ def expand(
     *,
     tolerance: float = 0.0,
     ask_upper: Ask | None = None,
-) -> Expanded:
+) -> WordScores:
     """Walk the trees of words for P prompts.
 
     Masked models need a tree for each length of word (the number of mask tokens is part of the
@@ -149,9 +110,9 @@ def expand(
     pairs = list(zip(trees, log_p, log_u, strict=True))
     lower = np.concatenate([_terminal_log_probs(t, low, high) for t, low, high in pairs], axis=0).T
     if ask_upper is None:
-        return Expanded(lower, coverage, skipped)
+        return WordScores(lower, coverage, skipped)
     upper = np.concatenate([_terminal_log_probs(t, high, low) for t, low, high in pairs], axis=0).T
-    return Expanded(lower, coverage, skipped, np.minimum(np.maximum(upper, lower), 0.0))
+    return WordScores(lower, coverage, skipped, np.minimum(np.maximum(upper, lower), 0.0))
 
 
 def _upper_tables(trees: Sequence[Trie], n_prompts: int, ask: Ask) -> list[Floats]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,6 @@ from numpy.typing import NDArray
 from clinometer.errors import ContextError, ModelError
 from clinometer.models.options import WordOptions
 from clinometer.models.protocol import ModelInfo, WordReport, WordScores
-from clinometer.models.scoring.chain_rule import Expanded
 from clinometer.models.tokens.word_tokens import WordList, continuation_tokens
 from clinometer.models.tokens.word_trie import Tokens
 from clinometer.topics import Prompt
@@ -30,7 +31,7 @@ class WordScorer(ABC):
         self._words: dict[tuple[tuple[str, ...], bool, bool], WordList] = {}
 
     @abstractmethod
-    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         """Score prompts that agree in `space` and in having text before and after the slot or none.
 
         Columns are those of `words.columns`.
@@ -62,13 +63,17 @@ class WordScorer(ABC):
         """Prompts that are alike, with a column for every word, asked or not."""
         asked = self.word_list(words, space=space, opening=opening)
         found = self.score_alike(prompts, asked)
-        log_probs, log_upper = found.log_probs, found.log_upper
-        if len(asked.columns) < len(words):
-            log_probs = _widened(log_probs, asked.columns, len(words))
-            log_upper = (
-                None if log_upper is None else _widened(log_upper, asked.columns, len(words))
-            )
-        return WordScores(log_probs, found.log_coverage, found.skipped, log_upper)
+        if len(asked.columns) == len(words):
+            return found
+        widen = partial(_widened, columns=asked.columns, width=len(words))
+        upper = None if found.log_upper is None else widen(found.log_upper)
+        return replace(found, log_probs=widen(found.log_probs), log_upper=upper)
+
+    def usage(self) -> dict[str, int]:
+        return {}
+
+    def close(self) -> None:  # noqa: B027  (a model in this process holds nothing to give back)
+        pass
 
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
         return self.word_list(words, space=space).report
@@ -118,3 +123,16 @@ def _widened(
 def shorten(text: str, limit: int = 60) -> str:
     """One line that names a prompt without printing a page of it."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+class ChosenPrompts(Sequence[Prompt]):
+    """Some of the prompts, looked up only when one must be named."""
+
+    def __init__(self, prompts: Sequence[Prompt], chosen: NDArray[np.signedinteger[Any]]) -> None:
+        self._prompts, self._chosen = prompts, chosen
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._prompts[int(self._chosen[index])]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clinometer.models.generation.chat import server_template
-from clinometer.models.generation.sampled import seed_of
+from clinometer.models.generation.chat import find_opening
+from clinometer.models.generation.sampled import Sampler
+from clinometer.models.generation.writer import seed_for
 from clinometer.models.options import LoadOptions, SampleOptions
 from clinometer.models.server.client import Client, RequestRefused, together
 from clinometer.models.server.reply import texts as texts_of
@@ -21,28 +22,19 @@ _PLAIN = {"top_p": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0, "stre
 _NO_CUTS = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
 
 
-class ServerSampler:
+class ServerSampler(Sampler):
     """Writes on with a server. Where it refuses a parameter, it is asked without."""
 
     def __init__(self, client: Client, model: str, load: LoadOptions) -> None:
         self.client, self.model = client, model
         self.chat = load.chat
-        self.opening = self._opening(load) if load.chat else None
+        self.opening = None
+        if load.chat:
+            named = load.server.tokenizer
+            tokenizer = None if named is None else local_tokenizer(named, load)
+            self.opening = find_opening(tokenizer, load, server=(client, model))
         self._cuts: dict[str, Any] = dict(_NO_CUTS)
         self._several = True
-
-    def _opening(self, load: LoadOptions) -> str | None:
-        """The template's text before the assistant's turn, where one can be had."""
-        messages = [{"role": "user", "content": load.chat_request}]
-        if load.server.tokenizer is not None:
-            tokenizer = local_tokenizer(load.server.tokenizer, load)
-            if getattr(tokenizer, "chat_template", None):
-                return str(
-                    tokenizer.apply_chat_template(
-                        messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
-                    )
-                )
-        return server_template(self.client, self.model, messages)
 
     def notes(self) -> tuple[str, ...]:
         if not self.chat:
@@ -84,7 +76,7 @@ class ServerSampler:
             "model": self.model,
             "max_tokens": options.length,
             "temperature": options.temperature,
-            "seed": seed_of(text, options, number),
+            "seed": seed_for(options.seed, number, text),
             **_PLAIN,
             **({"n": n} if n > 1 else {}),
         }

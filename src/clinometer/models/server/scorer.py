@@ -9,9 +9,8 @@ import numpy as np
 
 from clinometer.errors import ModelError
 from clinometer.models.options import WordOptions
-from clinometer.models.protocol import ModelInfo
+from clinometer.models.protocol import ModelInfo, WordScores
 from clinometer.models.scoring.causal_job import Job
-from clinometer.models.scoring.chain_rule import Expanded
 from clinometer.models.scoring.next_token_rows import Rows
 from clinometer.models.scoring.word_scorer import WordScorer
 from clinometer.models.server.client import Client
@@ -62,7 +61,7 @@ class ServerScorer(WordScorer):
         if np.isnan(values).any() or (values > 0).any():
             raise ModelError(f"{self.info.name} answered with a number that is no log-probability")
 
-    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> Expanded:
+    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         job = Job(self, prompts, words)
         asked = _Asked(self)
         heads = len(job.heads)

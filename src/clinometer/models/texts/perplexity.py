@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, cast
 
 from clinometer.errors import SettingsError
 from clinometer.models.catalog.open import open_model
+
+if TYPE_CHECKING:
+    from clinometer.models.local.causal import CausalScorer
 
 #: What stands at [X] while a template is judged: a word that fits every predicate of a person.
 PERSON = "person"
@@ -24,7 +28,8 @@ def perplexity_of(model: str) -> Callable[[Sequence[str]], list[float]]:
     if scorer.info.kind != "causal":
         raise SettingsError(f"model {model!r}: perplexity needs a causal model, found a "
                             f"{scorer.info.kind} one")  # fmt: skip
-    network, tokenizer = scorer.model, scorer.tokenizer  # type: ignore[attr-defined]
+    causal = cast("CausalScorer", scorer)
+    network, tokenizer = causal.model, causal.tokenizer
 
     def one(template: str) -> float:
         text = template.replace("[X]", PERSON).partition("[Y]")[0].rstrip()

@@ -7,7 +7,8 @@ from typing import Any
 
 from clinometer.errors import ModelError, ModelNotFound
 from clinometer.extras import require
-from clinometer.models.catalog.spec import ModelSource, ModelSpec
+from clinometer.models.catalog.resolve import weights_source
+from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.options import LoadOptions
 
 #: Files of which a folder with a tokenizer has at least one.
@@ -53,21 +54,9 @@ def local_tokenizer(name: str, load: LoadOptions) -> Any:
     require("a local tokenizer", "transformers")
     import transformers
 
-    from clinometer.models.catalog.gguf import embedded_gguf, folder_of_gguf
-
-    spec = ModelSpec.parse(name)
-    if spec.place not in (
-        ModelSource.EMBEDDED,
-        ModelSource.GGUF,
-        ModelSource.FOLDER,
-        ModelSource.HUB,
-    ):
+    source = weights_source(ModelSpec.parse(name))
+    if source is None:
         raise ModelError(f"tokenizer {name!r}: expected a folder, a .gguf file or a hub id")
-    source = spec.target
-    if spec.place is ModelSource.EMBEDDED:
-        source = str(folder_of_gguf(embedded_gguf()))
-    elif spec.place is ModelSource.GGUF:
-        source = str(folder_of_gguf(Path(spec.target)))
     check_tokenizer_files(name, source)
     try:
         return transformers.AutoTokenizer.from_pretrained(

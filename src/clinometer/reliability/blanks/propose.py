@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from clinometer.display.plain import to_plain
 from clinometer.errors import TableError
 from clinometer.models import LoadOptions
 from clinometer.models.catalog.open import open_writer
@@ -52,8 +53,7 @@ class PointSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """Those that change a point."""
-        named = asdict(self)
-        return named | {"load": self.load.dtype, "examples": [list(e) for e in self.examples]}
+        return to_plain(self) | {"load": self.load.dtype}
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from clinometer.display.plain import to_plain
 from clinometer.errors import SettingsError
 from clinometer.extras import require
 from clinometer.models import LoadOptions
 from clinometer.models.catalog.open import open_writer
-from clinometer.models.generation.causal_writer import CausalWriter
+from clinometer.models.generation.local import CausalWriter
 from clinometer.ranges import COUNT, POSITIVE, SEED
 from clinometer.reliability.blanks.prompts import points_prompt
 from clinometer.reliability.statement import Statement
@@ -62,7 +63,7 @@ class Tuned:
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"folder": str(self.folder), "losses": list(self.losses)}
+        return to_plain(self)
 
 
 def tune_points(

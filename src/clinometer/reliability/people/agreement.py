@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clinometer.display.plain import plain
 from clinometer.errors import TableError
 from clinometer.measure import Estimate
 from clinometer.ranges import LEVEL, REPLICATES, SEED
 from clinometer.reliability.people.ratings import Ratings
 from clinometer.statistics import chance_agreement
+from clinometer.statistics.percentile import percentile_estimate, resampled_counts
 
 NO_MAJORITY = "no majority"
 #: From this share of one category on, kappa says more about the skew than about the annotators.
@@ -88,11 +90,11 @@ class Agreement:
         """Plain values, ready for JSON."""
         return {
             "summary": {
-                "observed": _plain(self.observed),
-                "fleiss_kappa": _plain(self.fleiss),
-                "gwet_ac1": _plain(self.ac1),
-                "brennan_prediger": _plain(self.brennan_prediger),
-                "krippendorff_alpha": {k: _plain(v) for k, v in self.alpha.items()},
+                "observed": plain(self.observed),
+                "fleiss_kappa": plain(self.fleiss),
+                "gwet_ac1": plain(self.ac1),
+                "brennan_prediger": plain(self.brennan_prediger),
+                "krippendorff_alpha": plain(self.alpha),
                 "by_chance": self.by_chance,
                 "items": self.items,
                 "judged_twice": self.judged_twice,
@@ -102,21 +104,10 @@ class Agreement:
                 {"category": c, "agreement": float(share), "items": n}
                 for c, share, n in self.levels
             ],
-            "prevalence": dict(self.prevalence),
-            "cohen_kappa": [
-                {**vars(p), "kappa": _plain(p.kappa), "quadratic": _plain(p.quadratic)}
-                for p in self.cohen
-            ],
-            "annotators": [
-                {
-                    **vars(row),
-                    "shares": dict(row.shares),
-                    "against": dict(row.against),
-                    "with_majority": dict(row.with_majority),
-                }
-                for row in self.annotators
-            ],
-            "notes": list(self.notes),
+            "prevalence": plain(self.prevalence),
+            "cohen_kappa": plain(self.cohen),
+            "annotators": plain(self.annotators),
+            "notes": plain(self.notes),
         }
 
 
@@ -168,7 +159,7 @@ def _draws(counts: NDArray[np.int64], replicates: int, seed: int) -> NDArray[np.
     n = int(counts.sum())
     if replicates < 1 or n < 2:
         return np.zeros((0, len(counts)), dtype=np.int64)
-    return np.random.default_rng(seed).multinomial(n, counts / n, size=replicates)
+    return resampled_counts(counts, replicates, np.random.default_rng(seed))
 
 
 def _estimate(
@@ -178,12 +169,7 @@ def _estimate(
     if not np.isfinite(value):
         return None
     drawn = statistic(sums, draws)
-    drawn = drawn[np.isfinite(drawn)]
-    if len(drawn) == 0:
-        return Estimate(value)
-    share = (1 - level) / 2
-    low, high = (float(v) for v in np.quantile(drawn, [share, 1 - share]))
-    return Estimate(value, min(low, value), max(high, value), level, _METHOD)
+    return percentile_estimate(value, drawn, level=level, method=_METHOD, contain=True)
 
 
 def _majority(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -265,7 +251,3 @@ def _notes(
             )
             break
     return found
-
-
-def _plain(estimate: Estimate | None) -> dict[str, Any] | None:
-    return None if estimate is None else estimate.to_dict()

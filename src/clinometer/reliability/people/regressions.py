@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import chi2
 
+from clinometer.display.plain import plain, to_plain
 from clinometer.errors import SettingsError
 from clinometer.extras import require
 
@@ -68,9 +69,8 @@ class RegressionFit:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON: None for a number that the fit does not have."""
-        terms = [{**vars(t), "odds_ratio": t.odds_ratio} for t in self.terms]
-        whole = {k: _finite(v) for k, v in vars(self).items()}
-        return {**whole, "terms": [{k: _finite(v) for k, v in t.items()} for t in terms]}
+        terms = [to_plain(t) | {"odds_ratio": plain(t.odds_ratio)} for t in self.terms]
+        return to_plain(self) | {"terms": terms}
 
 
 def fit(
@@ -175,7 +175,3 @@ def _terms(
         p = float(chi2.sf(z * z, 1))
         found.append(Term(factor, outcome, b, se, z, p, b - width * se, b + width * se))
     return found
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clinometer.display.plain import plain
 from clinometer.errors import TableError
-from clinometer.reliability.correlation import RankCorrelation, spearman
 from clinometer.reliability.people.agreement import Agreement, agreement
 from clinometer.reliability.people.ratings import Ratings
 from clinometer.reliability.people.regressions import RegressionFit, beyond, fit
 from clinometer.reliability.statement import count_words
+from clinometer.statistics.rank import RankCorrelation, spearman
 
 LENGTH = "length"
 
@@ -55,15 +56,15 @@ class Validation:
                 "score": self.score,
                 "items": self.items,
                 "unmatched": self.unmatched,
-                "spearman": _plain(self.correlation),
-                "spearman_given_length": _plain(self.given_length),
-                "spearman_score_length": _plain(self.with_length),
+                "spearman": plain(self.correlation),
+                "spearman_given_length": plain(self.given_length),
+                "spearman_score_length": plain(self.with_length),
                 "fleiss_kappa": people["fleiss_kappa"],
                 "krippendorff_alpha": people["krippendorff_alpha"],
             },
             "outcome": dict(self.outcome),
-            "multinomial": _plain(self.multinomial),
-            "ordinal": _plain(self.ordinal),
+            "multinomial": plain(self.multinomial),
+            "ordinal": plain(self.ordinal),
             "score_beyond_length": None
             if added is None
             else {"chi2": added[0], "df": added[1], "p": added[2]},
@@ -137,7 +138,3 @@ def _consensus(ratings: Ratings, chosen: list[int]) -> NDArray[np.int64]:
     missing = (codes < 0).sum(axis=1)
     place = missing + (codes.shape[1] - missing - 1) // 2
     return np.asarray(np.take_along_axis(codes, place[:, None], axis=1)[:, 0])
-
-
-def _plain(part: RankCorrelation | RegressionFit | None) -> dict[str, Any] | None:
-    return None if part is None else part.to_dict()

@@ -14,6 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from clinometer.errors import SettingsError
 from clinometer.measure import Estimate
+from clinometer.statistics.percentile import (
+    central_interval,
+    percentile_estimate,
+    resampled_counts,
+)
 
 Floats = NDArray[np.float64]
 
@@ -68,13 +73,11 @@ def variance_intervals(
     ends = np.full((2, len(tau)), np.nan)
     counts = np.isfinite(squares).sum(axis=1)
     generator = np.random.default_rng(seed)
-    share = (1.0 - level) / 2.0
     for n in np.unique(counts[counts > 1]).tolist():
         members = np.flatnonzero(counts == n)
         kept = squares[members][np.isfinite(squares[members])].reshape(-1, n)
-        drawn = generator.multinomial(n, np.full(n, 1.0 / n), size=replicates)
-        means = kept @ drawn.T / n
-        ends[:, members] = np.quantile(means, [share, 1.0 - share], axis=1)
+        means = kept @ resampled_counts(np.ones(n), replicates, generator).T / n
+        ends[:, members] = central_interval(means, level, axis=1)
     return ends[0], ends[1]
 
 
@@ -119,8 +122,7 @@ def convergence(
         shuffled = generator.permuted(squares, axis=1)
         running = np.cumsum(shuffled, axis=1)[:, asked - 1] / asked
         found[k] = cobias(running).mean(axis=0)
-    share = (1.0 - level) / 2.0
-    low, high = np.quantile(found, [share, 1.0 - share], axis=0)
+    low, high = central_interval(found, level)
     return Convergence(asked, found.mean(axis=0), low, high)
 
 
@@ -166,12 +168,10 @@ def mean_estimate(values: ArrayLike, *, replicates: int, level: float, seed: int
         raise SettingsError("mean: expected at least one statement with a score, found none")
     if replicates < 1 or len(y) < 2:
         return Estimate(float(y.mean()))
-    drawn = np.random.default_rng(seed).multinomial(
-        len(y), np.full(len(y), 1.0 / len(y)), size=replicates
+    drawn = resampled_counts(np.ones(len(y)), replicates, np.random.default_rng(seed))
+    return percentile_estimate(
+        float(y.mean()), drawn @ y / len(y), level=level, method="bootstrap over statements"
     )
-    share = (1.0 - level) / 2.0
-    low, high = np.quantile(drawn @ y / len(y), [share, 1.0 - share])
-    return Estimate(float(y.mean()), float(low), float(high), level, "bootstrap over statements")
 
 
 def _mean(values: Floats) -> Floats:

@@ -9,11 +9,11 @@ other.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clinometer.models.generation.causal_writer import continue_tokens
+from clinometer.models.generation.local import continue_tokens
 from clinometer.models.generation.writer import seed_for
 from clinometer.reliability.blank_notation import Blanks
 from clinometer.reliability.variants.accepted import join
@@ -25,6 +25,9 @@ from clinometer.reliability.variants.filling import (
     neighbours,
 )
 
+if TYPE_CHECKING:
+    from clinometer.models.local.causal import CausalScorer
+
 #: Continuations that compete for a blank, beside one for each version; and tokens of each.
 _CANDIDATES = 12
 _TOKENS = {True: 5, False: 9}
@@ -35,7 +38,7 @@ _LEAST = 1e-9
 class CausalFiller:
     """A causal model (`smollm2`), without its chat template: it writes on from the statement."""
 
-    def __init__(self, scorer: Any) -> None:
+    def __init__(self, scorer: CausalScorer) -> None:
         self.scorer, self.info = scorer, scorer.info
 
     def fill(self, blanks: Blanks, *, n: int, temperature: float, seed: int) -> list[Fills]:

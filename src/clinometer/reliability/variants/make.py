@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from clinometer.errors import SettingsError, TableError
-from clinometer.models import LoadOptions, open_model
+from clinometer.models import LoadOptions, Scorer, open_model
 from clinometer.models.catalog.open import open_writer
-from clinometer.models.generation.causal_writer import CausalWriter
+from clinometer.models.generation.local import CausalWriter
 from clinometer.models.generation.writer import Writer, seed_for
 from clinometer.ranges import COUNT, SEED, TEMPERATURE
 from clinometer.reliability.blank_notation import Blanks
@@ -29,6 +29,10 @@ from clinometer.reliability.variants.filling import Filler, Fills
 from clinometer.reliability.variants.prompts import variants_prompt
 from clinometer.settings import check_settings, option
 from clinometer.storage.jsonl import Lines
+
+if TYPE_CHECKING:
+    from clinometer.models.local.causal import CausalScorer
+    from clinometer.models.local.masked import MaskedScorer
 
 Progress = Callable[[int, int], None]
 
@@ -106,16 +110,16 @@ class Makers:
         return self._filler
 
 
-def open_filler(scorer: Any) -> Filler:
+def open_filler(scorer: Scorer) -> Filler:
     """The filler for a model's kind."""
     if scorer.info.kind == "masked":
         from clinometer.reliability.variants.masked import MaskedFiller
 
-        return MaskedFiller(scorer)
+        return MaskedFiller(cast("MaskedScorer", scorer))
     if scorer.info.kind == "causal":
         from clinometer.reliability.variants.causal import CausalFiller
 
-        return CausalFiller(scorer)
+        return CausalFiller(cast("CausalScorer", scorer))
     raise SettingsError(
         f"model {scorer.info.name!r}: expected a masked or causal one to fill blanks, found "
         f"{scorer.info.kind}"

@@ -6,12 +6,15 @@ probability: the far tail of a small model is noise.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clinometer.reliability.blank_notation import Blanks
 from clinometer.reliability.variants.filling import FUNCTION_WORDS, Fills, draw_length, neighbours
+
+if TYPE_CHECKING:
+    from clinometer.models.local.masked import MaskedScorer
 
 _NUCLEUS = 0.75
 #: How tokenizers mark a token that begins a word.
@@ -21,7 +24,7 @@ _SPACES = ("Ġ", "▁")
 class MaskedFiller:
     """A masked model (`pocket:bert`)."""
 
-    def __init__(self, scorer: Any) -> None:
+    def __init__(self, scorer: MaskedScorer) -> None:
         self.scorer, self.info = scorer, scorer.info
         self.words = _words(scorer.tokenizer)
         size = scorer.model.get_input_embeddings().num_embeddings

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from clinometer.display.names import IN_SENTENCES, TITLES
 from clinometer.report.charts.style.theme import (
     BIAS,
     INK,
@@ -23,8 +24,7 @@ from clinometer.report.charts.style.theme import (
     wrap_axis_title,
 )
 
-PARTS = ("bias risk", "volatility risk")
-MEASURES = {"R": "R discrimination", "R_bias": "Rᵇ bias", "R_volatility": "Rᵛ volatility"}
+PARTS = (IN_SENTENCES["R_bias"], IN_SENTENCES["R_volatility"])
 _ROW, _NARROW_ROW = 30, 46
 
 
@@ -54,7 +54,7 @@ def stacked(
         id_vars=["label", "muted", "about"], value_vars=["R_bias", "R_volatility"], var_name="part"
     )
     long["order"] = (long["part"] == "R_volatility").astype(int)
-    long["part"] = long["part"].map(dict(zip(("R_bias", "R_volatility"), PARTS, strict=True)))
+    long["part"] = long["part"].map(IN_SENTENCES)
     top = limit if limit is not None else 1.08 * float(frame["end"].max() or 1.0)
     step = _NARROW_ROW if narrow else _ROW
     y = (
@@ -117,14 +117,14 @@ def intervals(table: pd.DataFrame, *, width: int = WIDE) -> Any:
                 "about": f"{row['label']}: {title} {_with_interval(row, m)}",
             }
             for _, row in frame.iterrows()
-            for m, title in MEASURES.items()
+            for m, title in TITLES.items()
         ]
     )
     top = max(0.05, 1.12 * float(long[["value", "high"]].max().max()))
     panels = []
     gutter = min(130 if narrow else 190, 12 + int(6.4 * frame["label"].str.len().max()))
     plot = width - gutter - 14 if narrow else (width - gutter - 56) / 3
-    for i, title in enumerate(MEASURES.values()):
+    for i, title in enumerate(TITLES.values()):
         here = alt.Chart(rows(long[long["measure"] == title]))
         axis = alt.Axis(labelLimit=gutter - 8) if narrow or i == 0 else None
         y = alt.Y("label:N", sort=list(frame["label"]), title=None, axis=axis)
@@ -160,7 +160,7 @@ def differences(table: pd.DataFrame, *, width: int = WIDE) -> Any:
     frame = table.reset_index(drop=True).copy()
     pairs = list(dict.fromkeys(frame["pair"]))
     frame["label"] = frame["pair"].map(dict(zip(pairs, distinct(pairs, 60), strict=True)))
-    frame["part"] = frame["measure"].map(MEASURES)
+    frame["part"] = frame["measure"].map(TITLES)
     frame["text"] = [f"{v:+.3f}".replace("-", "−") for v in frame["value"]]
     frame["about"] = [
         f"{r['label']}: {r['part']} {r['value']:+.3f}{_span(r['low'], r['high'], '+.3f')}"
@@ -168,14 +168,14 @@ def differences(table: pd.DataFrame, *, width: int = WIDE) -> Any:
     ]
     reach = 1.15 * max(0.01, float(frame[["value", "low", "high"]].abs().max().max()))
     order = list(dict.fromkeys(frame["label"]))
-    y = alt.Y("part:N", sort=list(MEASURES.values()), title=None).axis(labelColor=SOFT)
+    y = alt.Y("part:N", sort=list(TITLES.values()), title=None).axis(labelColor=SOFT)
     x = (
         alt.X("value:Q", title=None)
         .scale(domain=[-reach, reach])
         .axis(**signed_axis(4 if narrow else 6))
     )
     colour = alt.Color("part:N", legend=None).scale(
-        domain=list(MEASURES.values()), range=[INK, BIAS, VOLATILITY]
+        domain=list(TITLES.values()), range=[INK, BIAS, VOLATILITY]
     )
     panels = []
     for label in order:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clinometer.display.names import HEADINGS, MEASURES
 from clinometer.report.charts.style.theme import (
     BIAS,
     INK,
@@ -133,8 +134,7 @@ def convergence(table: pd.DataFrame, *, width: int = WIDE) -> Any:
     table: measure (R, R_bias, R_volatility), n, value, low, high.
     """
     alt = altair()
-    names = {"R": "R", "R_bias": "Rᵇ bias", "R_volatility": "Rᵛ volatility"}
-    frame = table.assign(name=table["measure"].map(names))
+    frame = table.assign(name=table["measure"].map(HEADINGS))
     frame["about"] = [
         f"{r['n']:.0f} contexts: {r['name']} {r['value']:.3f} ({r['low']:.3f} to {r['high']:.3f})"
         for _, r in frame.iterrows()
@@ -143,7 +143,7 @@ def convergence(table: pd.DataFrame, *, width: int = WIDE) -> Any:
     last["text"] = [f"{n} {v:.3f}" for n, v in zip(last["name"], last["value"], strict=True)]
     last["at"] = _apart(last["value"].to_numpy(dtype=float), float(frame["high"].max()), 170)
     colour = alt.Color("name:N", legend=None).scale(
-        domain=list(names.values()), range=[INK, BIAS, VOLATILITY]
+        domain=[HEADINGS[m] for m in MEASURES], range=[INK, BIAS, VOLATILITY]
     )
     x = alt.X("n:Q", title=wrap_axis_title("contexts asked (logarithmic)", width - 140))
     x = x.scale(type="log", nice=False).axis(

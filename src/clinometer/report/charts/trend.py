@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from clinometer.report.charts.risks import MEASURES
+from clinometer.display.names import TITLES
 from clinometer.report.charts.style.labels import Plot, name_points, paths
 from clinometer.report.charts.style.theme import (
     AXIS,
@@ -38,12 +38,12 @@ def trend(table: pd.DataFrame, *, x_title: str, width: int = WIDE) -> Any:
     alt = altair()
     narrow = width < (WIDE + NARROW) / 2
     frame = table.reset_index(drop=True).copy()
-    frame["part"] = frame["measure"].map(MEASURES)
+    frame["part"] = frame["measure"].map(TITLES)
     frame["label"] = [brief(n, 22) for n in frame["name"]]
     frame["series"] = frame.get("series", "")
     frame["line"] = frame["part"] + frame["series"].astype(str)
     frame["about"] = [f"{r['label']}: {r['part']} {r['value']:.3f}" for _, r in frame.iterrows()]
-    parts = [MEASURES[m] for m in _COLOURS if m in set(frame["measure"])]
+    parts = [TITLES[m] for m in _COLOURS if m in set(frame["measure"])]
     colours = [c for m, c in _COLOURS.items() if m in set(frame["measure"])]
     legend = alt.Legend(offset=OVER_TITLE, columns=2 if narrow else 3)
     colour = alt.Color("part:N", legend=legend).scale(domain=parts, range=colours)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from clinometer.display.names import MEASURES
 from clinometer.measure import (
     Comparison,
     reference_risks,
@@ -48,7 +49,7 @@ def risk_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]
     rows = []
     for name, run in zip(names, runs, strict=True):
         row: dict[str, Any] = {"name": name, "muted": False}
-        for measure in ("R", "R_bias", "R_volatility"):
+        for measure in MEASURES:
             estimate = getattr(run.report, measure)
             row[measure] = estimate.value
             row[f"{measure}_low"], row[f"{measure}_high"] = estimate.low, estimate.high

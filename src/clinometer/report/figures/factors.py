@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from clinometer.display.names import AXES
+from clinometer.display.numbers import p_relation
 from clinometer.report import charts
 from clinometer.report.figure import Figure
 from clinometer.statistics.regression import regress
@@ -18,11 +20,6 @@ FACTOR_NAMES = {
     "mean_years_education": "mean years of education",
     "percent_women": "share of women, %",
     "log10_per_million_words": "frequency of the word, log₁₀ per million",
-}
-MEASURE_NAMES = {
-    "r": "discrimination risk r",
-    "r_bias": "bias risk rᵇ",
-    "r_volatility": "volatility risk rᵛ",
 }
 
 
@@ -52,12 +49,11 @@ def factor_figure(
     table = table[used]
     line = regression_line(y, x, weights=weights, y_se=y_se, points=table["x"])
     slope = fit[factor]
-    p = "–" if slope.p is None else "< 0.001" if slope.p < 0.001 else f"= {slope.p:.3f}"
     found = (
         f"Slope {slope.value:.2g} a unit ({100 * fit.level:g} % interval {slope.low:.2g} to "
-        f"{slope.high:.2g}, p {p})"
+        f"{slope.high:.2g}, p {p_relation(slope.p)})"
     )
-    title = f"{MEASURE_NAMES.get(measure, measure).capitalize()} against {name}"
+    title = f"{AXES.get(measure, measure).capitalize()} against {name}"
     sized = f", sized by {weight_name}" if weights is not None else ""
     return Figure(
         key=f"factor-{factor.replace('_', '-')}",
@@ -72,7 +68,7 @@ def factor_figure(
             table,
             line,
             factor=name,
-            measure=MEASURE_NAMES.get(measure, measure),
+            measure=AXES.get(measure, measure),
             size=weight_name if weights is not None else None,
             width=width,
         ),

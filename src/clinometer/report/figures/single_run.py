@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clinometer.display.numbers import p_relation
 from clinometer.errors import SettingsError
 from clinometer.measure.description.distribution import weighted_density
 from clinometer.measure.description.shape import distribution_characteristics
@@ -162,7 +163,7 @@ def shapes_figure(run: Run) -> Figure | None:
         tail = f", tail index {shape.hill:.1f}" if shape.hill else ""
         said.append(
             f"{name}: mean {shape.mean:.3f}, skewness {shape.skewness:+.1f}{tail}, "
-            f"normal: p {_p(shape.shapiro.p)}"
+            f"normal: p {p_relation(shape.shapiro.p)}"
         )
     return Figure(
         key="shapes",
@@ -220,10 +221,6 @@ def coverage_figure(reading: Reading) -> Figure | None:
         ),
         draw=lambda width: charts.coverage(bins, threshold=p.coverage_threshold, width=width),
     )
-
-
-def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"= {value:.3f}"
 
 
 def _density(values: Any, weights: Any, at: Any) -> Any:

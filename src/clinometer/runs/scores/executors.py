@@ -105,13 +105,11 @@ class LocalExecutor:
             yield BlockScores(block.cells, scores, scorer.info)
 
     def usage(self) -> dict[str, int]:
-        count = getattr(self._scorer, "usage", None)
-        return {} if count is None else dict(count())
+        return {} if self._scorer is None else self._scorer.usage()
 
     def close(self) -> None:
-        close = getattr(self._scorer, "close", None)
-        if close is not None:  # connections, or an engine in processes of its own
-            close()
+        if self._scorer is not None:
+            self._scorer.close()
         self._scorer = None
 
     def _opened(self) -> Scorer:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from clinometer.display.names import MEASURES
 from clinometer.models.catalog.suites import suite
 from clinometer.report import Figure, Table, charts
 from clinometer.report.figures.comparison import basis
@@ -16,7 +17,7 @@ from clinometer.studies.framework.defaults import study_contexts
 from clinometer.studies.framework.frame import Findings, only
 from clinometer.studies.framework.plan import Ask, Plan, asks_of
 from clinometer.studies.framework.published import DIFFERENCES, printed
-from clinometer.studies.framework.side_by_side import MEASURES, risks, risks_table
+from clinometer.studies.framework.side_by_side import risks, risks_table
 from clinometer.topics import Topic, load_topic
 
 #: study -> the printed tables it stands beside, each with its topic

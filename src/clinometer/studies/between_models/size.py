@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from clinometer.display.names import IN_SENTENCES, MEASURES
 from clinometer.errors import RunError
 from clinometer.report import Figure, Table, charts
 from clinometer.report.figures.comparison import basis
@@ -18,7 +19,7 @@ from clinometer.runs import AuditSettings, Run
 from clinometer.studies.framework.defaults import study_contexts
 from clinometer.studies.framework.frame import Findings
 from clinometer.studies.framework.plan import Ask, Plan, asks_of
-from clinometer.studies.framework.side_by_side import MEASURES, joint, parameters, risks_table
+from clinometer.studies.framework.side_by_side import joint, parameters, risks_table
 from clinometer.topics import Topic
 
 Floats = NDArray[np.float64]
@@ -157,7 +158,6 @@ def _slopes(
 
 
 def _said(slopes: pd.DataFrame) -> list[str]:
-    words = {"R": "R", "R_bias": "bias risk", "R_volatility": "volatility risk"}
     lines = []
     for row in slopes.to_dict("records"):
         way = "rises" if row["low"] > 0 else "falls" if row["high"] < 0 else "shows no clear trend"
@@ -165,9 +165,9 @@ def _said(slopes: pd.DataFrame) -> list[str]:
             way = f"is no trend but a difference of two models; it {way}"
         family = f"{row['family']}: " if row["family"] else ""
         lines.append(
-            f"{family}{words[row['measure']]} {way} with size: {row['value']:+.3f} per tenfold "
-            f"parameters ({row['low']:+.3f} to {row['high']:+.3f} over contexts, corrected for "
-            "their number)."
+            f"{family}{IN_SENTENCES[row['measure']]} {way} with size: {row['value']:+.3f} per "
+            f"tenfold parameters ({row['low']:+.3f} to {row['high']:+.3f} over contexts, corrected "
+            "for their number)."
         )
     return lines
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
 from clinometer.contexts.load import SOURCES
+from clinometer.display.names import MEASURES
 from clinometer.errors import ContextError, SettingsError
 from clinometer.report import Figure, Table, charts
 from clinometer.runs import AuditSettings, Run
@@ -18,7 +19,7 @@ from clinometer.statistics.rank import kendall, kendall_interval
 from clinometer.studies.framework.frame import Findings, only
 from clinometer.studies.framework.plan import Ask, Plan, asks_of
 from clinometer.studies.framework.published import printed
-from clinometer.studies.framework.side_by_side import MEASURES, joint, risks_table
+from clinometer.studies.framework.side_by_side import joint, risks_table
 from clinometer.topics import Topic
 
 _PRINTED = {

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from clinometer.measure import Preferences, knowledge
 from clinometer.report import Figure, Table, charts
 from clinometer.runs import AuditSettings, Run
+from clinometer.statistics.percentile import central_interval
 from clinometer.studies.extensions.facts import Relation
 from clinometer.studies.framework.frame import Findings
 from clinometer.studies.framework.plan import Ask, Plan, asks_of
@@ -113,7 +114,7 @@ def _means(found: pd.DataFrame, *, level: float, seed: int) -> dict[str, Any]:
     values = found[list(_PARTS)].to_numpy(dtype=float)
     values = values[~np.isnan(values).any(axis=1)]
     picks = np.random.default_rng(seed).integers(len(values), size=(2000, len(values)))
-    ends = np.quantile(values[picks].mean(axis=1), [(1 - level) / 2, (1 + level) / 2], axis=0)
+    ends = central_interval(values[picks].mean(axis=1), level)
     row: dict[str, Any] = {}
     for i, part in enumerate(_PARTS):
         row[part] = float(values[:, i].mean())

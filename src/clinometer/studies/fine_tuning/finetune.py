@@ -19,7 +19,8 @@ from typing import Any
 
 from clinometer.errors import ModelError, SettingsError
 from clinometer.extras import require
-from clinometer.models import ModelSource, ModelSpec
+from clinometer.models import ModelSpec
+from clinometer.models.catalog.resolve import weights_source
 from clinometer.ranges import COUNT, POSITIVE, SEED, SHARE_BELOW_1, TOKENS
 from clinometer.runs.scores.scoring import Progress
 
@@ -86,15 +87,10 @@ def finetuned(
 
 def source_of(model: str) -> str:
     """The folder or hub id behind a model's name; only models with weights can be trained."""
-    spec = ModelSpec.parse(model)
-    if spec.place in (ModelSource.FOLDER, ModelSource.HUB):
-        return spec.target
-    if spec.place in (ModelSource.EMBEDDED, ModelSource.GGUF):
-        from clinometer.models.catalog.gguf import embedded_gguf, folder_of_gguf
-
-        file = embedded_gguf() if spec.place is ModelSource.EMBEDDED else Path(spec.target)
-        return str(folder_of_gguf(file))
-    raise SettingsError(f"model {model!r}: expected a model with weights to train")
+    source = weights_source(ModelSpec.parse(model))
+    if source is None:
+        raise SettingsError(f"model {model!r}: expected a model with weights to train")
+    return source
 
 
 def _train(

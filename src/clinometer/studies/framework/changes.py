@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clinometer.display.names import IN_SENTENCES
 from clinometer.measure import Comparison
 from clinometer.report import Figure, Table, charts
 from clinometer.report.figures.comparison import basis, risk_rows
 from clinometer.runs import Run, compare_runs
-
-_WORDS = {"R": "R", "R_bias": "bias risk", "R_volatility": "volatility risk"}
 
 
 def change_table(before: tuple[str, Run], after: Sequence[tuple[str, Run]]) -> pd.DataFrame:
@@ -80,7 +79,7 @@ def sentences(changes: pd.DataFrame) -> list[str]:
             verdict = "no difference shown"
         span = "" if pd.isna(row["low"]) else f" ({row['low']:+.3f} to {row['high']:+.3f})"
         lines.append(
-            f"{row['pair']}: {_WORDS[row['measure']]} {row['value']:+.3f}{span}: {verdict}."
+            f"{row['pair']}: {IN_SENTENCES[row['measure']]} {row['value']:+.3f}{span}: {verdict}."
         )
     return lines
 

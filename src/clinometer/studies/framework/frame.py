@@ -13,12 +13,12 @@ continues an interrupted study, and each part can be looked at like any other ru
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clinometer.display.plain import plain_records
 from clinometer.errors import ClinometerError, MissingExtra, RunError, SettingsError
 from clinometer.extras import require
 from clinometer.report import Extra, Figure, Table, write_report
@@ -57,9 +57,7 @@ class Findings:
             "study": self.study,
             "title": self.title,
             "sentences": list(self.sentences),
-            "tables": {
-                t.key: [_plain_row(row) for row in t.frame.to_dict("records")] for t in self.tables
-            },
+            "tables": {t.key: plain_records(t.frame) for t in self.tables},
             "figures": [{"key": f.key, "title": f.title, "says": f.alt} for f in self.figures],
             "runs": [None if run.path is None else str(run.path) for run in self.runs],
         }
@@ -128,13 +126,3 @@ def _cannot_draw() -> str:
     except MissingExtra as error:
         return str(error)
     return ""
-
-
-def _plain_row(row: dict[Any, Any]) -> dict[str, Any]:
-    return {str(key): _plain(value) for key, value in row.items()}
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
+from clinometer.display.names import MEASURES
 from clinometer.errors import RunError
 from clinometer.measure.comparison.joint import Joint, joint_replicates
 from clinometer.report import Table
 from clinometer.report.figures.comparison import reference_rows, risk_rows
 from clinometer.runs import Run
-
-MEASURES = ("R", "R_bias", "R_volatility")
 
 
 def joint(runs: Sequence[Run], *, replicates: int = 2000, seed: int = 0) -> Joint:

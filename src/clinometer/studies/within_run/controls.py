@@ -11,19 +11,21 @@ of their own in the folder `controls` of the run, in the same contexts, and are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clinometer.display.plain import to_plain
 from clinometer.errors import TableError
 from clinometer.measure import Estimate, Preferences, RiskReport
 from clinometer.measure.equations.stereotype import REFERENCE_FLOOR
 from clinometer.runs import Run
 from clinometer.runs.scores.recount import has_scores
 from clinometer.runs.scores.scoring import Progress
+from clinometer.statistics.percentile import central_interval
 from clinometer.studies.within_run.factors import builtin_factors
 from clinometer.studies.within_run.placebo import placebo_run
 from clinometer.studies.within_run.word_lists import risks_under, shuffled_counts
@@ -58,7 +60,7 @@ class Controls:
     rows: tuple[Control, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"model": self.model, "rows": [asdict(row) for row in self.rows]}
+        return to_plain(self)
 
 
 def controls(
@@ -102,7 +104,7 @@ def _shuffled(run: Run, n: int, seed: int) -> Iterator[Control]:
     level = 0.95
     for option, alike in (("any", False), ("of like probability", True)):
         found = risks_under(run, shuffled_counts(run, n, seed, alike=alike))
-        ends = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        ends = central_interval(found, level)
         estimates = [
             Estimate(float(v), min(float(a), float(v)), max(float(b), float(v)), level, "shuffled")
             for v, a, b in zip(found.mean(axis=0), ends[0], ends[1], strict=True)

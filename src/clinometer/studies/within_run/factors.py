@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clinometer.display.plain import to_plain
 from clinometer.errors import TableError
 from clinometer.runs import Run
 from clinometer.statistics.regression import Regression, regress, regress_each
@@ -42,13 +43,7 @@ class FactorStudy:
     without_figures: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "measure": self.measure,
-            "weight": self.weight,
-            "each": {name: fit.to_dict() for name, fit in self.each.items()},
-            "together": None if self.together is None else self.together.to_dict(),
-            "without_figures": list(self.without_figures),
-        }
+        return to_plain(self)
 
 
 def factor_study(

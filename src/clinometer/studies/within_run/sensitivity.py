@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clinometer.display.names import MEASURES
 from clinometer.errors import ModelError
 from clinometer.measure import Preferences, RiskReport, stereotype
 from clinometer.measure.equations.stereotype import resolve_reference, scale
@@ -55,7 +56,7 @@ class Sensitivity:
     def span(self) -> dict[str, tuple[float, float]]:
         """Lowest and highest value of each risk over the comparable choices."""
         found = {}
-        for name in ("R", "R_bias", "R_volatility"):
+        for name in MEASURES:
             values = [getattr(row, name) for row in self.rows if row.comparable]
             numbers = [v for v in values if v is not None]
             found[name] = (min(numbers), max(numbers))

@@ -1,0 +1,45 @@
+"""Results as JSON holds them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+def to_plain(result: Any) -> dict[str, Any]:
+    """The fields of a dataclass, each as `plain` has it."""
+    return {field.name: plain(getattr(result, field.name)) for field in fields(result)}
+
+
+def plain(value: Any) -> Any:
+    """Dicts, lists, text and finite numbers. What has a `to_dict` of its own decides for itself; a
+    number that is none (NaN, infinity) is None.
+
+    >>> plain({"a": (1, float("nan")), "b": Path("x")})
+    {'a': [1, None], 'b': 'x'}
+    """
+    if is_dataclass(value):
+        return value.to_dict() if hasattr(value, "to_dict") else to_plain(value)
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):  # numpy's arrays and scalars
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def plain_records(frame: DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table."""
+    return [
+        {str(name): plain(value) for name, value in row.items()}
+        for row in frame.astype(object).to_dict(orient="records")
+    ]
