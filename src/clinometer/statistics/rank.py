@@ -90,7 +90,7 @@ def spearman(
     df = n - len(columns)
     if df < 1:
         return None
-    value = float(_rho(_ranks(data, axis=-1)))
+    value = float(_rho(_ranks(data)))
     if not np.isfinite(value):
         return None
     drawn = _drawn(data, replicates, seed)
@@ -109,7 +109,7 @@ def _drawn(data: FloatArray, replicates: int, seed: int) -> FloatArray:
     left, step = replicates, max(1, _BLOCK // (n * len(data)))
     while left > 0:
         index = generator.integers(n, size=(min(step, left), n))
-        found.append(_rho(_ranks(data[:, index], axis=-1)))
+        found.append(_rho(_ranks(data[:, index])))
         left -= step
     return np.concatenate(found)
 
@@ -129,7 +129,8 @@ def _rho(ranks: FloatArray) -> FloatArray:
     return np.asarray(found)
 
 
-def _ranks(values: ArrayLike, axis: int | None = None) -> FloatArray:
+def _ranks(values: FloatArray) -> FloatArray:
+    """Ranks along the last axis."""
     from scipy.stats import rankdata  # loads slowly, and the command line imports this module
 
-    return np.asarray(rankdata(values, axis=axis))
+    return np.asarray(rankdata(values, axis=-1))
