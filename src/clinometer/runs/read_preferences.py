@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.errors import TableError
+from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences
 from clinometer.runs.csv_file import line_of, read_csv
 
@@ -73,16 +73,19 @@ def from_frame(
     values = np.full(shape, np.nan)
     values.reshape(-1)[flat] = _numbers(frame, "p", name=name)
     _check_whole_cells(values, groups, contexts, categories, name=name)
-    return Preferences(
-        values=values,
-        groups=tuple(groups),
-        contexts=tuple(contexts),
-        categories=tuple(categories),
-        context_weights=_context_weights(frame, x, c, shape, name=name),
-        group_weights=_group_weights(frame, x, shape, name=name),
-        reference=_reference(frame, flat, shape, name=name),
-        labels={label: _labels(frame, label, c, len(contexts), name=name) for label in labels},
-    )
+    try:
+        return Preferences(
+            values=values,
+            groups=tuple(groups),
+            contexts=tuple(contexts),
+            categories=tuple(categories),
+            context_weights=_context_weights(frame, x, c, shape, name=name),
+            group_weights=_group_weights(frame, x, shape, name=name),
+            reference=_reference(frame, flat, shape, name=name),
+            labels={label: _labels(frame, label, c, len(contexts), name=name) for label in labels},
+        )
+    except SettingsError as error:  # what is wrong is in the table
+        raise TableError(f"{name}: {error}") from error
 
 
 def _read_frame(path: Path) -> pd.DataFrame:

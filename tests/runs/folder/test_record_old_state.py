@@ -52,6 +52,18 @@ def expected(name: str) -> dict[str, Any]:
     return found
 
 
+def near(found: Any, known: Any) -> bool:
+    """The same but for rounding: the sums behind an interval run over some thousand numbers of size
+    one, and another processor adds them in another order (1e3 × 2e-16; seen: 5e-16)."""
+    if isinstance(known, dict):
+        return found.keys() == known.keys() and all(near(found[k], known[k]) for k in known)
+    if isinstance(known, list):
+        return len(found) == len(known) and all(map(near, found, known))
+    if isinstance(known, float):
+        return bool(found == pytest.approx(known, rel=0, abs=1e-12, nan_ok=True))
+    return bool(found == known)
+
+
 def first_groups(n: int) -> Any:
     topic = load_topic("gender")
     return topic.select(topic.group_names[:n])
@@ -64,9 +76,9 @@ def first_groups(n: int) -> Any:
 def test_a_finished_run_loads_with_the_same_numbers(name: str) -> None:
     known = expected(f"audit_{name}")
     run = Run.load(DATA / "audit" / name)
-    assert run.report.to_dict()["summary"] == known["summary"]
-    assert run.report.groups_table() == known["groups"]
-    assert run.report.n_eff == known["n_eff"]
+    assert near(run.report.to_dict()["summary"], known["summary"])
+    assert near(run.report.groups_table(), known["groups"])
+    assert run.report.n_eff == pytest.approx(known["n_eff"], rel=1e-12)
     content = run.record.to_dict()
     for key in ("summary", "corrected", "verdict", "counts"):
         assert content[key] == known[key]
@@ -124,12 +136,11 @@ def test_stored_scores_give_the_same_numbers_again(copy: Copy, no_model: None) -
         settings=before.record.settings,
         replay=True,
     )
-    assert run.record.summary == before.record.summary
+    assert near(run.record.to_dict()["summary"], before.record.to_dict()["summary"])
     assert run.record.draws == before.record.draws
-    assert (
-        RunFolder(out).read_record().tables
-        == RunFolder(DATA / "audit/sampled").read_record().tables
-    )
+    again = Run.load(out)
+    assert near(again.preferences.values.tolist(), before.preferences.values.tolist())
+    assert near(again.report.groups_table(), before.report.groups_table())
 
 
 def test_the_cache_of_the_former_name_is_used(
@@ -152,7 +163,8 @@ def test_the_cache_of_the_former_name_is_used(
     run = audit(MODEL, topic=first_groups(10), contexts="paper-gender", settings=settings)
     assert run.record.cache.found == 100
     before = Run.load(DATA / "audit" / "finished").preferences.values[:10]
-    assert np.array_equal(run.preferences.values, before)
+    # The scores are read; the preferences are computed from them here.
+    np.testing.assert_allclose(run.preferences.values, before, rtol=0, atol=1e-12)
     assert (tmp_path / "clinometer" / "scores.sqlite").is_file()
 
 
@@ -272,4 +284,5 @@ def test_keys_of_a_later_version_are_kept(copy: Copy) -> None:
     run = Run.load(folder)
     run.write(RunFolder(folder))
     again = json.loads((folder / "run.json").read_text("utf-8"))
-    assert {**again, "updated": content["updated"]} == content
+    written = {key: content[key] for key in ("updated", "tables")}  # anew, by today's libraries
+    assert {**again, **written} == content

@@ -43,7 +43,7 @@ def risk_command(
             report = preferences.decompose(norm=settings.norm, normalize=settings.normalize)
         else:
             report = preferences.estimate(**settings.inference())
-    except SettingsError as error:  # the options are in range: what is wrong is in the table
+    except SettingsError as error:  # the options are in range: the table cannot answer them
         raise TableError(f"{table}: {error}") from error
     if json_output:
         print_json({**report.to_dict(), "verdict": verdict(report)})
