@@ -12,6 +12,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # No test may pass because an earlier one was remembered; tests of the cache switch it on.
 os.environ["CLINOMETER_CACHE_LIMIT"] = "0"
 
+import signal
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and so would every
+# process they start; tests press it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
