@@ -43,7 +43,7 @@ $(STAMPS)/venv:
 	echo "using $$($$python --version) ($$python)"; \
 	$$python -m venv $(VENV) || { echo "make: $$python cannot make a virtual environment: install its venv module (Debian: apt-get install python3-venv)"; exit 2; }
 	mkdir -p $(STAMPS)
-	$(INSTALL) pip setuptools
+	$(INSTALL) setuptools wheel
 	touch $@
 
 # torch first and alone: with it in place, no later range can pull another build.
