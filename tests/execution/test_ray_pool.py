@@ -147,4 +147,5 @@ def test_without_a_cluster_one_is_started_here(short_path: Path) -> None:
     env = {k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"}
     done = python(code, env={**env, "RAY_TMPDIR": str(short_path)})
     assert done.stdout == "[(-2, 2), (-1, 1)]\n", done.stderr[-2000:]
-    assert done.stderr == ""
+    # Where there is no network, Ray says so in a line of its own.
+    assert [line for line in done.stderr.splitlines() if "determine local IP" not in line] == []
