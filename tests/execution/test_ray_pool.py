@@ -42,8 +42,8 @@ A_NODE_DIES = """
         with Pool(make, need=Need(cpus=1)) as pool:
             results, nodes, asked, last = {}, set(), [], None
 
-            def blocks():  # until both nodes have worked, however long one takes to come up
-                while last is None or len(asked) < last:
+            def blocks():  # until both nodes have worked and the death of one is noticed
+                while last is None or len(asked) < last or pool.lost == 0:
                     asked.append(len(asked))
                     yield asked[-1]
 
