@@ -56,14 +56,14 @@ class ResultFolder(Generic[Record]):
     def locked(self) -> Iterator[None]:
         """One process writes a run at a time. A run that never began leaves no folder behind."""
         lock = self.path / ".lock"
-        try:
-            with only_writer(self.path, lock):
+        with only_writer(self.path, lock):
+            try:
                 yield
-        finally:
-            if self.path.is_dir() and {p.name for p in self.path.iterdir()} <= {lock.name}:
-                with suppress(OSError):  # another process may have begun to write here
-                    lock.unlink(missing_ok=True)
-                    self.path.rmdir()
+            finally:  # while the lock is held: one that was refused must not remove another's
+                if {p.name for p in self.path.iterdir()} <= {lock.name}:
+                    with suppress(OSError):
+                        lock.unlink(missing_ok=True)
+                        self.path.rmdir()
 
     # --- run.json -----------------------------------------------------------------------------
 
