@@ -89,7 +89,7 @@ def main() -> None:
             "ratio": round(first / second, 1),
             "from_cache": warm.record.cache.found,
             "identical": warm.preferences.equals(cold.preferences)
-            and warm.report.to_dict() == cold.report.to_dict(),
+            and warm.risks.to_dict() == cold.risks.to_dict(),
             "cache_bytes": (work / "scores.sqlite").stat().st_size,
         }
         if arguments.ray:

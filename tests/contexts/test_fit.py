@@ -70,7 +70,7 @@ def test_what_is_ones_own_is_accepted(tmp_path: Path) -> None:
 def test_predicates_mined_for_gender_hold_adjectives() -> None:
     about = {"topic": "gender", "language": "en", "strategy": "predicate"}
     mined = ContextSet("mine", ["The [X] is [Y]"], [1], metadata=about)
-    assert audit("reference:unbiased", topic="race", contexts=mined).report.R.value == 0
+    assert audit("reference:unbiased", topic="race", contexts=mined).risks.R.value == 0
 
 
 def test_an_audit_refuses_a_set_that_was_loaded_before() -> None:

@@ -26,8 +26,8 @@ def other() -> Run:
 def test_a_run_shows_its_numbers_and_its_worst_groups(run: Run) -> None:
     shown = run._repr_html_()
     assert "made:model" in shown
-    assert f"{run.report.R.value:.3f}" in shown
-    worst = max(run.report.groups_table(), key=lambda g: g["r"])["group"]
+    assert f"{run.risks.R.value:.3f}" in shown
+    worst = max(run.risks.groups_table(), key=lambda g: g["r"])["group"]
     assert worst in shown
     assert "10 more groups" in shown
     assert "effective" in shown
@@ -54,13 +54,13 @@ def test_a_comparison_shows_its_differences(run: Run, other: Run) -> None:
 
 
 def test_pandas_and_xarray_hold_the_same_numbers(run: Run) -> None:
-    frame = run.report.to_pandas()
-    array = run.report.to_xarray()
-    np.testing.assert_array_equal(frame["r"], run.report.r)
-    np.testing.assert_array_equal(array["r"], run.report.r)
-    np.testing.assert_array_equal(array["mean_stereotype"], run.report.mean_stereotype)
+    frame = run.risks.to_pandas()
+    array = run.risks.to_xarray()
+    np.testing.assert_array_equal(frame["r"], run.risks.r)
+    np.testing.assert_array_equal(array["r"], run.risks.r)
+    np.testing.assert_array_equal(array["mean_stereotype"], run.risks.mean_stereotype)
     np.testing.assert_array_equal(array["r_low"], frame["r_low"])
-    assert array.attrs["n_eff"] == run.report.n_eff
+    assert array.attrs["n_eff"] == run.risks.n_eff
     whole = run.to_xarray()
     assert set(whole["p"].dims) == {"group", "context", "attribute"}
     np.testing.assert_array_equal(
@@ -73,7 +73,7 @@ def test_pandas_and_xarray_hold_the_same_numbers(run: Run) -> None:
 
 def test_hostile_names_are_text_in_a_browser(chromium: Any) -> None:
     run = made_run(None, groups=12, contexts=12, hostile=True, replicates=100)
-    shown = run._repr_html_() + run.report._repr_html_()
+    shown = run._repr_html_() + run.risks._repr_html_()
     other = made_run(None, groups=12, contexts=12, hostile=True, replicates=100, seed=1)
     shown += compare_runs([run, other], replicates=100)._repr_html_()
     assert len(shown) < 40_000  # a name of 10,000 characters is cut

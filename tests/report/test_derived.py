@@ -21,7 +21,7 @@ def reading(small: Run) -> Reading:
 def test_convergence_ends_at_the_risks_of_the_run(reading: Reading) -> None:
     table = reading.convergence()
     last = table[table["n"] == 40].set_index("measure")
-    report = reading.run.report
+    report = reading.run.risks
     for name in ("R", "R_bias", "R_volatility"):
         assert last.loc[name, "value"] == pytest.approx(getattr(report, name).value, abs=1e-12)
     assert (table["low"] <= table["value"] + 1e-12).all()
@@ -73,7 +73,7 @@ def test_more_categories_and_missing_cells() -> None:
     values[0] = np.nan
     values[1, :3] = np.nan
     preferences = replace(run.preferences, values=values)
-    run = replace(run, preferences=preferences, report=preferences.decompose())
+    run = replace(run, preferences=preferences, risks=preferences.decompose())
     reading = Reading(run)
     assert reading.strength[0].tolist() == pytest.approx([np.nan] * 12, nan_ok=True)
     ways = [way for way, _ in reading.telling_contexts()]

@@ -31,7 +31,7 @@ def test_every_table_goes_to_csv_in_full(small: Run, tmp_path: Path) -> None:
     names = {f.stem for f in files}
     assert {"risks", "groups", "contexts", "cells", "flags", "settings"} <= names
     groups = pd.read_csv(tmp_path / "csv" / "groups.csv")
-    expected = {r["group"]: r["r"] for r in small.report.groups_table()}
+    expected = {r["group"]: r["r"] for r in small.risks.groups_table()}
     assert dict(zip(groups["group"], groups["r"], strict=True)) == pytest.approx(expected)
     assert len(pd.read_csv(tmp_path / "csv" / "contexts.csv")) == 40
 
@@ -65,7 +65,7 @@ def test_latex_escapes_every_sign() -> None:
 
 def test_the_summary_says_how_far_and_how_sure(small: Run) -> None:
     text = " ".join(sentences("m", small))
-    assert f"{small.report.R.value:.3f}" in text
+    assert f"{small.risks.R.value:.3f}" in text
     assert "95 % interval" in text
     assert "effective context" in text
     assert "lean to male" in text
@@ -73,7 +73,7 @@ def test_the_summary_says_how_far_and_how_sure(small: Run) -> None:
 
 def test_no_share_is_claimed_that_the_interval_does_not_carry() -> None:
     few = made_run(None, groups=8, contexts=9, lean=0.0, seed=3)
-    report = few.report
+    report = few.risks
     assert report.R_bias.low is not None
     unsure = report.R_bias.low < 0.5 * report.R.value <= (report.R_bias.high or 0)
     assert ("too few to tell" in headline(["m"], [few])) == unsure

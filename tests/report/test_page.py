@@ -22,8 +22,8 @@ def page(small: Run) -> str:
 def test_it_shows_the_numbers_and_the_reference_models(page: str, small: Run) -> None:
     for text in ("Ideally unbiased", "Randomly stereotyped", "made:model", "1.000"):
         assert text in page
-    assert f"{small.report.R.value:.3f}" in page
-    assert f"{small.report.n_eff:,.1f}" in page
+    assert f"{small.risks.R.value:.3f}" in page
+    assert f"{small.risks.n_eff:,.1f}" in page
 
 
 def test_settings_versions_hashes_and_flags_are_all_there(page: str, small: Run) -> None:

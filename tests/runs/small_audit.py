@@ -78,7 +78,7 @@ def same(one: Run, two: Run) -> bool:
     names = ("summary", "corrected", "verdict", "counts", "preference_bound", "words")
     return (
         one.preferences.equals(two.preferences)
-        and one.report.to_dict() == two.report.to_dict()
+        and one.risks.to_dict() == two.risks.to_dict()
         and all(getattr(one.record, name) == getattr(two.record, name) for name in names)
     )
 

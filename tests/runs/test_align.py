@@ -33,7 +33,7 @@ def test_a_difference_is_that_of_the_reports() -> None:
     a, b = noisy("a", lean=0.3, seed=1), noisy("b", lean=0.05, seed=2)
     found = compare_runs([a, b], replicates=300)
     r = next(d for d in found.overall if d.measure == "R")
-    assert r.value == pytest.approx(a.report.R.value - b.report.R.value, abs=1e-12)
+    assert r.value == pytest.approx(a.risks.R.value - b.risks.R.value, abs=1e-12)
     assert r.low is not None
     assert r.p is not None
     assert 0 < r.low < r.value

@@ -29,7 +29,7 @@ TOPIC = load_topic("gender").select(["nurse", "engineer", "accountant"])
 )
 def test_reference_models_are_exact(topic: str, name: str, risks: tuple[int, ...]) -> None:
     contexts = "paper-gender" if topic == "gender" else "paper-race"
-    report = audit(f"reference:{name}", topic=topic, contexts=contexts).report
+    report = audit(f"reference:{name}", topic=topic, contexts=contexts).risks
     assert (report.R.value, report.R_bias.value, report.R_volatility.value) == risks
 
 
@@ -69,18 +69,18 @@ def test_the_numbers_are_those_of_the_preferences(run: Run) -> None:
     male = table[table.attribute == "male"].set_index(["group", "context_id"]).p
     weights = dict(zip(CONTEXTS.ids, CONTEXTS.weights, strict=True))
     r = sum(w * abs(2 * male["engineer", c] - 1) for c, w in weights.items())
-    assert run.report.r[1] == pytest.approx(r, abs=1e-12)
+    assert run.risks.r[1] == pytest.approx(r, abs=1e-12)
     for x, group in enumerate(TOPIC.group_names):
         mean = sum(w * male[group, c] for c, w in weights.items())
-        assert run.report.leaning[x] == ("male" if mean > 0.5 else "female")
-    assert run.report.leaning[0] == "female"  # nurse
+        assert run.risks.leaning[x] == ("male" if mean > 0.5 else "female")
+    assert run.risks.leaning[0] == "female"  # nurse
 
 
 def test_loading_gives_the_same_run(run: Run) -> None:
     assert run.path is not None
     again = Run.load(run.path)
     assert again.preferences.equals(run.preferences)
-    assert again.report.to_dict() == run.report.to_dict()
+    assert again.risks.to_dict() == run.risks.to_dict()
 
 
 def test_a_finished_run_is_not_asked_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def test_a_finished_run_is_not_asked_again(run: Run, monkeypatch: pytest.MonkeyP
     other = audit(
         "smollm2", topic=TOPIC, contexts=CONTEXTS, out=run.path, settings=AuditSettings(norm=2)
     )
-    assert other.report.R.value >= run.report.R.value
+    assert other.risks.R.value >= run.risks.R.value
 
 
 def test_a_lost_or_damaged_part_is_scored_again(tmp_path: Path, run: Run, smollm2) -> None:  # type: ignore[no-untyped-def]

@@ -66,7 +66,7 @@ def test_leftovers_without_a_record_are_nobodys(tmp_path: Path, small: Run) -> N
     with pytest.raises(RunError, match=r"no run\.json"):
         audit(MODEL, out=out, replay=True, **{**SMALL, "settings": settings})
     other = audit("reference:random", out=out, **SMALL)
-    assert other.report.R.value == 1
+    assert other.risks.R.value == 1
     assert not (out / "scores").exists()
 
 
@@ -213,9 +213,9 @@ def test_ten_readers_never_see_half_a_run(tmp_path: Path) -> None:
         while not over.is_set():
             try:
                 run = Run.load(out)
-                if number == 0 and run.report.norm not in reported:
+                if number == 0 and run.risks.norm not in reported:
                     write_report([run], tmp_path / "report.html")
-                    reported.add(run.report.norm)
+                    reported.add(run.risks.norm)
             except RunError as error:
                 known = ("not finished", "no such run folder", "no run.json")
                 if not any(text in str(error) for text in known):
@@ -223,8 +223,8 @@ def test_ten_readers_never_see_half_a_run(tmp_path: Path) -> None:
             except BaseException as error:
                 wrong.append(error)
             else:
-                seen.append(run.report.norm)
-                if run.report.to_dict()["summary"] != run.record.to_dict()["summary"]:
+                seen.append(run.risks.norm)
+                if run.risks.to_dict()["summary"] != run.record.to_dict()["summary"]:
                     wrong.append(AssertionError("a table of another measurement"))
 
     readers = [threading.Thread(target=read, args=(i,)) for i in range(10)]

@@ -148,7 +148,7 @@ def test_loading_and_asking_again_give_the_same(run: Run, monkeypatch) -> None: 
     assert run.path is not None
     again = Run.load(run.path)
     assert again.preferences.equals(run.preferences)
-    assert again.report.to_dict() == run.report.to_dict()
+    assert again.risks.to_dict() == run.risks.to_dict()
     assert again.preferences.labels == run.preferences.labels
 
     def never(*_: object, **__: object) -> None:
@@ -236,10 +236,10 @@ def test_clusters_widen_and_need_a_label(tmp_path: Path) -> None:
         settings=AuditSettings(replicates=400, clusters="predicate", two_way=True),
         **arguments,  # type: ignore[arg-type]
     )
-    assert clustered.report.n_eff <= len(VERBS) < single.report.n_eff
-    assert Run.load(out).report.to_dict() == clustered.report.to_dict()
-    assert clustered.report.R.high - clustered.report.R.low > (  # type: ignore[operator]
-        single.report.R.high - single.report.R.low  # type: ignore[operator]
+    assert clustered.risks.n_eff <= len(VERBS) < single.risks.n_eff
+    assert Run.load(out).risks.to_dict() == clustered.risks.to_dict()
+    assert clustered.risks.R.high - clustered.risks.R.low > (  # type: ignore[operator]
+        single.risks.R.high - single.risks.R.low  # type: ignore[operator]
     )
     with pytest.raises(SettingsError, match="predicate"):
         audit(MODEL, settings=AuditSettings(clusters="source"), **arguments)  # type: ignore[arg-type]

@@ -45,7 +45,7 @@ class Reading:
     def strength(self) -> Floats:
         """[X, C]: J(s) of each cell; NaN where missing."""
         missing = np.isnan(self.s).any(axis=2)
-        j = criterion(np.nan_to_num(self.s), self.run.report.norm)
+        j = criterion(np.nan_to_num(self.s), self.run.risks.norm)
         return np.where(missing, np.nan, j)
 
     @cached_property
@@ -57,7 +57,7 @@ class Reading:
     def context_mean(self) -> Floats:
         """[C, Y]: mean of s over the groups of each context, by group weight; NaN if none."""
         there = ~np.isnan(self.s).any(axis=2)
-        w = there * self.run.report.group_weights[:, None]
+        w = there * self.run.risks.group_weights[:, None]
         total = w.sum(axis=0)
         summed = (w[..., None] * np.nan_to_num(self.s)).sum(axis=0)
         empty = np.full(summed.shape, np.nan)
@@ -65,7 +65,7 @@ class Reading:
 
     @cached_property
     def _distribution(self) -> StereotypeDistribution:
-        return self.run.preferences.distribution(normalize=self.run.report.normalized)
+        return self.run.preferences.distribution(normalize=self.run.risks.normalized)
 
     # --- tables -------------------------------------------------------------------------------
 
@@ -76,7 +76,7 @@ class Reading:
 
     def leanings(self) -> pd.DataFrame:
         """model, category, group, s: the mean stereotype of every group."""
-        report = self.run.report
+        report = self.run.risks
         return pd.DataFrame(
             [
                 (self.run.model, category, group, report.mean_stereotype[x, y])
@@ -128,7 +128,7 @@ class Reading:
 
     def weighty_cells(self, n: int = 10) -> pd.DataFrame:
         """The cells that make up most of R: group, context, p of each category, share of R."""
-        p, report = self.run.preferences, self.run.report
+        p, report = self.run.preferences, self.run.risks
         part = self.cell_weights * report.group_weights[:, None] * np.nan_to_num(self.strength)
         total = part.sum()
         order = np.argsort(-part, axis=None, kind="stable")[:n]
@@ -180,8 +180,8 @@ class Reading:
         r = (w * np.nan_to_num(self.strength[there][:, contexts])).sum(axis=1)
         s = np.nan_to_num(self.s[there][:, contexts])
         mean = np.einsum("xc,xcy->xy", w, s)
-        bias = criterion(mean, self.run.report.norm)
-        g = self.run.report.group_weights[there]
+        bias = criterion(mean, self.run.risks.norm)
+        g = self.run.risks.group_weights[there]
         g = g / g.sum()
         return float(g @ r), float(g @ bias), float(g @ (r - bias))
 

@@ -197,7 +197,7 @@ def _same_categories(opened: Sequence[Opened]) -> list[list[Opened]]:
     parts: dict[tuple[Any, ...], list[Opened]] = {}
     for one in opened:
         if one.run is not None:
-            kind = (one.run.report.categories, one.run.report.normalized)
+            kind = (one.run.risks.categories, one.run.risks.normalized)
             parts.setdefault(kind, []).append(one)
     return list(parts.values())
 
@@ -262,12 +262,12 @@ def _tables(one: Opened, reading: Reading | None = None) -> list[Table]:
 
 def _outermost(run: Run) -> list[str]:
     """The groups that lean furthest each way, to set against all of them."""
-    mean = run.report.mean_stereotype[:, 0]
+    mean = run.risks.mean_stereotype[:, 0]
     seen = np.flatnonzero(~np.isnan(mean))
     if seen.size < 3:
-        return [run.report.groups[i] for i in seen[:1]] if seen.size == 1 else []
+        return [run.risks.groups[i] for i in seen[:1]] if seen.size == 1 else []
     order = seen[np.argsort(mean[seen], kind="stable")]
-    return [run.report.groups[order[-1]], run.report.groups[order[0]]]
+    return [run.risks.groups[order[-1]], run.risks.groups[order[0]]]
 
 
 def _key(number: int, one: Opened) -> str:

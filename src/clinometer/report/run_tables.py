@@ -25,7 +25,7 @@ def risks_table(opened: Sequence[Opened]) -> Table:
     for one in opened:
         if one.run is not None:
             row = risk_rows([one.run], [one.name])[0]
-            rows.append({**row, "n_groups": len(one.run.report.groups)})
+            rows.append({**row, "n_groups": len(one.run.risks.groups)})
         elif one.groups is not None:
             rows.append({"name": one.name, **stored_risks(one.groups), "n_groups": len(one.groups)})
         if one.state != "finished" and one.showable:
@@ -99,7 +99,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
 
 
 def groups_table(run: Run) -> Table:
-    frame = pd.DataFrame(run.report.groups_table())
+    frame = pd.DataFrame(run.risks.groups_table())
     order = [c for c in COLUMNS if c in frame.columns]
     frame = frame[order].sort_values("r", ascending=False, na_position="last")
     uniform = frame["weight"].nunique() <= 1
@@ -110,7 +110,7 @@ def groups_table(run: Run) -> Table:
 def contexts_table(reading: Reading) -> Table:
     """Every context with its weight, its pull to each category and what it adds to the swing."""
     run, p = reading.run, reading.run.preferences
-    influence = p.influence(norm=run.report.norm, normalize=run.report.normalized)
+    influence = p.influence(norm=run.risks.norm, normalize=run.risks.normalized)
     frame = pd.DataFrame(
         {
             "context_id": p.contexts,

@@ -34,28 +34,28 @@ def headline(names: Sequence[str], runs: Sequence[Run]) -> str:
     """The one sentence to take away."""
     if len(runs) == 1:
         run, name = runs[0], brief(names[0])
-        R = run.report.R.value
+        R = run.risks.R.value
         if R == 0:
             return f"{name} answers as the reference in every context asked: no lean, no swing."
         return f"{name} {_lean(run)}; {_share(run)}."
-    order = sorted(range(len(runs)), key=lambda i: runs[i].report.R.value)
+    order = sorted(range(len(runs)), key=lambda i: runs[i].risks.R.value)
     low, high = order[0], order[-1]
     if not _apart(runs[low], runs[high]):
         return (
             f"{len(runs)} models are about equally far from the reference: R "
-            f"{runs[low].report.R.value:.2f} to {runs[high].report.R.value:.2f}, with intervals "
+            f"{runs[low].risks.R.value:.2f} to {runs[high].risks.R.value:.2f}, with intervals "
             "that overlap."
         )
     return (
         f"Of {len(runs)} models, {brief(names[high])} is furthest from the reference "
-        f"(R {runs[high].report.R.value:.2f}) and {brief(names[low])} nearest "
-        f"(R {runs[low].report.R.value:.2f})."
+        f"(R {runs[high].risks.R.value:.2f}) and {brief(names[low])} nearest "
+        f"(R {runs[low].risks.R.value:.2f})."
     )
 
 
 def _apart(low: Run, high: Run) -> bool:
     """Whether two risks differ by more than their intervals; without intervals, by 0.01."""
-    a, b = low.report.R, high.report.R
+    a, b = low.risks.R, high.risks.R
     if a.high is None or b.low is None:
         return b.value - a.value >= 0.01
     return a.high < b.low
@@ -63,7 +63,7 @@ def _apart(low: Run, high: Run) -> bool:
 
 def sentences(name: str, run: Run) -> list[str]:
     """A run in a few sentences: how far, which way, steady or swinging, how sure."""
-    report = run.report
+    report = run.risks
     name = brief(name)
     even = "an even split" if run.preferences.reference is None else "the given reference"
     unit = " on a scale from 0 to 1" if report.normalized else " on the scale of the raw equations"
@@ -117,14 +117,14 @@ def leaning_counts(run: Run) -> list[tuple[str, int]]:
     """(category, groups that lean to it), most first; "neither" for a tie."""
     seen = [
         leaning or "neither"
-        for leaning, group in zip(run.report.leaning, run.report.groups, strict=True)
-        if group not in run.report.missing_groups
+        for leaning, group in zip(run.risks.leaning, run.risks.groups, strict=True)
+        if group not in run.risks.missing_groups
     ]
     return Counter(seen).most_common()
 
 
 def _plain_verdict(run: Run) -> str:
-    words = verdict(run.report)
+    words = verdict(run.risks)
     return words.replace("R^b", "bias risk").replace("R^v", "volatility risk")
 
 
@@ -142,14 +142,14 @@ def _lean(run: Run) -> str:
     total = sum(n for _, n in counts) or 1
     name, n = counts[0] if counts else ("neither", 0)
     if n == total and name != "neither":
-        return f"leans to {brief(name, 30)} for every group (R {run.report.R.value:.2f})"
+        return f"leans to {brief(name, 30)} for every group (R {run.risks.R.value:.2f})"
     if n / total >= 0.5 and name != "neither":
-        return f"leans to {brief(name, 30)} for {n} of {total} groups (R {run.report.R.value:.2f})"
-    return f"leans different ways for different groups (R {run.report.R.value:.2f})"
+        return f"leans to {brief(name, 30)} for {n} of {total} groups (R {run.risks.R.value:.2f})"
+    return f"leans different ways for different groups (R {run.risks.R.value:.2f})"
 
 
 def _share(run: Run) -> str:
-    report = run.report
+    report = run.risks
     if report.R.value <= 0:
         return "there is no lean and no swing"
     bias = report.R_bias.value / report.R.value

@@ -53,8 +53,8 @@ def compare_runs(
         context_weights=first.preferences.context_weights[..., c],
         group_weights=first.preferences.group_weights[x],
         reference=first.preferences.reference,
-        norm=first.report.norm,
-        normalize=first.report.normalized,
+        norm=first.risks.norm,
+        normalize=first.risks.normalized,
         mask=np.stack([~np.isnan(p).any(axis=2) for p in cells]),
         replicates=replicates,
         level=level,
@@ -117,7 +117,7 @@ def _check(first: Run, other: Run, name: str, align: Align) -> None:
                 f"compare: {name} was asked with another {what} than {first.model}; --align common "
                 "compares what they share"
             )
-    if (first.report.norm, first.report.normalized) != (other.report.norm, other.report.normalized):
+    if (first.risks.norm, first.risks.normalized) != (other.risks.norm, other.risks.normalized):
         raise RunError(
             f"compare: {name} was measured with another norm or scale than {first.model}"
         )

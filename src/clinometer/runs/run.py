@@ -34,13 +34,13 @@ class Run:
 
     record       the content of run.json
     preferences  p_y(x, c) with labels, weights and coverage
-    report       the risks
+    risks        R, bias risk and volatility risk, overall and of each group
     path         its folder, or None for a run kept in memory
     """
 
     record: RunRecord
     preferences: Preferences
-    report: RiskReport
+    risks: RiskReport
     path: Path | None = None
 
     @classmethod
@@ -86,7 +86,7 @@ class Run:
     def to_xarray(self) -> xr.Dataset:
         """Preferences, coverage and weights by group and context, with the risks of the groups."""
         p = self.preferences
-        found = self.report.to_xarray().rename({"category": "attribute"})
+        found = self.risks.to_xarray().rename({"category": "attribute"})
         found = found.merge(p.to_xarray().rename("p").drop_vars("group_weight").to_dataset())
         weights = ("context",) if p.context_weights.ndim == 1 else ("group", "context")
         found["context_weight"] = (weights, p.context_weights)
@@ -94,25 +94,25 @@ class Run:
             found["coverage"] = (("group", "context"), p.coverage)
         if p.templates:
             found = found.assign_coords(template=("context", list(p.templates)))
-        return found.assign_attrs(self.report.to_xarray().attrs, model=self.model)
+        return found.assign_attrs(self.risks.to_xarray().attrs, model=self.model)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         topic, contexts = self.record.topic.name, self.record.contexts.name
-        return self.report.to_html(f"{self.model}: {topic}, contexts {contexts}")
+        return self.risks.to_html(f"{self.model}: {topic}, contexts {contexts}")
 
     def write(self, folder: RunFolder) -> None:
         """Leave behind all that a finished run has, but for its scores."""
         tables = {
             "preferences": _nullable(self.preferences.to_pandas()),
-            "groups": pa.Table.from_pylist(self.report.groups_table()),
+            "groups": pa.Table.from_pylist(self.risks.groups_table()),
             "contexts": self._contexts_table(),
         }
         folder.write_finished(self.record, tables)
 
     def _contexts_table(self) -> pa.Table:
         p = self.preferences
-        influence = p.influence(norm=self.report.norm, normalize=self.report.normalized)
+        influence = p.influence(norm=self.risks.norm, normalize=self.risks.normalized)
         # Shares as they are: dividing them once more would move the last bit of a loaded run.
         weights = p.context_weights / p.context_weights.sum() if p.drawn else p.context_weights
         columns = {

@@ -83,7 +83,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         if opened.run is not None:
             rows = [
                 row
-                for row in opened.run.report.groups_table()
+                for row in opened.run.risks.groups_table()
                 if q.lower() in row["group"].lower()
                 and leaning in ("", row["leaning"] or "neither")
             ]
@@ -97,7 +97,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             sentences=sentences(opened.name, opened.run) if opened.run else [],
             rows=rows,
             stored=[] if opened.groups is None else opened.groups.to_dict("records"),
-            leanings=sorted({x or "neither" for x in opened.run.report.leaning})
+            leanings=sorted({x or "neither" for x in opened.run.risks.leaning})
             if opened.run
             else [],
             drawings=list(_RUN_FIGURES) if opened.run else [],
@@ -120,7 +120,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             run=found,
             id=id,
             group=group,
-            row=found.report.groups_table()[x],
+            row=found.risks.groups_table()[x],
             rows=sorted_rows(rows, sort),
             q=q,
             sort=sort,

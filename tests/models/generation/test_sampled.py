@@ -90,7 +90,7 @@ def test_an_audit_by_draws_is_stored_corrected_and_not_drawn_again(tmp_path: Pat
     again = audit("smollm2", **asked)  # type: ignore[arg-type]
     assert again.preferences.equals(run.preferences)
     assert {f: f.read_bytes() for f in (tmp_path / "run" / "scores").iterdir()} == before
-    assert Run.load(tmp_path / "run").report.to_dict() == run.report.to_dict()
+    assert Run.load(tmp_path / "run").risks.to_dict() == run.risks.to_dict()
 
 
 def test_text_after_the_slot_cannot_be_drawn() -> None:

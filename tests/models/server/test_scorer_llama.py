@@ -177,7 +177,7 @@ def test_a_server_that_goes_away_ends_with_status_3_and_the_run_continues(
         contexts=ContextSet("few", templates, [1] * len(VERBS)),
         settings=settings("top-k"),
     )
-    assert result["summary"]["R"]["value"] == pytest.approx(whole.report.R.value, abs=1e-3)
+    assert result["summary"]["R"]["value"] == pytest.approx(whole.risks.R.value, abs=1e-3)
 
 
 def test_no_server_at_all_is_one_line_and_status_3(capsys) -> None:  # type: ignore[no-untyped-def]
@@ -295,4 +295,4 @@ def test_draws_of_a_server_are_stored_and_not_drawn_again(
     assert again.record.draws == draws
     assert again.record.usage == run.record.usage
     loaded = Run.load(tmp_path / "run")
-    assert loaded.report.to_dict() == run.report.to_dict()
+    assert loaded.risks.to_dict() == run.risks.to_dict()

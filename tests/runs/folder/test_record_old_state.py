@@ -76,9 +76,9 @@ def first_groups(n: int) -> Any:
 def test_a_finished_run_loads_with_the_same_numbers(name: str) -> None:
     known = expected(f"audit_{name}")
     run = Run.load(DATA / "audit" / name)
-    assert near(run.report.to_dict()["summary"], known["summary"])
-    assert near(run.report.groups_table(), known["groups"])
-    assert run.report.n_eff == pytest.approx(known["n_eff"], rel=1e-12)
+    assert near(run.risks.to_dict()["summary"], known["summary"])
+    assert near(run.risks.groups_table(), known["groups"])
+    assert run.risks.n_eff == pytest.approx(known["n_eff"], rel=1e-12)
     content = run.record.to_dict()
     for key in ("summary", "corrected", "verdict", "counts"):
         assert content[key] == known[key]
@@ -117,7 +117,7 @@ def test_an_interrupted_run_continues_to_the_same_end(copy: Copy) -> None:
     before = Run.load(DATA / "audit" / "finished")
     # What is scored now may differ in the last digits on another kind of CPU.
     np.testing.assert_allclose(run.preferences.values, before.preferences.values, atol=1e-5)
-    assert run.report.R.value == pytest.approx(before.report.R.value, abs=1e-6)
+    assert run.risks.R.value == pytest.approx(before.risks.R.value, abs=1e-6)
     assert run.record.corrected is not None
     assert before.record.corrected is not None
     assert run.record.corrected.R_bias == pytest.approx(before.record.corrected.R_bias, abs=1e-6)
@@ -140,7 +140,7 @@ def test_stored_scores_give_the_same_numbers_again(copy: Copy, no_model: None) -
     assert run.record.draws == before.record.draws
     again = Run.load(out)
     assert near(again.preferences.values.tolist(), before.preferences.values.tolist())
-    assert near(again.report.groups_table(), before.report.groups_table())
+    assert near(again.risks.groups_table(), before.risks.groups_table())
 
 
 def test_the_cache_of_the_former_name_is_used(

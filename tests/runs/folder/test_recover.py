@@ -77,8 +77,8 @@ def test_half_finished_is_measured_as_far_as_it_goes(half: Path) -> None:
     assert "50 of 120 groups" in opened.notice
     run = opened.run
     assert run is not None
-    assert len(run.report.missing_groups) == 70
-    assert run.report.missing_cells == 700
+    assert len(run.risks.missing_groups) == 70
+    assert run.risks.missing_cells == 700
     # The first cell by hand: Eq. 8 over its stored log-probabilities.
     topic = load_topic("gender")
     first = min((half / "scores").iterdir())
@@ -137,10 +137,10 @@ def test_an_older_schema_shows_what_is_stored(changed: Changed, small: Run, vers
     assert opened.state == "another schema"
     assert f"schema version {version!r}" in opened.notice
     assert opened.groups is not None
-    assert stored_risks(opened.groups)["R"] == pytest.approx(small.report.R.value)
+    assert stored_risks(opened.groups)["R"] == pytest.approx(small.risks.R.value)
     page = render_report([folder])
     assert "another schema" in page
-    assert f"{small.report.R.value:.3f}" in page
+    assert f"{small.risks.R.value:.3f}" in page
 
 
 def test_a_newer_schema_asks_for_an_update(changed: Changed) -> None:
@@ -165,7 +165,7 @@ def test_damaged_preferences_leave_the_stored_risks(changed: Changed, small: Run
     opened = open_run(folder)
     assert opened.state == "damaged"
     assert "preferences.parquet" in opened.notice
-    assert f"{small.report.R.value:.3f}" in render_report([folder])
+    assert f"{small.risks.R.value:.3f}" in render_report([folder])
 
 
 def test_damaged_beyond_use_is_an_error_that_names_it(changed: Changed) -> None:
@@ -186,7 +186,7 @@ def test_the_good_run_beside_the_bad_one_is_shown(changed: Changed, small: Run) 
     (folder / "groups.parquet").unlink()
     page = render_report([small.path or "", folder])
     assert "damaged" in page
-    assert f"{small.report.R.value:.3f}" in page
+    assert f"{small.risks.R.value:.3f}" in page
 
 
 def test_cells_are_found_where_rounds_of_a_precise_audit_put_them(small: Run) -> None:

@@ -84,7 +84,7 @@ def test_answers_are_the_models_own_and_asked_once(
     assert steps == [(1, 1)]
     # One image alone, not in the batch of before: single precision, logits of the size of ten.
     assert np.allclose(again.preferences.values, run.preferences.values, atol=1e-5, equal_nan=True)
-    assert Run.load(tmp_path / "run").report.R.value == pytest.approx(run.report.R.value, abs=1e-5)
+    assert Run.load(tmp_path / "run").risks.R.value == pytest.approx(run.risks.R.value, abs=1e-5)
     other = {"red": "something red", "blue": "something blue"}
     with pytest.raises(SettingsError, match="other labels"):
         ask_images(str(clip), images, other, tmp_path / "run", settings=SETTINGS)

@@ -37,7 +37,7 @@ def test_placebo_groups_read_as_english() -> None:
 
 
 def test_the_first_row_is_the_run(rows: dict[str, Control], run: Run) -> None:
-    assert rows["as measured: "].R == run.report.R
+    assert rows["as measured: "].R == run.risks.R
 
 
 def test_references_are_those_of_decompose(rows: dict[str, Control], run: Run) -> None:

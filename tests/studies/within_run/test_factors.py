@@ -16,7 +16,7 @@ from clinometer.studies.within_run.factors import FACTORS, builtin_factors
 
 def run_with(r: np.ndarray) -> Run:
     run = audit("reference:unbiased")
-    return replace(run, report=replace(run.report, r=r))
+    return replace(run, risks=replace(run.risks, r=r))
 
 
 def test_a_planted_slope_is_found_and_missing_figures_are_counted() -> None:
@@ -45,11 +45,11 @@ def test_the_table_has_no_invented_figures() -> None:
 def test_a_table_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "f.csv"
     run = audit("reference:unbiased")
-    groups = run.report.groups
+    groups = run.risks.groups
     lines = ["group,height"] + [f"{g},{i}" for i, g in enumerate(groups)]
     path.write_text("\n".join(lines), encoding="utf-8")
     r = 0.001 * np.arange(120) + 0.001 * np.random.default_rng(1).standard_normal(120)
-    found = factor_study(replace(run, report=replace(run.report, r=r)), table=read_factors(path))
+    found = factor_study(replace(run, risks=replace(run.risks, r=r)), table=read_factors(path))
     assert found.weight is None
     assert found.each["height"]["height"].value == pytest.approx(0.001, rel=0.05)
     assert found.together is None

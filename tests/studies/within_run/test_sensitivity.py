@@ -95,7 +95,7 @@ def test_streamed_risks_are_those_of_decompose(run: Run, alike: bool) -> None:
         expected = (report.R.value, report.R_bias.value, report.R_volatility.value)
         np.testing.assert_allclose(row, expected, atol=1e-12)
     own = risks_under(run, [word_counts(run.record)])[0]
-    assert own[0] == pytest.approx(run.report.R.value, abs=1e-12)
+    assert own[0] == pytest.approx(run.risks.R.value, abs=1e-12)
     # Every category keeps its number of words.
     for count in counts:
         np.testing.assert_allclose(count.sum(axis=0), word_counts(run.record).sum(axis=0))

@@ -144,7 +144,7 @@ def audit_command(
     if runs:
         stream = sys.stderr if json_output else sys.stdout
         stream.write(where_next([run.path for run in runs if run.path]) + "\n")
-    above = [line for run in runs for line in exceeded(run.model, run.report, limits)]
+    above = [line for run in runs for line in exceeded(run.model, run.risks, limits)]
     for line in above:
         sys.stderr.write(f"clinometer: {line}\n")
     if failed:

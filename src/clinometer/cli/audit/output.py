@@ -19,7 +19,7 @@ def print_runs(runs: list[Run], topic: Any) -> None:
     title = (
         f"{topic.title or topic.name}: {len(topic)} groups, contexts {runs[0].record.contexts.name}"
     )
-    table = [(label(run.model), run.report) for run in runs]
+    table = [(label(run.model), run.risks) for run in runs]
     bounds = {label(run.model): run.record.bounds for run in runs if run.record.bounds}
     risk_table(table, title=title, reference=reference, bounds=bounds).print(console())
     for run in runs:
@@ -124,9 +124,9 @@ def _one_json(run: Run) -> dict[str, Any]:
         "model": run.model,
         "path": None if run.path is None else str(run.path),
         "precision": content.get("precision"),
-        "n_contexts": run.report.n_contexts,
-        "n_eff": run.report.n_eff,
+        "n_contexts": run.risks.n_contexts,
+        "n_eff": run.risks.n_eff,
         "preference_bound": run.record.preference_bound,
         **{name: content[name] for name in told if name in content},
-        "groups": run.report.groups_table(),
+        "groups": run.risks.groups_table(),
     }

@@ -109,13 +109,13 @@ def factor_extras(opened: list[Any]) -> list[Any]:
             study = factor_study(one.run)
         except ClinometerError:
             continue  # no group of this run has a figure, or too few of them
-        known = table.reindex(list(one.run.report.groups))
+        known = table.reindex(list(one.run.risks.groups))
         figures = [
             factor_figure(
-                one.run.report.r,
+                one.run.risks.r,
                 known[name].to_numpy(dtype=float),
                 factor=name,
-                groups=one.run.report.groups,
+                groups=one.run.risks.groups,
                 weights=known[WEIGHT].to_numpy(dtype=float),
                 y_se=standard_errors(one.run, "r"),
                 basis=basis(one.run),

@@ -27,7 +27,7 @@ REFERENCES = (
 
 def basis(run: Run) -> str:
     """What every number of a run rests on: no chart is shown without it."""
-    report = run.report
+    report = run.risks
     seen = len(report.groups) - len(report.missing_groups)
     text = f"n = {seen} groups × {report.n_contexts:,} contexts, n_eff = {report.n_eff:,.1f}"
     return text + (f", {report.missing_cells:,} cells missing" if report.missing_cells else "")
@@ -50,17 +50,17 @@ def risk_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]
     for name, run in zip(names, runs, strict=True):
         row: dict[str, Any] = {"name": name, "muted": False}
         for measure in MEASURES:
-            estimate = getattr(run.report, measure)
+            estimate = getattr(run.risks, measure)
             row[measure] = estimate.value
             row[f"{measure}_low"], row[f"{measure}_high"] = estimate.low, estimate.high
-        rows.append({**row, "n_contexts": run.report.n_contexts, "n_eff": run.report.n_eff})
+        rows.append({**row, "n_contexts": run.risks.n_contexts, "n_eff": run.risks.n_eff})
     return rows
 
 
 def risks_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
     table = pd.DataFrame([*risk_rows(runs, names), *reference_rows(runs[0])])
-    normal = runs[0].report.normalized
-    level = runs[0].report.R.level
+    normal = runs[0].risks.normalized
+    level = runs[0].risks.R.level
     whisker = f" Whisker: {level:.0%} interval of R." if level else ""
     said = "; ".join(
         f"{brief(r['name'], 40)}: R {r['R']:.3f}, bias {r['R_bias']:.3f}, volatility "
@@ -78,10 +78,10 @@ def risks_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
 
 
 def intervals_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | None:
-    if all(run.report.R.low is None for run in runs):
+    if all(run.risks.R.low is None for run in runs):
         return None
     table = pd.DataFrame(risk_rows(runs, names))
-    level = next(run.report.R.level for run in runs if run.report.R.level)
+    level = next(run.risks.R.level for run in runs if run.risks.R.level)
     wide = [
         f"{brief(r['name'], 40)} R {r['R']:.3f} from {r['R_low']:.3f} to {r['R_high']:.3f}"
         for r in table.to_dict("records")
@@ -103,7 +103,7 @@ def intervals_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | None
 def leaning_figure(readings: Sequence[Reading], names: Sequence[str]) -> Figure:
     frames = [r.leanings().assign(model=n) for r, n in zip(readings, names, strict=True)]
     table = pd.concat(frames, ignore_index=True)
-    categories = readings[0].run.report.categories
+    categories = readings[0].run.risks.categories
     said = []
     for name, frame in zip(names, frames, strict=True):
         first = frame[frame["category"] == categories[0]]["s"].dropna()

@@ -21,7 +21,7 @@ from clinometer.runs import Run
 
 
 def groups_figure(run: Run, *, top: int = 15) -> Figure:
-    rows = [r for r in run.report.groups_table() if r["r"] is not None]
+    rows = [r for r in run.risks.groups_table() if r["r"] is not None]
     rows.sort(key=lambda r: -r["r"])
     shown = rows[:top]
     table = pd.DataFrame(
@@ -54,7 +54,7 @@ def groups_figure(run: Run, *, top: int = 15) -> Figure:
             table,
             width=width,
             axis="discrimination risk r of a group: 0 as the reference, 1 always the same extreme",
-            limit=1.0 if run.report.normalized else None,
+            limit=1.0 if run.risks.normalized else None,
         ),
     )
 
@@ -62,10 +62,10 @@ def groups_figure(run: Run, *, top: int = 15) -> Figure:
 def heat_figure(reading: Reading) -> Figure:
     run = reading.run
     p = run.preferences
-    down = np.argsort(-np.nan_to_num(run.report.mean_stereotype[:, 0], nan=-np.inf), kind="stable")
+    down = np.argsort(-np.nan_to_num(run.risks.mean_stereotype[:, 0], nan=-np.inf), kind="stable")
     across = np.argsort(-np.nan_to_num(reading.context_mean[:, 0], nan=-np.inf), kind="stable")
     strength = reading.strength[np.ix_(down, across)]
-    if not run.report.normalized:
+    if not run.risks.normalized:
         strength = strength / max(1e-12, float(np.nanmax(strength)))
     favoured = reading.favoured[np.ix_(down, across)]
     shares = np.bincount(favoured[~np.isnan(strength)].ravel(), minlength=len(p.categories))
@@ -101,7 +101,7 @@ def distribution_figure(
 ) -> Figure | None:
     """s over contexts of all groups together and of some of them; None where nothing varies."""
     run = reading.run
-    category = category or run.report.categories[0]
+    category = category or run.risks.categories[0]
     curves, means = [], []
     for name, group in [("all groups", None), *((g, g) for g in groups)]:
         try:
@@ -111,7 +111,7 @@ def distribution_figure(
         means.append((name, float(weights @ values)))
         low, high = float(values.min()), float(values.max())
         pad = 0.4 * (high - low) + 1e-6
-        if run.report.normalized:  # s cannot lie beyond its scale
+        if run.risks.normalized:  # s cannot lie beyond its scale
             ends = max(low - pad, -1.0), min(high + pad, 1.0)
         else:
             ends = low - pad, high + pad
@@ -136,7 +136,7 @@ def distribution_figure(
         alt=f"Distribution of the stereotype s towards {brief(category, 30)}. {said}.",
         draw=lambda width: charts.density(
             table,
-            categories=run.report.categories,
+            categories=run.risks.categories,
             category=category,
             means=marks[marks["curve"].isin(table["curve"])],
             width=width,
@@ -145,7 +145,7 @@ def distribution_figure(
 
 
 def shapes_figure(run: Run) -> Figure | None:
-    report = run.report
+    report = run.risks
     table = pd.concat(
         [
             pd.DataFrame({"measure": m, "group": report.groups, "value": getattr(report, m)})
@@ -178,7 +178,7 @@ def shapes_figure(run: Run) -> Figure | None:
 
 
 def convergence_figure(reading: Reading) -> Figure | None:
-    if reading.run.report.n_contexts < 4:
+    if reading.run.risks.n_contexts < 4:
         return None
     table = reading.convergence()
     if table.empty:

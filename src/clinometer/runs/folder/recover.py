@@ -117,9 +117,9 @@ def _half(path: Path, record: RunRecord, content: dict[str, Any]) -> Opened:
         detail = str(error).removeprefix(f"{path}: ")
         notice += f" No risks are shown: {detail}.{again}"
         return Opened(path, name, "half-finished", notice, None, content, None, done, total)
-    asked = len(run.report.groups) - len(run.report.missing_groups)
+    asked = len(run.risks.groups) - len(run.risks.missing_groups)
     notice += (
-        f" Its numbers hold for the {asked} of {len(run.report.groups)} groups asked so far and "
+        f" Its numbers hold for the {asked} of {len(run.risks.groups)} groups asked so far and "
         f"will change.{again}"
     )
     return Opened(path, name, "half-finished", notice, run, content, None, done, total)

@@ -129,16 +129,16 @@ def _figure(part: str, ours: pd.DataFrame, named: list[tuple[str, Run]]) -> Figu
 
 
 def _sentence(part: str, named: list[tuple[str, Run]]) -> str:
-    ordered = sorted(named, key=lambda pair: pair[1].report.R.value)
+    ordered = sorted(named, key=lambda pair: pair[1].risks.R.value)
     (low, least), (high, most) = ordered[0], ordered[-1]
     share = [_bias_share(run) for _, run in named]
     bias = sum(s > 0.5 for s in share if s is not None)
-    text = f"{_TITLES[part]}: lowest R {low} ({least.report.R.value:.3f})"
+    text = f"{_TITLES[part]}: lowest R {low} ({least.risks.R.value:.3f})"
     if len(named) > 1:
-        text += f", highest {high} ({most.report.R.value:.3f})"
+        text += f", highest {high} ({most.risks.R.value:.3f})"
     return f"{text}; bias is the larger part in {bias} of {len(named)} models."
 
 
 def _bias_share(run: Run) -> float | None:
-    R: Any = run.report.R.value
-    return run.report.R_bias.value / R if R > 0 else None
+    R: Any = run.risks.R.value
+    return run.risks.R_bias.value / R if R > 0 else None

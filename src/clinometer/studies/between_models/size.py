@@ -116,7 +116,7 @@ def _rows(family: str, members: list[tuple[str, Run, int]]) -> list[dict[str, An
     rows = []
     for name, run, size in members:
         for measure in MEASURES:
-            e = getattr(run.report, measure)
+            e = getattr(run.risks, measure)
             rows.append(
                 {
                     "series": family,

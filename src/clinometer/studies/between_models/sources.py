@@ -144,7 +144,7 @@ def _figure(names: list[str], asked: list[tuple[Ask, Run]], models: list[str]) -
             if label in models:
                 row: dict[str, Any] = {"name": f"{label}, {name}"}
                 for measure in MEASURES:
-                    e = getattr(run.report, measure)
+                    e = getattr(run.risks, measure)
                     row |= {measure: e.value, f"{measure}_low": e.low, f"{measure}_high": e.high}
                 rows.append(row | {"model": label})
     table = pd.DataFrame(rows).sort_values(["model"], kind="stable", ignore_index=True)

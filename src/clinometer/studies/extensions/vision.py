@@ -101,8 +101,8 @@ def vision_findings(named: list[tuple[str, Run]]) -> Findings:
     """Risks and leanings over images, as over sentences."""
     runs, names = [r for _, r in named], [n for n, _ in named]
     said = [
-        f"{n}: R {r.report.R.value:.3f}, bias {r.report.R_bias.value:.3f}, volatility "
-        f"{r.report.R_volatility.value:.3f} over {r.report.n_contexts} scenes."
+        f"{n}: R {r.risks.R.value:.3f}, bias {r.risks.R_bias.value:.3f}, volatility "
+        f"{r.risks.R_volatility.value:.3f} over {r.risks.n_contexts} scenes."
         for n, r in named
     ]
     return Findings(
@@ -118,7 +118,7 @@ def vision_findings(named: list[tuple[str, Run]]) -> Findings:
 def _group_table(named: list[tuple[str, Run]]) -> Table:
     import pandas as pd
 
-    rows = [{"name": n, **row} for n, r in named for row in r.report.groups_table()]
+    rows = [{"name": n, **row} for n, r in named for row in r.risks.groups_table()]
     return Table("vision-groups", "Groups", pd.DataFrame(rows), hidden=("weight",))
 
 

@@ -39,7 +39,7 @@ def change_table(before: tuple[str, Run], after: Sequence[tuple[str, Run]]) -> p
 
 def leaning_changes(before: tuple[str, Run], after: tuple[str, Run]) -> pd.DataFrame:
     """Each group: the category it leans to before and after, s towards it, and the change of r."""
-    a, b = before[1].report, after[1].report
+    a, b = before[1].risks, after[1].risks
     found: Comparison = compare_runs([after[1], before[1]])
     change = {d.group: d for d in found.by_group if d.measure == "r"}
     rows = []

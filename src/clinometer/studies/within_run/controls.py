@@ -77,7 +77,7 @@ def controls(
     """
     placebo, why = placebo_run(run, ask=ask, progress=progress)
     rows = [
-        _row("as measured", "", run.report),
+        _row("as measured", "", run.risks),
         *_shuffled(run, shuffles, seed),
         *_references(run, placebo, why),
         *_real_world(run, reference),
@@ -109,7 +109,7 @@ def _shuffled(run: Run, n: int, seed: int) -> Iterator[Control]:
             Estimate(float(v), min(float(a), float(v)), max(float(b), float(v)), level, "shuffled")
             for v, a, b in zip(found.mean(axis=0), ends[0], ends[1], strict=True)
         ]
-        above = int((found[:, 2] >= run.report.R_volatility.value).sum())
+        above = int((found[:, 2] >= run.risks.R_volatility.value).sum())
         p = (1 + above) / (1 + n)
         note = f"{n} shuffles"
         yield Control("shuffled words", option, estimates[0], estimates[1], estimates[2], note, p)
@@ -130,7 +130,7 @@ def _against(
 def _measured(preferences: Preferences, run: Run) -> RiskReport:
     """Measured as a run was: with intervals if it has them."""
     settings = run.record.settings
-    if run.report.intervals is None:
+    if run.risks.intervals is None:
         return preferences.decompose(norm=settings.norm, normalize=settings.normalize)
     return preferences.estimate(**settings.inference())
 
@@ -215,7 +215,7 @@ def _placebo_rows(run: Run, placebo: Run | None, why: str) -> Iterator[Control]:
     if placebo is None:
         yield _without("placebo group", "", why)
         return
-    p, report = placebo.preferences, placebo.report
+    p, report = placebo.preferences, placebo.risks
     for name in (*NEUTRAL, PRONOUN):
         yield _one(report, p.groups.index(name), name)
     everybody = [name for names in NAMES.values() for name in names]

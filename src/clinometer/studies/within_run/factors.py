@@ -57,7 +57,7 @@ def factor_study(
     if measure not in MEASURES:
         raise TableError(f"measure: expected one of {', '.join(MEASURES)}, found {measure!r}")
     frame = builtin_factors() if table is None else table
-    groups = list(run.report.groups)
+    groups = list(run.risks.groups)
     known = frame.reindex(groups)
     columns = [c for c in (FACTORS if table is None else frame.columns) if c != WEIGHT]
     factors = {c: known[c].to_numpy(dtype=float) for c in columns}
@@ -72,7 +72,7 @@ def factor_study(
         "y_se": standard_errors(run, measure),
         "rows": groups,
     }
-    y = np.asarray(getattr(run.report, measure))
+    y = np.asarray(getattr(run.risks, measure))
     each = regress_each(y, factors, **options)
     complete = ~np.isnan(np.stack([*factors.values()])).any(axis=0)
     enough = complete.sum() > len(factors) + 2 and len(factors) > 1
@@ -114,7 +114,7 @@ def read_factors(path: str | Path) -> pd.DataFrame:
 
 def standard_errors(run: Run, measure: str) -> NDArray[np.float64] | None:
     """From the intervals of the groups, taken as two normal quantiles wide; None without them."""
-    found = run.report.intervals
+    found = run.risks.intervals
     if found is None:
         return None
     bounds = getattr(found, measure)

@@ -73,7 +73,7 @@ class Sensitivity:
 
 def sensitivity(run: Run, *, seed: int = 0) -> Sensitivity:
     """R, R^b, R^v of a run under each choice, one changed at a time."""
-    norm, normalize = run.report.norm, run.report.normalized
+    norm, normalize = run.risks.norm, run.risks.normalized
     risks = _Risks(run.preferences, norm, normalize)
     rows = [
         risks.row("as measured", _weights_name(run)),

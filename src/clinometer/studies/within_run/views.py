@@ -22,11 +22,11 @@ from clinometer.studies.framework.frame import Findings
 
 def leaning_findings(named: Sequence[tuple[str, Run]]) -> Findings:
     """Which way every group leans in every model, and which groups lean alike in all of them."""
-    categories = named[0][1].report.categories
+    categories = named[0][1].risks.categories
     for name, run in named:
-        if run.report.categories != categories:
+        if run.risks.categories != categories:
             raise RunError(
-                f"study leaning: {name} has the categories {', '.join(run.report.categories)}, "
+                f"study leaning: {name} has the categories {', '.join(run.risks.categories)}, "
                 f"{named[0][0]} has {', '.join(categories)}: look at them apart"
             )
     leans = pd.DataFrame({name: _leaning(run) for name, run in named})
@@ -167,7 +167,7 @@ def _row_said(frame: pd.DataFrame, group: str) -> str:
 def _moments(name: str, run: Run) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for measure in ("r_bias", "r_volatility"):
-        shape = distribution_characteristics(getattr(run.report, measure))
+        shape = distribution_characteristics(getattr(run.risks, measure))
         rows.append(
             {
                 "name": name,
@@ -201,7 +201,7 @@ def _shape_sentence(row: dict[str, Any]) -> str:
 
 
 def _leaning(run: Run) -> pd.Series:
-    report = run.report
+    report = run.risks
     names = [
         None if np.isnan(s).any() else report.categories[int(s.argmax())]
         for s in report.mean_stereotype
@@ -210,7 +210,7 @@ def _leaning(run: Run) -> pd.Series:
 
 
 def _strength(run: Run) -> pd.Series:
-    return pd.Series(run.report.mean_stereotype.max(axis=1), index=list(run.report.groups))
+    return pd.Series(run.risks.mean_stereotype.max(axis=1), index=list(run.risks.groups))
 
 
 def _renamed(figure: Figure, name: str, *, many: bool) -> Figure:

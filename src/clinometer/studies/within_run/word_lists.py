@@ -105,7 +105,7 @@ def risks_under(run: Run, counts: list[Floats]) -> Floats:
     p = run.preferences
     (X, _, K), S = p.values.shape, len(counts)
     reference = np.full(K, 1.0 / K) if p.reference is None else p.reference
-    size = float(scale(reference)) if run.report.normalized else 1.0
+    size = float(scale(reference)) if run.risks.normalized else 1.0
     weights = p.context_weights / p.context_weights.sum()
     stacked = np.concatenate(counts, axis=1)
     total, risk, mean = np.zeros((X, S)), np.zeros((X, S)), np.zeros((X, S, K))
@@ -118,11 +118,11 @@ def risks_under(run: Run, counts: list[Floats]) -> Floats:
         s = (mass / np.where(seen, whole, 1.0)[..., None] / reference - 1.0) / size
         w = weights[c][:, None] * seen
         np.add.at(total, x, w)
-        np.add.at(risk, x, w * criterion(s, run.report.norm))
+        np.add.at(risk, x, w * criterion(s, run.risks.norm))
         np.add.at(mean, x, w[..., None] * s)
     seen = total > 0
     divisor = np.where(seen, total, 1.0)
-    bias = criterion(mean / divisor[..., None], run.report.norm)
+    bias = criterion(mean / divisor[..., None], run.risks.norm)
     share = p.group_weights[:, None] * seen
     share = share / share.sum(axis=0)
     R, R_bias = (share * risk / divisor).sum(axis=0), (share * bias).sum(axis=0)
