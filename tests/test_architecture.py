@@ -47,6 +47,8 @@ ABOUT_THE_PROJECT = {
     "test_readme.py",
     "test_wheels.py",
 }
+#: Folders of tests of more than one module: another package, and attacks on all of this one.
+ABOUT_THE_WHOLE = {"pocket", "security"}
 MOST_MODULES = 12
 
 
@@ -153,7 +155,7 @@ def mirrored(test: Path) -> bool:
     """Whether a test is about a module or package in the same folder of the source: test_x.py, or
     test_x_aspect.py; or the folder that it lies in is named after a module."""
     relative = test.relative_to(TESTS)
-    if str(relative) in ABOUT_THE_PROJECT or relative.parts[0] == "pocket":
+    if str(relative) in ABOUT_THE_PROJECT or relative.parts[0] in ABOUT_THE_WHOLE:
         return True
     folder = SOURCE / relative.parent
     if folder.with_suffix(".py").is_file():

@@ -17,6 +17,7 @@ import numpy as np
 
 from clinometer.errors import ModelError, SettingsError
 from clinometer.extras import require
+from clinometer.models.catalog.pretrained import pretrained
 from clinometer.models.catalog.revision import identity_of
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.generation.chat import chat_opening
@@ -97,8 +98,11 @@ def _settings(spec: ModelSpec, load: LoadOptions) -> dict[str, Any]:
         # Without a GPU the engine would spend minutes on compiling what is asked once.
         "enforce_eager": not torch.cuda.is_available(),
     }
-    config = transformers.AutoConfig.from_pretrained(
-        spec.target, revision=load.revision, trust_remote_code=load.trust_remote_code
+    config = pretrained(
+        transformers.AutoConfig,
+        spec.target,
+        revision=load.revision,
+        trust_remote_code=load.trust_remote_code,
     )
     longest = getattr(config.get_text_config(), "max_position_embeddings", None)
     if longest:

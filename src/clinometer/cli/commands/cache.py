@@ -14,7 +14,7 @@ from clinometer.cli.printing import console, print_json
 
 def cache_command(
     clear: Annotated[
-        bool, typer.Option("--clear", help="Delete all cached scores; runs keep theirs.")
+        bool, typer.Option("--clear", help="Delete all cached scores and unfinished conversions.")
     ] = False,
     clear_models: Annotated[
         bool, typer.Option("--clear-models", help="Delete converted GGUF models.")
@@ -26,6 +26,7 @@ def cache_command(
     The cache is in $CLINOMETER_CACHE, or the platform's usual place, and keeps at most
     $CLINOMETER_CACHE_LIMIT of scores (default 2GB; 0 turns it off).
     """
+    from clinometer.models.catalog.gguf import clear_unfinished
     from clinometer.storage.cache import Cache
     from clinometer.storage.cache_location import cache_folder, cache_limit
 
@@ -34,6 +35,8 @@ def cache_command(
     models = cache_folder() / "models"
     if clear and cache.file.exists():
         cache.clear()
+    if clear:
+        clear_unfinished()
     if clear_models:
         shutil.rmtree(models, ignore_errors=True)
     scopes = cache.scopes() if cache.file.exists() else []

@@ -150,11 +150,14 @@ def parquet(path: Path, *, field: str, damage: Counter[str]) -> Iterator[str]:
 def hub(name: str, *, field: str, damage: Counter[str]) -> Iterator[str]:
     """A dataset of the Hugging Face hub, streamed: owner/name or owner/name:configuration."""
     require(f"reading hf:{name} from the hub", "datasets")
-    from datasets import load_dataset
+    import datasets
 
+    datasets.config.HF_DATASETS_TRUST_REMOTE_CODE = False  # else old versions ask on stdin
     dataset, _, configuration = name.partition(":")
     try:
-        stream = load_dataset(dataset, configuration or None, split="train", streaming=True)
+        stream = datasets.load_dataset(
+            dataset, configuration or None, split="train", streaming=True
+        )
         for article in stream:
             text = article.get(field)
             if isinstance(text, str):

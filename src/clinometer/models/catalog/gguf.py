@@ -13,15 +13,18 @@ import hashlib
 import importlib.util
 import io
 import shutil
-import tempfile
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from clinometer.errors import ModelError, ModelNotFound
 from clinometer.extras import install_command, require
+from clinometer.models.catalog.pretrained import damaged_weights, pretrained
 from clinometer.storage.cache_location import cache_folder
 
 #: Part of the cache key: raise it when the conversion changes.
 _CONVERSION = 1
+_CONVERTING, _LOCK = ".converting-", ".lock"
 
 
 def embedded_gguf() -> Path:
@@ -45,17 +48,33 @@ def embedded_gguf() -> Path:
 def folder_of_gguf(file: Path) -> Path:
     """A folder with the same model in the Hugging Face format, converted at the first call."""
     target = converted_folder(file)
-    if not (target / "config.json").is_file():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(dir=target.parent, prefix=".converting-"))
-        try:
-            _convert(file, work)
-            # Another process may have finished first: its folder holds the same bytes.
-            with contextlib.suppress(OSError):
+    if _is_whole(target):
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    work = target.with_name(f"{_CONVERTING}{target.name}")
+    with FileLock(work.with_name(work.name + _LOCK)):
+        if not _is_whole(target):  # else another process has converted it meanwhile
+            try:
+                for stale in (work, target):  # of a process that was killed, or cut short
+                    shutil.rmtree(stale, ignore_errors=True)
+                work.mkdir()
+                _convert(file, work)
                 work.rename(target)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
     return target
+
+
+def _is_whole(target: Path) -> bool:
+    return (target / "config.json").is_file() and damaged_weights(target) is None
+
+
+def clear_unfinished() -> None:
+    """Delete what conversions have left behind that were killed; those under way keep theirs."""
+    for work in (cache_folder() / "models").glob(f"{_CONVERTING}*/"):
+        lock = FileLock(work.with_name(work.name + _LOCK))
+        with contextlib.suppress(Timeout, OSError), lock.acquire(timeout=0):
+            shutil.rmtree(work, ignore_errors=True)
 
 
 def converted_folder(file: Path) -> Path:
@@ -72,9 +91,10 @@ def _convert(file: Path, folder: Path) -> None:
     try:
         # Progress bars that cannot be switched off; what goes wrong is raised, not printed.
         with contextlib.redirect_stderr(io.StringIO()):
-            tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
-            model = AutoModelForCausalLM.from_pretrained(
-                file.parent, gguf_file=file.name, dtype=torch.float32
+            alone = _alone(file, folder)
+            tokenizer = pretrained(AutoTokenizer, alone, gguf_file=file.name)
+            model = pretrained(
+                AutoModelForCausalLM, alone, gguf_file=file.name, dtype=torch.float32
             )
             config = copy.deepcopy(model.config)
             if hasattr(config, "quantization_config"):
@@ -85,9 +105,19 @@ def _convert(file: Path, folder: Path) -> None:
             plain.tie_weights()
             plain.save_pretrained(folder)
             tokenizer.save_pretrained(folder)
+            shutil.rmtree(alone)
     except Exception as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(f"model {file.name!r}: transformers cannot read it: {first}") from error
+
+
+def _alone(file: Path, work: Path) -> Path:
+    """A folder with the .gguf file and nothing else: what lies beside it (a config.json that names
+    code, another tokenizer) is not the model, and no part of the cache key."""
+    folder = work / ".source"
+    folder.mkdir()
+    (folder / file.name).symlink_to(file.resolve())
+    return folder
 
 
 def _sha256(file: Path) -> str:

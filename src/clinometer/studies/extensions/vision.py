@@ -22,6 +22,7 @@ from clinometer.errors import ModelError, SettingsError
 from clinometer.extras import require
 from clinometer.measure import Preferences
 from clinometer.models import ModelInfo
+from clinometer.models.catalog.pretrained import loading, pretrained_pipeline
 from clinometer.report import Table
 from clinometer.report.derived import Reading
 from clinometer.report.figures.comparison import leaning_figure, risks_figure
@@ -143,23 +144,11 @@ def _kept(file: Path, about: dict[str, Any]) -> dict[str, list[float]]:
 def _classifier(model: str, device: str) -> Any:
     require("asking about images", "PIL", "torch", "transformers")
     import PIL.Image
-    import transformers
 
     from clinometer.models.local.load import choose_device
 
-    logging: Any = transformers.utils.logging
-    bars = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        pipe: Any = transformers.pipeline(
-            "zero-shot-image-classification", model=model, device=choose_device(device)
-        )
-    except Exception as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ModelError(f"model {model!r}: cannot classify images: {first[:200]}") from error
-    finally:
-        if bars:
-            logging.enable_progress_bar()
+    with loading(model, model, instead=None):
+        pipe = pretrained_pipeline("zero-shot-image-classification", model, choose_device(device))
 
     def classify(file: Path, texts: list[str]) -> list[float]:
         try:

@@ -20,6 +20,7 @@ from typing import Any
 from clinometer.errors import ModelError, SettingsError
 from clinometer.extras import require
 from clinometer.models import ModelSpec
+from clinometer.models.catalog.pretrained import loading, pretrained
 from clinometer.models.catalog.resolve import weights_source
 from clinometer.ranges import COUNT, POSITIVE, SEED, SHARE_BELOW_1, TOKENS
 from clinometer.runs.scores.scoring import Progress
@@ -121,15 +122,18 @@ def _trained(
     training: Training,
     progress: Progress | None,
 ) -> dict[str, Any]:
+    from clinometer.models.local.kinds import detect_kind
+
     transformers.set_seed(training.seed)
     source = source_of(model)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(source)
-    try:
-        network: Any = transformers.AutoModelForCausalLM.from_pretrained(
-            source, dtype=torch.float32
-        )
-    except ValueError as error:
-        raise ModelError(f"model {model!r}: expected a causal model to train") from error
+    with loading(model, source, instead=None):
+        tokenizer = pretrained(transformers.AutoTokenizer, source)
+        config = pretrained(transformers.AutoConfig, source)
+        if (kind := detect_kind(config, model, None)) != "causal":
+            raise ModelError(
+                f"model {model!r}: expected a causal model to train, found a {kind} one"
+            )
+        network: Any = pretrained(transformers.AutoModelForCausalLM, source, dtype=torch.float32)
     if training.lora:
         network = _with_lora(network, training.rank)
     rows = [

@@ -1,0 +1,226 @@
+"""Model folders and .gguf files from strangers: no code runs, nothing is unpickled."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tests.models import zoo
+from tests.processes import ROOT, until
+from tests.security.small_gguf import write_gguf
+
+import clinometer
+from clinometer.errors import ModelError
+from clinometer.models import open_model
+from clinometer.models.catalog.gguf import clear_unfinished, converted_folder, folder_of_gguf
+from clinometer.models.texts.embeddings import SentenceEncoder
+from clinometer.studies.fine_tuning.finetune import Training, finetuned
+
+SOURCE = Path(clinometer.__file__).parent
+#: Calls that can run what a file brings, and the one module that may make them.
+LOADERS = {"from_pretrained", "pipeline", "load_module", "torch.load", "np.load", "numpy.load"}
+DOOR = "models/catalog/pretrained.py"
+UNPICKLERS = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
+
+
+def loads(code: str) -> list[str]:
+    """The calls of a module that load weights, and its imports of what unpickles."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            if name in LOADERS or name.rpartition(".")[2] in LOADERS:
+                found.append(name)
+        elif isinstance(node, ast.Import):
+            found += [a.name for a in node.names if a.name.split(".")[0] in UNPICKLERS]
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in UNPICKLERS:
+            found.append(str(node.module))
+    return found
+
+
+def test_weights_come_through_one_door() -> None:
+    for code in ("transformers.AutoModel.from_pretrained(x)", "import pickle", "torch.load(f)"):
+        assert loads(code)
+    assert not loads("json.load(f)")
+    found = {
+        str(path.relative_to(SOURCE)): calls
+        for path in SOURCE.rglob("*.py")
+        if (calls := loads(path.read_text(encoding="utf-8")))
+    }
+    assert set(found) == {DOOR}
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return zoo.make("llama", tmp_path_factory.mktemp("llama"))
+
+
+@pytest.fixture
+def proof(tmp_path: Path) -> Path:
+    return tmp_path / "code-ran"
+
+
+@pytest.fixture
+def with_code(llama: Path, proof: Path, tmp_path: Path) -> Path:
+    """A model whose configuration names code; the code leaves a proof that it ran."""
+    folder = tmp_path / "with-code"
+    shutil.copytree(llama, folder)
+    bring_code(folder, proof)
+    return folder
+
+
+def bring_code(folder: Path, proof: Path) -> None:
+    (folder / "own.py").write_text(
+        f"open({str(proof)!r}, 'w').close()\n"
+        "from transformers import LlamaConfig, LlamaForCausalLM, LlamaModel, LlamaTokenizer\n"
+        "class OwnConfig(LlamaConfig):\n    model_type = 'own_llama'\n"
+        "class OwnModel(LlamaModel):\n    config_class = OwnConfig\n"
+        "class OwnForCausalLM(LlamaForCausalLM):\n    config_class = OwnConfig\n"
+        "class OwnTokenizer(LlamaTokenizer):\n    pass\n"
+    )
+    names = {
+        "AutoConfig": "own.OwnConfig",
+        "AutoModel": "own.OwnModel",
+        "AutoModelForCausalLM": "own.OwnForCausalLM",
+        "AutoTokenizer": ["own.OwnTokenizer", None],
+    }
+    for name in ("config.json", "tokenizer_config.json"):
+        file = folder / name
+        known = json.loads(file.read_text()) if file.is_file() else {"model_type": "own_llama"}
+        file.write_text(json.dumps(known | {"model_type": "own_llama", "auto_map": names}))
+
+
+@pytest.fixture
+def says_yes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody (or a pipe) who answers y to every question of transformers."""
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n" * 100))
+
+
+def train(folder: Path, out: Path) -> None:
+    finetuned(str(folder), ["a b c d"] * 4, out, training=Training(epochs=1))
+
+
+@pytest.mark.usefixtures("says_yes")
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda folder, out: open_model(str(folder)),
+        train,
+        lambda folder, out: SentenceEncoder(str(folder)),
+    ],
+    ids=["audit", "study toxicity", "embedder"],
+)
+def test_code_of_a_model_does_not_run_unasked(
+    use: Callable[[Path, Path], Any], with_code: Path, proof: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ModelError, match="brings its own code"):
+        use(with_code, tmp_path / "out")
+    assert not proof.exists()
+
+
+@pytest.mark.usefixtures("says_yes")
+def test_what_lies_beside_a_gguf_file_is_not_read(
+    proof: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLINOMETER_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "download"
+    folder.mkdir()
+    write_gguf(folder / "model.gguf")
+    bring_code(folder, proof)
+    converted = folder_of_gguf(folder / "model.gguf")
+    assert not proof.exists()
+    assert "own_llama" not in (converted / "config.json").read_text()
+    assert sorted(p.name for p in converted.iterdir() if p.is_dir()) == []
+
+
+class Bomb:
+    def __init__(self, proof: Path) -> None:
+        self.proof = proof
+
+    def __reduce__(self) -> Any:
+        return (open, (str(self.proof), "w"))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [lambda folder, out: open_model(str(folder)), train],
+    ids=["audit", "study toxicity"],
+)
+@pytest.mark.parametrize("harmless", [True, False])
+def test_pickled_weights_are_refused(
+    use: Callable[[Path, Path], Any], harmless: bool, llama: Path, proof: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "pickled"
+    shutil.copytree(llama, folder)
+    (folder / "model.safetensors").unlink()
+    weights = {} if harmless else {"weight": Bomb(proof)}
+    torch.save(weights, folder / "pytorch_model.bin")
+    with pytest.raises(ModelError, match="pickled weights can run code"):
+        use(folder, tmp_path / "out")
+    assert not proof.exists()
+
+
+@pytest.fixture
+def gguf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CLINOMETER_CACHE", str(tmp_path / "cache"))
+    return write_gguf(tmp_path / "model.gguf")
+
+
+def test_a_converted_model_that_was_cut_short_is_converted_again(gguf: Path) -> None:
+    weights = folder_of_gguf(gguf) / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[: len(whole) // 2])
+    assert (folder_of_gguf(gguf) / "model.safetensors").read_bytes() == whole
+
+
+def test_weights_that_were_cut_short_are_named(llama: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "cut"
+    shutil.copytree(llama, folder)
+    os.truncate(folder / "model.safetensors", 1000)
+    with pytest.raises(ModelError, match=r"model\.safetensors is cut short or damaged"):
+        open_model(str(folder))
+
+
+def test_leftovers_of_a_killed_conversion_are_cleared(gguf: Path) -> None:
+    stale = converted_folder(gguf).with_name(f".converting-{converted_folder(gguf).name}")
+    stale.mkdir(parents=True)
+    (stale / "model.safetensors").write_bytes(b"0" * 1000)
+    clear_unfinished()
+    assert not stale.exists()
+
+
+def test_a_conversion_under_way_is_not_cleared(gguf: Path) -> None:
+    """The other process holds its lock until it is told to end."""
+    work = converted_folder(gguf).with_name(f".converting-{converted_folder(gguf).name}")
+    work.mkdir(parents=True)
+    code = (
+        "import sys; from filelock import FileLock\n"
+        "with FileLock(sys.argv[1]): print('locked', flush=True); sys.stdin.read()"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", code, f"{work}.lock"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert other.stdout is not None
+    assert other.stdout.readline() == b"locked\n"
+    clear_unfinished()
+    assert work.exists()
+    other.send_signal(signal.SIGKILL)
+    other.communicate()
+    until(lambda: other.poll() is not None)
+    clear_unfinished()
+    assert not work.exists()
