@@ -77,7 +77,7 @@ def rejections(
         }[leanings]
         both = np.stack([shifted(size, more) if more else size, size])
         p = draw(rng, both, n, shared=shared, tied=tied)
-        result = compare(p, context_weights=w, replicates=REPLICATES, seed=i)
+        result = compare(*p, context_weights=w, replicates=REPLICATES, seed=i)
         hits += [d.p is not None and d.p <= 0.05 for d in result.overall]
         truth = np.abs(mean_stereotype(both)).mean(axis=1)
         gap = truth[0] - truth[1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +30,23 @@ from clinometer.statistics.weights import effective_size, normalize_rows, normal
 
 NEGATIVE_TOLERANCE = 1e-9
 """How far below 0 rounding may push a probability."""
+
+
+class GridArguments(TypedDict, total=False):
+    """How cells count and what they are called; keywords of every function of arrays, as
+    `decompose` describes them."""
+
+    context_weights: ArrayLike | None
+    group_weights: ArrayLike | None
+    mask: ArrayLike | None
+    groups: Sequence[str] | None
+
+
+class PreferenceArguments(GridArguments, total=False):
+    """The same for preferences over categories."""
+
+    reference: ArrayLike | None
+    categories: Sequence[str] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,27 +192,18 @@ class PreferenceGrid(Grid):
 def read_preferences(
     p: ArrayLike,
     *,
-    context_weights: ArrayLike | None = None,
-    group_weights: ArrayLike | None = None,
     reference: ArrayLike | None = None,
-    mask: ArrayLike | None = None,
-    groups: Sequence[str] | None = None,
     categories: Sequence[str] | None = None,
+    **given: Unpack[GridArguments],
 ) -> PreferenceGrid:
-    """Read and check preferences and all that belongs to them; arguments as for `decompose`.
+    """Read and check preferences and all that belongs to them (`PreferenceArguments`).
 
     >>> read_preferences([[0.6, 0.4], [0.8, 0.2]]).shape
     (1, 2)
     """
     values = as_cells(p)
     X, C, K = values.shape
-    grid = read_grid(
-        (X, C),
-        groups=groups,
-        context_weights=context_weights,
-        group_weights=group_weights,
-        mask=mask,
-    )
+    grid = read_grid((X, C), **given)
     found = PreferenceGrid(
         **vars(grid),
         categories=as_labels(categories, K, name="categories"),
@@ -208,10 +217,10 @@ def read_preferences(
 def read_grid(
     shape: tuple[int, int],
     *,
-    groups: Sequence[str] | None,
-    context_weights: ArrayLike | None,
-    group_weights: ArrayLike | None,
-    mask: ArrayLike | None,
+    context_weights: ArrayLike | None = None,
+    group_weights: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
+    groups: Sequence[str] | None = None,
 ) -> Grid:
     """Check labels, weights and mask against the shape (X, C)."""
     X, C = shape

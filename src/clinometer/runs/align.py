@@ -47,7 +47,7 @@ def compare_runs(
     cells = [_cells(run, groups, contexts) for run in runs]
     x, c = _places(first.preferences.groups, groups), _places(first.preferences.contexts, contexts)
     return compare(
-        cells,
+        *cells,
         names=names,
         groups=groups,
         context_weights=first.preferences.context_weights[..., c],

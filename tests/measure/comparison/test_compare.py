@@ -45,7 +45,7 @@ def score_p(x, a):
 def test_hand_value_of_a_difference():
     a = [[[0.9, 0.1], [0.7, 0.3], [0.8, 0.2], [0.8, 0.2], [0.6, 0.4]]]
     b = [[[0.5, 0.5], [0.4, 0.6], [0.6, 0.4], [0.5, 0.5], [0.5, 0.5]]]
-    found = {d.measure: d.value for d in compare([a, b]).overall}
+    found = {d.measure: d.value for d in compare(a, b).overall}
     # s of the first category: A .8 .4 .6 .6 .2, mean .52 = R = R_bias; B 0 -.2 .2 0 0.
     assert found["R"] == pytest.approx(0.52 - 0.08)
     assert found["R_bias"] == pytest.approx(0.52)
@@ -58,7 +58,7 @@ def test_values_are_those_of_decompose(rng, K, norm):
     p, w, g = models(rng, K=K), rng.random(25), rng.random(4)
     mask = rng.random((4, 25)) < 0.8
     settings = {"context_weights": w, "group_weights": g, "norm": norm, "mask": mask}
-    result = compare(p, **settings, replicates=100)
+    result = compare(*p, **settings, replicates=100)
     a, b = (decompose(part, **settings) for part in p)
     for d in result.overall:
         expected = getattr(a, d.measure).value - getattr(b, d.measure).value
@@ -74,11 +74,11 @@ def test_the_p_value_of_r_follows_its_definition_with_weights_and_clusters(rng):
     names = [str(i) for i in rng.integers(0, 9, 25)]
     j = criterion(np.stack([stereotype(part) for part in p]), np.inf) / 2
     per_context = np.einsum("x,xc->c", g / g.sum(), j[0] - j[1])
-    result = compare(p, context_weights=w, group_weights=g, replicates=100)
+    result = compare(*p, context_weights=w, group_weights=g, replicates=100)
     assert result.overall[0].p == pytest.approx(score_p(per_context, w), abs=1e-10)
     for x in range(4):
         assert result.by_group[x].p == pytest.approx(score_p((j[0] - j[1])[x], w), abs=1e-10)
-    clustered = compare(p, context_weights=w, group_weights=g, replicates=100, clusters=names)
+    clustered = compare(*p, context_weights=w, group_weights=g, replicates=100, clusters=names)
     labels = sorted(set(names))
     weight = np.array([w[np.array(names) == label].sum() for label in labels])
     total = np.array([(w * per_context)[np.array(names) == label].sum() for label in labels])
@@ -91,7 +91,7 @@ def test_even_weights_give_the_paired_t_test(rng):
     p = models(rng, X=1, C=200)
     j = criterion(np.stack([stereotype(part[0]) for part in p]))
     theirs = stats.ttest_rel(j[0], j[1])
-    draws = compare(p, replicates=100)
+    draws = compare(*p, replicates=100)
     x = j[0] - j[1]
     n, t = 200, theirs.statistic
     score = x.mean() ** 2 / np.sum((x / n) ** 2)
@@ -111,7 +111,7 @@ def test_it_agrees_with_tossing_signs(rng):
     j = np.abs(2 * p[..., 0] - 1)[:, 0]
     x = w / w.sum() * (j[0] - j[1])
     tossed = np.abs(rng.choice([-1.0, 1.0], (40_000, n)) @ x)
-    ours = compare(p, context_weights=w, replicates=100).overall[0].p
+    ours = compare(*p, context_weights=w, replicates=100).overall[0].p
     assert ours == pytest.approx(np.mean(tossed >= abs(x.sum())), abs=0.03)
 
 
@@ -120,12 +120,12 @@ def test_far_from_parity_the_bias_risk_is_tested_like_a_mean(rng):
     p = np.stack([first, 1 - first], -1)
     s = 2 * first[:, 0] - 1
     expected = score_p(s[0] - s[1], np.ones(120))
-    assert compare(p, replicates=4000).overall[1].p == pytest.approx(expected, abs=0.02)
+    assert compare(*p, replicates=4000).overall[1].p == pytest.approx(expected, abs=0.02)
 
 
 def test_interval_and_p_value_agree(rng):
     for i in range(20):
-        result = compare(models(rng, X=2, C=30), replicates=100, seed=i)
+        result = compare(*models(rng, X=2, C=30), replicates=100, seed=i)
         for d in (*result.overall, *result.by_group):
             assert (d.p > 0.05) == (d.low <= 0 <= d.high)
             assert d.p_holm >= d.p
@@ -133,7 +133,7 @@ def test_interval_and_p_value_agree(rng):
 
 def test_exchanging_the_models_turns_the_sign(rng):
     p = models(rng)
-    there, back = compare(p, replicates=200), compare(p[::-1], replicates=200)
+    there, back = compare(*p, replicates=200), compare(*p[::-1], replicates=200)
     for d, e in zip(there.table(), back.table(), strict=True):
         # Sums over 25 contexts and 4 groups of numbers up to 1: at most 29 roundings of 1.1e-16;
         # a model's place in the array decides which of them are fused on some processors.
@@ -144,17 +144,17 @@ def test_exchanging_the_models_turns_the_sign(rng):
 
 def test_permuting_categories_changes_nothing(rng):
     p = models(rng, K=4)
-    a = compare(p, replicates=200).overall[0]
-    b = compare(p[..., [2, 0, 3, 1]], replicates=200).overall[0]
+    a = compare(*p, replicates=200).overall[0]
+    b = compare(*p[..., [2, 0, 3, 1]], replicates=200).overall[0]
     assert a.p == pytest.approx(b.p, abs=1e-9)
 
 
 def test_the_same_seed_gives_the_same_numbers_in_blocks_of_any_size(rng, monkeypatch):
     p = models(rng)
-    whole = compare(p, replicates=200, seed=3)
-    assert whole.to_dict() == compare(list(p), replicates=200, seed=3).to_dict()
+    whole = compare(*p, replicates=200, seed=3)
+    assert whole.to_dict() == compare(*list(p), replicates=200, seed=3).to_dict()
     monkeypatch.setattr(paired, "LIMIT", 300)
-    pieces = compare(p, replicates=200, seed=3)
+    pieces = compare(*p, replicates=200, seed=3)
     np.testing.assert_allclose(
         np.array(numbers(whole), float), np.array(numbers(pieces), float), atol=1e-10
     )
@@ -163,7 +163,7 @@ def test_the_same_seed_gives_the_same_numbers_in_blocks_of_any_size(rng, monkeyp
 def test_the_same_answers_twice_do_not_differ(rng):
     """Exactly, whatever a processor makes of the same sums at three places of an array."""
     p = models(rng, M=1)[0]
-    result = compare([p, p, p])
+    result = compare(p, p, p)
     assert {(d.value, d.low, d.high, d.p) for d in result.overall} == {(0.0, 0.0, 0.0, 1.0)}
     assert result.ranks[0].probability == pytest.approx((1 / 3, 1 / 3, 1 / 3))
     assert {rank.rank for rank in result.ranks} == {1}
@@ -181,14 +181,14 @@ def test_a_spread_of_rounding_is_none():
 
 def test_models_that_do_not_swing_differ_without_doubt():
     one, half = np.tile([1.0, 0.0], (2, 9, 1)), np.full((2, 9, 2), 0.5)
-    first = compare([one, half], names=["stereotyped", "unbiased"]).overall[1]
+    first = compare(one, half, names=["stereotyped", "unbiased"]).overall[1]
     assert (first.low, first.p) == (first.high, 0.0)
     # Nine weights of 1/9, rounded, sum to 1 within 9 roundings.
     assert (first.value, first.low) == pytest.approx((1.0, 1.0), abs=1e-14)
 
 
 def test_ranks_by_hand_and_against_a_loop(rng):
-    result = compare([np.tile([q, 1 - q], (2, 9, 1)) for q in (0.9, 0.5, 0.7)], names=list("cab"))
+    result = compare(*[np.tile([q, 1 - q], (2, 9, 1)) for q in (0.9, 0.5, 0.7)], names=list("cab"))
     ranks = {r.model: (r.rank, r.probability) for r in result.ranks if r.measure == "R"}
     assert ranks == {"c": (3, (0, 0, 1)), "a": (1, (1, 0, 0)), "b": (2, (0, 1, 0))}
     values = rng.random((50, 4))
@@ -200,12 +200,12 @@ def test_ranks_by_hand_and_against_a_loop(rng):
 
 
 def test_few_contexts_give_no_interval_and_one_gives_nothing(rng):
-    few = compare(models(rng, C=3)).overall[0]
+    few = compare(*models(rng, C=3)).overall[0]
     assert few.low is None
     assert few.p > 0.05
-    one = compare(models(rng, C=1))
+    one = compare(*models(rng, C=1))
     assert all(d.p is None and d.low is None and d.p_holm is None for d in one.overall)
-    clustered = compare(models(rng), clusters=["same"] * 25).overall[0]
+    clustered = compare(*models(rng), clusters=["same"] * 25).overall[0]
     assert clustered.p is None
     json.dumps(one.to_dict(), allow_nan=False)
 
@@ -215,7 +215,7 @@ def test_missing_cells_of_any_model_are_left_out_of_all(rng):
     mask = np.ones((2, 4, 25), dtype=bool)
     mask[0, 0, :3], mask[1, 2] = False, False
     p[~mask] = np.nan
-    result = compare(p, mask=mask, groups=["a", "b", "c", "d"], replicates=100)
+    result = compare(*p, mask=mask, groups=["a", "b", "c", "d"], replicates=100)
     assert result.missing_cells == 28
     gone = [d for d in result.by_group if d.group == "c"]
     assert {(d.value, d.p, d.p_holm) for d in gone} == {(None, None, None)}
@@ -229,11 +229,11 @@ def test_equal_risks_are_seldom_told_apart_and_unequal_ones_are():
     hits = np.zeros(3)
     for i in range(200):
         first = rng.beta(6, 4, (2, 3, 50))
-        result = compare(np.stack([first, 1 - first], -1), replicates=100, seed=i)
+        result = compare(*np.stack([first, 1 - first], -1), replicates=100, seed=i)
         hits += [d.p <= 0.05 for d in result.overall]
     assert (hits <= 0.05 * 200 + 3 * math.sqrt(200 * 0.05 * 0.95)).all()
     far = np.stack([rng.beta(8, 2, (3, 50)), rng.beta(6, 4, (3, 50))])
-    assert compare(np.stack([far, 1 - far], -1)).overall[1].p < 1e-3
+    assert compare(*np.stack([far, 1 - far], -1)).overall[1].p < 1e-3
 
 
 def test_holm_against_statsmodels(rng):
@@ -249,8 +249,8 @@ def test_holm_against_statsmodels(rng):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"p_by_model": np.full((1, 2, 3, 2), 0.5)}, "two models at least"),
-        ({"p_by_model": [np.full((2, 3, 2), 0.5), np.full((2, 4, 2), 0.5)]}, "align the runs"),
+        ({"p": np.full((1, 2, 3, 2), 0.5)}, "two models at least"),
+        ({"p": [np.full((2, 3, 2), 0.5), np.full((2, 4, 2), 0.5)]}, "align the runs"),
         ({"replicates": 10}, "at least 100"),
         ({"level": 1.0}, "level"),
         ({"seed": -1}, "seed"),
@@ -262,7 +262,7 @@ def test_holm_against_statsmodels(rng):
     ],
 )
 def test_errors_are_one_line(change, message):
-    settings = {"p_by_model": np.full((2, 2, 3, 2), 0.5), **change}
+    settings = {"p": np.full((2, 2, 3, 2), 0.5), **change}
     with pytest.raises(SettingsError, match=message) as caught:
-        compare(settings.pop("p_by_model"), **settings)
+        compare(*settings.pop("p"), **settings)
     assert "\n" not in str(caught.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +14,7 @@ from clinometer.errors import SettingsError
 from clinometer.measure.comparison.paired import Contrasts, paired_draws
 from clinometer.measure.comparison.result import Comparison, Difference, Rank
 from clinometer.measure.equations.criterion import checked_norm
-from clinometer.measure.grid import as_cells, read_preferences
+from clinometer.measure.grid import PreferenceArguments, as_cells, read_preferences
 from clinometer.ranges import LEVEL, SEED, SOME_REPLICATES
 from clinometer.statistics.arrays import ROUNDING, BoolArray, FloatArray, as_labels, as_mask, plain
 from clinometer.statistics.multiplicity import holm
@@ -24,20 +25,15 @@ BY_GROUP = ("r", "r_bias", "r_volatility")
 
 
 def compare(
-    p_by_model: ArrayLike | Sequence[ArrayLike],
-    *,
+    *p: ArrayLike,
     names: Sequence[str] | None = None,
-    groups: Sequence[str] | None = None,
-    context_weights: ArrayLike | None = None,
-    group_weights: ArrayLike | None = None,
-    reference: ArrayLike | None = None,
     norm: float = np.inf,
     normalize: bool = True,
-    mask: ArrayLike | None = None,
     replicates: int = 2000,
     level: float = 0.95,
     seed: int = 0,
     clusters: Sequence[object] | None = None,
+    **given: Unpack[PreferenceArguments],
 ) -> Comparison:
     """Paired differences of the risks of models asked about the same groups in the same contexts.
 
@@ -48,9 +44,10 @@ def compare(
     the first kind.
 
     Args:
-        p_by_model: [M,X,C,Y], or M arrays [X,C,Y], two models at least.
-        names: of the models; groups: of the groups; None numbers them.
-        context_weights, group_weights, reference, norm, normalize: as in `decompose`.
+        p: [X,C,Y] of each model, two models at least.
+        names: of the models; None numbers them.
+        norm, normalize, and context_weights, group_weights, reference, groups, categories
+            (`given`): as in `decompose`.
         mask: [X,C] or [M,X,C], True = observed. A cell counts when all models have it.
         replicates: bootstrap replicates, at least 100; an odd number is raised by one.
         level: of the intervals.
@@ -66,31 +63,25 @@ def compare(
 
     >>> rng = np.random.default_rng(0)
     >>> a, b = rng.beta(6, 4, (2, 5, 80))
-    >>> result = compare([np.stack([a, 1 - a], -1), np.stack([b, 1 - b], -1)], names=["A", "B"])
+    >>> result = compare(np.stack([a, 1 - a], -1), np.stack([b, 1 - b], -1), names=["A", "B"])
     >>> [(d.measure, d.p > 0.05) for d in result.overall]
     [('R', True), ('R_bias', True), ('R_volatility', True)]
     """
-    arrays = [as_cells(p) for p in p_by_model]  # type: ignore[union-attr]
+    arrays = [as_cells(one) for one in p]
     models = as_labels(names, len(arrays), name="names")
     if len(arrays) < 2:
-        raise SettingsError(f"p_by_model: expected two models at least, found {len(arrays)}")
+        raise SettingsError(f"compare: expected two models at least, found {len(arrays)}")
     shape = arrays[0].shape
     for model, array in zip(models, arrays, strict=True):
         if array.shape != shape:
             raise SettingsError(
-                f"p_by_model: expected the same groups, contexts and categories, found {shape} for "
+                f"compare: expected the same groups, contexts and categories, found {shape} for "
                 f"{models[0]!r} and {array.shape} for {model!r}; align the runs first"
             )
     _check(replicates, level, seed)
     C = shape[1]
-    grid = read_preferences(
-        arrays[0],
-        context_weights=context_weights,
-        group_weights=group_weights,
-        reference=reference,
-        mask=_common_mask(mask, models, (shape[0], C)),
-        groups=groups,
-    )
+    given["mask"] = _common_mask(given.get("mask"), models, (shape[0], C))
+    grid = read_preferences(arrays[0], **given)
     units, n_clusters = _units(clusters, C)
     pairs = list(itertools.combinations(range(len(arrays)), 2))
     draws = paired_draws(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure.grid import NEGATIVE_TOLERANCE, Grid, read_grid, weighted_mean
+from clinometer.measure.grid import (
+    NEGATIVE_TOLERANCE,
+    Grid,
+    GridArguments,
+    read_grid,
+    weighted_mean,
+)
 from clinometer.ranges import SHARE_ABOVE_0
 from clinometer.statistics.arrays import FloatArray, as_real, blocks, read_only, snap
 from clinometer.statistics.estimate import Estimate
@@ -54,11 +60,8 @@ class KnowledgeReport:
 def knowledge(
     p_correct: ArrayLike,
     *,
-    context_weights: ArrayLike | None = None,
-    group_weights: ArrayLike | None = None,
     exponent: float = 0.5,
-    mask: ArrayLike | None = None,
-    groups: Sequence[str] | None = None,
+    **given: Unpack[GridArguments],
 ) -> KnowledgeReport:
     """Split what a model knows into its average and what unsteadiness costs (E.1).
 
@@ -68,8 +71,8 @@ def knowledge(
 
     Args:
         p_correct: [X,C], from 0 to 1; [C] for one group (here: one question).
-        context_weights, group_weights, mask, groups: as in `decompose`.
         exponent: a, above 0 and at most 1. At 1 J is linear and the gap is 0.
+        context_weights, group_weights, mask, groups: as in `decompose`.
 
     Returns:
         `KnowledgeReport`. 1: always certain of the correct answer; 0: never.
@@ -91,13 +94,7 @@ def knowledge(
             f"p_correct: expected shape [groups, contexts], found {array.ndim} dimensions"
         )
     X, C = array.shape
-    grid = read_grid(
-        (X, C),
-        groups=groups,
-        context_weights=context_weights,
-        group_weights=group_weights,
-        mask=mask,
-    )
+    grid = read_grid((X, C), **given)
     total, square, first, mean = np.zeros(X), np.zeros(X), np.zeros(X), np.zeros(X)
     for rows, columns in blocks((X, C)):
         w = grid.cell_weights(rows, columns)

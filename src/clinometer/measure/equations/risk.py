@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
 from clinometer.measure.equations.criterion import checked_norm, criterion
-from clinometer.measure.grid import PreferenceGrid, read_preferences, weighted_mean
+from clinometer.measure.grid import (
+    PreferenceArguments,
+    PreferenceGrid,
+    read_preferences,
+    weighted_mean,
+)
 from clinometer.measure.results import RiskReport
 from clinometer.statistics.arrays import ROUNDING, FloatArray, blocks, plain, read_only, snap
 from clinometer.statistics.estimate import Estimate
@@ -23,14 +28,9 @@ NORMS = (1.0, 1.5, 2.0, 3.0, 4.0, 8.0, math.inf)
 def decompose(
     p: ArrayLike,
     *,
-    context_weights: ArrayLike | None = None,
-    group_weights: ArrayLike | None = None,
-    reference: ArrayLike | None = None,
     norm: float = np.inf,
     normalize: bool = True,
-    mask: ArrayLike | None = None,
-    groups: Sequence[str] | None = None,
-    categories: Sequence[str] | None = None,
+    **given: Unpack[PreferenceArguments],
 ) -> RiskReport:
     """Split the discrimination risk of preferences into bias risk and volatility risk.
 
@@ -42,12 +42,12 @@ def decompose(
     Args:
         p: [X,C,Y] preferences; [C,Y] for one group. Each cell sums to one within 1e-6 (it is
             used as it is, not rescaled).
-        context_weights: [C] shared by the groups, or [X,C]; any scale; None is equal.
-        group_weights: [X]; any scale; None is equal.
-        reference: p*: None (uniform), [Y], [X,Y] or [X,C,Y]; see `resolve_reference`.
         norm: k of the criterion J_k, 1 to inf.
         normalize: divide s by `scale(p*)` in each cell, so that 1 is the risk of always giving
             the least expected category. False gives the raw equations.
+        context_weights: [C] shared by the groups, or [X,C]; any scale; None is equal.
+        group_weights: [X]; any scale; None is equal.
+        reference: p*: None (uniform), [Y], [X,Y] or [X,C,Y]; see `resolve_reference`.
         mask: [X,C], True = observed; None when all are.
         groups, categories: distinct labels; None numbers them.
 
@@ -68,16 +68,7 @@ def decompose(
     >>> [round(e.value, 12) for e in (report.R, report.R_bias, report.R_volatility)]
     [0.2, 0.0, 0.2]
     """
-    grid = read_preferences(
-        p,
-        context_weights=context_weights,
-        group_weights=group_weights,
-        reference=reference,
-        mask=mask,
-        groups=groups,
-        categories=categories,
-    )
-    return risks(grid, norm=norm, normalize=normalize)
+    return risks(read_preferences(p, **given), norm=norm, normalize=normalize)
 
 
 def risks(grid: PreferenceGrid, *, norm: float = np.inf, normalize: bool = True) -> RiskReport:

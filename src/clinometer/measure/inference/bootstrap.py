@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, get_args
+from typing import Literal, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
 from clinometer.measure.equations.risk import risks
-from clinometer.measure.grid import PreferenceGrid, read_preferences
+from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, read_preferences
 from clinometer.measure.inference.correction import BiasModel, Correction, correct_units
 from clinometer.measure.inference.interval_engine import Replicates
 from clinometer.measure.inference.resampling_units import Units
@@ -27,14 +27,8 @@ Unit = Literal["contexts", "contexts+groups", "draws", "draws+groups"]
 def bootstrap(
     p: ArrayLike,
     *,
-    context_weights: ArrayLike | None = None,
-    group_weights: ArrayLike | None = None,
-    reference: ArrayLike | None = None,
     norm: float = np.inf,
     normalize: bool = True,
-    mask: ArrayLike | None = None,
-    groups: Sequence[str] | None = None,
-    categories: Sequence[str] | None = None,
     replicates: int = 2000,
     level: float = 0.95,
     method: Method = "inverted",
@@ -43,12 +37,13 @@ def bootstrap(
     samples: ArrayLike | None = None,
     seed: int | np.random.Generator = 0,
     correct: bool = True,
+    **given: Unpack[PreferenceArguments],
 ) -> RiskReport:
     """The report of `decompose` with corrected values and an interval for every risk.
 
     Args:
-        p, context_weights, group_weights, reference, norm, normalize, mask, groups, categories:
-            as for `decompose`.
+        p, norm, normalize, and context_weights, group_weights, reference, mask, groups,
+            categories (`given`): as for `decompose`.
         replicates: how many times the units are resampled, at least 100.
         level: the share of intervals that should hold the truth.
         method: "inverted" (the default): every true r^b is kept under which the estimate is not
@@ -80,17 +75,8 @@ def bootstrap(
     >>> report.R_bias.low
     0.0
     """
-    grid = read_preferences(
-        p,
-        context_weights=context_weights,
-        group_weights=group_weights,
-        reference=reference,
-        mask=mask,
-        groups=groups,
-        categories=categories,
-    )
     report, _ = estimate(
-        grid,
+        read_preferences(p, **given),
         norm=norm,
         normalize=normalize,
         replicates=replicates,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from clinometer.measure.equations.criterion import criterion, slope
-from clinometer.measure.grid import read_preferences
+from clinometer.measure.grid import PreferenceArguments, read_preferences
 from clinometer.measure.inference.resampling_units import Units
 from clinometer.statistics.arrays import FloatArray, read_only
 from clinometer.statistics.estimate import Estimate
@@ -58,14 +59,11 @@ class Correction:
 def corrected(
     p: ArrayLike,
     *,
-    context_weights: ArrayLike | None = None,
-    group_weights: ArrayLike | None = None,
-    reference: ArrayLike | None = None,
     norm: float = np.inf,
     normalize: bool = True,
-    mask: ArrayLike | None = None,
     clusters: Sequence[object] | None = None,
     samples: ArrayLike | None = None,
+    **given: Unpack[PreferenceArguments],
 ) -> Correction:
     """Risks without the bias that a finite number of contexts gives J(mean).
 
@@ -95,13 +93,7 @@ def corrected(
     >>> round(result.plug_in[2], 2), round(result.R_volatility.value, 2)
     (0.18, 0.26)
     """
-    grid = read_preferences(
-        p,
-        context_weights=context_weights,
-        group_weights=group_weights,
-        reference=reference,
-        mask=mask,
-    )
+    grid = read_preferences(p, **given)
     units = Units.of(grid, norm=norm, normalize=normalize, clusters=clusters, samples=samples)
     return correct_units(units, BiasModel.of(units), sampled=samples is not None)
 
