@@ -47,10 +47,12 @@ def risk_table(
     title: str,
     reference: Any,
     bounds: Mapping[str, Any] | None = None,
+    floors: Mapping[str, Any] | None = None,
 ) -> TerminalTable:
     """The reference models, then the models: R, its two parts, and what they rest on.
 
-    `bounds` are those of models whose rare words are only bounded, by label: a row of their own.
+    Under a model: what of R its groups share and what differs between them; by label, the `floors`
+    that shuffled words give and the `bounds` of models whose rare words are only bounded.
     """
     table = TerminalTable(title).add_text("model")
     table.add_numbers(*NARROW_HEADINGS, "n", "n_eff")
@@ -67,6 +69,12 @@ def risk_table(
             str(report.n_contexts),
             f"{report.n_eff:.1f}",
         )
+        if report.R_shared is not None and report.R_between is not None:
+            table.add_row("  same for all groups", number(report.R_shared), "", "", "", "")
+            table.add_row("  between groups", number(report.R_between), "", "", "", "")
+        if floors and (floor := floors.get(label)) is not None:
+            by_chance = [number(getattr(floor, name)) for name in MEASURES]
+            table.add_row("  shuffled words", *by_chance, "", "", dim=True)
         if bounds and label in bounds:
             ends = [between(*getattr(bounds[label], n)) for n in MEASURES]
             table.add_row("  between", *ends, "", "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from clinometer.measure.equations.risk import risks
 from clinometer.measure.grid import PreferenceGrid, read_preferences
 from clinometer.measure.inference.bootstrap import estimate
 from clinometer.measure.inference.correction import BiasModel, Correction, correct_units
+from clinometer.measure.inference.group_split import group_split
 from clinometer.measure.inference.resampling_units import Units
 from clinometer.measure.results import RiskReport
 from clinometer.statistics.arrays import BoolArray, FloatArray
@@ -126,7 +127,15 @@ class Preferences:
 
     def decompose(self, *, norm: float = np.inf, normalize: bool = True) -> RiskReport:
         """The risks of these preferences, as the equations define them."""
-        return risks(self.grid, norm=norm, normalize=normalize)
+        return self._with_split(risks(self.grid, norm=norm, normalize=normalize))
+
+    def _with_split(self, report: RiskReport, **resampling: Any) -> RiskReport:
+        """The report with what of R the groups share; not where answers were sampled, since their
+        counting noise would pass for a difference between the groups."""
+        if self.answers is not None:
+            return report
+        found = group_split(self.grid, norm=report.norm, normalize=report.normalized, **resampling)
+        return report if found is None else replace(report, **vars(found))
 
     def estimate(
         self,
@@ -147,21 +156,24 @@ class Preferences:
         """
         unit = "draws" if self.drawn and clusters is None else "contexts"
         units: Any = f"{unit}+groups" if two_way else unit
+        resampling: dict[str, Any] = {
+            "replicates": replicates,
+            "level": level,
+            "unit": units,
+            "clusters": None if clusters is None else self.label(clusters),
+            "seed": seed,
+        }
         report, correction = estimate(
             self.grid,
             norm=norm,
             normalize=normalize,
-            replicates=replicates,
-            level=level,
-            unit=units,
-            clusters=None if clusters is None else self.label(clusters),
             samples=self.samples,
-            seed=seed,
             correct=False,
+            **resampling,
         )
         if unit == "contexts" and clusters is None:
             self._corrections[norm, normalize] = correction
-        return report
+        return self._with_split(report, **resampling)
 
     def corrected(self, *, norm: float = np.inf, normalize: bool = True) -> Correction:
         """The risks corrected for the number of contexts, which pushes R^b up and R^v down."""

@@ -50,6 +50,8 @@ class RiskReport:
         norm: k of the criterion.
         normalized: whether 1 is the risk of the worst one-hot prediction.
         intervals: of the groups' risks, once they have been computed.
+        R_shared, R_between: what of R all groups share, and what differs between them (see
+            `group_split`); None for a single group.
     """
 
     groups: tuple[str, ...]
@@ -70,6 +72,8 @@ class RiskReport:
     norm: float
     normalized: bool
     intervals: GroupIntervals | None = None
+    R_shared: Estimate | None = None
+    R_between: Estimate | None = None
 
     def __post_init__(self) -> None:
         """Make the arrays unwritable."""
@@ -104,9 +108,9 @@ class RiskReport:
         """The report as plain values for JSON: no NaN, no infinity (k = inf is "inf")."""
         return {
             "summary": {
-                "R": self.R.to_dict(),
-                "R_bias": self.R_bias.to_dict(),
-                "R_volatility": self.R_volatility.to_dict(),
+                name: estimate.to_dict()
+                for name in ("R", "R_bias", "R_volatility", "R_shared", "R_between")
+                if (estimate := getattr(self, name)) is not None
             },
             "groups": self.groups_table(),
             "categories": list(self.categories),

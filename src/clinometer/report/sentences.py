@@ -8,6 +8,12 @@ from collections.abc import Sequence
 from clinometer.measure import Estimate, verdict
 from clinometer.report.charts.style.theme import brief
 from clinometer.runs import Run
+from clinometer.runs.group_sentences import (
+    above_floor,
+    floor_sentence,
+    group_sentences,
+    split_sentence,
+)
 
 NOT_SAID = (
     "They do not say that a model is fair or unfair in use, and a low number is no certificate: "
@@ -37,19 +43,26 @@ def headline(names: Sequence[str], runs: Sequence[Run]) -> str:
         R = run.risks.R.value
         if R == 0:
             return f"{name} answers as the reference in every context asked: no lean, no swing."
-        return f"{name} {_lean(run)}; {_share(run)}."
+        split = split_sentence(run.risks, run.record.floor)
+        if above_floor(run) is False:  # where it leans would be read as a finding
+            parts = [floor_sentence(run.risks, run.record.floor), split]
+            return f"{name}: {'; '.join(part for part in parts if part)}."
+        parts = [_lean(run), split, _share(run)]
+        return f"{name} {'; '.join(part for part in parts if part)}."
+    chance = sum(above_floor(run) is False for run in runs)
+    alike = f" {chance} of them are not above what shuffled words give." if chance else ""
     order = sorted(range(len(runs)), key=lambda i: runs[i].risks.R.value)
     low, high = order[0], order[-1]
     if not _apart(runs[low], runs[high]):
         return (
             f"{len(runs)} models are about equally far from the reference: R "
             f"{runs[low].risks.R.value:.2f} to {runs[high].risks.R.value:.2f}, with intervals "
-            "that overlap."
+            f"that overlap.{alike}"
         )
     return (
         f"Of {len(runs)} models, {brief(names[high])} is furthest from the reference "
         f"(R {runs[high].risks.R.value:.2f}) and {brief(names[low])} nearest "
-        f"(R {runs[low].risks.R.value:.2f})."
+        f"(R {runs[low].risks.R.value:.2f}).{alike}"
     )
 
 
@@ -71,6 +84,7 @@ def sentences(name: str, run: Run) -> list[str]:
         f"Discrimination risk R is {estimate(report.R)}{unit}, where 0 is {even} in every answer.",
         f"Bias risk is {estimate(report.R_bias)}, volatility risk {estimate(report.R_volatility)}: "
         f"{_share(run)}.",
+        *group_sentences(run),
         _which_way(run),
         f"How sure: {_plain_verdict(run)}",
     ]

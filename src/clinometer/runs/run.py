@@ -18,6 +18,8 @@ from clinometer.runs.folder.record_schema import (
     SummaryRecord,
 )
 from clinometer.runs.precision import precision_sentence
+from clinometer.runs.scores.recount import has_scores
+from clinometer.runs.scores.shuffled_words import word_floor
 from clinometer.runs.settings import AuditSettings
 
 if TYPE_CHECKING:
@@ -58,7 +60,11 @@ class Run:
         found: dict[str, Any] = {
             "status": "finished",
             "summary": SummaryRecord(
-                R=report.R, R_bias=report.R_bias, R_volatility=report.R_volatility
+                R=report.R,
+                R_bias=report.R_bias,
+                R_volatility=report.R_volatility,
+                R_shared=report.R_shared,
+                R_between=report.R_between,
             ),
             "corrected": _corrected(preferences, settings),
             "verdict": " ".join([verdict(report), *precision_sentence(record.precision)]),
@@ -68,11 +74,13 @@ class Run:
         bounds = _bounds(preferences, settings)
         if bounds is not None:
             found["bounds"] = bounds
-        record = record.model_copy(update=found)
-        run = cls(record, preferences, report)
-        if folder:
-            run.write(folder)
-            return replace(run, path=folder.path)
+        run = cls(record.model_copy(update=found), preferences, report)
+        if folder is None:
+            return run
+        run = replace(run, path=folder.path)
+        if has_scores(run):
+            run.record.floor = word_floor(run)
+        run.write(folder)
         return run
 
     @property
@@ -166,9 +174,11 @@ class Run:
 
 
 def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -> RiskReport:
-    """The risks with their intervals; a reference model is known, not estimated."""
+    """The risks with their intervals; a reference model is known, not estimated, and what its
+    groups share is a matter of how it is written down."""
     if known or settings.replicates == 0:
-        return preferences.decompose(norm=settings.norm, normalize=settings.normalize)
+        report = preferences.decompose(norm=settings.norm, normalize=settings.normalize)
+        return replace(report, R_shared=None, R_between=None) if known else report
     return preferences.estimate(**settings.inference())
 
 

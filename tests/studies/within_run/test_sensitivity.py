@@ -12,12 +12,12 @@ from clinometer.errors import ModelError, RunError
 from clinometer.measure import decompose, membership, preference
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.scores.recount import recounted, stored_scores, word_counts
+from clinometer.runs.scores.shuffled_words import shuffled_counts
 from clinometer.studies import Choice, sensitivity
 from clinometer.studies.within_run.word_lists import (
     by_probability,
     random_halves,
     risks_under,
-    shuffled_counts,
 )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clinometer.cli.printing import console, risk_table
 from clinometer.errors import ClinometerError
+from clinometer.runs.group_sentences import group_sentences
 
 if TYPE_CHECKING:
     from clinometer.runs import Run
@@ -21,7 +22,9 @@ def print_runs(runs: list[Run], topic: Any) -> None:
     )
     table = [(label(run.model), run.risks) for run in runs]
     bounds = {label(run.model): run.record.bounds for run in runs if run.record.bounds}
-    risk_table(table, title=title, reference=reference, bounds=bounds).print(console())
+    floors = {label(run.model): run.record.floor for run in runs}
+    shown = risk_table(table, title=title, reference=reference, bounds=bounds, floors=floors)
+    shown.print(console())
     for run in runs:
         for line in notes(run):
             console().print(line, markup=False, soft_wrap=True)
@@ -43,6 +46,8 @@ def notes(run: Run) -> list[str]:
     """What a reader must know of a run beside its three numbers."""
     record, counts = run.record, run.record.counts
     lines = [] if record.model.kind == "reference" else [_verdict(run)]
+    if about_groups := group_sentences(run):
+        lines.insert(0, f"{run.model}: {' '.join(about_groups)}")
     if found := record.cache.found:
         lines.append(f"{run.model}: {found} of {counts['cells']} cells were known to this machine")
     if counts.get("cells_missing"):
@@ -119,7 +124,7 @@ def as_json(runs: list[Run], failed: list[tuple[str, ClinometerError]]) -> dict[
 
 def _one_json(run: Run) -> dict[str, Any]:
     content = run.record.to_dict()
-    told = ("summary", "corrected", "verdict", "counts", "bounds", "draws", "usage")
+    told = ("summary", "floor", "corrected", "verdict", "counts", "bounds", "draws", "usage")
     return {
         "model": run.model,
         "path": None if run.path is None else str(run.path),

@@ -14,6 +14,7 @@ from clinometer.cli.table import TerminalTable
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import verdict
 from clinometer.runs import AuditSettings, read_table
+from clinometer.runs.group_sentences import split_sentence
 
 
 @grouped
@@ -61,6 +62,8 @@ def risk_command(
             ]
             groups.add_row(row["group"], *cells, row["leaning"] or "–")
         groups.print(console())
+        if split := split_sentence(report):
+            console().print(f"{split[0].upper()}{split[1:]}.", soft_wrap=True)
         console().print(verdict(report), soft_wrap=True)
         if report.missing_cells:
             console().print(f"{report.missing_cells} cells are missing")

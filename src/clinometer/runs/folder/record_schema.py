@@ -91,11 +91,28 @@ class CacheRecord(RecordPart):
 
 
 class SummaryRecord(RecordPart):
-    """The three risks with their intervals."""
+    """The three risks with their intervals, and what of R the groups share."""
 
     R: Estimate
     R_bias: Estimate
     R_volatility: Estimate
+    R_shared: Estimate | None = None
+    R_between: Estimate | None = None
+
+
+class FloorRecord(RecordPart):
+    """What shuffled words give: means over the shuffles, with the middle 95 % of them.
+
+    p, p_between: the share of shuffles whose R (R_between) is at least as high as measured.
+    """
+
+    shuffles: int
+    R: Estimate
+    R_bias: Estimate
+    R_volatility: Estimate
+    R_between: Estimate | None = None
+    p: float
+    p_between: float | None = None
 
 
 class CorrectedRecord(RecordPart):
@@ -152,6 +169,7 @@ class RunRecord(FolderRecord):
     preference_bound: float = 0.0
     draws: dict[str, int] = Field(default_factory=dict)
     summary: SummaryRecord | None = None
+    floor: FloorRecord | None = None
     corrected: CorrectedRecord | None = None
     verdict: str = ""
     bounds: BoundsRecord | None = None

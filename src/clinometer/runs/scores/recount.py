@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,9 @@ from clinometer.measure import Preferences, membership, preference
 from clinometer.runs.cells import places
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record_schema import RunRecord
-from clinometer.runs.run import Run
+
+if TYPE_CHECKING:
+    from clinometer.runs.run import Run
 
 Floats = NDArray[np.float64]
 

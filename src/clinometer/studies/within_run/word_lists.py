@@ -1,4 +1,4 @@
-"""Other word lists that the stored scores of a run can answer, and shuffled ones."""
+"""Other word lists that the stored scores of a run can answer."""
 
 from __future__ import annotations
 
@@ -12,20 +12,10 @@ from clinometer.measure import criterion
 from clinometer.measure.equations.stereotype import scale
 from clinometer.runs import Run
 from clinometer.runs.scores.recount import stored_scores, word_counts
+from clinometer.runs.scores.shuffled_words import mean_probabilities
 
 Floats = NDArray[np.float64]
 Ranked = dict[str, list[str]]
-
-
-def mean_probabilities(run: Run) -> Floats:
-    """[V], the mean probability of each word over groups and contexts, by weight."""
-    p = run.preferences
-    weights = p.context_weights / p.context_weights.sum()
-    groups = p.group_weights / p.group_weights.sum()
-    mean = np.zeros(len(run.record.scored_words.words))
-    for x, c, log_probs in stored_scores(run):
-        mean += (groups[x] * weights[c]) @ np.exp(log_probs.astype(np.float64))
-    return mean
 
 
 def by_probability(run: Run) -> Ranked:
@@ -74,27 +64,6 @@ def random_halves(ranked: Ranked, n: int, seed: int) -> list[list[str]]:
         ranks = {2 * i + int(second) for i, second in enumerate(rng.random(longest) < 0.5)}
         halves.append([w for words in ranked.values() for i, w in enumerate(words) if i in ranks])
     return halves
-
-
-def shuffled_counts(run: Run, n: int, seed: int, *, alike: bool) -> list[Floats]:
-    """n counts [V,Y] in which words have changed places between the categories.
-
-    `alike`: only among words of like probability (blocks of 2K neighbours in rank), so that each
-    category keeps about the probability that it had.
-    """
-    counts = word_counts(run.record)
-    used = np.flatnonzero(counts.any(axis=1))
-    order = used[np.argsort(-mean_probabilities(run)[used], kind="stable")]
-    size = 2 * counts.shape[1] if alike else len(order)
-    rng = np.random.default_rng(seed)
-    found: list[Floats] = []
-    while len(found) < n:
-        shuffled = np.zeros_like(counts)
-        for start in range(0, len(order), size):
-            block = order[start : start + size]
-            shuffled[block] = counts[rng.permutation(block)]
-        found.append(shuffled)
-    return found
 
 
 def risks_under(run: Run, counts: list[Floats]) -> Floats:

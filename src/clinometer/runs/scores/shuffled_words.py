@@ -1,0 +1,129 @@
+"""The floor of an audit: its risks when the words of the categories are shuffled.
+
+A category that means nothing still has a risk: its words are more or less probable than those of
+the others. Risks are worth reading only beside what shuffled words give.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.measure import preference, read_preferences
+from clinometer.measure.equations.risk import risks
+from clinometer.measure.grid import PreferenceGrid
+from clinometer.measure.inference.group_split import group_split
+from clinometer.runs.folder.record_schema import FloorRecord
+from clinometer.runs.scores.recount import stored_scores, word_counts
+from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.percentile import central_interval
+
+if TYPE_CHECKING:
+    from clinometer.runs.run import Run
+
+Floats = NDArray[np.float64]
+
+SHUFFLES = 99
+MOST_CELLS = 24_000
+"""Of larger audits contexts are sampled by weight: the shuffles differ by far more."""
+
+
+def word_floor(run: Run, *, shuffles: int = SHUFFLES, seed: int = 0) -> FloorRecord:
+    """What shuffled words give, from the stored scores of a run.
+
+    Words change places among those of like probability, so that each category keeps about the
+    probability that it had. A p-value is the share of shuffles, the words as they are among them,
+    whose risk is at least as high.
+    """
+    log_probs, grid = _sampled_scores(run, seed)
+    report = run.risks
+    counts = [word_counts(run.record), *shuffled_counts(run, shuffles, seed, alike=True)]
+    # Every list holds the same words, so each has the same share of the whole: one matrix product.
+    p_by_list = preference(log_probs, np.concatenate(counts, axis=1)).p * len(counts)
+    found = []
+    for values in np.split(p_by_list, len(counts), axis=2):
+        p = grid.holding(values)
+        whole = risks(p, norm=report.norm, normalize=report.normalized)
+        split = group_split(p, norm=report.norm, normalize=report.normalized)
+        between = 0.0 if split is None else split.R_between.value
+        found.append((whole.R.value, whole.R_bias.value, whole.R_volatility.value, between))
+    measured, by_chance = np.array(found[0]), np.array(found[1:])
+    level = 0.95
+    ends = np.array(central_interval(by_chance, level))
+    middle = by_chance.mean(axis=0)
+    R, R_bias, R_volatility, R_between = (
+        Estimate(float(v), float(min(a, v)), float(max(b, v)), level, "shuffled words")
+        for v, a, b in zip(middle, ends[0], ends[1], strict=True)
+    )
+    above = (1 + (by_chance >= measured - 1e-9).sum(axis=0)) / (1 + shuffles)
+    alone = len(run.preferences.groups) < 2
+    return FloorRecord(
+        shuffles=shuffles,
+        R=R,
+        R_bias=R_bias,
+        R_volatility=R_volatility,
+        R_between=None if alone else R_between,
+        p=float(above[0]),
+        p_between=None if alone else float(above[3]),
+    )
+
+
+def _sampled_scores(run: Run, seed: int) -> tuple[NDArray[np.float32], PreferenceGrid]:
+    """Log-probabilities [X,C,V] of all contexts, or of some sampled by weight, and their grid."""
+    p = run.preferences
+    X, C, _ = p.values.shape
+    weights = np.asarray(p.context_weights / p.context_weights.sum())
+    most = max(1, MOST_CELLS // X)
+    if most < C:
+        weights = np.random.default_rng(seed).multinomial(most, weights).astype(float)
+    kept = np.flatnonzero(weights)
+    row = np.full(C, -1)
+    row[kept] = np.arange(kept.size)
+    scores = np.zeros((X, kept.size, len(run.record.scored_words.words)), dtype=np.float32)
+    for x, c, log_probs in stored_scores(run):
+        inside = row[c] >= 0
+        scores[x[inside], row[c[inside]]] = log_probs[inside]
+    grid = read_preferences(
+        p.values[:, kept],
+        context_weights=weights[kept],
+        group_weights=p.group_weights,
+        reference=p.reference,
+        mask=p.observed[:, kept],
+        groups=p.groups,
+        categories=p.categories,
+    )
+    return scores, grid
+
+
+def mean_probabilities(run: Run) -> Floats:
+    """[V], the mean probability of each word over groups and contexts, by weight."""
+    p = run.preferences
+    weights = p.context_weights / p.context_weights.sum()
+    groups = p.group_weights / p.group_weights.sum()
+    mean = np.zeros(len(run.record.scored_words.words))
+    for x, c, log_probs in stored_scores(run):
+        mean += (groups[x] * weights[c]) @ np.exp(log_probs.astype(np.float64))
+    return mean
+
+
+def shuffled_counts(run: Run, n: int, seed: int, *, alike: bool) -> list[Floats]:
+    """n counts [V,Y] in which words have changed places between the categories.
+
+    `alike`: only among words of like probability (blocks of 2K neighbours in rank), so that each
+    category keeps about the probability that it had.
+    """
+    counts = word_counts(run.record)
+    used = np.flatnonzero(counts.any(axis=1))
+    order = used[np.argsort(-mean_probabilities(run)[used], kind="stable")]
+    size = 2 * counts.shape[1] if alike else len(order)
+    rng = np.random.default_rng(seed)
+    found: list[Floats] = []
+    while len(found) < n:
+        shuffled = np.zeros_like(counts)
+        for start in range(0, len(order), size):
+            block = order[start : start + size]
+            shuffled[block] = counts[rng.permutation(block)]
+        found.append(shuffled)
+    return found
