@@ -76,7 +76,8 @@ def first_groups(n: int) -> Any:
 def test_a_finished_run_loads_with_the_same_numbers(name: str) -> None:
     known = expected(f"audit_{name}")
     run = Run.load(DATA / "audit" / name)
-    assert near(run.risks.to_dict()["summary"], known["summary"])
+    now = run.risks.to_dict()["summary"]  # what the groups share is new
+    assert near({name: now[name] for name in known["summary"]}, known["summary"])
     assert near(run.risks.groups_table(), known["groups"])
     assert run.risks.n_eff == pytest.approx(known["n_eff"], rel=1e-12)
     content = run.record.to_dict()
