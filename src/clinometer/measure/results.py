@@ -90,6 +90,12 @@ class RiskReport:
         """
         return tuple(self._favoured(row) for row in self.mean_stereotype)
 
+    @property
+    def summary(self) -> dict[str, Estimate]:
+        """R, R_bias, R_volatility and, where they are known, R_shared and R_between."""
+        names = ("R", "R_bias", "R_volatility", "R_shared", "R_between")
+        return {name: one for name in names if (one := getattr(self, name)) is not None}
+
     def groups_table(self) -> list[dict[str, Any]]:
         """One plain row a group, as in groups.parquet; None where there is no number."""
         leaning = self.leaning
@@ -107,11 +113,7 @@ class RiskReport:
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values for JSON: no NaN, no infinity (k = inf is "inf")."""
         return {
-            "summary": {
-                name: estimate.to_dict()
-                for name in ("R", "R_bias", "R_volatility", "R_shared", "R_between")
-                if (estimate := getattr(self, name)) is not None
-            },
+            "summary": {name: one.to_dict() for name, one in self.summary.items()},
             "groups": self.groups_table(),
             "categories": list(self.categories),
             "mean_stereotype": [[plain(v) for v in row] for row in self.mean_stereotype],

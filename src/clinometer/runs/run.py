@@ -59,13 +59,7 @@ class Run:
         words = {} if record.words is None else record.words.counts
         found: dict[str, Any] = {
             "status": "finished",
-            "summary": SummaryRecord(
-                R=report.R,
-                R_bias=report.R_bias,
-                R_volatility=report.R_volatility,
-                R_shared=report.R_shared,
-                R_between=report.R_between,
-            ),
+            "summary": SummaryRecord(**report.summary),
             "corrected": _corrected(preferences, settings),
             "verdict": " ".join([verdict(report), *precision_sentence(record.precision)]),
             "n_eff": report.n_eff,
