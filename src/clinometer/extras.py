@@ -16,7 +16,7 @@ DISTRIBUTION = "clinometer"
 #: Extra of pyproject.toml -> the modules it brings that `require` is asked for.
 EXTRAS = {
     "models": ("torch", "transformers", "gguf", "huggingface_hub"),
-    "mining": ("spacy", "lemminflect", "zstandard", "ahocorasick", "jieba"),
+    "mining": ("spacy", "lemminflect", "zstandard", "ahocorasick", "jieba", "mwparserfromhell"),
     "report": ("altair", "vl_convert"),
     "web": ("fastapi", "uvicorn", "sqlalchemy", "markdown_it", "python_multipart"),
     "server": ("httpx", "tenacity"),

@@ -25,8 +25,9 @@ def mine_command(
         list[str],
         typer.Argument(
             metavar="CORPUS...",
-            help="Files (.txt, .jsonl, .parquet, .zip; also .gz, .zst), folders of these, a member "
-            "of a zip file (FILE.zip:MEMBER), or hf:OWNER/NAME:CONFIGURATION.",
+            help="Files (.txt, .jsonl, .json, a Wikipedia dump .xml, also packed as .gz, .zst, "
+            ".bz2, .xz; .parquet, .arrow, .zip), folders of these, a member of a zip file "
+            "(FILE.zip:MEMBER), hf:OWNER/NAME:CONFIGURATION, or - for standard input.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="The context set to write: a .csv or .csv.gz file.")],

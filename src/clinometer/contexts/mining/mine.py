@@ -67,7 +67,7 @@ def mine(
                 executor=executor,
                 processes=processes,
                 explain=None if explain is None else Path(explain),
-                fresh=fresh,
+                fresh=fresh or any(source.is_stdin for source in sources),
                 gate=_perplexity_gate(perplexity, max_perplexity),
                 tell=tell,
             )

@@ -1,0 +1,5 @@
+"""Corpora of any common format, streamed as articles."""
+
+from clinometer.contexts.mining.corpora.sources import Source, articles, find_sources
+
+__all__ = ["Source", "articles", "find_sources"]

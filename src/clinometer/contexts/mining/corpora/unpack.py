@@ -1,0 +1,158 @@
+"""From a file, a zip member or standard input to lines of text: unpacked and decoded as read."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import io
+import lzma
+import sys
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from clinometer.errors import ContextError
+from clinometer.extras import require
+
+#: Standard input, as it is typed.
+STDIN = "-"
+PACKED = (".gz", ".zst", ".bz2", ".xz")
+#: A line longer than this is not an article; it is skipped, and never held in memory whole.
+LONGEST_LINE = 16 * 1024 * 1024
+#: Bytes given to zstandard at a time: a hostile frame expands them to at most some 100 MB.
+_ZST_CHUNK = 2048
+_PROBE = 8192
+
+TOO_LONG = f"line longer than {LONGEST_LINE // 1024 // 1024} MB"
+NOT_UTF8 = "not valid UTF-8"
+AS_WINDOWS_1252 = "read as Windows-1252 (not valid UTF-8)"
+
+_DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@contextlib.contextmanager
+def opened(place: str, member: str | None = None) -> Iterator[IO[bytes]]:
+    """The bytes of a file, a zip member or standard input, unpacked as they are read."""
+    with contextlib.ExitStack() as stack:
+        raw: Any
+        try:
+            if place == STDIN:
+                raw = sys.stdin.buffer
+            elif member is not None:
+                archive = stack.enter_context(zipfile.ZipFile(place))
+                raw = stack.enter_context(archive.open(member))
+            else:
+                raw = stack.enter_context(Path(place).open("rb"))
+        except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as exc:
+            raise ContextError(f"{place}: cannot be read: {exc}") from exc
+        name = member or place
+        if name.endswith(".gz"):
+            raw = stack.enter_context(gzip.GzipFile(fileobj=raw))
+        elif name.endswith(".bz2"):
+            raw = stack.enter_context(bz2.BZ2File(raw))
+        elif name.endswith(".xz"):
+            raw = stack.enter_context(lzma.LZMAFile(raw))
+        elif name.endswith(".zst"):
+            require("reading .zst files", "zstandard")
+            raw = stack.enter_context(_ZstReader(raw))
+        yield raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, 1 << 20)
+
+
+class _ZstReader(io.RawIOBase):
+    """zstandard frames, one after the other; a file that ends inside a frame is an error.
+
+    zstandard's own stream_reader takes such a file for a shorter one.
+    """
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        import zstandard
+
+        self._raw, self._decompressor = raw, zstandard.ZstdDecompressor()
+        self._frame = self._decompressor.decompressobj()
+        self._given = False  # whether the frame has been given any bytes
+        self._packed = self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            self._packed = self._packed or self._raw.read(_ZST_CHUNK)
+            if not self._packed:
+                if self._given:
+                    raise EOFError("the file ends inside a zstandard frame")
+                return 0
+            try:
+                self._ready = self._frame.decompress(self._packed)
+            except Exception as exc:  # zstandard.ZstdError, whose module is loaded here only
+                raise OSError(str(exc)) from exc
+            self._given, self._packed = True, b""
+            if self._frame.eof:
+                self._packed = self._frame.unused_data
+                self._frame, self._given = self._decompressor.decompressobj(), False
+        size = min(len(buffer), len(self._ready))
+        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size
+
+
+def lines(stream: IO[bytes], *, name: str, damage: Counter[str]) -> Iterator[str]:
+    """The lines of a stream as text, without their ends."""
+    first = True
+    while line := read(stream.readline, LONGEST_LINE, name=name):
+        long = len(line) == LONGEST_LINE and not line.endswith(b"\n")
+        if long:
+            while (more := read(stream.readline, 1 << 20, name=name)) and not more.endswith(b"\n"):
+                pass
+        if first:
+            line = _without_mark(line, name)
+            first = False
+        if long:
+            damage[TOO_LONG] += 1
+        elif (text := decoded(line, damage)) is not None:
+            yield text.rstrip("\r\n")
+
+
+def read(method: Any, size: int, *, name: str) -> bytes:
+    """`method(size)` of a stream, with damage to the file as one line."""
+    try:
+        found: bytes = method(size)
+    except _DAMAGED as exc:
+        raise ContextError(f"{name}: damaged, cannot be unpacked: {exc}") from exc
+    return found
+
+
+def decoded(line: bytes, damage: Counter[str]) -> str | None:
+    """A line as text; None where it is neither UTF-8 nor Windows-1252 (Latin-1).
+
+    Bytes that are not UTF-8 are taken for Windows-1252 unless other characters of the line are
+    UTF-8: then the line is damaged.
+
+    >>> damage = Counter()
+    >>> decoded("café".encode("latin-1"), damage), decoded(b"caf\\xc3\\xa9 \\xff", damage)
+    ('café', None)
+    >>> dict(damage)
+    {'read as Windows-1252 (not valid UTF-8)': 1, 'not valid UTF-8': 1}
+    """
+    with contextlib.suppress(UnicodeDecodeError):
+        return line.decode("utf-8")
+    if line.decode("utf-8", "ignore").isascii():
+        with contextlib.suppress(UnicodeDecodeError):
+            text = line.decode("cp1252")
+            damage[AS_WINDOWS_1252] += 1
+            return text
+    damage[NOT_UTF8] += 1
+    return None
+
+
+def _without_mark(line: bytes, name: str) -> bytes:
+    """The first line without a byte-order mark; a file that is not text is refused."""
+    if line.startswith(_UTF16):
+        raise ContextError(f"{name}: expected UTF-8, found UTF-16; save it as UTF-8")
+    if b"\0" in line[:_PROBE]:
+        raise ContextError(f"{name}: expected text, found a binary file")
+    return line.removeprefix(b"\xef\xbb\xbf")

@@ -1,0 +1,288 @@
+"""Corpora: every format, streamed; damage counted; what is no corpus refused in one line."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import importlib.machinery
+import io
+import json
+import lzma
+import sys
+import types
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+
+from clinometer.contexts.mining.corpora import articles, find_sources, unpack
+from clinometer.contexts.mining.corpora.articles import NO_TEXT, NOT_JSON, NOT_UNICODE
+from clinometer.errors import ContextError, MissingExtra
+
+TEXTS = ["One article.", "Another, with ümlaut.", "三"]
+LINES = "".join(json.dumps({"text": t}, ensure_ascii=False) + "\n" for t in TEXTS).encode()
+
+
+def texts(place: Path | str, field: str = "text") -> tuple[list[str], Counter[str]]:
+    damage: Counter[str] = Counter()
+    found = [
+        text
+        for source in find_sources([str(place)])
+        for text in articles(source, field=field, damage=damage)
+    ]
+    return found, damage
+
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.ZstdCompressor().compress,
+}
+DUMP = b"""<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang="en">
+<siteinfo><sitename>Wikipedia</sitename></siteinfo>
+<page><title>Ann</title><ns>0</ns><revision><text bytes="9">'''Ann''' was a [[nurse]].</text>
+</revision></page>
+<page><title>Talk:Ann</title><ns>1</ns><revision><text>What of her?</text></revision></page>
+<page><title>Anne</title><ns>0</ns><redirect title="Ann" /><revision>
+<text>#REDIRECT [[Ann]]</text>
+</revision></page>
+<page><title>Bob</title><ns>0</ns><revision>
+<text>Bob said that he was &lt;b&gt;late&lt;/b&gt;.</text>
+</revision></page>
+</mediawiki>
+"""
+
+
+def written(folder: Path, ending: str) -> Path:
+    path = folder / f"corpus{ending}"
+    kind, _, packed = ending.removeprefix(".").partition(".")
+    pack = PACKERS[f".{packed}" if packed else ""]
+    rows = [{"text": t} for t in TEXTS]
+    if kind == "jsonl":
+        path.write_bytes(pack(LINES))
+    elif kind == "json":
+        path.write_bytes(pack(json.dumps(rows, ensure_ascii=False, indent=1).encode()))
+    elif kind == "parquet":
+        pq.write_table(pa.table({"text": TEXTS}), path)
+    elif kind == "arrow":
+        table = pa.table({"text": TEXTS})
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("inside/a.jsonl", LINES)
+            archive.writestr("inside/picture.png", b"\x89PNG")
+    return path
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        *(f"{kind}{packed}" for kind in (".jsonl", ".json") for packed in PACKERS),
+        ".parquet",
+        ".arrow",
+        ".zip",
+    ],
+)
+def test_every_format_gives_the_same_articles(tmp_path: Path, ending: str) -> None:
+    found, damage = texts(written(tmp_path, ending))
+    assert found == TEXTS
+    assert not damage
+
+
+@pytest.mark.parametrize("packed", PACKERS)
+def test_a_wikipedia_dump_gives_articles_only(tmp_path: Path, packed: str) -> None:
+    path = tmp_path / f"pages-articles.xml{packed}"
+    # a multistream dump is several compressed streams, one after the other
+    half = DUMP.index(b"<page><title>Bob")
+    path.write_bytes(PACKERS[packed](DUMP[:half]) + PACKERS[packed](DUMP[half:]))
+    assert texts(path)[0] == ["Ann was a nurse.", "Bob said that he was late."]
+
+
+@pytest.mark.parametrize("packed", [p for p in PACKERS if p])
+@pytest.mark.parametrize("kind", [".jsonl", ".txt"])
+def test_a_truncated_file_is_refused(tmp_path: Path, kind: str, packed: str) -> None:
+    whole = PACKERS[packed](LINES * 2000 + bytes(range(32, 127)) * 40)
+    for share in (0.3, 0.9, 0.999):
+        path = tmp_path / f"c{kind}{packed}"
+        path.write_bytes(whole[: int(len(whole) * share)])
+        with pytest.raises(ContextError, match="damaged, cannot be unpacked"):
+            texts(path)
+
+
+def test_frames_of_zstandard_follow_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl.zst"
+    path.write_bytes(PACKERS[".zst"](LINES) * 3)
+    assert texts(path)[0] == TEXTS * 3
+
+
+def test_latin_1_is_read_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_bytes('{"text": "Señora Müller"}\n{"text": "plain"}\n'.encode("latin-1"))
+    found, damage = texts(path)
+    assert found == ["Señora Müller", "plain"]
+    assert damage == {unpack.AS_WINDOWS_1252: 1}
+
+
+def test_half_a_surrogate_pair_is_counted_and_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text('{"text": "broken \\ud800"}\n{"text": "fine"}\n', encoding="utf-8")
+    found, damage = texts(path)
+    assert found == ["fine"]
+    assert damage == {NOT_UNICODE: 1}
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"), [(LINES, TEXTS), (b"Plain text.\n", ["Plain text."])]
+)
+def test_standard_input(
+    monkeypatch: pytest.MonkeyPatch, content: bytes, expected: list[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert texts("-")[0] == expected
+
+
+def test_a_folder_of_a_saved_dataset(tmp_path: Path) -> None:
+    written(tmp_path, ".arrow").rename(tmp_path / "data-00000-of-00001.arrow")
+    (tmp_path / "dataset_info.json").write_text("{}")
+    (tmp_path / "state.json").write_text('{"_split": "train"}')
+    assert texts(tmp_path)[0] == TEXTS
+
+
+def test_a_folder_that_contains_itself(tmp_path: Path) -> None:
+    written(tmp_path, ".jsonl")
+    (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
+    assert texts(tmp_path)[0] == TEXTS
+
+
+def test_articles_longer_than_a_piece_of_a_json_file(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    long = ["ü" * n for n in (70_000, 1, 200_000, 65_535)]
+    path.write_text(json.dumps([{"n": i, "text": t} for i, t in enumerate(long)]), encoding="utf-8")
+    assert texts(path)[0] == long
+    path.write_text(json.dumps([{"text": t} for t in long], ensure_ascii=False), encoding="utf-8")
+    assert texts(path)[0] == long
+
+
+def test_a_folder_is_read_in_a_fixed_order(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    written(tmp_path / "b", ".jsonl")
+    (tmp_path / "a.txt").write_text("First.\n", encoding="utf-8")
+    (tmp_path / "notes.md").write_text("not a corpus", encoding="utf-8")
+    assert texts(tmp_path)[0] == ["First.", *TEXTS]
+
+
+def test_a_member_of_a_zip_file(tmp_path: Path) -> None:
+    path = written(tmp_path, ".zip")
+    assert texts(f"{path}:inside/a.jsonl")[0] == TEXTS
+    with pytest.raises(ContextError, match="no member 'other'; there are inside/a"):
+        find_sources([f"{path}:other"])
+
+
+def test_plain_text_is_cut_into_articles_at_blank_lines(tmp_path: Path) -> None:
+    path = tmp_path / "book.txt"
+    path.write_text(("word " * 1000 + "\n\n") * 10, encoding="utf-8")
+    found, _ = texts(path)
+    assert 1 < len(found) < 10
+    assert sum(t.count("word") for t in found) == 10_000
+
+
+def test_broken_lines_are_counted_and_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(
+        b'\xef\xbb\xbf{"text": "good"}\r\ncaf\xc3\xa9 \xff broken\n{"text": \n{"title": "no text"}\n\n[1]\n'
+        b'{"text": "fine"}\n'
+    )
+    found, damage = texts(path)
+    assert found == ["good", "fine"]
+    assert damage == {unpack.NOT_UTF8: 1, NOT_JSON: 1, NO_TEXT: 2}
+
+
+def test_an_endless_line_is_skipped_and_never_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unpack, "LONGEST_LINE", 1000)
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(b'{"text": "' + b"a" * 5000 + b'"}\n{"text": "fine"}\n')
+    found, damage = texts(path)
+    assert found == ["fine"]
+    assert damage == {unpack.TOO_LONG: 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("c.jsonl", b"\0\1\2\3" * 100, "expected text, found a binary file"),
+        ("c.jsonl", b'{"title": "a", "body": "b"}\n', "no article has text in the field 'text'"),
+        ("c.jsonl.gz", gzip.compress(LINES * 50, mtime=0)[:60], "damaged, cannot be unpacked"),
+        ("c.jsonl.zst", b"no zst at all", "damaged, cannot be unpacked"),
+        ("c.parquet", b"no parquet", "not a readable parquet file"),
+        ("c.zip", b"no zip", "not a readable zip file"),
+        ("c.jsonl.xz", b"no xz", "damaged, cannot be unpacked"),
+        ("c.jsonl.bz2", b"no bz2", "damaged, cannot be unpacked"),
+        ("c.arrow", b"no arrow", "not a readable Arrow file"),
+        ("c.json", b'[{"text": "a"}, {"text": ', "not valid JSON after 1 articles"),
+        ("c.json", b"[" * 100_000, "deeply nested|not valid JSON"),
+        ("c.json", b'{"data": [{"text": "a"}]}', "no article has text in the field 'text'"),
+        ("c.txt", "text".encode("utf-16"), "found UTF-16"),
+        ("c.xml", b"<html><body/></html>", "expected a MediaWiki dump, found XML <html>"),
+        ("c.xml", b"<mediawiki><page><ns>0</ns>", "damaged XML"),
+        (
+            "c.xml",
+            b'<!DOCTYPE a [<!ENTITY b "b"><!ENTITY c "&b;&b;&b;">]><mediawiki>&c;</mediawiki>',
+            "found XML with a DOCTYPE",
+        ),
+        ("c.docx", b"", "expected a file that ends in"),
+    ],
+)
+def test_what_is_no_corpus(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(ContextError, match=message) as caught:
+        texts(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_column_and_a_missing_file(tmp_path: Path) -> None:
+    path = written(tmp_path, ".parquet")
+    with pytest.raises(ContextError, match="name the right one with --field"):
+        texts(path, field="body")
+    with pytest.raises(ContextError, match="no such file or folder"):
+        texts(tmp_path / "none.jsonl")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ContextError, match="no corpus file in it"):
+        texts(tmp_path / "empty")
+
+
+def test_a_dataset_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamed with `datasets`; here a stand-in, as tests reach no hub."""
+    asked = []
+
+    def load_dataset(*names: object, **options: object) -> list[dict[str, object]]:
+        asked.append((names, options))
+        return [{"text": "One."}, {"text": None}, {"text": "Two."}]
+
+    stand_in = types.ModuleType("datasets")
+    stand_in.load_dataset = load_dataset  # type: ignore[attr-defined]
+    stand_in.config = types.SimpleNamespace()  # type: ignore[attr-defined]
+    stand_in.__spec__ = importlib.machinery.ModuleSpec("datasets", None)
+    monkeypatch.setitem(sys.modules, "datasets", stand_in)
+    found, damage = texts("hf:wikimedia/wikipedia:20231101.en")
+    assert found == ["One.", "Two."]
+    assert damage == {NO_TEXT: 1}
+    assert asked == [
+        (("wikimedia/wikipedia", "20231101.en"), {"split": "train", "streaming": True})
+    ]
+
+
+def test_a_dataset_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match="pip install datasets"):
+        texts("hf:wikimedia/wikipedia")
