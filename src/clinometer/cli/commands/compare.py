@@ -40,7 +40,7 @@ def compare_command(
 ) -> None:
     """Compare runs group by group and context by context.
 
-    A difference is first minus second. p (Holm) is corrected for the number of pairs or groups.
+    A difference is first minus second. p (Holm) is corrected for all tests shown together.
     """
     if align not in ("same", "common"):
         raise SettingsError(f"--align: expected same or common, found {align!r}")

@@ -18,7 +18,6 @@ from clinometer.measure.grid import PreferenceArguments, as_cells, read_preferen
 from clinometer.ranges import LEVEL, SEED, SOME_REPLICATES
 from clinometer.statistics.arrays import ROUNDING, BoolArray, FloatArray, as_labels, as_mask, plain
 from clinometer.statistics.multiplicity import holm
-from clinometer.statistics.score_interval import score_interval, score_p_value
 
 OVERALL = ("R", "R_bias", "R_volatility")
 BY_GROUP = ("r", "r_bias", "r_volatility")
@@ -55,11 +54,12 @@ def compare(
         clusters: [C] labels of contexts that are resampled together (predicate, source).
 
     Returns:
-        `Comparison`. p = 1 and an interval of width 0 for the same answers twice. A difference
-        that is the same in every context has no spread: its interval has width 0 and p is 0.
+        `Comparison`. p = 1 for the same answers twice. A difference that is the same in every
+        context has no spread: its interval has width 0, or is None from fewer than 30 effective
+        contexts, and its p is the least that C contexts allow, 2^(1 - C).
 
-    Fewer than about four effective contexts (at 95 %) cannot show a difference: low and high are
-    None. A single context (or cluster) has neither interval nor p-value.
+    Five contexts or fewer (at 95 %) cannot show a difference: low and high are None. A single
+    context (or cluster) has neither interval nor p-value.
 
     >>> rng = np.random.default_rng(0)
     >>> a, b = rng.beta(6, 4, (2, 5, 80))
@@ -91,15 +91,19 @@ def compare(
         units=units,
         pairs=pairs,
         replicates=replicates,
+        level=level,
         seed=seed,
     )
     labels = [(models[i], models[j]) for i, j in pairs]
-    overall = _differences(draws.total, labels, OVERALL, (None,), level=level)
+    overall = _differences(draws.total, labels, OVERALL, (None,))
+    by_group = _differences(draws.groups, labels, BY_GROUP, grid.groups)
     return Comparison(
         models=models,
         groups=grid.groups,
-        overall=tuple(_holm_over_pairs(overall)),
-        by_group=tuple(_differences(draws.groups, labels, BY_GROUP, grid.groups, level=level)),
+        overall=_one_family(overall),
+        by_group=tuple(
+            d for pair in labels for d in _one_family([d for d in by_group if (d.a, d.b) == pair])
+        ),
         ranks=tuple(_ranks(draws.overall, draws.corrected, draws.errors, models)),
         n_contexts=C,
         n_eff=draws.n_eff,
@@ -165,46 +169,30 @@ def _differences(
     pairs: Sequence[tuple[str, str]],
     measures: Sequence[str],
     groups: Sequence[str | None],
-    *,
-    level: float,
 ) -> list[Difference]:
-    square = np.broadcast_to(contrasts.square[:, None], contrasts.variance.shape)
-    terms = {"cross": contrasts.cross, "square": square, "peak": contrasts.peak}
-    p = score_p_value(contrasts.corrected, contrasts.variance, **terms)
-    low, high = score_interval(contrasts.corrected, contrasts.variance, level=level, **terms)
-    alone = square >= 1 - ROUNDING  # one unit carries everything: nothing to resample
-    p, low, high = (np.where(alone, np.nan, values) for values in (p, low, high))
-    found = []
-    for q, (a, b) in enumerate(pairs):
-        for m, measure in enumerate(measures):
-            family = holm(p[q, :, m])
-            for x, group in enumerate(groups):
-                found.append(
-                    Difference(
-                        a=a,
-                        b=b,
-                        measure=measure,
-                        group=group,
-                        value=plain(contrasts.value[q, x, m]),
-                        corrected=plain(contrasts.corrected[q, x, m]),
-                        low=plain(low[q, x, m]),
-                        high=plain(high[q, x, m]),
-                        p=plain(p[q, x, m]),
-                        p_holm=plain(family[x]),
-                    )
-                )
-    return found
+    return [
+        Difference(
+            a=a,
+            b=b,
+            measure=measure,
+            group=group,
+            value=plain(contrasts.value[q, x, m]),
+            corrected=plain(contrasts.corrected[q, x, m]),
+            low=plain(contrasts.low[q, x, m]),
+            high=plain(contrasts.high[q, x, m]),
+            p=plain(contrasts.p[q, x, m]),
+            p_holm=None,
+        )
+        for q, (a, b) in enumerate(pairs)
+        for m, measure in enumerate(measures)
+        for x, group in enumerate(groups)
+    ]
 
 
-def _holm_over_pairs(overall: list[Difference]) -> list[Difference]:
-    """Overall differences have one group; their family is the pairs of models, per measure."""
-    result: dict[int, Difference] = {}
-    for measure in OVERALL:
-        places = [i for i, d in enumerate(overall) if d.measure == measure]
-        family = holm([np.nan if (p := overall[i].p) is None else p for i in places])
-        for i, p_holm in zip(places, family, strict=True):
-            result[i] = replace(overall[i], p_holm=plain(p_holm))
-    return [result[i] for i in range(len(overall))]
+def _one_family(differences: list[Difference]) -> tuple[Difference, ...]:
+    """The same with p_holm over all of them."""
+    family = holm([np.nan if d.p is None else d.p for d in differences])
+    return tuple(replace(d, p_holm=plain(p)) for d, p in zip(differences, family, strict=True))
 
 
 def _ranks(

@@ -20,10 +20,14 @@ from numpy.typing import NDArray
 from clinometer.measure.comparison.residuals import Residuals, weighted_residuals
 from clinometer.measure.equations.criterion import criterion
 from clinometer.measure.grid import Grid, PreferenceGrid
-from clinometer.statistics.arrays import FloatArray, snap
+from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
+from clinometer.statistics.sign_flips import flip_interval, flip_p_value
 
 INNER = 64
 """Draws for the correction inside each replicate."""
+
+LEAST_FOR_NONE = 30
+"""Effective units from which contexts that all agree mean an interval of width 0."""
 
 LIMIT = 1 << 21
 """Numbers held in one temporary array (16 MB)."""
@@ -36,19 +40,15 @@ class Contrasts:
     Attributes:
         value: plug-in difference.
         corrected: the same with r^b replaced by 2 J(m) - E* J(m + e*).
-        variance: of the corrected difference, from the bootstrap.
-        cross, square: how the variance changes when a difference delta is supposed (see
-            `score_interval`); square is [..], the same for all pairs.
-        peak: sum of u⁴ / (sum of u²)² of the weighted residuals u: 1/n when alike, 1 when one
-            context decides.
+        low, high, p: interval and p-value of the corrected difference, by flipping the sign of
+            each unit's contribution; NaN where too few units carry the weight.
     """
 
     value: FloatArray
     corrected: FloatArray
-    variance: FloatArray
-    cross: FloatArray
-    square: FloatArray
-    peak: FloatArray
+    low: FloatArray
+    high: FloatArray
+    p: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +81,7 @@ def paired_draws(
     units: NDArray[np.intp],
     pairs: Sequence[tuple[int, int]],
     replicates: int,
+    level: float,
     seed: int,
 ) -> PairedDraws:
     """Risks of each model and the bootstrap distribution of the errors of their differences.
@@ -96,9 +97,7 @@ def paired_draws(
     risks, corrected = np.full((M, X, 3), np.nan), np.full((M, X, 3), np.nan)
     errors = np.zeros((2 * half, M, 3))
     linear, adjusted, weights = np.zeros((G, M, 3)), np.zeros((G, M, 3)), np.zeros(G)
-    spread = np.zeros((len(pairs), X, 3))
-    cross, peak = np.zeros((2, len(pairs), X, 3))
-    square = np.full(X, np.nan)
+    tests = np.full((3, len(pairs), X, 3), np.nan)
     made: Residuals | None = None
 
     def part_of(rows: slice) -> Residuals:
@@ -114,7 +113,6 @@ def paired_draws(
         part = made if made is not None and len(row_blocks) == 1 else part_of(rows)
         w = share[rows]
         risks[:, rows] = part.risks
-        square[rows] = (part.weights**2).sum(axis=0)
         weights += part.weights @ w
         linear += np.einsum("x,gxmt->gmt", w, part.linear)
         adjusted += np.einsum("x,gx,gxmt->gmt", w, part.factor, part.linear)
@@ -129,35 +127,36 @@ def paired_draws(
                 second[q] += (gap * gap).sum(axis=0)
         variance = second / (2 * half) - (first / (2 * half)) ** 2
         corrected[:, rows] = _corrected(part.risks, (middle / (2 * half)).T)
-        spread[:, rows], cross[:, rows], peak[:, rows] = _calibrated(
-            variance, part.linear, part.factor[..., None, None] * part.linear, part.weights, pairs
+        tests[:, :, rows] = _tested(
+            _gaps(corrected[:, rows], pairs),
+            variance,
+            part.linear,
+            part.factor[..., None, None] * part.linear,
+            part.weights,
+            pairs,
+            level,
         )
     errors -= errors.mean(axis=0)
     gaps = np.stack([errors[:, i] - errors[:, j] for i, j in pairs])
-    total_spread, total_cross, total_peak = _calibrated(
+    overall, overall_corrected = _mean(risks, share), _mean(corrected, share)
+    gap = _gaps(overall_corrected[:, None], pairs)
+    total = _tested(
+        gap,
         (gaps * gaps).mean(axis=1)[:, None],
         linear[:, None],
         adjusted[:, None],
         weights[:, None],
         pairs,
+        level,
     )
-    overall, overall_corrected = _mean(risks, share), _mean(corrected, share)
-    total_square = float((weights**2).sum())
     return PairedDraws(
         risks=risks,
         overall=overall,
         corrected=overall_corrected,
-        groups=Contrasts(_gaps(risks, pairs), _gaps(corrected, pairs), spread, cross, square, peak),
-        total=Contrasts(
-            _gaps(overall[:, None], pairs),
-            _gaps(overall_corrected[:, None], pairs),
-            total_spread,
-            total_cross,
-            np.array([total_square]),
-            total_peak,
-        ),
+        groups=Contrasts(_gaps(risks, pairs), _gaps(corrected, pairs), *tests),
+        total=Contrasts(_gaps(overall[:, None], pairs), gap, *total),
         errors=errors,
-        n_eff=1.0 / total_square,
+        n_eff=1.0 / float((weights**2).sum()),
     )
 
 
@@ -247,32 +246,42 @@ def _corrected(risks: FloatArray, expected: FloatArray) -> FloatArray:
     return np.stack([risks[..., 0], r_bias, risks[..., 0] - r_bias], axis=-1)
 
 
-def _calibrated(
+def _tested(
+    gap: FloatArray,
     variance: FloatArray,
     linear: FloatArray,
     adjusted: FloatArray,
     weights: FloatArray,
     pairs: Sequence[tuple[int, int]],
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Variance [P,x,3] of the differences without the factor, its cross term, and the peak.
+    level: float,
+) -> FloatArray:
+    """Low, high and p [3,P,x,3] of the differences gap [P,x,3], by flipping units.
 
-    r is linear, so its variance is summed, not drawn.
+    Unit g contributes a_g times the difference plus its residual. For r that is all there is to
+    it. r^b is not linear: its residuals are those of the tangent at the observed mean, scaled to
+    the variance that was simulated without that simplification; r^v is what is left of r.
     """
-    spread, cross, peak = np.empty((3, *variance.shape))
+    found = np.full((3, *gap.shape), np.nan)
+    a = weights.T
+    alone = (a**2).sum(axis=1) >= 1 - ROUNDING  # one unit carries everything: nothing to flip
+    few = (a**2).sum(axis=1) > 1 / LEAST_FOR_NONE
     for q, (i, j) in enumerate(pairs):
-        plain = linear[:, :, i] - linear[:, :, j]
-        raised = adjusted[:, :, i] - adjusted[:, :, j]
+        plain, raised = linear[:, :, i] - linear[:, :, j], adjusted[:, :, i] - adjusted[:, :, j]
         exact, lifted = (plain * plain).sum(axis=0), (raised * raised).sum(axis=0)
-        ratio = np.divide(exact, lifted, out=np.ones_like(exact), where=lifted > 0)
-        spread[q] = variance[q] * ratio
-        spread[q, :, 0] = exact[:, 0]
-        scale = np.divide(spread[q], exact, out=np.zeros_like(exact), where=exact > 0)
-        cross[q] = np.einsum("gxt,gx->xt", plain, weights) * np.sqrt(np.minimum(scale, 1.0))
-        fourth = (raised**4).sum(axis=0)
-        peak[q] = np.divide(fourth, lifted**2, out=np.ones_like(exact), where=lifted > 0)
-        # The residuals of r^v are one-sided: their own peak would make its test too bold.
-        peak[q, :, 2] = np.minimum(peak[q, :, 2], peak[q, :, 0])
-    return np.maximum(spread, 0.0), cross, peak
+        scale = np.divide(variance[q], lifted, out=np.ones_like(exact), where=lifted > 0)
+        scale[:, 0] = 1.0
+        flat = (exact[:, 1] <= ROUNDING**2) & (variance[q, :, 1] > ROUNDING**2)
+        for t in range(3):
+            u = (plain[..., t] * np.sqrt(np.maximum(scale[:, t], 0.0))).T
+            found[2, q, :, t] = flip_p_value(u + a * gap[q, :, t, None])
+            low, high = flip_interval(gap[q, :, t], u, a, level=level)
+            # A tangent that is 0 says nothing; no spread in a few contexts says little.
+            unknown = (flat & (t > 0)) | (few & (high - low <= ROUNDING))
+            found[0, q, :, t] = np.where(unknown, np.nan, low)
+            found[1, q, :, t] = np.where(unknown, np.nan, high)
+            found[2, q, flat & (t > 0), t] = 1.0
+    found[:, :, alone] = np.nan
+    return found
 
 
 def _gaps(values: FloatArray, pairs: Sequence[tuple[int, int]]) -> FloatArray:

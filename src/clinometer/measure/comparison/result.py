@@ -22,9 +22,9 @@ class Difference:
         value: plug-in difference; None when the group was not observed.
         corrected: the difference after correction for few contexts; the interval is around it.
         low, high: the interval; None when too few contexts carry the weight to give one.
-        p: two-sided p-value of no difference.
-        p_holm: the same after Holm's correction over the groups (of this pair and measure), or,
-            for all groups together, over the pairs of models (of this measure).
+        p: two-sided p-value of no difference, by swapping the models in each context.
+        p_holm: the same after Holm's correction over the groups and measures of this pair, or, for
+            all groups together, over the pairs of models and the measures.
     """
 
     a: str
