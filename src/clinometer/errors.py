@@ -48,7 +48,7 @@ class SettingsError(InputError):
 
 
 class RunError(InputError):
-    """A run folder is missing, damaged, or does not fit what is asked of it."""
+    """A run folder is missing, damaged, or does not match the command."""
 
 
 class MissingExtra(InputError, ImportError):
@@ -56,18 +56,18 @@ class MissingExtra(InputError, ImportError):
 
 
 class ModelError(ClinometerError, RuntimeError):
-    """A model or server failed while it was being asked."""
+    """A model or server failed while scoring."""
 
     exit_status = 3
 
 
 class ModelNotFound(ModelError):
-    """There is no such model at this place."""
+    """There is no such model here."""
 
     exit_status = 2
 
 
 class ClusterError(ClinometerError, RuntimeError):
-    """Machines that were to do the work are not there, or died of it."""
+    """Workers or nodes are missing or were lost."""
 
     exit_status = 3

@@ -1,4 +1,4 @@
-"""Which numbers a setting may hold, declared once for the library and the command line."""
+"""Which numbers a setting accepts, declared once for the library and the command line."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from clinometer.errors import SettingsError
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """Finite numbers between two ends, whole ones only if `whole`.
+    """Finite numbers between two bounds, integers only if `whole`.
 
-    `least` and `most` belong to the range, `above` and `below` do not, and `also` are single
-    numbers outside the ends that are allowed too. NaN and infinity are never in a range.
+    `least` and `most` are inclusive, `above` and `below` exclusive, and `also` lists single numbers
+    outside the bounds that are accepted too. NaN and infinity are never in a range.
 
     >>> SEED.check("seed", 7)
     >>> -1 in SEED, 0 in REPLICATES, 5 in REPLICATES, 1.0 in LEVEL
@@ -62,12 +62,12 @@ found 95
         return single + " ".join([kind, " and ".join(ends)]) + example
 
     def check(self, name: str, value: object) -> None:
-        """Refuse a value outside the range; `name` is the setting as its user knows it."""
+        """Refuse a value outside the range; `name` is the setting's name for the user."""
         if value not in self:
             raise SettingsError(f"{name}: expected {self.expected}, found {value!r}")
 
 
-#: The most that every random generator in use takes as a seed (numpy's older one is the strictest).
+#: The largest seed that every random generator accepts (numpy's legacy one is the strictest).
 SEED = Range(least=0, most=2**32 - 1, whole=True)
 LEVEL = Range(above=0, below=1, such_as="0.95")
 #: Below 100 replicates the ends of a 95 % interval rest on the two or three outermost of them.
@@ -76,20 +76,20 @@ REPLICATES = Range(least=100, whole=True, also=(0,))
 PORT = Range(least=0, most=65535, whole=True)
 
 COUNT = Range(least=1, whole=True)
-#: A text of one token has nothing to learn from.
+#: A text of one token has nothing to train on.
 TOKENS = Range(least=2, whole=True)
-#: Of fewer shuffles no share as small as 0.05 could be said.
+#: With fewer shuffles no p-value could be as small as 0.05.
 SHUFFLES = Range(least=20, whole=True)
 COUNT_OR_0 = Range(least=0, whole=True)
 #: The least in which the second half can be set against the first.
 VERSIONS = Range(least=3, whole=True)
-#: One sample does not tell preference from chance.
+#: One sample cannot distinguish preference from chance.
 SAMPLES = Range(least=2, whole=True)
 POSITIVE = Range(above=0)
 NOT_NEGATIVE = Range(least=0)
-#: Temperatures of generated text: without chance all samples are the same.
+#: Temperatures of generated text: at 0 all samples are the same.
 TEMPERATURE = Range(above=0)
-#: A proper part of a whole.
+#: A proper fraction.
 PART = Range(above=0, below=1)
 SHARE = Range(least=0, most=1)
 SHARE_BELOW_1 = Range(least=0, below=1)

@@ -96,7 +96,7 @@ def test_other_languages_have_no_rule_of_their_own() -> None:
 
 
 def test_a_prefix_under_both_is_refused() -> None:
-    with pytest.raises(TopicError, match="'uni' stands under both"):
+    with pytest.raises(TopicError, match="'uni' is listed under both"):
         Articles(a=("uni",), an=("Uni",))
 
 

@@ -93,7 +93,7 @@ REFUSED = [
     ("no groups", TOP + WORDS, "groups: missing"),
     ("no attributes", TOP + GROUPS, "attributes: missing"),
     ("empty groups", TOP + "groups = []\n" + WORDS, "groups: expected at least one group"),
-    ("duplicate group", TOP + 'groups = ["a", "a"]\n' + WORDS, "groups: 'a' stands there twice"),
+    ("duplicate group", TOP + 'groups = ["a", "a"]\n' + WORDS, "groups: 'a' is listed twice"),
     ("groups of a wrong kind", TOP + "groups = 3\n" + WORDS, "groups: expected a list of groups, "),
     ("unknown list", TOP + 'groups = "jobs"\n' + WORDS, r"built-in list \(occupations\), found 'j"),
     (
@@ -129,7 +129,7 @@ REFUSED = [
     (
         "duplicate word",
         TOP + GROUPS + '[attributes]\nmale = ["he", "he"]\nfemale = ["she"]\n',
-        r"attributes\.male: the word 'he' stands there twice",
+        r"attributes\.male: the word 'he' is listed twice",
     ),
     (
         "a word that is no text",
@@ -176,7 +176,7 @@ REFUSED = [
     (
         "weights twice",
         TOP + 'groups = [{name = "a", weight = 1}]\nweights = [1]\n' + WORDS,
-        "weights: the groups have a weight of their own as well",
+        "weights: the groups also have weights of their own",
     ),
     (
         "weights of a wrong kind",

@@ -1,4 +1,4 @@
-"""Where it is asked: templates with the slots [X] and [Y], and how often each was seen."""
+"""Context sets: templates with the slots [X] and [Y], and how often each was seen."""
 
 from clinometer.contexts.context_set import ContextSet
 from clinometer.contexts.load import builtin_contexts, load_contexts

@@ -1,4 +1,4 @@
-"""A context set: where it is asked. Templates, and how often each was seen."""
+"""A context set: templates, and how often each was seen."""
 
 from __future__ import annotations
 
@@ -123,12 +123,12 @@ class ContextSet:
         return hashlib.sha256(lines.encode()).hexdigest()
 
     def draw(self, n: int, *, seed: int | np.random.Generator) -> ContextSet:
-        """n independent draws by weight, with replacement: an i.i.d. sample of the contexts.
+        """Sample n contexts by weight, independently and with replacement.
 
-        The result holds the distinct templates drawn, with the number of times each was drawn as
-        its count; the counts sum to n. The resampling unit is the context. With n of at least
-        the number of contexts there is nothing to save, and the set itself is returned. With the
-        same integer seed a larger draw contains the smaller one.
+        The result contains the distinct templates sampled, with the number of times each was
+        sampled as its count; the counts sum to n. The resampling unit is the context. If n is at
+        least the number of contexts, sampling saves nothing and the set itself is returned. With
+        the same integer seed a larger sample contains the smaller one.
         """
         n = _number(n, where="draw")
         if n >= len(self):
@@ -147,7 +147,7 @@ class ContextSet:
         return self._rows(rows, counts=times[rows].tolist(), metadata={"drawn": about})
 
     def top(self, n: int) -> ContextSet:
-        """The n most frequent contexts, most frequent first; ties in the order of the alphabet."""
+        """The n most frequent contexts, most frequent first; ties in alphabetical order."""
         n = _number(n, where="top")
         order = sorted(range(len(self)), key=lambda row: (-self.counts[row], self.templates[row]))
         about = {"n": n, "from": self.sha256}
@@ -160,7 +160,7 @@ class ContextSet:
         return files.read(Path(path), cls)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a .csv or .csv.gz file and its sidecar .json, each whole or not at all."""
+        """Write a .csv or .csv.gz file and its sidecar .json, each atomically."""
         files.write(self, Path(path))
 
     def _rows(

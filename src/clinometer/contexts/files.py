@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from clinometer.contexts.context_set import ContextSet
 
 COLUMNS = ("template", "count")
-# What `write` puts into the sidecar about the content itself; it is no metadata when read back.
+# What `write` puts into the sidecar about the content itself; not metadata when read back.
 _ABOUT_THE_CONTENT = ("name", "sha256", "n", "n_eff")
 
 
@@ -52,21 +52,21 @@ def read(path: Path, build: Callable[..., ContextSet], *, shown: str | None = No
     try:
         contexts = build(_name(about, path), templates, counts, extra, metadata)
     except ContextError as exc:
-        # Templates are checked once, by `build`; only a failure is worth looking for its line.
+        # `build` checks the templates once; only a failure is traced back to its line.
         for line, template in zip(lines, templates, strict=True):
             if problem := template_problem(clean_template(template)):
                 raise ContextError(f"{shown}: line {line}: {problem}") from exc
         raise ContextError(f"{shown}: {exc}") from exc
     if "sha256" in about and about["sha256"] != contexts.sha256:
         raise ContextError(
-            f"{shown}: the content is not the one that {sidecar.name} describes (sha256 differs); "
-            f"restore it, or remove sha256 from {sidecar.name} if the change is meant"
+            f"{shown}: the content does not match {sidecar.name} (sha256 differs); "
+            f"restore it, or remove sha256 from {sidecar.name} if the change is intended"
         )
     return contexts
 
 
 def write(contexts: ContextSet, path: Path) -> None:
-    """Write the CSV, then the sidecar; each appears whole or not at all."""
+    """Write the CSV, then the sidecar, each atomically."""
     sidecar = _sidecar(path, shown=os.fspath(path))
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
@@ -111,7 +111,7 @@ def _rows(text: str, *, shown: str) -> Iterator[tuple[int, list[str]]]:
         elif len(row) != len(header):
             raise ContextError(
                 f"{shown}: line {line}: expected {len(header)} fields ({', '.join(header)}), "
-                f'found {len(row)}; put a template that holds a comma in "quotes"'
+                f'found {len(row)}; put a template that contains a comma in "quotes"'
             )
         yield line, row
     if not header:
@@ -133,7 +133,7 @@ def _header(row: list[str], *, where: str) -> list[str]:
 
 
 def _count(text: str) -> float | None:
-    """The number, or None where it is none, or not above 0 and finite."""
+    """The number, or None if it is not a finite number above 0."""
     try:
         count = math.nan if "_" in text else float(text)
     except ValueError:

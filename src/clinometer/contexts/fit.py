@@ -1,7 +1,7 @@
-"""Which context sets suit which topics: what stands at [Y] must be able to stand there.
+"""Which context sets suit which topics: the topic's words must make sense at [Y].
 
-A set says in its sidecar for which topic and in which language it was made. Only what is certain
-to be meaningless is refused; a set without a sidecar, and a topic of one's own, are taken as given.
+A set's sidecar says for which topic and in which language it was made. Only combinations that are
+certainly meaningless are refused; sets without a sidecar and custom topics are accepted.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _PRONOUNS = "gender"
 
 
 def misfit(contexts: ContextSet, topic: Topic) -> str | None:
-    """Why these contexts cannot be asked about this topic; None where they can."""
+    """Why these contexts do not suit this topic; None if they do."""
     language = contexts.metadata.get("language")
     if isinstance(language, str) and _primary(language) != _primary(topic.language):
         return f"its sentences are in {language!r}, topic {topic.name!r} is in {topic.language!r}"
     made_for = contexts.metadata.get("topic")
-    # Predicates ("The [X], who …, is [Y]") hold adjectives, whatever topic they were mined for.
+    # Predicates ("The [X], who …, is [Y]") take adjectives of any topic.
     pronouns = isinstance(made_for, str) and family(made_for) == _PRONOUNS
     if pronouns and contexts.metadata.get("strategy") != "predicate" and topic.name in ADJECTIVES:
         return (
-            f"its sentences were made for topic {made_for!r} and want a pronoun or noun at [Y], "
+            f"its sentences were made for topic {made_for!r} and need a pronoun or noun at [Y], "
             f"topic {topic.name!r} has adjectives"
         )
     return None

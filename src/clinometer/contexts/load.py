@@ -29,12 +29,12 @@ def builtin_contexts() -> tuple[str, ...]:
 def load_contexts(
     name_or_path: str | os.PathLike[str], *, topic: Topic | None = None
 ) -> ContextSet:
-    """A built-in context set by its name, or a person's own by the path of its file.
+    """Load a built-in context set by name, or your own by path.
 
     A name without a folder and without .csv or .csv.gz is a built-in one; anything else is a path.
     The name of a source (wikipedia, book, conversation, textbook, web) means the set of that source
     for the topic: `wikipedia` is `wikipedia-race` for the topic race. With a `topic`, a set that
-    cannot hold its words (another language, adjectives where a pronoun belongs) is an error.
+    does not fit its words (another language, adjectives where a pronoun belongs) is an error.
 
     >>> load_contexts("paper-gender")
     ContextSet('paper-gender', 10 contexts, n_eff 4.3)
@@ -56,7 +56,7 @@ def default_contexts(topic: Topic) -> ContextSet:
 
 
 def check_fit(contexts: ContextSet, topic: Topic) -> None:
-    """Refuse contexts that make no sentence with the words of the topic."""
+    """Refuse contexts that make no sense with the words of the topic."""
     if (why := misfit(contexts, topic)) is not None:
         raise ContextError(f"contexts {contexts.name!r}: {why}; {suggestion(topic)}")
 

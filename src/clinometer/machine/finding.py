@@ -1,4 +1,4 @@
-"""One thing that was looked for: what was found, what it enables, how to get it."""
+"""One component: what was found, what it enables, how to get it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Finding:
 
     found      what was found and where; None when it is missing
     enables    what works with it, and only with it
-    command    the one command that would bring it; None when there is none
+    command    the command that installs it; None if there is none
     """
 
     name: str
@@ -27,7 +27,7 @@ class Finding:
 
     @property
     def line(self) -> str:
-        """What is missing, what that costs, and the command that would bring it.
+        """What is missing, what that costs, and the command that installs it.
 
         >>> Finding("browser", None, "the browser tests", "apt-get install chromium").line
         'browser: not found; needed for the browser tests: apt-get install chromium'

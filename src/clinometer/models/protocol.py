@@ -14,7 +14,7 @@ from clinometer.topics import Prompt
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a run has to remember of the model it asked.
+    """What a run records about its model.
 
     `kind` is one of reference, causal, masked, seq2seq, permutation, server, sampled; `revision`
     pins the weights (a hub commit, a digest of a local folder's files, or of what a server says of
@@ -43,11 +43,11 @@ class ModelInfo:
 
 @dataclass(frozen=True)
 class WordReport:
-    """What became of the words of a topic under one tokenizer.
+    """How one tokenizer handles the words of a topic.
 
-    Nothing is dropped in silence: a word that the model cannot write, one that writes to the same
-    tokens as another, or one left out by the single-token restriction is named here, and its column
-    of log-probabilities is minus infinity.
+    Nothing is dropped silently: a word that the model cannot write, one with the same tokens as
+    another, or one left out by the single-token restriction is listed here, and its column of
+    log-probabilities is minus infinity.
     """
 
     tokens: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -58,11 +58,11 @@ class WordReport:
 
     @property
     def left_out(self) -> frozenset[str]:
-        """Words whose column holds no probability of their own."""
+        """Words whose column has no probability of its own."""
         return frozenset(self.unwritable) | frozenset(self.restricted) | frozenset(self.same_tokens)
 
     def counts(self) -> dict[str, int]:
-        """How many words fall under each rule; a word of several tokens is the ordinary case."""
+        """Number of words under each rule; words of several tokens are the normal case."""
         return {
             "words_unwritable": len(self.unwritable),
             "words_same_tokens": len(self.same_tokens),
@@ -81,15 +81,15 @@ class WordScores:
         a causal model has to read on); minus infinity for a word without probability or one whose
         expansion was skipped.
     log_coverage [P]
-        log of the probability that the slot holds one of the words at all.
+        log of the probability that any of the words fills the slot.
     skipped [P]
         an upper bound on the total probability of the words that were not expanded because they
         cannot move a preference by more than the tolerance; 0 when every word is exact.
     log_upper [P, V]
-        where only bounds are known (a server that tells the k most probable tokens): log_probs is
-        the lower one, this the upper; None where log_probs is the value itself.
+        if only bounds are known (a server that returns the k most probable tokens): log_probs is
+        the lower bound, this the upper; None if log_probs is exact.
     draws [P, n]
-        the texts that were counted, where a model was sampled and not asked for probabilities.
+        the texts that were counted, if the model was sampled instead of scored.
     """
 
     log_probs: NDArray[np.float64]
@@ -99,7 +99,7 @@ class WordScores:
     draws: tuple[tuple[str, ...], ...] | None = None
 
     def take(self, rows: NDArray[np.int64]) -> WordScores:
-        """The same of these prompts, in this order."""
+        """The scores of these prompts, in this order."""
         return WordScores(
             log_probs=self.log_probs[rows],
             log_coverage=self.log_coverage[rows],
@@ -119,7 +119,7 @@ class WordScores:
 
     @classmethod
     def joined(cls, parts: Sequence[WordScores]) -> WordScores:
-        """Parts with other prompts and the same words, one after the other."""
+        """Concatenate scores of different prompts for the same words."""
         if len(parts) == 1:
             return parts[0]
         uppers = [p.log_upper for p in parts if p.log_upper is not None]
@@ -134,7 +134,7 @@ class WordScores:
 
 
 class Scorer(Protocol):
-    """A model that can be asked. One small protocol for every kind."""
+    """Protocol for every kind of model."""
 
     @property
     def info(self) -> ModelInfo: ...
@@ -146,7 +146,7 @@ class Scorer(Protocol):
         """Log-probability of every word at the slot of every prompt."""
 
     def usage(self) -> dict[str, int]:
-        """What was spent so far (requests, tokens); empty where nothing is counted."""
+        """Requests and tokens used so far; empty if nothing is counted."""
 
     def close(self) -> None:
-        """Give back what the model holds: connections, or an engine in processes of its own."""
+        """Release resources: connections, or an engine's processes."""

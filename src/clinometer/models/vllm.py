@@ -1,8 +1,8 @@
 """vLLM's offline engine: `vllm:MODEL`, for models that need its kernels or several GPUs.
 
 `LLM.generate` on prompts of token numbers, and `SamplingParams` with `logprob_token_ids`, or
-`prompt_logprobs` in versions before it had these. The engine shares beginnings between prompts by
-itself.
+`prompt_logprobs` in versions before it had these. The engine itself shares prefixes between
+prompts.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from clinometer.topics import Prompt
 
 #: vLLM's own limit of logprob_token_ids.
 _MOST_IDS = 128
-#: No prompt is longer than this many tokens. Memory is laid out for the longest text that may come,
-#: which for the whole length of some models would not fit.
+#: Maximum number of tokens in a prompt. vLLM reserves memory for the longest possible text, and the
+#: full context of some models would not fit.
 _ENOUGH = 4096
-#: Its pages of notes while it starts, and the report of its use that it sends home, only if asked.
+#: Silence its start-up log and disable its usage reports, unless the user has set these.
 _QUIET = {"VLLM_LOGGING_LEVEL": "ERROR", "VLLM_NO_USAGE_STATS": "1"}
 
 
@@ -49,7 +49,7 @@ def open_vllm(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Scor
         raise SettingsError(f"model {spec.name!r}: --end-of-word is not offered by vLLM")
     if load.quantize is not None:
         raise SettingsError(
-            f"model {spec.name!r}: vLLM does not turn weights into 8 bits: ask without 'vllm:', or "
+            f"model {spec.name!r}: vLLM does not convert weights to 8 bits: drop 'vllm:', or "
             "name a model that was quantised before"
         )
     for name, value in _QUIET.items():
@@ -95,7 +95,7 @@ def _settings(spec: ModelSpec, load: LoadOptions) -> dict[str, Any]:
         "load_format": "auto" if load.allow_pickle else "safetensors",
         "enable_prefix_caching": True,
         "use_tqdm_on_load": False,
-        # Without a GPU the engine would spend minutes on compiling what is asked once.
+        # Without a GPU, compilation would take minutes and pay off once.
         "enforce_eager": not torch.cuda.is_available(),
     }
     config = pretrained(
@@ -113,7 +113,7 @@ def _settings(spec: ModelSpec, load: LoadOptions) -> dict[str, Any]:
 
 
 class VllmScorer(WordScorer):
-    """Words at the slot, asked of the offline engine; always exact."""
+    """Scores words with the offline engine; always exact."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class VllmScorer(WordScorer):
 
     def check_values(self, values: Floats, prompts: Sequence[Prompt]) -> None:
         if np.isnan(values).any() or (values > 1e-3).any():
-            raise ModelError(f"{self.info.name} answered with a number that is no log-probability")
+            raise ModelError(f"{self.info.name} returned a number that is not a log-probability")
 
     def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         job = Job(self, prompts, words)
@@ -187,7 +187,7 @@ class VllmScorer(WordScorer):
         return self.generate(paths, [self.sampling(**plain, **h) for h in how])
 
     def generate(self, paths: Sequence[Sequence[int]], how: Sequence[Any]) -> list[Any]:
-        """What the engine writes on, or an error of one line if it has died."""
+        """The engine's outputs, or a one-line error if it has died."""
         prompts = [{"prompt_token_ids": list(p)} for p in paths]
         try:
             return list(
@@ -201,8 +201,8 @@ class VllmScorer(WordScorer):
             ) from error
 
     def _watched(self, work: Callable[[], Any]) -> Any:
-        """The result of work, which waits for ever if the engine's process is killed from outside
-        (by the system when memory runs out, say): vLLM notes the death and tells nobody."""
+        """Run `work`, and fail if the engine's process is killed meanwhile (for example when memory
+        runs out): vLLM notices its death but would wait for ever."""
         found: Future[Any] = Future()
 
         def run() -> None:
@@ -222,13 +222,13 @@ class VllmScorer(WordScorer):
 
 
 class VllmSampler(Sampler):
-    """Draws from the offline engine, whole distribution."""
+    """Samples from the offline engine, full distribution."""
 
     def __init__(self, scorer: VllmScorer) -> None:
         self.scorer = scorer
 
     def notes(self) -> tuple[str, ...]:
-        return ("asked inside its chat template",) if self.scorer.chat is not None else ()
+        return ("scored inside its chat template",) if self.scorer.chat is not None else ()
 
     def close(self) -> None:
         self.scorer.close()

@@ -35,7 +35,7 @@ _NOT_A_LETTER = re.compile(r"^\W+")
 
 @dataclass(frozen=True)
 class Articles:
-    """Prefixes that take "a" or "an" against the general rule; letter case does not matter.
+    """Prefixes that take "a" or "an" as exceptions to the rule, ignoring case.
 
     >>> Articles().choose("engineer"), Articles().choose("university lecturer")
     ('an', 'a')
@@ -58,7 +58,7 @@ class Articles:
         both = sorted({p.lower() for p in self.a} & {p.lower() for p in self.an})
         if both:
             raise TopicError(
-                f"articles: the prefix {both[0]!r} stands under both a and an; keep one of them"
+                f"articles: the prefix {both[0]!r} is listed under both a and an; keep one of them"
             )
 
     def choose(self, text: str) -> str:

@@ -9,7 +9,7 @@ from clinometer.errors import TopicError
 from clinometer.topics.group import Group
 
 BUILTIN = Path(__file__).parent / "builtin"
-# Columns that say where the figures come from; all the others are figures.
+# Columns with the sources of the figures; all others are figures.
 _ABOUT = ("source_years", "soc_codes", "match")
 
 

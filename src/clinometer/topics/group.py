@@ -1,4 +1,4 @@
-"""A group: one of the X that a topic asks about."""
+"""A group: one of the X of a topic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Group:
     """One group, for example an occupation.
 
     name     what tables and charts show
-    text     what stands at [X]; the name unless given
+    text     what fills [X]; the name unless given
     weight   w_x, up to a common factor
     article  "a" or "an" where the rule would get it wrong; "" for a name or pronoun, before which
              an article is left out ("The [X] said": "Mary said"); None: by rule
@@ -59,7 +59,7 @@ class Group:
 
 
 def clean_text(text: object, *, where: str) -> str:
-    """`text` with its whitespace collapsed; it must hold something, and no slot."""
+    """`text` with its whitespace collapsed; it must not be empty or contain a slot."""
     if not isinstance(text, str) or not text.strip():
         raise TopicError(f"{where}: expected a text, found {text!r}; write a word or a phrase")
     if "[X]" in text or "[Y]" in text:

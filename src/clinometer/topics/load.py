@@ -27,7 +27,7 @@ def builtin_topics() -> tuple[str, ...]:
 
 
 def load_topic(name_or_path: str | os.PathLike[str]) -> Topic:
-    """A built-in topic by its name, or a person's own by the path of its .toml file.
+    """Load a built-in topic by name, or your own by the path of its .toml file.
 
     A name without a folder and without .toml is a built-in one; anything else is a path.
 
@@ -111,9 +111,7 @@ def _groups(file: TopicFile) -> tuple[Group, ...]:
     if file.weights is None or not groups:
         return groups
     if _gives_weights(file.groups):
-        raise TopicError(
-            "weights: the groups have a weight of their own as well; keep one of the two"
-        )
+        raise TopicError("weights: the groups also have weights of their own; keep one of the two")
     if isinstance(file.weights, str):
         return groups
     if len(file.weights) != len(groups):

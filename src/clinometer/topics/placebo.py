@@ -1,16 +1,16 @@
-"""Placebo groups: X that carry no information about the attribute, asked like any other group."""
+"""Placebo groups: X that carry no information about the attribute, scored like any other group."""
 
 from __future__ import annotations
 
 from clinometer.errors import TopicError
 from clinometer.topics.group import Group
 
-#: Words that say no more than that it is a person. The first is the neutral group whose preference
-#: is the model's own prior.
+#: Words that only say "a person". The first is the neutral group whose preference is the model's
+#: own prior.
 NEUTRAL = ("person", "individual", "human being")
 PRONOUN = "someone"
 #: Eight frequent given names of each sex in US births of the last hundred years (Social Security
-#: Administration). Balanced between the sexes; no more is claimed of them.
+#: Administration). Balanced between the sexes; nothing else is claimed about them.
 NAMES = {
     "male": ("James", "Michael", "Robert", "John", "David", "William", "Richard", "Joseph"),
     "female": ("Mary", "Patricia", "Jennifer", "Linda", "Elizabeth", "Barbara", "Susan", "Jessica"),

@@ -1,4 +1,4 @@
-"""A template with its group put in: what stands before and after the word that is asked for."""
+"""A template with its group filled in: the text before and after the scored word."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _THE_BEFORE_X = re.compile(r"(?<![\w'’-])[Tt]he $")
 class Prompt:
     """The text around [Y].
 
-    `before` never ends with a space: where one stands before [Y], `space` is true and the word is
+    `before` never ends with a space: if there is one before [Y], `space` is true and the word is
     written with it, as the tokenizers of causal models expect. Without a space (Chinese, or [Y] at
-    the very beginning) `space` is false.
+    the very start) `space` is false.
 
     >>> Prompt("The nurse said that", " was late", space=True).fill("she")
     'The nurse said that she was late'
@@ -35,12 +35,12 @@ class Prompt:
 
 
 def render(template: str, text: str, *, article: str | None = None) -> Prompt:
-    """Put `text` at [X] and split around [Y].
+    """Fill [X] with `text` and split around [Y].
 
     Whitespace is collapsed. An "a" or "an" directly before [X] becomes `article` (kept when
     `article` is None), with the capital it had; the article before [Y] is never touched. The empty
-    article is that of names and pronouns: "a", "an" and "the" before [X] are left out. Where [X]
-    begins the sentence, the first letter of `text` becomes a capital.
+    article is that of names and pronouns: "a", "an" and "the" before [X] are left out. If [X]
+    starts the sentence, the first letter of `text` is capitalised.
 
     >>> render("A [X] said that [Y]", "engineer", article="an")
     Prompt(before='An engineer said that', after='', space=True)
@@ -76,7 +76,7 @@ class _Parts:
 
 @lru_cache(maxsize=65_536)
 def _parse(template: str) -> _Parts:
-    """Split a template at [X] once, for all the groups that will be put in."""
+    """Split a template at [X] once, for all groups."""
     for slot in (X, Y):
         if (found := template.count(slot)) != 1:
             raise ContextError(f"template {template!r}: expected {slot} once, found {found} times")

@@ -1,7 +1,7 @@
-"""The shape of a topic file, and its errors as one line with the place.
+"""The schema of a topic file; errors are one line with the position in the file.
 
-Types and unknown keys are checked here; what the values must fulfil, in `checks`, so that a topic
-made in Python is held to the same rules.
+Types and unknown keys are checked here, the values themselves in `validation`, so that a topic made
+in Python follows the same rules.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class GroupTable(_Table):
 
 
 def _shape(value: object) -> str | None:
-    """Which of the ways to write it a value follows; the tags never show in a message."""
+    """Tag the form in which a value is written; the tags never show in a message."""
     if isinstance(value, str):
         return "<name>"
     if isinstance(value, list):
@@ -73,7 +73,7 @@ class AttributesProduct(BaseModel):
 
 
 class ArticlesTable(_Table):
-    """Prefixes that take "a" or "an" against the rule."""
+    """Prefixes that take "a" or "an" as exceptions to the rule."""
 
     a: list[str] = []
     an: list[str] = []
@@ -141,7 +141,7 @@ _EXPECTED = {
 
 
 def read_file(content: dict[str, Any]) -> TopicFile:
-    """Check the shape of parsed TOML; a TopicError of one line names the first wrong place."""
+    """Check parsed TOML against the schema; a one-line TopicError names the first error."""
     try:
         return TopicFile.model_validate(content)
     except ValidationError as exc:
@@ -169,7 +169,7 @@ def _line(error: ErrorDetails) -> str:
 
 
 def _place(loc: Sequence[str | int]) -> str:
-    """("groups", 3, "weight") -> groups[3].weight, counted from 1 as a reader counts."""
+    """("groups", 3, "weight") -> groups[4].weight: readers count from 1."""
     place = ""
     for part in loc:
         place += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if place else part

@@ -1,4 +1,4 @@
-"""A topic: what is asked. Groups X, the categories of Y with their words, the reference p*."""
+"""A topic: groups X, the categories of Y with their words, and the reference p*."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _NAME = re.compile(r"[\w-]+")
 
 @dataclass(frozen=True, repr=False)
 class Topic:
-    """What is asked of a model.
+    """What an audit measures: groups, categories with their words, and a reference.
 
     name        letters, digits, - and _
     groups      the X, in order, no name and no text twice
     attributes  category -> words, in order; at least two categories
     reference   p*, one number above 0 for each category, summing to one; None: uniform
-    shared      a word that stands in several categories is "split" equally between them, or
+    shared      a word listed in several categories is "split" equally between them, or
                 "drop"ped from all; `shared_words` names these words
     articles    exceptions to the a/an rule; None: the English rule for "en", none otherwise
     left_out    names of groups that `weighted_by` left out for want of a figure
@@ -94,7 +94,7 @@ class Topic:
 
     @cached_property
     def shared_words(self) -> dict[str, tuple[str, ...]]:
-        """Each word that stands in several categories -> these categories."""
+        """Each word listed in several categories -> these categories."""
         where: dict[str, list[str]] = {}
         for category, words in self.attributes.items():
             for word in words:
@@ -167,7 +167,7 @@ class Topic:
     # --- asking ------------------------------------------------------------------------------
 
     def render(self, template: str, group: Group | str) -> Prompt:
-        """The text around [Y] once `group` stands at [X], with the article it takes."""
+        """The text around [Y] with `group` at [X], and its article."""
         if isinstance(group, str):
             group = self.group(group)
         article = group.article
@@ -177,7 +177,7 @@ class Topic:
 
     @cached_property
     def sha256(self) -> str:
-        """Of all that changes a question or a weight; not of titles, notes and other figures."""
+        """Digest of all that changes a prompt or a weight; not of titles, notes or figures."""
         rule = self._article_rule
         content: dict[str, Any] = {
             "language": self.language,

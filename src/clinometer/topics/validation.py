@@ -1,4 +1,4 @@
-"""What the groups, the attributes and the reference of a topic must fulfil."""
+"""Checks of the groups, the attributes and the reference of a topic."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_groups(groups: Iterable[Group]) -> tuple[Group, ...]:
         if not isinstance(group, Group):
             raise TopicError(f"groups: expected Group objects, found {group!r}")
         if group.name in names:
-            raise TopicError(f"groups: {group.name!r} stands there twice; keep one of them")
+            raise TopicError(f"groups: {group.name!r} is listed twice; keep one of them")
         if group.text in texts:
             raise TopicError(
                 f"groups: {texts[group.text]!r} and {group.name!r} have the same text "
@@ -57,7 +57,7 @@ def check_attributes(attributes: Mapping[str, Sequence[str]]) -> dict[str, tuple
         seen: set[str] = set()
         for word in cleaned:
             if word in seen:
-                raise TopicError(f"{where}: the word {word!r} stands there twice; keep one of them")
+                raise TopicError(f"{where}: the word {word!r} is listed twice; keep one of them")
             seen.add(word)
         checked[category] = cleaned
     return checked

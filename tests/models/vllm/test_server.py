@@ -63,7 +63,7 @@ def test_draws_follow_the_model_and_not_its_wishes(
     p = np.exp(local.score(again, WORDS).log_probs[0])
     assert (np.abs(shares - p) < 4 * np.sqrt(p * (1 - p) / 60) + 0.005).all()
     assert shares[1] > 0
-    assert ("asked inside its chat template" in served.info.notes) == chat
+    assert ("scored inside its chat template" in served.info.notes) == chat
 
 
 def test_answers_of_the_only_model(vllm_server: str) -> None:

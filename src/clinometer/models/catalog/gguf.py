@@ -70,7 +70,7 @@ def _is_whole(target: Path) -> bool:
 
 
 def clear_unfinished() -> None:
-    """Delete what conversions have left behind that were killed; those under way keep theirs."""
+    """Delete what killed conversions left behind; conversions in progress keep their files."""
     for work in (cache_folder() / "models").glob(f"{_CONVERTING}*/"):
         lock = FileLock(work.with_name(work.name + _LOCK))
         with contextlib.suppress(Timeout, OSError), lock.acquire(timeout=0):
@@ -78,7 +78,7 @@ def clear_unfinished() -> None:
 
 
 def converted_folder(file: Path) -> Path:
-    """Where the converted model lies, or will lie once it was needed."""
+    """Where the converted model is cached, or will be after its first use."""
     digest = _sha256(file)
     return cache_folder() / "models" / f"{file.stem}-{digest[:16]}-v{_CONVERSION}"
 

@@ -1,7 +1,7 @@
-"""The Hugging Face hub: is it there, and what of it is already on this machine.
+"""The Hugging Face hub: whether it can be reached, and what this machine has cached from it.
 
 The hub's own client tries an unreachable host six times for every file, which makes a mistyped
-name cost half a minute behind a closed network. One short look beforehand decides instead.
+name cost half a minute behind a closed network. One quick connection test decides instead.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _WEIGHTS = (".safetensors", ".bin")
 
 
 def hub_reachable() -> bool:
-    """Whether the hub answers at all; with a proxy only the proxy can tell, so it may try."""
+    """Whether the hub can be reached; behind a proxy only the proxy knows, so assume it can."""
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE or os.environ.get("HF_HUB_OFFLINE", "") in {"1", "true", "True"}:
@@ -34,7 +34,7 @@ def hub_reachable() -> bool:
 
 
 def exists(model: str) -> bool:
-    """Whether a model is in the local cache or, as far as the hub can be asked, on the hub."""
+    """Whether a model is in the local cache or, if the hub can be reached, on the hub."""
     if cached(model):
         return True
     if not hub_reachable():
@@ -49,7 +49,7 @@ def exists(model: str) -> bool:
 
 
 def cached(model: str, revision: str | None = None) -> bool:
-    """Whether a hub model's configuration and weights lie in the local cache."""
+    """Whether a hub model's configuration and weights are in the local cache."""
     try:
         from huggingface_hub import try_to_load_from_cache
     except ImportError:

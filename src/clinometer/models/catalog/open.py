@@ -1,4 +1,4 @@
-"""From a model's name to something that can be asked."""
+"""Open a model by name, as a scorer or as a writer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def open_model(
     spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
     load, words = load or LoadOptions(), words or WordOptions()
     if spec.place is ModelSource.REFERENCE:
-        raise SettingsError(f"model {spec.name!r}: a reference model is computed, not asked")
+        raise SettingsError(f"model {spec.name!r}: a reference model is computed, not scored")
     if spec.place is ModelSource.SERVER:
         from clinometer.models.server import open_server
 
@@ -44,7 +44,7 @@ def open_model(
 
 
 def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
-    """Open a model that writes: any causal model that can be opened, or `openai:URL#MODEL`."""
+    """Open a model that generates text: any causal model, or `openai:URL#MODEL`."""
     load = load or LoadOptions()
     if ModelSpec.parse(model).place is ModelSource.SERVER:
         from clinometer.models.server.writer import ServerWriter

@@ -1,4 +1,4 @@
-"""The one door through which anything is loaded with transformers.
+"""The only place where transformers loads anything.
 
 Left to its defaults the library runs a model's own Python code after a "y" at a prompt (or from a
 piped stdin), and unpickles weights, which runs code as well. Here both are refused unless the
@@ -57,7 +57,7 @@ def loading(
     allow_pickle: bool = False,
     instead: str | None = "--trust-remote-code",
 ) -> Iterator[None]:
-    """Load in silence, and say in one line what went wrong and what to do.
+    """Load without output, and turn a failure into one line with the next step.
 
     `instead` is the option that would allow a model's own code; None where there is none.
     """

@@ -1,6 +1,6 @@
-"""Which weights a name stands for, told without opening them: no torch, no transformers.
+"""Identify the weights behind a name without loading them: no torch, no transformers.
 
-A run whose cells are all known needs no model, only the certainty that it would be the same one.
+A run whose cells are all cached needs no model, only proof that it would be the same one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Identity:
 
 
 def identity_of(spec: ModelSpec, load: LoadOptions) -> Identity | None:
-    """The identity of the model that would be opened; None where only opening it can tell."""
+    """The identity of the model that would be opened; None if only opening it would tell."""
     if (file := gguf_file(spec)) is not None:
         return _folder_identity(converted_folder(file))
     if spec.place is ModelSource.FOLDER or (
@@ -78,8 +78,8 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _hub_revision(model: str, revision: str | None) -> str | None:
-    """The commit in the local cache of the hub; asked of the hub itself when it can be reached, as
-    a branch may have moved."""
+    """The commit in the local cache, or on the hub itself if it can be reached, because a branch
+    may have moved."""
     try:
         from huggingface_hub import hf_hub_download, try_to_load_from_cache
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError

@@ -36,7 +36,7 @@ class ModelSource(Enum):
 @dataclass(frozen=True)
 class ModelSpec:
     """A model by name: `name` as reports show it, the place, what to look for there, and the name
-    as the user `wrote` it (without how the model is asked)."""
+    as the user `wrote` it (without the scoring mode)."""
 
     name: str
     place: ModelSource
@@ -97,8 +97,8 @@ class ModelSpec:
         return cls(name, ModelSource.HUB, name)
 
     def asked_with(self, load: LoadOptions) -> ModelSpec:
-        """The same model under the name of how it is asked: a chat template or draws make its
-        answers those of another model, and the two stand side by side."""
+        """The same model, named after its scoring mode: with a chat template or sampling it
+        answers like another model, and reports list the two side by side."""
         if self.place is ModelSource.REFERENCE:
             return self
         wrote = self.wrote or self.name
@@ -106,7 +106,7 @@ class ModelSpec:
 
 
 def asked_name(wrote: str, load: LoadOptions) -> str:
-    """The name of a model together with how it is asked.
+    """The name of a model together with its scoring mode.
 
     >>> asked_name("smollm2", LoadOptions(chat=True))
     'smollm2 (chat)'
@@ -119,7 +119,7 @@ def asked_name(wrote: str, load: LoadOptions) -> str:
 
 
 def _packages() -> dict[str, object]:
-    """Distributions that bring models, by prefix: `pocket:bert` comes from the package pocket."""
+    """Distributions that ship models, by prefix: `pocket:bert` comes from the package pocket."""
     return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)} | {"pocket": None}
 
 
@@ -138,7 +138,7 @@ def _packaged_folder(prefix: str, model: str, name: str) -> Path:
 
 
 def packaged_models() -> list[str]:
-    """Names of the models that installed packages bring."""
+    """Names of the models that installed packages ship."""
     names: list[str] = []
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda e: e.name):
         module = __import__(entry.module)

@@ -1,4 +1,4 @@
-"""The papers' models by table: what to ask, as which kind, and whether it is at hand."""
+"""The papers' models by table: their names, their kinds, and whether they are available locally."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class ZooEntry:
 
     id            a Hugging Face id or a folder
     parameters    in millions, as the paper states them where it does
-    gated         given only to those who asked for access
-    remote_code   brings code of its own, which runs only with --trust-remote-code
+    gated         access has to be requested
+    remote_code   ships its own code, which runs only with --trust-remote-code
     """
 
     name: str

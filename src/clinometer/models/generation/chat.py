@@ -1,8 +1,8 @@
-"""Chat models: the sentence is begun as the assistant's own turn, inside the model's template.
+"""Chat models: the sentence starts the assistant's turn, inside the model's chat template.
 
-What the template writes before that turn (system message, the user's request, the opening of the
-turn) stands before the text of every prompt; the word that is asked for then follows as it does
-without a template, so that the two stand side by side.
+What the template writes before that turn (system message, the user's request, the start of the
+turn) precedes every prompt; the scored word then follows as it does without a template, so the two
+modes can be compared.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 def chat_opening(
     tokenizer: Any, load: LoadOptions, name: str, *, server: tuple[Client, str] | None = None
 ) -> str:
-    """What stands before the assistant's turn: from the tokenizer's template, or from that of the
-    server, which is named with its model."""
+    """The text before the assistant's turn, from the tokenizer's template or from the server's,
+    whose model must then be named."""
     found = find_opening(tokenizer, load, server=server)
     if found is not None:
         return found
     raise ModelError(
-        f"model {name!r}: has no chat template; ask it without --chat"
+        f"model {name!r}: has no chat template; score it without --chat"
         + ("" if server is None else ", or name a tokenizer that has one with --tokenizer")
     )
 
@@ -33,17 +33,17 @@ def chat_opening(
 def find_opening(
     tokenizer: Any, load: LoadOptions, *, server: tuple[Client, str] | None = None
 ) -> str | None:
-    """The same; None where neither has a template."""
+    """The same, or None if neither has a template."""
     messages = [{"role": "user", "content": load.chat_request}]
     found = in_template(tokenizer, messages)
     return server_template(*server, messages) if found is None and server is not None else found
 
 
 def in_template(tokenizer: Any, messages: list[dict[str, str]]) -> str | None:
-    """The messages in the tokenizer's template, up to the assistant's turn; None without one."""
+    """The messages in the tokenizer's template, up to the assistant's turn; None if it has none."""
     if not getattr(tokenizer, "chat_template", None):
         return None
-    # Templates that let a model think before it answers are told not to; others ignore it.
+    # Switches off thinking in templates that offer it; others ignore the argument.
     return str(
         tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
@@ -52,9 +52,9 @@ def in_template(tokenizer: Any, messages: list[dict[str, str]]) -> str | None:
 
 
 def server_template(client: Client, model: str, messages: list[dict[str, str]]) -> str | None:
-    """The messages inside the template of the server's model; None where it does not apply it.
+    """The messages inside the server's chat template; None if the server does not apply it.
 
-    llama.cpp writes them out on request; vLLM tells their tokens, and the text of tokens.
+    llama.cpp returns the text on request; vLLM returns its tokens, and the text of tokens.
     """
     body = {
         "model": model,
@@ -69,7 +69,7 @@ def server_template(client: Client, model: str, messages: list[dict[str, str]]) 
         if tokens is not None:
             back = {"model": model, "tokens": tokens}
             written = _asked(client, f"{root}/detokenize", back, "prompt")
-    # A server that does not know messages may answer as if there were none.
+    # A server without chat support may ignore the messages.
     whole = isinstance(written, str) and all(m["content"] in written for m in messages)
     return str(written) if whole else None
 

@@ -23,13 +23,13 @@ _TOGETHER = 256
 
 
 class CausalSampler(Sampler):
-    """Continues texts with a transformers model: whole distribution, each text its own seed."""
+    """Continues texts with a transformers model: full distribution, one seed per text."""
 
     def __init__(self, scorer: CausalScorer) -> None:
         self.scorer = scorer
 
     def notes(self) -> tuple[str, ...]:
-        return ("asked inside its chat template",) if self.scorer.chat is not None else ()
+        return ("scored inside its chat template",) if self.scorer.chat is not None else ()
 
     def draw(self, texts: Sequence[str], options: SampleOptions) -> list[list[str]]:
         heads = self.scorer.head_tokens(texts)
@@ -46,13 +46,13 @@ class CausalSampler(Sampler):
                 tokens = sample_tokens(
                     _Prefix(self.scorer), head, n=n, temperature=options.temperature, chance=chance
                 )
-                # To the full length even where all have ended: the next ones share the generator.
+                # Run to the full length even if all have ended: later texts share the generator.
                 ids = torch.cat(list(islice(tokens, options.length)), dim=1).tolist()
             found += [self._text(row) for row in ids]
         return found
 
     def _text(self, ids: list[int]) -> str:
-        """The text up to where the model ended it."""
+        """The text up to the model's end token."""
         tokenizer = self.scorer.tokenizer
         ends = set(tokenizer.all_special_ids)
         stop = next((i for i, token in enumerate(ids) if token in ends), len(ids))
@@ -140,8 +140,8 @@ def continue_tokens(
 def sample_tokens(
     prefix: _Prefix, head: Sequence[int], *, n: int, temperature: float, chance: Any
 ) -> Iterator[Tensor]:
-    """The next token of n continuations [n, 1], then the one after it, without end: from the
-    softmax itself, without cut or penalty, whatever the model's generation settings say."""
+    """Yield the next tokens of n continuations [n, 1], endlessly, sampled from the full softmax:
+    no truncation or penalty, regardless of the model's generation settings."""
     model, device = prefix.scorer.model, prefix.scorer.device
     logits, cache = prefix.after(list(head))
     if n > 1:
@@ -155,7 +155,7 @@ def sample_tokens(
 
 
 class _Prefix:
-    """What a model has read: requests begin alike, and only what differs is read again."""
+    """The key-value cache of the last request; the next one reads only what differs."""
 
     def __init__(self, scorer: CausalScorer) -> None:
         self.scorer = scorer
@@ -163,7 +163,7 @@ class _Prefix:
         self.cache: Any = None
 
     def after(self, tokens: list[int]) -> tuple[Tensor, Any]:
-        """Logits of the next token [1, V], and a cache that the caller may change."""
+        """Logits of the next token [1, V], and a cache that the caller may modify."""
         import torch
 
         same = next(

@@ -1,17 +1,16 @@
-"""Which of the listed words does a drawn text begin with? The rules, stated and tested.
+"""Which listed word does a sampled text start with? The rules:
 
-1. If the text repeats the prompt, the repetition is taken off (chat models like to start over).
-2. Spaces, new lines and opening signs (quotes, brackets, dots of an ellipsis, asterisks) before the
-   first word are taken off.
-3. The text must begin with a listed word, whatever its capitals, and the word must end there: the
-   next character is no letter or digit. "he's" begins with "he", "hero" does not. Of several words
-   that fit the longest counts: "her own" before "her". In languages written without spaces (the
-   prompt asks for none) a word need not end.
-4. Otherwise, a text that begins as refusals do ("I'm sorry", "As an AI", "I can't …") is a refusal.
+1. If the text repeats the prompt, the repetition is removed (chat models like to start over).
+2. Spaces, newlines and opening punctuation (quotes, brackets, ellipses, asterisks) before the first
+   word are removed.
+3. The text must start with a listed word, ignoring case, and the word must end there: the next
+   character is not a letter or digit. "he's" starts with "he", "hero" does not. If several words
+   match, the longest counts: "her own" before "her". In languages written without spaces (the
+   prompt has none before the slot) a word need not end.
+4. Otherwise, a text that starts like a refusal ("I'm sorry", "As an AI", "I can't …") is a refusal.
 5. Everything else is other.
 
-Only what stands at the slot counts, as with log-probabilities: a word further on answers another
-question.
+Only the slot counts, as with log-probabilities: a word further on answers another question.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 OTHER, REFUSAL = -1, -2
-#: A word shared between categories, or one that cannot be told from another.
+#: A word shared between categories, or one that cannot be distinguished from another.
 _OPENING = re.compile(r"[\s\"'“”‘’«»„(\[{<*_…·—–-]+|\.{2,}")
 _REFUSALS = re.compile(
     r"(i['’]m|i am|i['’]m very|i am very)?\s*(so |really |terribly )?(sorry|unable to|afraid)\b"
@@ -54,7 +53,7 @@ class Recogniser:
         return _recogniser(tuple(words), space)
 
     def read(self, text: str, before: str) -> int:
-        """The number of the word, OTHER or REFUSAL."""
+        """The index of the word, or OTHER or REFUSAL."""
         rest = text.lstrip()
         if before and rest.casefold().startswith(before.casefold()):
             rest = rest[len(before) :]

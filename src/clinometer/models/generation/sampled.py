@@ -1,8 +1,8 @@
-"""Models that are only drawn from: words are counted in what they write.
+"""Models without log-probabilities: sample replies and count the words.
 
-The counts take the place of probabilities: log_probs holds log(count / draws), and coverage is the
-share of draws in which any word was recognised. Counting is noise, and J counts noise as risk, so
-runs of sampled models are corrected for it (`measure.sampled`).
+Counts replace probabilities: log_probs contains log(count / samples), and coverage is the share of
+samples in which any word was recognised. Counting adds noise, which J takes for risk, so runs of
+sampled models are corrected for it (`measure.inference.counting_noise`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from clinometer.topics import Prompt
 
 
 class Sampler(Protocol):
-    """Whatever writes on from a text."""
+    """Protocol for models that continue a text."""
 
     def draw(self, texts: Sequence[str], options: SampleOptions) -> list[list[str]]:
-        """`options.draws` continuations of each text."""
+        """Sample `options.draws` continuations of each text."""
 
     def notes(self) -> tuple[str, ...]:
-        """How the texts are put to the model."""
+        """How the prompts are presented to the model."""
 
     def usage(self) -> dict[str, int]:
         """As that of a scorer."""
@@ -39,7 +39,7 @@ class Sampler(Protocol):
 
 
 class SampledScorer:
-    """A model asked by drawing."""
+    """Scores a model by sampling from it."""
 
     def __init__(
         self,
@@ -54,8 +54,8 @@ class SampledScorer:
         self.sampler, self.options = sampler, options
 
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
-        """Words are read from text, so that each can be told; two that differ in capitals alone
-        cannot be told apart."""
+        """Words are recognised in text, so every word can be scored, but two that differ only in
+        case cannot be distinguished."""
         first: dict[str, str] = {}
         same = {}
         for word in words:
@@ -68,12 +68,12 @@ class SampledScorer:
         for prompt in prompts:
             if prompt.after:
                 raise ContextError(
-                    f"{self.info.name}: a model that is drawn from writes on from the slot and "
-                    "cannot read what stands after it: use templates that end with [Y]"
+                    f"{self.info.name}: a sampled model continues the text from the slot and "
+                    "cannot read the text after it: use templates that end with [Y]"
                 )
             if not prompt.before:
                 raise ContextError(
-                    f"{self.info.name}: a model that is drawn from needs text before the slot: use "
+                    f"{self.info.name}: a sampled model needs text before the slot: use "
                     "templates that do not begin with [Y]"
                 )
         drawn = self.sampler.draw([p.before for p in prompts], self.options)
@@ -89,7 +89,7 @@ class SampledScorer:
 def counted(
     prompts: Sequence[Prompt], words: Sequence[str], draws: Sequence[tuple[str, ...]]
 ) -> WordScores:
-    """Shares of the words in the draws of each prompt."""
+    """Shares of the words among the samples of each prompt."""
     counts = np.zeros((len(prompts), len(words)))
     for i, (prompt, texts) in enumerate(zip(prompts, draws, strict=True)):
         rules = Recogniser.of(words, space=prompt.space)
@@ -110,7 +110,7 @@ def counted(
 def outcomes(
     prompts: Sequence[Prompt], words: Sequence[str], draws: Sequence[tuple[str, ...]]
 ) -> dict[str, int]:
-    """How many draws began with a word, how many were refusals, how many something else."""
+    """Number of samples that start with a word, that are refusals, and that are anything else."""
     found = {"draws": 0, "draws_words": 0, "draws_refusals": 0, "draws_other": 0}
     for prompt, texts in zip(prompts, draws, strict=True):
         rules = Recogniser.of(words, space=prompt.space)

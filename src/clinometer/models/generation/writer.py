@@ -1,6 +1,6 @@
-"""Models that write: a conversation in, replies out.
+"""Models that generate text: a conversation in, replies out.
 
-Scorers say how probable given words are; a writer is asked for words of its own.
+A scorer rates given words; a writer chooses its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Turn = tuple[str, str]
 
 
 class Writer(Protocol):
-    """Whatever answers a conversation."""
+    """Protocol for models that reply to a conversation."""
 
     info: ModelInfo
 
@@ -29,14 +29,14 @@ class Writer(Protocol):
         seed: int = 0,
         length: int = 128,
     ) -> list[str]:
-        """n answers of one line and at most `length` tokens; temperature 0 is the most probable.
+        """n one-line replies of at most `length` tokens; temperature 0 decodes greedily.
 
-        What a model writes below the first line with a word in it is left out.
+        Everything after the first line that contains a word is dropped.
         """
 
 
 def seed_for(seed: int, *names: str | int) -> int:
-    """A seed for one question or sample: the same in every attempt, whatever was asked before it.
+    """A seed for one question or sample, independent of what was queried before it.
 
     >>> seed_for(0, "a", 1) == seed_for(0, "a", 1) != seed_for(0, "a", 2)
     True
@@ -46,7 +46,7 @@ def seed_for(seed: int, *names: str | int) -> int:
 
 
 def first_line(answer: str) -> str:
-    """Models explain themselves below what was asked for; only the first line is an answer.
+    """The first line of a reply: models tend to explain themselves in the following ones.
 
     >>> first_line("\\n\\n The nurse.\\nNote: …")
     'The nurse.'
@@ -55,7 +55,7 @@ def first_line(answer: str) -> str:
 
 
 def transcript(turns: Sequence[Turn]) -> str:
-    """A conversation as plain text, for models that know no template.
+    """A conversation as plain text, for models without a chat template.
 
     >>> transcript([("user", "Hello."), ("assistant", "Yes?"), ("user", "Go.")])
     'User: Hello.\\n\\nAssistant: Yes?\\n\\nUser: Go.\\n\\nAssistant:'

@@ -22,7 +22,7 @@ from clinometer.topics import Prompt
 
 
 class TransformerScorer(WordScorer):
-    """A transformers model with its tokenizer, ready to be asked."""
+    """A transformers model with its tokenizer."""
 
     kind: ClassVar[str]
     #: Tokens in a batch that fill a GPU; a CPU works best within its caches.
@@ -41,7 +41,7 @@ class TransformerScorer(WordScorer):
         self.model = model.eval()
         self.device = next(model.parameters()).device
         self.project = SlotProjection(model)
-        #: Threads that take turns, so that a GPU never waits for what comes before and after it.
+        #: Threads that take turns, so that a GPU never waits for preparation or collection.
         self.threads = 3 if self.device.type == "cuda" else 1
         default = self.gpu_batch_tokens if self.device.type == "cuda" else 1_024
         self.batch_size = BatchSize(batch_tokens or default)
@@ -49,12 +49,12 @@ class TransformerScorer(WordScorer):
         self.prepare()
 
     def prepare(self) -> None:
-        """Refuse a tokenizer that lacks what this kind is asked with; called once, at the end."""
+        """Refuse a tokenizer that lacks what this kind needs; called once, after loading."""
 
     @staticmethod
     @abstractmethod
     def auto_class(transformers: Any) -> Any:
-        """The library's class that loads this kind."""
+        """The transformers class that loads this kind."""
 
     @property
     def boundary(self) -> torch.Tensor | None:
@@ -68,19 +68,19 @@ class TransformerScorer(WordScorer):
 
     @cached_property
     def length_limit(self) -> int | None:
-        """The most tokens the model reads; None where positions are relative and unlimited."""
+        """Maximum context length in tokens; None if positions are relative and unlimited."""
         limit = getattr(self.model.config, "max_position_embeddings", None)
         if limit is None or limit <= 0:
             return None
         for module in self.model.modules():
             table = getattr(module, "position_embeddings", None)
             if isinstance(table, torch.nn.Embedding) and table.padding_idx is not None:
-                # RoBERTa and its kin count positions from after the padding token's number.
+                # RoBERTa and its relatives start positions after the padding token's id.
                 return int(table.num_embeddings - table.padding_idx - 1)
         return int(limit)
 
     def check_values(self, values: NDArray[np.float64], prompts: Sequence[Prompt]) -> None:
-        """Refuse what no language model would answer."""
+        """Refuse values that no language model would return."""
         fine = np.isfinite(values) & (values < 1.0)
         if not fine.all():
             row = int(np.flatnonzero(~fine.all(axis=1))[0])
@@ -91,6 +91,6 @@ class TransformerScorer(WordScorer):
                     f"prompt {shorten(prompt.before)!r}: check its weights"
                 )
             raise ModelError(
-                f"{self.info.name} answered with a number that is not finite at the prompt "
+                f"{self.info.name} returned a number that is not finite at the prompt "
                 f"{shorten(prompt.before)!r}: try --dtype float32, or check its weights"
             )

@@ -1,7 +1,7 @@
 """Rows for a model, in batches of equal length.
 
 Rows of one length need no padding: no padding side, no attention mask and no wasted work, and the
-batch size cannot move a number beyond rounding. Out of memory halves the batch and goes on.
+batch size cannot move a number beyond rounding. Running out of memory halves the batch.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Ids = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Rows of one shape that ask the same thing.
+    """Rows of one shape with the same query.
 
     tokens [n, L]   what the model reads (for sequence-to-sequence models, the decoder's side)
     position        where the answer is read
     wanted          the tokens whose log-probabilities are read there
     source [n, S]   the encoder's side, if there is one
-    unknown         how many places from `position` on stand for tokens not yet known
+    unknown         number of positions from `position` on whose tokens are not yet known
     """
 
     tokens: Ids
@@ -51,10 +51,10 @@ class Batch:
     tokens [n, L]     what the model reads
     positions [n]     where the answer is read
     wants [Q, W]      the sets of wanted tokens, each padded with its own first one
-    which [n]         the set that a row wants; few sets serve many rows, so a GPU is not sent
-                      the same hundred tokens for every row
+    which [n]         the set that a row wants; rows share sets, so a GPU does not receive the
+                      same hundred tokens for every row
     source            the encoder's side: tokens [n, S], or [n] rows of states already encoded
-    unknown           how many places from the position on stand for tokens not yet known
+    unknown           number of positions from there on whose tokens are not yet known
     """
 
     tokens: Ids
@@ -119,7 +119,7 @@ class BatchSize:
 def answer(
     blocks: Sequence[RowBlock], forward: Forward, size: BatchSize
 ) -> list[NDArray[np.float64]]:
-    """Log-probabilities [n, W] for each block, whatever batches they were computed in."""
+    """Log-probabilities [n, W] for each block, independent of the batches."""
     by_shape: dict[tuple[int, int, int, int], list[int]] = {}
     for i, block in enumerate(blocks):
         by_shape.setdefault(block.shape, []).append(i)
@@ -172,9 +172,9 @@ def to_numpy(values: Tensor) -> NDArray[np.float64]:
 
 
 def fetch(values: Tensor) -> Callable[[], NDArray[np.float64]]:
-    """Begin to bring answers to main memory; calling the result waits for them, and only for them.
+    """Start copying answers to main memory; call the result to wait for them.
 
-    Work that was given to a GPU afterwards does not delay them.
+    GPU work queued afterwards does not delay them.
     """
     if values.device.type != "cuda":
         return lambda: to_numpy(values)

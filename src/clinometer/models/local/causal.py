@@ -1,11 +1,11 @@
 """Causal models: the prompt ends where the slot begins, and the word carries its space.
 
 p(word | prompt) is the product of its tokens' probabilities. With text after the slot the whole
-continuation is scored for each word, p(word, rest | prompt), because a left-to-right model can take
-the rest into account in no other way.
+continuation is scored for each word, p(word, rest | prompt), because a left-to-right model cannot
+otherwise take the rest into account.
 
-Prompts are asked in packs (see `prefix_tree`), so that each distinct beginning is computed once; a
-model that cannot be packed is asked in plain rows, with the same result.
+Prompts are scored in packs (see `prefix_tree`), so that each distinct prefix is computed once; a
+model that cannot be packed is scored in plain rows, with the same result.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ from clinometer.models.tokens.word_tokens import WordList, head_tokens
 from clinometer.models.tokens.word_trie import Tokens
 from clinometer.topics import Prompt
 
-#: Prompts whose tables are held at a time.
+#: Prompts whose tables are in memory at a time.
 _SLAB = 16_384
 
 
 class CausalScorer(TransformerScorer):
-    """Next-token models: GPT-2, Llama, Qwen, Gemma, Mistral, SmolLM2 and their like.
+    """Next-token models: GPT-2, Llama, Qwen, Gemma, Mistral, SmolLM2 and similar ones.
 
-    chat          what the chat template writes before the assistant's turn; None asks without one
-    packing       "tree" shares beginnings where the model allows it, "rows" never does
+    chat          what the chat template writes before the assistant's turn; None: no template
+    packing       "tree" shares prefixes if the model allows it, "rows" never does
     pack_nodes    tree nodes in a pack; several packs make a batch of `batch_tokens`
     """
 
@@ -70,7 +70,7 @@ class CausalScorer(TransformerScorer):
     ) -> None:
         super().__init__(model, tokenizer, info, options=options, batch_tokens=batch_tokens)
         self.chat = chat
-        asked_for = "asked for by the caller" if packing == "rows" else ""
+        asked_for = "requested by the caller" if packing == "rows" else ""
         self._window = shortest_window(model.config)
         room = self._window if counts_places(model.config) else None
         self.packing = Packing(mode=packing, reason=asked_for, room=room)
@@ -84,7 +84,7 @@ class CausalScorer(TransformerScorer):
         return transformers.AutoModelForCausalLM
 
     def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
-        """Neighbours in the alphabet share beginnings, so they are scored together."""
+        """Alphabetical neighbours share prefixes, so they are scored together."""
         order = sorted(range(len(prompts)), key=lambda i: prompts[i].before)
         slabs = [np.array(order[k : k + _SLAB]) for k in range(0, len(order), _SLAB)]
 
@@ -132,20 +132,20 @@ class CausalScorer(TransformerScorer):
         return job.joined(parts)
 
     def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """Tokens before the slot, with the model's own opening token but no closing one."""
+        """Tokens before the slot, with the model's BOS token but no EOS token."""
         with self._tokenizing:  # tokenizers of some versions refuse two threads at once
             return head_tokens(self.tokenizer, texts, chat=self.chat, needs_bos=self._needs_bos)
 
     @property
     def _needs_bos(self) -> bool:
-        """Gemma answers with noise unless the text begins with its opening token, which tokenizers
-        read from a GGUF file do not always add."""
+        """Gemma returns noise unless the text starts with its BOS token, which tokenizers read from
+        a GGUF file do not always add."""
         return str(getattr(self.model.config, "model_type", "")).startswith("gemma")
 
     def follow(
         self, paths: Sequence[Tokens], wanted: Sequence[Tokens]
     ) -> list[NDArray[np.float64]]:
-        """Log-probabilities of the wanted tokens after each path of tokens, each path a row."""
+        """Log-probabilities of the wanted tokens after each path of tokens, one row per path."""
         kinds: dict[tuple[int, Tokens], list[int]] = {}
         for i, (path, want) in enumerate(zip(paths, wanted, strict=True)):
             kinds.setdefault((len(path), want), []).append(i)
@@ -171,5 +171,5 @@ class CausalScorer(TransformerScorer):
 
 
 def default_pack_nodes(device: torch.device) -> int:
-    """Tree nodes in a pack: enough to share beginnings, few enough to keep attention small."""
+    """Tree nodes in a pack: enough to share prefixes, few enough to keep attention small."""
     return 1024 if device.type == "cuda" else 128

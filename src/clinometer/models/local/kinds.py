@@ -17,12 +17,12 @@ SCORERS: dict[str, type[TransformerScorer]] = {
 
 
 def detect_kind(config: Any, name: str, wanted: str | None) -> str:
-    """The kind asked for, or the one that the configuration names."""
+    """The requested kind, or the one that the configuration names."""
     kind = wanted or _kind_of(config)
     if kind is None:
         raise ModelError(
-            f"model {name!r}: cannot tell its kind from the configuration "
-            f"({', '.join(getattr(config, 'architectures', None) or ['no architecture'])}): say "
+            f"model {name!r}: cannot detect its kind from the configuration "
+            f"({', '.join(getattr(config, 'architectures', None) or ['no architecture'])}): use "
             f"--kind {'|'.join(SCORERS)}"
         )
     return kind
@@ -42,7 +42,7 @@ def _kind_of(config: Any) -> str | None:
             return "masked"
         if architecture.endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")):
             return "causal"
-    # A model with code of its own says what that code builds (ChatGLM2's architecture does not).
+    # auto_map says what a model's own code builds (ChatGLM2's architecture does not).
     brought = getattr(config, "auto_map", None) or {}
     for auto_class, kind in (
         ("AutoModelForMaskedLM", "masked"),

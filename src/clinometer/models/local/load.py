@@ -1,4 +1,4 @@
-"""Open a transformers model from a folder or the Hugging Face hub and say which kind it is."""
+"""Load a transformers model from a folder or the Hugging Face hub, as the scorer of its kind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clinometer.models.tokens.local_tokenizer import (
     has_tokenizer,
 )
 
-#: Model types whose code in the library mixes numbers of 32 bits into half precision, and fails.
+#: Model types whose transformers code mixes float32 into half precision, and fails.
 _ONLY_FLOAT32 = ("deberta", "xlnet")
 
 
@@ -31,7 +31,7 @@ def load_transformer(
     """Load the model at `source` (a folder or hub id) and wrap it by kind."""
     if load.quantize == "8bit":
         require("--quantize 8bit", "bitsandbytes")
-    require("asking a language model", "torch", "transformers")
+    require("scoring with a language model", "torch", "transformers")
     import torch
     import transformers
 
@@ -70,7 +70,7 @@ def load_transformer(
         model = _whole_model(spec.name, auto_class, base, config, options)
         if adapter is not None:
             adapter.merge_into(model)
-        if not spread:  # else the library has put every part where it belongs
+        if not spread:  # with a device map, transformers has placed every layer
             model = model.to(device)
     _check_vocabulary(spec.name, model, tokenizer)
     revision = _revision(base, config)
@@ -104,14 +104,14 @@ def _spread(load: LoadOptions, transformers: Any) -> dict[str, Any]:
     """How a model too large for one GPU is laid out, or held in 8 bits."""
     options: dict[str, Any] = {"device_map": load.device_map or "auto"}
     if load.quantize == "8bit":
-        # It says at every product that it computes in half precision.
+        # bitsandbytes warns on every matmul that inputs are cast to float16.
         logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
         options["quantization_config"] = transformers.BitsAndBytesConfig(load_in_8bit=True)
     return options
 
 
 def _places(model: Any) -> str:
-    """Where the parts of a spread model are: cuda:0, cuda:1, cpu."""
+    """Devices of a model spread over several: cuda:0, cuda:1, cpu."""
     found = getattr(model, "hf_device_map", None) or {"": next(model.parameters()).device}
     names = {f"cuda:{p}" if isinstance(p, int) else str(p) for p in found.values()}
     return ", ".join(sorted(names))
@@ -120,10 +120,10 @@ def _places(model: Any) -> str:
 def _whole_model(
     name: str, auto_class: Any, source: str, config: Any, options: dict[str, Any]
 ) -> Any:
-    """Load the weights, and refuse a model of which a part would be made up.
+    """Load the weights, and refuse a checkpoint that lacks some of them.
 
-    The library fills what a checkpoint lacks with random numbers and says so in a log: a
-    classifier's checkpoint asked as a masked model would answer noise.
+    transformers fills missing weights with random numbers and only logs it: a classifier's
+    checkpoint loaded as a masked model would return noise.
     """
     options = {**options, "config": config, "output_loading_info": True}
     model, info = pretrained(auto_class, source, **options)
@@ -137,7 +137,7 @@ def _whole_model(
         raise ModelError(
             f"model {name!r}: its weights lack {missing[0]!r}"
             f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}, so "
-            f"{type(model).__name__} would answer noise: it was saved for another task"
+            f"{type(model).__name__} would return noise: it was saved for another task"
         )
     return model
 
@@ -160,7 +160,7 @@ def choose_device(wanted: str) -> Any:
 
 
 def _dtype_of(name: str, config: Any, wanted: str, device: Any) -> str:
-    """The dtype asked for, as far as the library can compute this architecture in it."""
+    """The requested dtype, if transformers can compute this architecture in it."""
     dtype = choose_dtype(wanted, device)
     if config.model_type not in _ONLY_FLOAT32 or dtype == "float32":
         return dtype
@@ -173,7 +173,7 @@ def _dtype_of(name: str, config: Any, wanted: str, device: Any) -> str:
 
 
 def choose_dtype(wanted: str, device: Any) -> str:
-    """float32 on a CPU, where it is exact and as fast; bfloat16 on a GPU; or as asked."""
+    """float32 on a CPU, where it is exact and as fast; bfloat16 on a GPU; or as requested."""
     if wanted != "auto":
         return wanted
     return "bfloat16" if device.type == "cuda" else "float32"

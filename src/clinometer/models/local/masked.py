@@ -1,9 +1,8 @@
 """Masked models: as many mask tokens in the slot as the word has tokens.
 
 A word of k tokens is read from left to right: its first token at the first of k masks, the next one
-with the first in its place and k - 1 masks left, and so on. The number of masks is part of the
-question, so each length of word has a tree of its own, and "her" (one mask) is not a beginning of
-"her|s" (two).
+with the first filled in and k - 1 masks left, and so on. The number of masks is part of the query,
+so each word length has its own tree, and "her" (one mask) is not a prefix of "her|s" (two).
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from clinometer.models.tokens.word_tokens import WordList
 from clinometer.models.tokens.word_trie import Trie
 from clinometer.topics import Prompt
 
-#: Prompts of one length that are asked together.
+#: Prompts of one length that are scored together.
 _CHUNK = 4_096
 
 
@@ -49,7 +48,7 @@ class MaskedScorer(TransformerScorer):
         if self.tokenizer.mask_token_id is None:
             raise ModelError(
                 f"model {self.info.name!r} is a {self.kind} model, but its tokenizer has no mask "
-                "token: use the tokenizer it was trained with, or say --kind causal"
+                "token: use the tokenizer it was trained with, or --kind causal"
             )
         self.marker = Marker.of(self.tokenizer, self.tokenizer.mask_token)
         self.packs_rows = self.device.type == "cuda" and use_short_attention(self.model)
@@ -92,7 +91,7 @@ class MaskedScorer(TransformerScorer):
     def _follow(
         self, group: SlotGroup, tree: Trie, questions: Sequence[WordQuery]
     ) -> list[NDArray[np.float64]]:
-        """Answers to questions of one depth about one tree."""
+        """Answers to queries of one depth about one tree."""
         if not questions:
             return []
         places = max(len(p) for p in tree.prefix)
@@ -123,7 +122,7 @@ class MaskedScorer(TransformerScorer):
             return read_log_probs(self.slot_logits(batch), wanted)
 
     def slot_logits(self, batch: Batch) -> Tensor:
-        """Logits [n, vocabulary] at the first place of each row that is not yet known."""
+        """Logits [n, vocabulary] at the first unknown position of each row."""
         rows = torch.arange(len(batch.tokens), device=self.device)
         positions = to_device(batch.positions, self.device)
         tokens = to_device(self._whole_tiles(batch.tokens), self.device)
@@ -131,7 +130,7 @@ class MaskedScorer(TransformerScorer):
         return logits
 
     def _whole_tiles(self, tokens: Ids) -> Ids:
-        """Repeat the last row until the tiles of attention are full; nobody reads the copies."""
+        """Repeat the last row until the attention tiles are full; the copies are never read."""
         if not self.packs_rows:
             return tokens
         missing = whole_tiles(*tokens.shape) - len(tokens)

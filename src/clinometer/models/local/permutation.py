@@ -1,8 +1,8 @@
-"""Permutation models (XLNet): every place sees what the order of prediction lets it see.
+"""Permutation models (XLNet): every position sees what the prediction order allows.
 
-The slot's unknown places are predicted last: hidden from everyone, while they themselves see the
-text on both sides and the tokens of the word that are already known. The number of places is part
-of the question, as for masked models.
+The slot's unknown positions are predicted last: hidden from all others, while they see the text on
+both sides and the known tokens of the word. The number of positions is part of the query, as for
+masked models.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Sequence-to-sequence models: the encoder reads the text with a gap, the decoder fills it.
 
-T5 and its kin mark the gap with a sentinel, and the decoder writes the sentinel and then the word.
-BART and its kin mark it with a mask, and the decoder writes the whole text again, so the word is
-read after the text before the slot. Which of the two a model does is seen from its tokenizer.
+T5-like models mark the gap with a sentinel, and the decoder writes the sentinel and then the word.
+BART-like models mark it with a mask, and the decoder writes the whole text again, so the word is
+read after the text before the slot. The tokenizer shows which of the two a model does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from clinometer.topics import Prompt
 
 SENTINEL = "<extra_id_0>"
 
-#: Prompts whose encoder states are held at a time.
+#: Prompts whose encoder states are in memory at a time.
 _CHUNK = {"cpu": 2_048, "cuda": 16_384}
 
 
@@ -121,7 +121,7 @@ class Seq2SeqScorer(TransformerScorer):
         return expand([trie], len(prompts), ask, tolerance=self.options.tolerance)
 
     def _heads(self, prompts: Sequence[Prompt]) -> list[list[int]]:
-        """What the decoder has written when it comes to the word."""
+        """What the decoder has written before the word."""
         if self.has_sentinel:
             return [[self.start, self.marker.id]] * len(prompts)
         before = encode_all(self.tokenizer, [p.before for p in prompts], special=True)
@@ -132,7 +132,7 @@ class Seq2SeqScorer(TransformerScorer):
         return heads
 
     def _encode(self, tokens: Ids) -> Tensor:
-        """Encoder states [n, S, H], computed once for all levels of the tree of words."""
+        """Encoder states [n, S, H], computed once for all levels of the word tree."""
         encoder = self.model.get_encoder()
 
         def forward(batch: Batch) -> Tensor:

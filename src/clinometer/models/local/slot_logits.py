@@ -1,8 +1,8 @@
-"""Run a transformers model so that only chosen positions meet the vocabulary.
+"""Run a transformers model and project only chosen positions to the vocabulary.
 
 The projection to the vocabulary is a large part of a small model's work (a fifth for SmolLM2) and
 all of its peak memory; we read one or a few positions of each row. A hook in front of the output
-layer picks those positions, so whatever a model does behind its output layer (soft-capping, a bias,
+layer picks those positions, so anything a model does after its output layer (soft-capping, a bias,
 a scale) still happens.
 """
 
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from clinometer.models.tokens.word_trie import END_OF_WORD
 
-#: In place of a log-probability, which is never above 0: the model said nothing.
+#: Marker instead of a log-probability (which is never above 0): all logits were equal.
 SILENT = torch.inf
 
 
@@ -30,7 +30,7 @@ class SlotProjection:
         self.head = model.get_output_embeddings()
 
     def __call__(self, rows: Tensor, positions: Tensor, **inputs: Any) -> tuple[Tensor, Any]:
-        """Logits at the given places, and the model's whole output (for its cache)."""
+        """Logits at the given positions, and the model's full output (for its cache)."""
         picked = False
 
         def pick(_module: Any, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -53,8 +53,8 @@ class SlotProjection:
 def light_kernels() -> Iterator[None]:
     """On ARM processors, multiply matrices without oneDNN.
 
-    There it prepares each product anew, 0.7 ms a time (measured on an aarch64 server): forty times
-    the work of a small layer, and a few per cent of a large one.
+    There it plans each product again, 0.7 ms each (measured on an aarch64 server): forty times the
+    work of a small layer, and a few per cent of a large one.
     """
     settings: Any = torch.backends.mkldnn
     was_on = settings.enabled
@@ -69,7 +69,7 @@ def light_kernels() -> Iterator[None]:
 
 
 def read_log_probs(logits: Tensor, wanted: Tensor, boundary: Tensor | None = None) -> Tensor:
-    """Log-probabilities [N, W] of the wanted tokens, in float32 whatever the model's dtype.
+    """Log-probabilities [N, W] of the wanted tokens, in float32 for any dtype of the model.
 
     END_OF_WORD among the wanted tokens reads the joint probability of the `boundary` tokens. Where
     a row's logits are one and the same number over the whole vocabulary the answer is SILENT, which
@@ -85,7 +85,7 @@ def read_log_probs(logits: Tensor, wanted: Tensor, boundary: Tensor | None = Non
     if boundary is not None:
         some = torch.logsumexp(values[:, boundary], dim=-1, keepdim=True) - total
         found = torch.where(wanted == END_OF_WORD, some, found)
-    # Asking a GPU for the answer to this question would make the CPU wait for it.
+    # Checking this on a GPU would make the CPU wait for the result.
     elif wanted.device.type == "cpu" and bool((wanted == END_OF_WORD).any()):
-        raise ValueError("END_OF_WORD was asked of a reader without boundary tokens")
+        raise ValueError("END_OF_WORD needs a reader with boundary tokens")
     return found.masked_fill(least == most, SILENT)

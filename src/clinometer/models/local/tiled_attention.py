@@ -1,10 +1,9 @@
-"""Attention over many short rows, several of them in one tile of the processor.
+"""Attention over many short rows, with several rows per tile.
 
-Attention kernels work on tiles of 64 places or more; a prompt has ten. Asked row by row they spend
-five sixths of a tile on nothing, and on a large GPU attention then takes as long as the rest of a
-BERT (measured: 36 % of its time on an H200). Rows of equal length can lie behind one another in one
-tile, each behind a wall that the others do not see through: the same numbers, a fraction of the
-time.
+Attention kernels work on tiles of 64 positions or more; a prompt has ten. Row by row they waste
+five sixths of each tile, and on a large GPU attention takes 36 % of a BERT's time (measured on an
+H200). Rows of equal length can share a tile, with a mask between them: the same numbers, in a
+fraction of the time.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from torch import Tensor
 from clinometer.models.local.batches import BatchSize
 
 NAME = "clinometer_short_rows"
-#: Places in a tile.
+#: Positions in a tile.
 TILE = 128
 
 
@@ -32,9 +31,8 @@ def rows_in_tile(length: int) -> int:
 
 
 def whole_tiles(rows: int, length: int) -> int:
-    """So many rows, or a few more: they fill tiles, and the number of tiles is one of few (eight in
-    an octave): with each new number the GPU stood still for some 40 ms, as if the library planned
-    its attention anew.
+    """Round a number of rows up to whole tiles, and the number of tiles to one of eight per octave:
+    each new number of tiles costs about 40 ms on a GPU, probably to plan its attention.
 
     >>> whole_tiles(13, 10), whole_tiles(6_000, 10), whole_tiles(6_144, 10)
     (24, 6144, 6144)
@@ -52,7 +50,7 @@ class TiledBatchSize(BatchSize):
 
 
 def use_short_attention(model: Any) -> bool:
-    """Let a model that uses the library's plain attention attend in packs; False if it does not."""
+    """Switch a model from the library's plain attention to tiles; False if it uses another."""
     if getattr(model.config, "_attn_implementation", None) != "sdpa":
         return False
     from transformers import AttentionInterface
@@ -78,7 +76,7 @@ def short_attention(
     """Attention of [rows, heads, length, width]; the result is [rows, length, heads, width].
 
     Rows fill up whole tiles when their number is a multiple of `rows_in_tile`; any others, and
-    attention with a mask of its own, go the library's way.
+    attention with its own mask, use the library's implementation.
     """
     rows, heads, length, width = query.shape
     packs = rows_in_tile(length)

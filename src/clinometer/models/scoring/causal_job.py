@@ -1,6 +1,6 @@
-"""From prompts and words to questions about heads, and from the answers back to prompts.
+"""Turn prompts and words into queries about heads, and the answers back into scores of prompts.
 
-The same steps serve packs and plain rows: who answers is all that differs between them.
+The same steps serve packs and plain rows; only the backend that answers differs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from clinometer.models.tokens.word_tokens import WordList
 from clinometer.models.tokens.word_trie import END_OF_WORD, Tokens, Trie
 from clinometer.topics import Prompt
 
-#: Nodes after the slot that are listed at once; the list takes some 200 bytes a node.
+#: Nodes after the slot that are listed at once; the list takes about 200 bytes per node.
 _LISTED = 1_000_000
 
 
@@ -74,9 +74,9 @@ class Rest:
 class Job:
     """Prompts that agree in having text after the slot or none, and the words asked of them.
 
-    heads          what stands before the slot, sorted and without repetition
+    heads          token sequences before the slot, sorted, without duplicates
     longest        tokens in the longest row that the model will read
-    looks_below    whether anything beyond the heads' own next token is asked
+    looks_below    whether anything beyond the heads' own next token is queried
     """
 
     def __init__(self, reader: Reader, prompts: Sequence[Prompt], words: WordList) -> None:
@@ -98,7 +98,7 @@ class Job:
         self._rest = np.zeros(len(prompts), dtype=np.int64)
         rest_lengths = self._read_rests() if self.reads_on else np.zeros(len(prompts), np.int64)
         self.looks_below = self.reads_on or self.tree.depth > 1
-        # The last token of a path is asked for and never read.
+        # The last token of a path is predicted, never read.
         longest_word = max(len(s) for s in words.sequences) + len(ends)
         lengths = self.heads.lengths[self._head] + longest_word + rest_lengths - 1
         worst = int(lengths.argmax())
@@ -110,7 +110,7 @@ class Job:
             if not ids:
                 prompt = next(p for p in self.prompts if p.before == text)
                 raise ContextError(
-                    f"{self.reader.info.name} has no opening token, so nothing can be asked before "
+                    f"{self.reader.info.name} has no BOS token, so nothing can be scored before "
                     f"the first word of {prompt.fill('[Y]')!r}: use a template with text before [Y]"
                 )
 
@@ -132,7 +132,7 @@ class Job:
     ) -> WordScores:
         """Score the prompts whose heads are rows start to stop, in the order of their heads.
 
-        `upper` gives upper bounds where `answers` are lower ones; it is asked afterwards.
+        `upper` gives upper bounds where `answers` are lower ones; it is queried afterwards.
         """
         # What follows the slot can favour any word by any factor, so no bound holds there.
         tolerance = 0.0 if self.reads_on else self.reader.options.tolerance
@@ -193,8 +193,8 @@ class Job:
     def _by_rest(self, members: Ints) -> Iterator[list[tuple[int, Ints]]]:
         """Places of the members with the same text after the slot, in groups that fit in memory.
 
-        Texts are shuffled (always in the same way), so that a group takes something of every pack
-        and no pack waits for another.
+        Texts are shuffled (always in the same way), so that each group uses every pack and no pack
+        waits for another.
         """
         numbers = np.unique(self._rest[members])
         group: list[tuple[int, Ints]] = []

@@ -1,15 +1,15 @@
-"""Exact word probabilities by the chain rule, asking no more than a tolerance needs.
+"""Exact word probabilities by the chain rule, with no more queries than a tolerance needs.
 
 A word's probability is the product of its tokens' probabilities along a path of the tree of words.
-The tree is walked level by level. A word cannot be more probable than its own beginning, so after
-each level every unfinished beginning has a known upper bound; beginnings that together cannot move
-any preference by more than the tolerance are left unexpanded, and the bound is reported.
+The tree is walked level by level. A word cannot be more probable than its own prefix, so after each
+level every unfinished prefix has a known upper bound; prefixes that together cannot move any
+preference by more than the tolerance are not expanded, and the bound is reported.
 
 Why `U / M` is the bound, with finished mass M, of which N_y in category y, and unfinished words of
-true mass at most U. Those that begin like no finished word have a mass A, of which a_y in y, and
-move the preference from N_y / M to (N_y + a_y) / (M + A), at most A / (M + A) away. Those that go
-on from a finished word ("hers" from "her") take their mass B from it: M stays, N_y moves by at most
-B. Together that is at most (A + B) / (M + A) <= U / M.
+true mass at most U. Those that extend no finished word have a mass A, of which a_y in y, and move
+the preference from N_y / M to (N_y + a_y) / (M + A), at most A / (M + A) away. Those that extend a
+finished word ("hers" from "her") take their mass B from it: M stays, N_y moves by at most B.
+Together that is at most (A + B) / (M + A) <= U / M.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class WordQuery:
-    """What follows `node` of tree number `tree`, for each of these prompts?"""
+    """Query: what follows `node` of tree `tree`, for each of these prompts?"""
 
     tree: int
     node: int
@@ -40,8 +40,7 @@ Ask = Callable[[Sequence[WordQuery]], Sequence[Floats]]
 
 
 def scattered(parts: Iterable[tuple[NDArray[np.intp], WordScores]], n_prompts: int) -> WordScores:
-    """Parts with other prompts and the same words, each beside the numbers of its prompts; they are
-    put into their places as they come."""
+    """Scatter parts into one array as they arrive; each comes with the indices of its prompts."""
     whole: WordScores | None = None
     for members, part in parts:
         if whole is None:
@@ -68,7 +67,7 @@ def expand(
     Masked models need a tree for each length of word (the number of mask tokens is part of the
     question); the others have one tree. With `tolerance` 0 every word is exact. Where the answers
     of `ask` are lower bounds, `ask_upper` gives the upper ones of every node (0, probability one,
-    where `ask` was not asked), at no cost.
+    where `ask` was not called), at no cost.
     """
     log_p = [np.full((len(t.prefix), n_prompts), -np.inf) for t in trees]
     for table in log_p:
@@ -116,7 +115,7 @@ def expand(
 
 
 def _upper_tables(trees: Sequence[Trie], n_prompts: int, ask: Ask) -> list[Floats]:
-    """Upper bounds of every node's log-probability: what a beginning can be at most."""
+    """Upper bounds of every node's log-probability: the most its prefix allows."""
     everyone = np.arange(n_prompts)
     tables = []
     for k, trie in enumerate(trees):
@@ -130,9 +129,9 @@ def _upper_tables(trees: Sequence[Trie], n_prompts: int, ask: Ask) -> list[Float
 
 
 def _worth_asking(bounds: Floats, budget: Floats) -> NDArray[np.bool_]:
-    """Which of the pending beginnings [N, P] must be asked, so that the rest stays in the budget.
+    """Which of the pending prefixes [N, P] must be expanded for the rest to stay in the budget.
 
-    The smallest are skipped first; a beginning of probability 0 costs nothing and is never asked.
+    The smallest are skipped first; a prefix of probability 0 costs nothing and is never expanded.
     """
     order = np.argsort(bounds, axis=0, kind="stable")
     running = np.cumsum(np.take_along_axis(bounds, order, axis=0), axis=0)

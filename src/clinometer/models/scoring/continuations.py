@@ -1,9 +1,9 @@
-"""What is asked after the heads: continuations as trees, and their layout behind the packs.
+"""Continuations of the heads as trees, and their layout behind the packs.
 
-A continuation is a beginning of a word, or a word with some of the text after the slot. The nodes
-asked after each head, with the nodes that lead to them, are laid out as rows of new tree nodes,
-each row behind one pack, in chunks of bounded size. They see the head's tokens in the pack's cache
-and their own ancestors; nothing sees them later, so the cache never grows.
+A continuation is a prefix of a word, or a word with some of the text after the slot. The nodes
+queried after each head, and the nodes that lead to them, are laid out as rows of new tree nodes,
+each row behind one pack, in chunks of bounded size. They attend to the head's tokens in the pack's
+cache and to their own ancestors; nothing attends to them later, so the cache never grows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Continuations:
     """A trie of continuations as arrays; node 0 is the head itself.
 
     token, parent, top [N]   of each node; `top` is its ancestor at depth 1 (itself there)
-    order [N - 1]            all nodes but the root, depth first: what hangs together lies together
+    order [N - 1]            all nodes but the root, depth first, so that subtrees are contiguous
     """
 
     def __init__(self, trie: Trie) -> None:
@@ -53,7 +53,7 @@ class Continuations:
 
     @cached_property
     def children(self) -> Ints:
-        """[N, most children], filled up with NO_CHILD."""
+        """[N, most children], padded with NO_CHILD."""
         kids = self.trie.children
         table = np.full((len(kids), max(map(len, kids))), NO_CHILD, dtype=np.int64)
         for node, row in enumerate(kids):
@@ -61,7 +61,7 @@ class Continuations:
         return table
 
     def wanted(self, nodes: Ints) -> Ints:
-        """Tokens to read after each node [n, W], filled up with the first of them."""
+        """Tokens to read after each node [n, W], padded with the first of them."""
         kids = self.children[nodes]
         kids = kids[:, : max(1, int((kids != NO_CHILD).sum(axis=1).max(initial=0)))]
         return self.token[np.where(kids == NO_CHILD, kids[:, :1], kids)]
@@ -69,10 +69,10 @@ class Continuations:
 
 @dataclass(frozen=True)
 class AskedContinuations:
-    """Which nodes of a tree of continuations are asked after which heads.
+    """Which nodes of a tree of continuations are queried after which heads.
 
     heads [H]       rows of the heads
-    nodes [N, H]    true where the tokens after this node are asked
+    nodes [N, H]    true where the tokens after this node are queried
     """
 
     tree: Continuations
@@ -84,17 +84,17 @@ class AskedContinuations:
         return np.full(self.nodes.shape, -np.inf)
 
     def fill(self, answer: Floats, nodes: Ints, columns: Ints, values: Floats) -> None:
-        """Put values [n, W], read after `nodes` for the heads at `columns`, where they belong."""
+        """Store values [n, W], read after `nodes` for the heads at `columns`."""
         kids = self.tree.children[nodes][:, : values.shape[1]]
         read, which = np.nonzero(kids != NO_CHILD)
         answer[kids[read, which], columns[read]] = values[read, which]
 
 
 class Answers(Protocol):
-    """Somebody who can be asked what follows a set of heads."""
+    """Backend that returns next-token log-probabilities after a set of heads."""
 
     def ask(self, parts: Sequence[AskedContinuations]) -> list[Floats]:
-        """One answer [N, H] a part; only children of asked nodes hold a value."""
+        """One answer [N, H] per part; only children of queried nodes have a value."""
 
 
 @dataclass(frozen=True)
@@ -120,13 +120,13 @@ class Chunk:
 
 
 class _Nodes(NamedTuple):
-    """Columns of a list of nodes, one entry a node."""
+    """Columns of a list of nodes, one entry per node."""
 
     part: Ints
     node: Ints
     column: Ints  # of the part's heads
     head: Ints
-    above: Ints  # number in the list of the node above, -1 where the head is
+    above: Ints  # index in the list of the parent node, -1 for the head
     token: Ints
     top: Ints
     read: Bools
@@ -134,7 +134,7 @@ class _Nodes(NamedTuple):
 
     @classmethod
     def of(cls, part: AskedContinuations, number: int) -> _Nodes:
-        """The asked nodes of a part and those that lead to them, head by head."""
+        """The queried nodes of a part and those that lead to them, head by head."""
         tree = part.tree
         need = part.nodes.copy()
         for node in tree.order[::-1]:
@@ -187,8 +187,8 @@ class Below:
     def chunks(self, *, limit: int, rows: int, multiple: int = 1) -> Iterator[Chunk]:
         """Chunks of at most `rows` rows of about `limit` new nodes.
 
-        A pack with much to ask stands before several rows; rows of like size go together, so that
-        no row waits for a longer one.
+        A pack with many queries gets several rows; rows of similar size go together, so that no row
+        waits for a longer one.
         """
         nodes, packs = self.nodes, self.packs
         width = packs.tokens.shape[1]
@@ -231,8 +231,8 @@ class Below:
             )
 
     def _unit_starts(self) -> Ints:
-        """The first node of each node's unit: what hangs under one head by one first token sees
-        only its own kind and is never torn apart."""
+        """The first node of each node's unit. A unit is everything under one head that shares a
+        first token; it attends only to itself and is never split."""
         changed = np.ones(len(self.nodes.head), dtype=bool)
         keys = (self.nodes.head, self.nodes.part, self.nodes.top)
         changed[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
@@ -240,7 +240,7 @@ class Below:
         return starts
 
     def _chains(self) -> Ints:
-        """Each node and its ancestors among the new ones [n, D], filled up with the topmost."""
+        """Each node and its new ancestors [n, D], padded with the topmost."""
         columns = [np.arange(len(self.nodes.above))]
         while True:
             above = self.nodes.above[columns[-1]]
@@ -249,7 +249,7 @@ class Below:
             columns.append(np.where(above < 0, columns[-1], above))
 
     def answers(self, reads: Ints, values: Floats) -> list[Floats]:
-        """Sort the values [n, W] read at nodes `reads` back into one answer a part."""
+        """Sort the values [n, W] read at nodes `reads` back into one answer per part."""
         part = self.nodes.part[reads]
         order = np.argsort(part, kind="stable")
         ends = np.searchsorted(part[order], np.arange(len(self.parts) + 1))

@@ -1,4 +1,4 @@
-"""Questions about trees of words as plain rows: every path of tokens is asked by itself."""
+"""Queries about trees of words as plain rows: one row per path of tokens."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Follower(Protocol):
-    """Whatever can say how probable tokens are after a path of tokens."""
+    """Protocol for models that score tokens after a path of tokens."""
 
     def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[Floats]:
         """Log-probabilities of the wanted tokens after each path."""
 
 
 class Rows:
-    """Plain rows: every head with every continuation is a row of its own."""
+    """Plain rows: one row per head and continuation."""
 
     def __init__(self, follower: Follower, heads: Heads, start: int = 0) -> None:
         self.follower, self.heads, self.start = follower, heads, start

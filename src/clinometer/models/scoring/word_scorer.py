@@ -1,4 +1,4 @@
-"""What every model that is asked for words shares, wherever it runs; needs no torch."""
+"""Base class of all models that score words, wherever they run; needs no torch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clinometer.topics import Prompt
 
 
 class WordScorer(ABC):
-    """A tokenizer, the words it writes, and prompts sorted into what can be scored together."""
+    """Tokenises words, and groups prompts that can be scored together."""
 
     def __init__(
         self, tokenizer: Any, info: ModelInfo, *, options: WordOptions | None = None
@@ -60,7 +60,7 @@ class WordScorer(ABC):
         opening: bool,
         _ending: bool,
     ) -> WordScores:
-        """Prompts that are alike, with a column for every word, asked or not."""
+        """Scores of similar prompts, with a column for every word, scored or not."""
         asked = self.word_list(words, space=space, opening=opening)
         found = self.score_alike(prompts, asked)
         if len(asked.columns) == len(words):
@@ -72,14 +72,14 @@ class WordScorer(ABC):
     def usage(self) -> dict[str, int]:
         return {}
 
-    def close(self) -> None:  # noqa: B027  (a model in this process holds nothing to give back)
+    def close(self) -> None:  # noqa: B027  (a local model has nothing to release)
         pass
 
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
         return self.word_list(words, space=space).report
 
     def word_list(self, words: Sequence[str], *, space: bool, opening: bool = False) -> WordList:
-        """The words as tokens: after a space, without one, or at the opening of the text."""
+        """The words as tokens: after a space, without one, or at the start of the text."""
         key = (tuple(words), space, opening)
         if key not in self._words:
             self._words[key] = WordList(
@@ -100,7 +100,7 @@ class WordScorer(ABC):
     @property
     @abstractmethod
     def length_limit(self) -> int | None:
-        """The most tokens the model reads; None where there is no limit or none is known."""
+        """Maximum context length in tokens; None if unlimited or unknown."""
 
     def check_length(self, length: int, prompt: Prompt) -> None:
         limit = self.length_limit
@@ -114,19 +114,19 @@ class WordScorer(ABC):
 def _widened(
     values: NDArray[np.float64], columns: Sequence[int], width: int
 ) -> NDArray[np.float64]:
-    """Columns for words that are not asked, without probability."""
+    """Insert columns without probability for words that are not scored."""
     whole = np.full((len(values), width), -np.inf)
     whole[:, list(columns)] = values
     return whole
 
 
 def shorten(text: str, limit: int = 60) -> str:
-    """One line that names a prompt without printing a page of it."""
+    """A prompt as one short line, for messages."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 class ChosenPrompts(Sequence[Prompt]):
-    """Some of the prompts, looked up only when one must be named."""
+    """A lazy view of some prompts, resolved only when one has to be named."""
 
     def __init__(self, prompts: Sequence[Prompt], chosen: NDArray[np.signedinteger[Any]]) -> None:
         self._prompts, self._chosen = prompts, chosen

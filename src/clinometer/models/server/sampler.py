@@ -40,7 +40,7 @@ class ServerSampler(Sampler):
         if not self.chat:
             return ()
         if self.opening is not None:
-            return ("asked inside its chat template",)
+            return ("scored inside its chat template",)
         return ("asked by an instruction to continue the text: the server takes no template",)
 
     def usage(self) -> dict[str, int]:

@@ -59,7 +59,7 @@ class ServerScorer(WordScorer):
         """Refuse what no language model would answer. The prompt is not named: it was sent away,
         and no message may repeat it."""
         if np.isnan(values).any() or (values > 0).any():
-            raise ModelError(f"{self.info.name} answered with a number that is no log-probability")
+            raise ModelError(f"{self.info.name} returned a number that is not a log-probability")
 
     def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         job = Job(self, prompts, words)

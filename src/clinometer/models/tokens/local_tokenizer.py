@@ -1,4 +1,4 @@
-"""A tokenizer without its model: for a server that has none to offer."""
+"""A tokenizer without its model, for servers that do not offer one."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _FILES = (
 
 
 def has_tokenizer(source: str) -> bool:
-    """Whether a folder has a tokenizer; what is no folder has one as far as can be seen."""
+    """Whether a folder has a tokenizer; anything that is not a folder is assumed to have one."""
     folder = Path(source)
     return not folder.is_dir() or any((folder / name).is_file() for name in _FILES)
 
 
 def check_tokenizer_files(name: str, source: str) -> None:
-    """Refuse a folder without a tokenizer: the library would make up one that knows no word."""
+    """Refuse a folder without a tokenizer: transformers would make one up that knows no word."""
     if not has_tokenizer(source):
         raise _no_tokenizer(name)
 
 
 def check_tokenizer_words(name: str, tokenizer: Any) -> None:
-    """The same where only its settings are there (tokenizer_config.json), without a vocabulary."""
+    """The same for a folder with the settings (tokenizer_config.json) but no vocabulary."""
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
         raise _no_tokenizer(name)
 

@@ -1,4 +1,4 @@
-"""Prompts as tokens around one marked slot, ready to be multiplied by numpy.
+"""Prompts as token arrays around one marked slot.
 
 Masked and permutation models mark the slot with their mask token, sequence-to-sequence models with
 a mask or a sentinel. Prompts are tokenised many at a time and collected by length; everything after
@@ -20,7 +20,7 @@ from clinometer.models.local.batches import Ids
 from clinometer.models.tokens.word_tokens import continuations, encode_all
 from clinometer.topics import Prompt
 
-#: Prompts tokenised at a time: enough for all cores, few enough that a GPU soon has work.
+#: Prompts tokenised at a time: enough for all cores, few enough that a GPU starts soon.
 _SLICE = 4_096
 
 
@@ -48,7 +48,7 @@ class Marker:
 class SlotGroup:
     """Prompts of one length: tokens [n, L] with one marker each, at positions [n].
 
-    `members` [n] are their numbers in the list they came from.
+    `members` [n] are their indices in the original list.
     """
 
     tokens: Ids
@@ -86,8 +86,8 @@ def slot_groups(
 ) -> Iterator[SlotGroup]:
     """Prompts with the marker in the slot, collected by length.
 
-    A group is handed over as soon as it has the rows that `rows` says for its length, the others at
-    the end: a model then sees full batches however much the lengths vary.
+    A group is yielded as soon as it has as many rows as `rows` returns for its length, the others
+    at the end: a model then gets full batches however much the lengths vary.
     """
     waiting: dict[int, list[tuple[Ids, NDArray[np.intp]]]] = {}
     for start in range(0, len(prompts), _SLICE):
@@ -106,7 +106,7 @@ def slot_groups(
                 if len(group):
                     waiting[length] = [(group.tokens, group.members)]
         if start == 0 and set(waiting) == set(lengths.tolist()):
-            # None is full yet: the most frequent length leaves at once, so that work can begin.
+            # None is full yet: yield the most frequent length at once, so that work can start.
             yield _group(waiting.pop(int(np.bincount(lengths).argmax())), prompts, marker)
     for length in sorted(waiting):
         yield _group(waiting[length], prompts, marker)
@@ -116,8 +116,8 @@ def _around_marker(tokenizer: Any, prompts: Sequence[Prompt], marker: Marker) ->
     """Token ids of each prompt.
 
     The marker replaces the word and its space (RoBERTa's mask swallows that space by itself), so it
-    follows the text directly. What comes after the slot goes on from a word: some tokenizers begin
-    anew behind a special token and would write ▁. instead of a full stop.
+    follows the text directly. The text after the slot continues a word: some tokenizers treat what
+    follows a special token as the start of a text and would write ▁. instead of a full stop.
     """
     ids = encode_all(
         tokenizer, [f"{p.before}{marker.token}{p.after}" for p in prompts], special=True

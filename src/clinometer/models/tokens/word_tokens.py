@@ -1,9 +1,9 @@
-"""How a tokenizer writes the words that may stand in the slot.
+"""How a tokenizer writes the words that may fill the slot.
 
-Every tokenizer family has its own habit with the space before a word: byte-level BPE glues it on
-("Ġhe"), SentencePiece and Unigram mark it ("▁he"), WordPiece forgets it and marks what continues a
-word instead ("##he"). Asking the tokenizer for the bare word gets several of them wrong, so the
-word is written after an anchor and the anchor's tokens are cut off again.
+Tokenizer families treat the space before a word differently: byte-level BPE attaches it ("Ġhe"),
+SentencePiece and Unigram mark it ("▁he"), WordPiece drops it and marks continuations instead
+("##he"). Tokenising the bare word gets several of them wrong, so the word is written after an
+anchor, and the anchor's tokens are removed.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Any
 from clinometer.models.protocol import WordReport
 from clinometer.models.tokens.word_trie import Tokens, Trie
 
-#: What a word follows after a space, and what text that goes on from a word follows.
+#: Anchors for a word after a space, and for text that continues a word.
 _LETTERS = ("that", "x", "1")
-#: What a word follows without a space: signs that no tokenizer takes for the beginning of the word.
+#: Anchors for a word without a space: characters that no tokenizer merges into the word.
 _SIGNS = ('"', "(", "。", "1", "x")
 
 
 def word_tokens(tokenizer: Any, word: str, *, space: bool, opening: bool = False) -> Tokens:
     """Token ids of a word as it stands in a sentence.
 
-    With its leading space when `space`; right behind a sign or a character when not (an opening
-    quote, Chinese); as the text's first word when `opening`.
+    With its leading space if `space`; directly after another character if not (an opening quote,
+    Chinese); as the text's first word if `opening`.
     """
     if opening:
         return tuple(_encode(tokenizer, word))
@@ -35,12 +35,12 @@ def word_tokens(tokenizer: Any, word: str, *, space: bool, opening: bool = False
 
 
 def continuation_tokens(tokenizer: Any, text: str) -> Tokens:
-    """Token ids of text that goes on from a word (" was late", ".", "'s")."""
+    """Token ids of text that continues a word (" was late", ".", "'s")."""
     return _after(tokenizer, text, _LETTERS, alone=text)
 
 
 def continuations(tokenizer: Any, texts: Sequence[str]) -> list[Tokens]:
-    """`continuation_tokens` of many texts, tokenised in one call where the first anchor serves."""
+    """`continuation_tokens` of many texts, tokenised in one call where the first anchor works."""
     head = _encode(tokenizer, _LETTERS[0])
     wholes = encode_all(tokenizer, [_LETTERS[0] + text for text in texts], special=False)
     fits = tokenizer.unk_token_id not in head
@@ -60,8 +60,8 @@ def _after(tokenizer: Any, text: str, anchors: Sequence[str], *, alone: str) -> 
         whole = _encode(tokenizer, anchor + text)
         if whole[: len(head)] == head and len(whole) > len(head):
             return tuple(whole[len(head) :])
-    # No anchor keeps its own tokens beside this text: the text alone, less the mark for a space
-    # that some tokenizers put before every text.
+    # No anchor keeps its own tokens before this text: tokenise the text alone, without the space
+    # marker that some tokenizers put before every text.
     ids = _encode(tokenizer, alone)
     if not text[:1].isspace() and len(ids) > 1 and tokenizer.decode(ids[:1]).strip() == "":
         ids = ids[1:]
@@ -86,10 +86,10 @@ def encode_all(tokenizer: Any, texts: Sequence[str], *, special: bool) -> list[l
 def head_tokens(
     tokenizer: Any, texts: Sequence[str], *, chat: str | None = None, needs_bos: bool = False
 ) -> list[list[int]]:
-    """Tokens of what a causal model reads before the slot: its own opening token, no closing one.
+    """Tokens that a causal model reads before the slot: with its BOS token, without an EOS token.
 
-    `chat` is what the chat template writes before the assistant's turn, opening token and all; the
-    text then begins that turn.
+    `chat` is what the chat template writes before the assistant's turn, BOS token included; the
+    text then starts that turn.
     """
     if chat is not None:
         return encode_all(tokenizer, [chat + text for text in texts], special=False)
@@ -132,8 +132,8 @@ def _ends_wordpiece(token: str) -> bool:
 
 
 def _ends_bytes(token: str) -> bool:
-    """Byte-level BPE writes a space as Ġ and tab, new line, return as ĉ, Ċ, č; other signs beyond
-    ASCII are bytes, which may belong to a letter."""
+    """Byte-level BPE writes a space as Ġ and tab, newline, return as ĉ, Ċ, č; other characters
+    beyond ASCII are bytes, which may belong to a letter."""
     first = token[0]
     return first in "ĠĉĊč" or (ord(first) < 128 and not first.isalnum() and first not in "'<")
 
@@ -150,7 +150,7 @@ def _encode(tokenizer: Any, text: str) -> list[int]:
 
 
 class WordList:
-    """The words of a topic under one tokenizer: which can be asked, and their token sequences."""
+    """The words of a topic under one tokenizer: which can be scored, and their token sequences."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class WordList:
             else:
                 first_with[ids] = word
                 asked.append(i)
-        #: columns of `words` that are asked, and the token sequence of each
+        #: columns of `words` that are scored, and the token sequence of each
         self.columns = tuple(asked)
         self.sequences = tuple(tokens[i] for i in asked)
         self.report = WordReport(
@@ -193,7 +193,7 @@ class WordList:
         )
 
     def _prefixes(self) -> dict[str, tuple[str, ...]]:
-        """Words whose tokens begin those of other words, with those words."""
+        """Words whose tokens are a prefix of other words' tokens, with those words."""
         trie = Trie.of(self.sequences)
         word_at = {n: self.words[c] for n, c in zip(trie.terminal, self.columns, strict=True)}
         found: dict[str, tuple[str, ...]] = {}

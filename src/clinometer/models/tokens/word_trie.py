@@ -1,7 +1,7 @@
-"""Words as token sequences in one tree, so that a shared beginning is computed once.
+"""Words as token sequences in one tree, so that a shared prefix is computed once.
 
-"grandson" and "granddaughter" both begin with the token "Ġgrand": the model is asked once what
-follows it, and both words read their next token from that answer.
+"grandson" and "granddaughter" both start with the token "Ġgrand": the model is queried once for
+what follows it, and both words read their next token from that answer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Tokens = tuple[int, ...]
 
 ROOT = 0
 
-#: In place of a token: the word ends here (the next token begins something else).
+#: Marker instead of a token: the word ends here (the next token starts something else).
 END_OF_WORD = -1
 
 
@@ -64,7 +64,7 @@ class Trie:
 
     @property
     def inner(self) -> tuple[int, ...]:
-        """Nodes that have children: what the model must be asked about."""
+        """Nodes that have children: those the model must be queried about."""
         return tuple(n for n, kids in enumerate(self.children) if kids)
 
     def levels(self) -> list[list[int]]:
@@ -80,7 +80,7 @@ class Trie:
 
     def nearest_terminals_below(self, node: int) -> tuple[int, ...]:
         """Terminal nodes under `node` with no other terminal between: the listed words that this
-        one is the beginning of."""
+        one is a prefix of."""
         ends = set(self.terminal)
         found: list[int] = []
         stack = list(self.children[node])

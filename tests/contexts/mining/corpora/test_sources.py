@@ -197,8 +197,8 @@ def test_plain_text_is_cut_into_articles_at_blank_lines(tmp_path: Path) -> None:
 def test_broken_lines_are_counted_and_skipped(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_bytes(
-        b'\xef\xbb\xbf{"text": "good"}\r\ncaf\xc3\xa9 \xff broken\n{"text": \n{"title": "no text"}\n\n[1]\n'
-        b'{"text": "fine"}\n'
+        b'\xef\xbb\xbf{"text": "good"}\r\ncaf\xc3\xa9 \xff broken\n{"text": \n'
+        b'{"title": "no text"}\n\n[1]\n{"text": "fine"}\n'
     )
     found, damage = texts(path)
     assert found == ["good", "fine"]

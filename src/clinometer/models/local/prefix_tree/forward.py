@@ -1,4 +1,4 @@
-"""Ask a causal model about a batch of prefix-tree packs.
+"""Run a causal model on a batch of prefix-tree packs.
 
 The packs run once, with a tree-shaped attention mask, and leave their keys and values in a cache;
 what follows the heads runs against copies of that cache, which are dropped afterwards.
@@ -24,12 +24,12 @@ from clinometer.models.tokens.word_trie import ROOT
 
 
 class TreeRun:
-    """One batch of packs before a model. The first question is what follows the heads themselves.
+    """One batch of packs and its model. The first query is what follows the heads themselves.
 
     limit, rows   bounds on the new nodes in a row and on the rows of a batch
     boundary      the tokens that end a word
-    keep          whether anything will be asked below the heads
-    turn          held while the model runs
+    keep          whether anything below the heads will be queried
+    turn          lock held while the model runs
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class TreeRun:
         self.cache: Any = DynamicCache() if keep else None
 
     def ask(self, parts: Sequence[AskedContinuations]) -> list[Floats]:
-        """Log-probabilities of the children of every asked node, one answer [N, H] a part."""
+        """Log-probabilities of the children of every queried node, one answer [N, H] per part."""
         if parts[0].nodes[ROOT].any():
             return [self._ask_heads(part) for part in parts]
         below = Below(parts, self.packs)
@@ -76,7 +76,7 @@ class TreeRun:
         return below.answers(np.concatenate(reads), np.concatenate(values))
 
     def _behind(self, packs: Ints) -> Any:
-        """The cache of some packs, which may grow without the packs' own cache growing with it."""
+        """A copy of the cache of some packs, which may grow without affecting the original."""
         chosen = copy.copy(self.cache)
         chosen.layers = [copy.copy(layer) for layer in chosen.layers]
         chosen.batch_select_indices(to_device(packs, self.device))
@@ -103,7 +103,7 @@ class TreeRun:
         *,
         cache: Any,
     ) -> Floats:
-        """Log-probabilities [n, W] of the wanted tokens [n or 1, W] at n places."""
+        """Log-probabilities [n, W] of the wanted tokens [n or 1, W] at n positions."""
         n_new = tokens.shape[1]
         known = 0 if cache is None else cache.get_seq_length()
         self.longest = max(self.longest, known + n_new)
@@ -136,5 +136,5 @@ class TreeRun:
 
 
 def row_multiple(device: torch.device) -> int:
-    """Rows are filled up to a multiple: the fused attention of a GPU needs aligned masks."""
+    """Pad rows to a multiple: fused attention on a GPU needs aligned masks."""
     return 16 if device.type == "cuda" else 1

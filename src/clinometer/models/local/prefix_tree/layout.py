@@ -1,11 +1,11 @@
-"""Texts before the slot as prefix trees, so that a shared beginning is computed once.
+"""Texts before the slot as prefix trees, so that a shared prefix is computed once.
 
 "The nurse said that" and "The nurse stated that" share "The nurse". Heads (the token sequences
-before the slot) are sorted, neighbours share their beginnings, and a run of neighbours becomes a
+before the slot) are sorted, neighbours share their prefixes, and a run of neighbours becomes a
 *pack*: one row of tree nodes for the model, each with its token, its depth as position, and its
-ancestors, which are all that it may see.
+ancestors, the only nodes it may attend to.
 
-Everything is numpy on whole batches: a GPU answers 10,000 prompts a second, so a prompt may cost
+Everything is numpy on whole batches: a GPU scores 10,000 prompts per second, so a prompt may cost
 the host some tens of microseconds and no Python loop over its tokens.
 """
 
@@ -22,7 +22,7 @@ from clinometer.models.tokens.word_trie import Tokens
 
 Ints = NDArray[np.int64]
 
-#: In the table of heads, a place past the end of the sequence.
+#: Padding in the table of heads, past the end of a sequence.
 NOTHING = -1
 
 
@@ -93,12 +93,12 @@ class Heads:
 class Packs:
     """B packs of at most L nodes in the shape that a model reads.
 
-    tokens, positions [B, L]   of each node; unused places hold token 0
-    ancestors [B, L, T]        places in the pack of each node's ancestors and of itself, the root
-                               first; filled up with the node's own place
-    pack, place [H]            where the last token of each head stands
+    tokens, positions [B, L]   of each node; unused entries are token 0
+    ancestors [B, L, T]        indices in the pack of each node's ancestors and of itself, the root
+                               first; padded with the node's own index
+    pack, place [H]            pack and index of the last token of each head
     lengths [H]                tokens in each head
-    nodes                      how many places are used
+    nodes                      number of entries used
     """
 
     tokens: Ints
@@ -143,5 +143,5 @@ class Packs:
 
 
 def round_up(number: int, multiple: int) -> int:
-    """The next multiple that is not below a number."""
+    """A number rounded up to a multiple."""
     return -(-number // multiple) * multiple

@@ -1,9 +1,9 @@
-"""Whether a model can be asked in packs: proved on its own answers, not looked up in a list.
+"""Check on a model's own answers, not by a list of names, whether it can be scored in packs.
 
-A pack only works if the model's attention obeys the mask it is given and its positions are those it
-is given. Models with ALiBi, recurrent layers or code of their own may ignore either without a word,
-so a few answers of the first packs, and of any longer row later, are compared with plain rows. A
-difference beyond rounding sends the model back to plain rows for good.
+A pack works only if the model's attention obeys the given mask and positions. Models with ALiBi,
+recurrent layers or their own code may silently ignore either, so a few answers of the first packs,
+and of any longer row later, are compared with plain rows. A difference beyond rounding sends the
+model back to plain rows for good.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clinometer.models.local.prefix_tree.layout import Ints
 from clinometer.models.scoring.continuations import AskedContinuations, Floats
 from clinometer.models.tokens.word_trie import ROOT, Tokens
 
-#: What a model may raise when it meets a mask, positions or a cache that it was not written for.
+#: What a model may raise when given a mask, positions or a cache that it was not written for.
 REFUSALS = (
     AssertionError,
     AttributeError,
@@ -36,7 +36,7 @@ _SAMPLES = 6
 
 
 class PackingError(Exception):
-    """This model cannot be asked in packs; the message says why."""
+    """This model cannot be scored in packs; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class Probe:
 def take_sample(
     parts: Sequence[AskedContinuations], answers: Sequence[Floats], place: Ints
 ) -> Probe:
-    """Answers of some parts, spread over the places of the heads from the first to the farthest: a
-    model that counts places errs most where a node is far from its ancestors."""
+    """Sample answers at heads from the first to the last in a pack: a model that counts indices
+    instead of positions errs most where a node is far from its ancestors."""
     sample = Probe([], [], [], [])
     for k in np.unique(np.linspace(0, len(parts) - 1, 3).astype(int)):
         part, answer = parts[k], answers[k]
@@ -74,8 +74,8 @@ def compare(found: Sequence[Floats], plain: Sequence[Floats], dtype: torch.dtype
 
     float32 may differ by 1e-3, and by a hundredth of the answers' own spread where that is less (a
     model whose answers hardly differ would pass any absolute test). Half precision rounds each
-    logit to a part in 256 (bfloat16) or 2,048: the limit grows with the size of the answers, and
-    the median difference has to stay well under it.
+    logit to 1 part in 256 (bfloat16) or 2,048: the limit grows with the size of the answers, and
+    the median difference has to stay well below it.
     """
     a, b = np.concatenate(found), np.concatenate(plain)
     with np.errstate(invalid="ignore"):  # infinity less infinity
@@ -98,7 +98,7 @@ def compare(found: Sequence[Floats], plain: Sequence[Floats], dtype: torch.dtype
 
 
 class CheckedAnswers:
-    """Answers that are compared with plain rows where the check has not reached yet."""
+    """Compares answers with plain rows where nothing has been compared yet."""
 
     def __init__(
         self, run: TreeRun, packing: Packing, plain: Callable[[Probe], list[Floats]]
@@ -133,10 +133,10 @@ class Packing:
 
     mode      "tree" or "rows"
     reason    a sentence for the report where the mode is "rows"
-    room      the longest row allowed, for a model that counts places
+    room      the longest row allowed, for a model that counts indices
 
-    The check has reached a length of row and a distance between a node's place and its position (0
-    in a row without branches, where packing proves nothing), at the heads and below them.
+    The check covers rows up to some length, and up to some distance between a node's index and its
+    position (0 in a row without branches, which proves nothing), at the heads and below them.
     """
 
     def __init__(self, *, mode: str = "tree", reason: str = "", room: int | None = None) -> None:
@@ -156,8 +156,8 @@ class Packing:
 
 
 def shortest_window(config: Any) -> int | None:
-    """The narrowest window of attention: a text must fit in it to be packed, because the mask of a
-    pack says what a node descends from and not how far away that is."""
+    """The narrowest attention window: a text must fit in it to be packed, because the mask of a
+    pack encodes a node's ancestors, not their distance."""
     text = config.get_text_config() if hasattr(config, "get_text_config") else config
     names = ("sliding_window", "window_size", "attention_chunk_size")
     sizes = [getattr(text, name, None) for name in names]
@@ -165,5 +165,5 @@ def shortest_window(config: Any) -> int | None:
 
 
 def counts_places(config: Any) -> bool:
-    """GPT-Neo's local layers measure their window in places of the row, whatever the positions."""
+    """GPT-Neo's local layers measure their window in row indices, ignoring the positions."""
     return str(getattr(config, "model_type", "")) == "gpt_neo"
