@@ -17,6 +17,9 @@ A message is one line: the thing, what was expected, what was found, the next st
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class ClinometerError(Exception):
     """Base of all errors that clinometer raises on purpose.
@@ -71,3 +74,13 @@ class ClusterError(ClinometerError, RuntimeError):
     """Workers or nodes are missing or were lost."""
 
     exit_status = 3
+
+
+def closest(name: object, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: "; did you mean …?", or nothing.
+
+    >>> closest("max_context", ["max_contexts", "seed"])
+    '; did you mean max_contexts?'
+    """
+    near = difflib.get_close_matches(str(name), list(known), n=3)
+    return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -5,12 +5,14 @@ The library checks them, and the command line derives its options from them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from typing import Any, TypeVar, get_args, get_type_hints
 
-from clinometer.errors import SettingsError
+from clinometer.errors import SettingsError, closest
 from clinometer.ranges import Range
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,3 +96,61 @@ def check_settings(settings: Any) -> None:
         about = option_of(one)
         if about is not None:
             about.check(one.name, getattr(settings, one.name))
+
+
+def dataclass_in(hint: Any) -> Any:
+    """The dataclass of `Kind`, `Kind | None` and `Annotated[Kind, ...]`; None if there is none."""
+    return next((kind for kind in (hint, *get_args(hint)) if is_dataclass(kind)), None)
+
+
+def with_settings(settings: T, given: Mapping[str, Any]) -> T:
+    """A dataclass of settings with some of them replaced, those of nested dataclasses too.
+
+    A name that several of the dataclasses have, such as the seed, sets all of them. A nested
+    dataclass that is None is made when a setting is given that only it has.
+
+    >>> @dataclass
+    ... class Cup:
+    ...     size: int = 1
+    ...     warm: bool = False
+    >>> with_settings(Cup(), {"size": 2})
+    Cup(size=2, warm=False)
+    >>> with_settings(Cup(), {"sise": 2})
+    Traceback (most recent call last):
+    clinometer.errors.SettingsError: sise: no such setting; did you mean size?
+    """
+    known = dict.fromkeys(_names(type(settings)))
+    for name in given:
+        if name not in known:
+            raise SettingsError(f"{name}: no such setting{closest(name, known)}")
+    return _replaced(type(settings), settings, given)
+
+
+def _names(kind: Any) -> Iterator[str]:
+    hints = get_type_hints(kind)
+    for one in fields(kind):
+        yield one.name
+        if (inner := dataclass_in(hints[one.name])) is not None:
+            yield from _names(inner)
+
+
+def _replaced(kind: Any, settings: Any, given: Mapping[str, Any]) -> Any:
+    hints = get_type_hints(kind)
+    own = {one.name: given[one.name] for one in fields(kind) if one.name in given}
+    outer = {one.name for one in fields(kind)}
+    for name in outer:
+        inner = dataclass_in(hints[name])
+        inside = {} if inner is None else {n: given[n] for n in _names(inner) if n in given}
+        there = own.get(name, getattr(settings, name, None))
+        if inside and (there is not None or inside.keys() - outer):
+            own[name] = _replaced(inner, there, inside)
+    if settings is not None:
+        return replace(settings, **own)
+    needed = [
+        one.name
+        for one in fields(kind)
+        if one.name not in own and one.default is one.default_factory is MISSING
+    ]
+    if needed:
+        raise SettingsError(f"{', '.join(own)}: expected together with {', '.join(needed)}")
+    return kind(**own)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from clinometer.contexts import ContextSet
-from clinometer.errors import ClinometerError, RunError
+from clinometer.errors import ClinometerError, RunError, SettingsError
 from clinometer.models import WordOptions
+from clinometer.models.options import SampleOptions
 from clinometer.runs import AuditSettings, Run, RunFolder, audit
 from clinometer.topics import load_topic
 
@@ -81,6 +84,24 @@ def test_loading_gives_the_same_run(run: Run) -> None:
     again = Run.load(run.path)
     assert again.preferences.equals(run.preferences)
     assert again.risks.to_dict() == run.risks.to_dict()
+
+
+def test_settings_are_keywords_too() -> None:
+    asked: dict[str, Any] = {"topic": TOPIC, "contexts": "paper-gender"}
+    run = audit(
+        "reference:random", **asked, norm=2, device="cpu", end_of_word=True, draws=5, seed=3
+    )
+    given = run.record.settings
+    assert (given.norm, given.load.device, given.words.end_of_word) == (2, "cpu", True)
+    assert given.load.sampled == SampleOptions(draws=5, seed=3)
+    base = AuditSettings(norm=2, level=0.9)
+    assert audit("reference:random", **asked, settings=base, level=0.8).record.settings == replace(
+        base, level=0.8
+    )
+    with pytest.raises(SettingsError, match=r"^max_context: no such setting; did you mean max_c"):
+        audit("reference:random", max_context=3)
+    with pytest.raises(SettingsError, match="temperature: expected together with draws"):
+        audit("reference:random", temperature=0.5)
 
 
 def test_a_finished_run_is_not_asked_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

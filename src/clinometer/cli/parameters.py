@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from rich.markup import escape
@@ -19,7 +19,7 @@ from clinometer.cli.number_option import number_option
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
 from clinometer.runs import AuditSettings
-from clinometer.settings import Option, option_of
+from clinometer.settings import Option, dataclass_in, option_of
 
 if TYPE_CHECKING:
     from clinometer.topics import Topic
@@ -41,7 +41,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     taken = signature(command).parameters
     parameters: list[Parameter] = []
     for name, own in taken.items():
-        if (kind := _dataclass_in(hints[name])) is None:
+        if (kind := dataclass_in(hints[name])) is None:
             parameters.append(own.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
             continue
         found: dict[str, Parameter] = {}
@@ -55,7 +55,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     def with_settings(**values: Any) -> None:
         given = {}
         for name in taken:
-            hint, kind = hints[name], _dataclass_in(hints[name])
+            hint, kind = hints[name], dataclass_in(hints[name])
             given[name] = values[name] if kind is None else _gathered(kind, _chosen(hint), values)
         command(**given)
 
@@ -63,11 +63,6 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     with_settings.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     with_settings.__annotations__ = {p.name: p.annotation for p in parameters}
     return with_settings
-
-
-def _dataclass_in(hint: Any) -> Any:
-    """The dataclass of `Kind`, `Kind | None` and `Annotated[Kind, ...]`; None if there is none."""
-    return next((kind for kind in (hint, *get_args(hint)) if is_dataclass(kind)), None)
 
 
 def _chosen(hint: Any) -> tuple[str, ...]:
@@ -79,7 +74,7 @@ def _flat(kind: Any, only: tuple[str, ...], *, optional: bool = False) -> Iterat
     hints = get_type_hints(kind)
     for one in fields(kind):
         about, hint = option_of(one), hints[one.name]
-        inner = _dataclass_in(hint)
+        inner = dataclass_in(hint)
         if about is None and inner is not None:
             yield from _flat(inner, only, optional=inner is not hint)
         elif about is not None and (not only or one.name in only):
@@ -100,7 +95,7 @@ def _gathered(kind: Any, only: tuple[str, ...], values: dict[str, Any]) -> Any:
     given = {}
     for one in fields(kind):
         about = option_of(one)
-        inner = _dataclass_in(hints[one.name])
+        inner = dataclass_in(hints[one.name])
         if about is None and inner is not None:
             given[one.name] = _gathered(inner, only, values)
         elif about is not None and (not only or one.name in only):

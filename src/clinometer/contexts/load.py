@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from pathlib import Path
 
 from clinometer.contexts.context_set import ContextSet
 from clinometer.contexts.files import read
 from clinometer.contexts.fit import ADJECTIVES, family, misfit
-from clinometer.errors import ContextError
+from clinometer.errors import ContextError, closest
 from clinometer.topics import Topic
 
 BUILTIN = Path(__file__).parent / "builtin"
@@ -109,12 +108,10 @@ def _unknown(name: str, topic: Topic | None) -> str:
             f"contexts {name!r}: no set of this source for topic {topic.name!r}; "
             f"{suggestion(topic)}"
         )
-    near = difflib.get_close_matches(name, (*builtin_contexts(), *SOURCES), n=3)
     known = (
         f"there are {', '.join(builtin_contexts())}, and your own by its path, such as ./my.csv"
         if topic is None
         else suggestion(topic)
     )
-    return f"contexts {name!r}: no built-in context set of this name; {known}" + (
-        f"; did you mean {' or '.join(near)}?" if near else ""
-    )
+    near = closest(name, (*builtin_contexts(), *SOURCES))
+    return f"contexts {name!r}: no built-in context set of this name; {known}{near}"

@@ -37,6 +37,7 @@ from clinometer.runs.scores.executors import Executor, ModelQuery, make_executor
 from clinometer.runs.scores.recount import word_counts
 from clinometer.runs.scores.scoring import Progress, Scored, Scoring
 from clinometer.runs.settings import AuditSettings
+from clinometer.settings import with_settings
 from clinometer.topics import Topic, load_topic
 
 
@@ -53,8 +54,12 @@ def audit(
     executor: str = "local",
     need: Need | None = None,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Run:
     """Ask `model` about every group of `topic` in every context and measure its risks.
+
+    Settings are given by name (`max_contexts=200`, `device="cpu"`, `draws=20`): every field of
+    `AuditSettings` and of the `load` and `words` in it, on top of `settings` if that is given.
 
     With `out` the run is written there as it goes, and the same call continues a run that was
     interrupted; a finished one is measured again from its stored scores without loading the model.
@@ -64,7 +69,7 @@ def audit(
     `cache` takes what this machine has scored before from its cache. `executor` is where the model
     runs, "local" or "ray"; `need` is what a worker of Ray holds. Neither changes a number.
     """
-    settings = settings or AuditSettings()
+    settings = with_settings(settings or AuditSettings(), options)
     asked = topic if isinstance(topic, Topic) else load_topic(topic)
     drawn = asked_contexts(asked, contexts, settings)
     folder = None if out is None else RunFolder(Path(out))

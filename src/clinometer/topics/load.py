@@ -7,13 +7,13 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
-from clinometer.errors import TopicError
+from clinometer.errors import TopicError, closest
 from clinometer.topics.articles import Articles
 from clinometer.topics.builtin_lists import BUILTIN, load_list
 from clinometer.topics.crossing import product_attributes, product_groups
 from clinometer.topics.group import Group, clean_weight
 from clinometer.topics.schema import GroupsProduct, GroupTable, TopicFile, read_file
-from clinometer.topics.topic import Topic, closest
+from clinometer.topics.topic import Topic
 
 
 def builtin_topics() -> tuple[str, ...]:

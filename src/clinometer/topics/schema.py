@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
-from clinometer.errors import TopicError
-from clinometer.topics.topic import closest
+from clinometer.errors import TopicError, closest
 
 
 class _Table(BaseModel):

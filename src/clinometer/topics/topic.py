@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import re
@@ -14,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.errors import TopicError
+from clinometer.errors import TopicError, closest
 from clinometer.topics.articles import Articles
 from clinometer.topics.group import Group
 from clinometer.topics.prompt import Prompt, render
@@ -209,9 +208,3 @@ class Topic:
                     f"attributes.{category}: every word is shared with another category, and "
                     'shared = "drop" leaves none; add a word or write shared = "split"'
                 )
-
-
-def closest(name: str, known: Iterable[str]) -> str:
-    """The end of an error message: "; did you mean …?", or nothing."""
-    near = difflib.get_close_matches(str(name), list(known), n=3)
-    return f"; did you mean {' or '.join(near)}?" if near else ""

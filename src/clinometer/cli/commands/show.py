@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from clinometer.cli.parameters import JSON
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.table import TerminalTable
-from clinometer.errors import ModelNotFound
+from clinometer.errors import ModelNotFound, closest
 
 NAME = Annotated[str | None, typer.Argument(metavar="[NAME]", help="A name or a file to show.")]
 
@@ -121,12 +120,11 @@ def models_command(name: NAME = None, json_output: JSON = False) -> None:
 
 
 def _unknown(name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=3)
     return (
         f"model {name!r}: no model of this name here, in the local cache of the Hugging Face hub "
         "or, as far as it can be reached, on the hub; 'clinometer models' lists what is "
-        "available locally"
-    ) + (f"; did you mean {' or '.join(near)}?" if near else "")
+        f"available locally{closest(name, known)}"
+    )
 
 
 def _list(what: str, rows: list[dict[str, Any]], as_json: bool) -> None:

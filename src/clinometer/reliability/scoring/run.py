@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from clinometer.errors import RunError, SettingsError
 from clinometer.models import ModelInfo
@@ -16,6 +17,7 @@ from clinometer.reliability.scoring.settings import ReliabilitySettings
 from clinometer.reliability.scoring.taus import Progress, fingerprint, model_taus
 from clinometer.reliability.scoring.texts_to_score import TextsToScore, ask
 from clinometer.reliability.statement import Statement, VariantSet
+from clinometer.settings import with_settings
 from clinometer.storage.record import SCHEMA_VERSION, ModelRecord
 
 
@@ -28,14 +30,18 @@ def score_reliability(
     settings: ReliabilitySettings | None = None,
     fresh: bool = False,
     progress: Progress | None = None,
+    **options: Any,
 ) -> ReliabilityRun:
     """Score how much context changes each statement for the models, and their mean.
 
     `variants` holds context-added versions by statement id; a statement given as a plain string is
     its own id. With `out` the run is written there as it goes, and the same call continues one that
     was interrupted; a finished one is measured again without loading a model.
+
+    Settings are given by name (`replicates=0`, `device="cpu"`): every field of
+    `ReliabilitySettings` and of the `load` in it, on top of `settings` if that is given.
     """
-    settings = settings or ReliabilitySettings()
+    settings = with_settings(settings or ReliabilitySettings(), options)
     names = list(models)
     if not names or len(set(names)) != len(names):
         raise SettingsError(f"models: expected one or several, each once; found {names}")
