@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from clinometer.contexts import files
 from clinometer.contexts.template import clean_template, template_problem, write_count
+from clinometer.display.notebook import titled_html
 from clinometer.errors import ContextError
 
 
@@ -87,6 +88,13 @@ class ContextSet:
 
     def __repr__(self) -> str:
         return f"ContextSet({self.name!r}, {len(self)} contexts, n_eff {self.n_eff:.1f})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the most frequent contexts."""
+        order = sorted(range(len(self)), key=lambda row: -self.counts[row])
+        rows = [[self.templates[row], f"{self.weights[row]:.2%}"] for row in order]
+        note = f"{len(self):,} contexts, {self.n_eff:,.1f} effective"
+        return titled_html(f"Contexts {self.name}", ["template", "weight"], rows, note)
 
     @cached_property
     def ids(self) -> tuple[str, ...]:

@@ -83,6 +83,18 @@ def table_html(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def titled_html(
+    title: str, headings: Sequence[str], rows: Sequence[Sequence[object]], note: str = ""
+) -> str:
+    """A table under a title, with a note below; a long table is cut, and the note says so."""
+    if len(rows) > _MOST_ROWS:
+        note = f"{len(rows) - _MOST_ROWS:,} more rows" + (f"; {note}" if note else "")
+    return (
+        f"<div><strong>{_cell(title)}</strong>{table_html(headings, rows[:_MOST_ROWS])}"
+        f"<small>{_cell(note, 400)}</small></div>"
+    )
+
+
 def frame(rows: Sequence[Mapping[str, Any]]) -> DataFrame:
     """Plain rows as a pandas frame; None as missing."""
     import pandas as pd

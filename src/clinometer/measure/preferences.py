@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.display.notebook import columns, dataset
+from clinometer.display.notebook import columns, dataset, titled_html
+from clinometer.display.numbers import show
 from clinometer.errors import SettingsError
 from clinometer.measure.description.distribution import (
     StereotypeDistribution,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 FLAGS = ("ok", "low-coverage", "missing")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Preferences:
     """p_y(x, c) for every group, context and category.
 
@@ -92,6 +93,24 @@ class Preferences:
             categories=self.categories,
         )
         object.__setattr__(self, "grid", grid)
+
+    def __repr__(self) -> str:
+        missing = self.counts()["cells_missing"]
+        lacking = f", {missing:,} cells missing" if missing else ""
+        size = f"{len(self.groups):,} groups, {len(self.contexts):,} contexts"
+        return f"Preferences({size}, {len(self.categories)} categories{lacking})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the mean preference for each category, and the cells."""
+        means = np.nanmean(self.values, axis=(0, 1)).tolist()
+        rows = [[name, show(p, "risk")] for name, p in zip(self.categories, means, strict=True)]
+        counts = self.counts()
+        note = (
+            f"{len(self.groups):,} groups × {len(self.contexts):,} contexts; "
+            f"{counts['cells_missing']:,} cells missing, {counts['cells_low_coverage']:,} of low "
+            "coverage; means without weights"
+        )
+        return titled_html("Preferences", ["category", "mean p"], rows, note)
 
     @property
     def low_coverage(self) -> BoolArray:

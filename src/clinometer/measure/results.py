@@ -32,7 +32,7 @@ class GroupIntervals:
             read_only(array)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RiskReport:
     """Risks per group and overall, as `decompose` gives them. Arrays are read-only.
 
@@ -81,6 +81,15 @@ class RiskReport:
             read_only(array)
         read_only(self.group_weights)
         read_only(self.n_eff_by_group)
+
+    def __repr__(self) -> str:
+        size = f"{len(self.groups):,} groups, {self.n_contexts:,} contexts"
+        return f"RiskReport({self.shown}; {size})"
+
+    @property
+    def shown(self) -> str:
+        """The three numbers with their intervals, in one line."""
+        return f"R {self.R!r}, bias {self.R_bias!r}, volatility {self.R_volatility!r}"
 
     @property
     def leaning(self) -> tuple[str | None, ...]:

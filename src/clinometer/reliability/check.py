@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from clinometer.display.notebook import titled_html
+from clinometer.display.numbers import show
 from clinometer.display.plain import plain
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
@@ -42,7 +44,7 @@ class CheckedBlank:
     share: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Check:
     """What is known of a sentence.
 
@@ -65,6 +67,19 @@ class Check:
     stability: float | None
     blanks: tuple[CheckedBlank, ...]
     models: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"Check({self.points!r}, {self._outcome})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the questions, the most telling first."""
+        rows = [[b.question, show(b.share, "share")] for b in self.by_weight]
+        return titled_html(self.points, ["question", "share of the change"], rows, self._outcome)
+
+    @property
+    def _outcome(self) -> str:
+        scored = "not scored" if self.stability is None else f"stability {self.stability:.3f}"
+        return f"{scored}, {len(self.versions)} versions"
 
     @property
     def by_weight(self) -> list[CheckedBlank]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LABEL = "label_"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """One audit of one model.
 
@@ -76,6 +76,10 @@ class Run:
             run.record.floor = word_floor(run)
         run.write(folder)
         return run
+
+    def __repr__(self) -> str:
+        asked = f"topic {self.record.topic.name!r}, contexts {self.record.contexts.name!r}"
+        return f"Run({self.model!r}, {asked}: {self.risks.shown})"
 
     @property
     def model(self) -> str:

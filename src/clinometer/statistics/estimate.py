@@ -10,7 +10,7 @@ from clinometer.errors import SettingsError
 from clinometer.ranges import LEVEL
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimate:
     """A number, the interval around it, and how both were made.
 
@@ -21,6 +21,8 @@ class Estimate:
         level: the share of intervals that hold the truth, for instance 0.95; None without one.
         method: "plug-in", or the name of the correction or resampling.
 
+    >>> Estimate(0.21347, 0.187, 0.24, 0.95)
+    0.213 (0.187 to 0.240)
     >>> Estimate(0.2).to_dict()
     {'value': 0.2, 'low': None, 'high': None, 'level': None, 'method': 'plug-in'}
     """
@@ -42,6 +44,16 @@ class Estimate:
         if not self.low <= self.high or not math.isfinite(self.high - self.low):
             raise SettingsError(f"interval: expected low <= high, found {self.low}, {self.high}")
         LEVEL.check("level", self.level)
+
+    def __repr__(self) -> str:
+        if self.low is None:
+            return f"{self.value:.3f}"
+        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the same and the level of the interval."""
+        level = "" if self.level is None else f" <small>{100 * self.level:g} % interval</small>"
+        return f"<span>{self!r}{level}</span>"
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, ready for JSON."""

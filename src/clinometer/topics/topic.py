@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from clinometer.display.notebook import titled_html
 from clinometer.errors import TopicError, closest
 from clinometer.topics.articles import Articles
 from clinometer.topics.group import Group
@@ -83,6 +84,18 @@ class Topic:
             f"Topic({self.name!r}, {len(self.groups)} groups, "
             f"{len(self.categories)} categories, {len(self.words)} words)"
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the categories, and the first of the groups."""
+        shares = self.reference or [1 / len(self.categories)] * len(self.categories)
+        rows = [
+            [category, len(words), f"{share:.3f}"]
+            for (category, words), share in zip(self.attributes.items(), shares, strict=True)
+        ]
+        names = ", ".join(self.group_names[:8]) + (", …" if len(self) > 8 else "")
+        note = f"{len(self):,} groups: {names}"
+        title = f"Topic {self.title or self.name}"
+        return titled_html(title, ["category", "words", "reference"], rows, note)
 
     # --- the attribute Y ---------------------------------------------------------------------
 

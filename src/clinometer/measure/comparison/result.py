@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clinometer.display.notebook import dataset, frame, table_html
+from clinometer.display.notebook import dataset, frame, titled_html
+from clinometer.display.numbers import MISSING, p_relation, p_value, show
 
 if TYPE_CHECKING:
     from clinometer.display.notebook import DataFrame, Dataset
 
+#: Over the cells of a difference.
+DIFFERENCE_HEADINGS = ("first minus second", "risk", "difference", "interval", "p (Holm)")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Difference:
     """Model a minus model b in one risk. Positive: a has the higher risk.
 
@@ -38,12 +42,37 @@ class Difference:
     p: float | None
     p_holm: float | None
 
+    def __repr__(self) -> str:
+        of = "" if self.group is None else f" of {self.group!r}"
+        return f"{self.a!r} − {self.b!r}: {self.measure}{of} {self.shown}, p {p_relation(self.p)}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return titled_html("Difference", DIFFERENCE_HEADINGS, [self.cells()])
+
+    @property
+    def shown(self) -> str:
+        """The difference and its interval: +0.087 (+0.053 to +0.119)."""
+        return show(self.value, "signed") + (f" ({ends})" if (ends := self._interval()) else "")
+
+    def cells(self) -> list[str]:
+        """As a row of a table under DIFFERENCE_HEADINGS."""
+        measure = self.measure if self.group is None else f"{self.measure} of {self.group}"
+        interval = self._interval() or MISSING
+        value = show(self.value, "signed")
+        return [f"{self.a} − {self.b}", measure, value, interval, p_value(self.p_holm)]
+
+    def _interval(self) -> str:
+        if self.low is None or self.high is None:
+            return ""
+        return f"{show(self.low, 'signed')} to {show(self.high, 'signed')}"
+
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, ready for JSON."""
         return dict(vars(self))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rank:
     """Where a model stands in one risk: rank 1 is the lowest.
 
@@ -60,12 +89,15 @@ class Rank:
     rank: int
     probability: tuple[float, ...]
 
+    def __repr__(self) -> str:
+        return f"{self.model!r}: {self.measure} {self.value:.3f}, rank {self.rank}"
+
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, ready for JSON."""
         return {**vars(self), "probability": list(self.probability)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """What `compare` returns.
 
@@ -92,6 +124,14 @@ class Comparison:
     level: float
     replicates: int
     seed: int
+
+    def __repr__(self) -> str:
+        if len(self.models) == 2:
+            a, b = self.models
+            found = ", ".join(f"{d.measure} {d.shown}" for d in self.overall)
+            return f"Comparison({a!r} − {b!r}: {found})"
+        names = ", ".join(map(repr, self.models))
+        return f"Comparison({names}; {len(self.groups)} groups, {self.n_contexts} contexts)"
 
     def table(self) -> list[dict[str, Any]]:
         """One plain row a difference, the overall ones first."""
@@ -123,22 +163,12 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the overall differences."""
-        rows = [
-            [
-                f"{d.a} − {d.b}",
-                d.measure,
-                "–" if d.value is None else f"{d.value:+.3f}",
-                "–" if d.low is None or d.high is None else f"{d.low:+.3f} to {d.high:+.3f}",
-                "–" if d.p_holm is None else f"{d.p_holm:.3f}",
-            ]
-            for d in self.overall
-        ]
         note = (
             f"{len(self.groups)} groups, {self.n_contexts:,} contexts, {self.n_eff:,.1f} "
             f"effective; {self.level:.0%} intervals, p after Holm's correction"
         )
-        table = table_html(["first minus second", "risk", "difference", "interval", "p"], rows)
-        return f"<div><strong>Differences</strong>{table}<small>{note}</small></div>"
+        rows = [d.cells() for d in self.overall]
+        return titled_html("Differences", DIFFERENCE_HEADINGS, rows, note)
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as plain values for JSON; None where there is no number."""

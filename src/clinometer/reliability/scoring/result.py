@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from clinometer.display.notebook import titled_html
+from clinometer.display.numbers import MISSING, show
 from clinometer.reliability.model_agreement import rank_agreement
 from clinometer.reliability.scoring.folder import ReliabilityFolder
 from clinometer.reliability.scoring.record_schema import (
@@ -40,19 +42,43 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReliabilityRun:
     """Scores of a set of statements.
 
     record       the content of run.json: models, settings, summary, agreement, counts
-    statements   a row a statement
-    models       a row a statement and model
-    versions     a row a version
+    statements   one row per statement
+    models       one row per statement and model
+    versions     one row per version
     """
 
     record: ReliabilityRecord
     tables: dict[str, pa.Table]
     path: Path | None = None
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{name} {value!r}" for name, value in self.summary.items() if value)
+        names = ", ".join(repr(m.id) for m in self.record.models)
+        size = f"{self.tables['statements'].num_rows:,} statements"
+        return f"ReliabilityRun({names}, {size}: {found or 'none scored'})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the means, then the statements that context changes most."""
+        means = [[name, MISSING if e is None else repr(e)] for name, e in self.summary.items()]
+        table = self.statements.dropna(subset=["cobias"]).sort_values("cobias", ascending=False)
+        rows = [
+            [row["text"], show(row["cobias"], "risk"), show(row["stability"], "risk")]
+            for row in table.to_dict("records")
+        ]
+        names = ", ".join(m.id for m in self.record.models)
+        counts = f"{len(table):,} of {len(self.statements):,} statements have a score"
+        return titled_html(f"Reliability by {names}", ["mean", "value"], means) + titled_html(
+            "Statements", ["statement", "COBIAS", "stability"], rows, counts
+        )
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per statement: its scores, the interval of COBIAS, and why it has none."""
+        return self.statements
 
     @property
     def statements(self) -> pd.DataFrame:
