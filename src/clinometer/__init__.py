@@ -1,9 +1,8 @@
 """Clinometer: how far a language model leans, and how much its leaning swings with context.
 
 >>> import clinometer as cm
->>> report = cm.decompose([[0.5, 0.5], [0.35, 0.65], [0.65, 0.35]])
->>> round(report.R.value, 6), round(report.R_bias.value, 6), round(report.R_volatility.value, 6)
-(0.2, 0.0, 0.2)
+>>> cm.decompose([[0.5, 0.5], [0.35, 0.65], [0.65, 0.35]])
+RiskReport(R 0.200, bias 0.000, volatility 0.200; 1 group, 3 contexts)
 
 Importing the package loads nothing else; each part loads when its name is first used.
 """
@@ -15,18 +14,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clinometer.contexts import ContextSet, load_contexts
-    from clinometer.measure import Estimate, Preferences, RiskReport, bootstrap, compare, decompose
+    from clinometer.measure import (
+        Comparison,
+        Estimate,
+        Preferences,
+        RiskReport,
+        bootstrap,
+        decompose,
+    )
     from clinometer.reliability import (
         ReliabilityRun,
         ReliabilitySettings,
         Statement,
+        load_statements,
+        read_variants,
         score_reliability,
     )
-    from clinometer.reliability.check import (
-        Check,
-        check,
-    )
-    from clinometer.runs import AuditSettings, Run, audit, read_table
+    from clinometer.reliability.check import Check, check
+    from clinometer.report import write_report
+    from clinometer.runs import AuditSettings, Run, audit, compare, read_table
     from clinometer.topics import Topic, load_topic
 
 __version__ = "0.2.0.dev0"
@@ -34,6 +40,7 @@ __version__ = "0.2.0.dev0"
 _LAZY = {
     "AuditSettings": "clinometer.runs",
     "Check": "clinometer.reliability.check",
+    "Comparison": "clinometer.measure",
     "ContextSet": "clinometer.contexts",
     "Estimate": "clinometer.measure",
     "Preferences": "clinometer.measure",
@@ -46,17 +53,21 @@ _LAZY = {
     "audit": "clinometer.runs",
     "bootstrap": "clinometer.measure",
     "check": "clinometer.reliability.check",
-    "compare": "clinometer.measure",
+    "compare": "clinometer.runs",
     "decompose": "clinometer.measure",
     "load_contexts": "clinometer.contexts",
+    "load_statements": "clinometer.reliability",
     "load_topic": "clinometer.topics",
     "read_table": "clinometer.runs",
+    "read_variants": "clinometer.reliability",
     "score_reliability": "clinometer.reliability",
+    "write_report": "clinometer.report",
 }
 
 __all__ = [
     "AuditSettings",
     "Check",
+    "Comparison",
     "ContextSet",
     "Estimate",
     "Preferences",
@@ -73,9 +84,12 @@ __all__ = [
     "compare",
     "decompose",
     "load_contexts",
+    "load_statements",
     "load_topic",
     "read_table",
+    "read_variants",
     "score_reliability",
+    "write_report",
 ]
 
 

@@ -10,7 +10,7 @@ from tests.browser import settled, watched
 from tests.report.made import HOSTILE, made_run
 
 from clinometer.measure import decompose
-from clinometer.runs import Run, compare_runs
+from clinometer.runs import Run, compare
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_a_report_without_intervals() -> None:
 
 
 def test_a_comparison_shows_its_differences(run: Run, other: Run) -> None:
-    found = compare_runs([run, other], replicates=200)
+    found = compare(run, other, replicates=200)
     shown = found._repr_html_()
     assert "made:model − made:other" in shown
     frame = found.to_pandas()
@@ -75,7 +75,7 @@ def test_hostile_names_are_text_in_a_browser(chromium: Any) -> None:
     run = made_run(None, groups=12, contexts=12, hostile=True, replicates=100)
     shown = run._repr_html_() + run.risks._repr_html_()
     other = made_run(None, groups=12, contexts=12, hostile=True, replicates=100, seed=1)
-    shown += compare_runs([run, other], replicates=100)._repr_html_()
+    shown += compare(run, other, replicates=100)._repr_html_()
     assert len(shown) < 40_000  # a name of 10,000 characters is cut
     seen = watched(chromium)
     seen.page.set_content(f"<title>safe</title>{shown}")

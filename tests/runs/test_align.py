@@ -9,8 +9,8 @@ import pytest
 
 from clinometer.contexts import ContextSet, load_contexts
 from clinometer.errors import RunError
-from clinometer.runs import Run, audit, compare_runs
-from clinometer.runs.align import resampling_note
+from clinometer.runs import Run, audit
+from clinometer.runs.align import compare_runs, resampling_note
 from clinometer.topics import load_topic
 
 TOPIC = load_topic("gender").select(["nurse", "engineer", "accountant", "lawyer"])

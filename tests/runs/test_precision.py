@@ -15,7 +15,7 @@ from clinometer.contexts import ContextSet
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import Preferences
 from clinometer.models import LoadOptions, ModelInfo
-from clinometer.runs import AuditSettings, Run, audit, compare_runs
+from clinometer.runs import AuditSettings, Run, audit, compare
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.record import new_record
 from clinometer.runs.folder.record_schema import RunRecord
@@ -221,7 +221,7 @@ def test_a_finer_precision_goes_on_from_there(run: Run, tmp_path: Path) -> None:
     with pytest.raises(RunError, match="seed of the draws"):
         audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=folder, settings=precise(0.02, seed=5))
     # Nested draws from one set are the same contexts to `compare`: the smaller is what both share.
-    found = compare_runs([finer, run], replicates=200)
+    found = compare(finer, run, replicates=200)
     assert found.n_contexts == len(run.preferences.contexts)
     assert {d.value for d in found.overall} == {0.0}
 

@@ -19,6 +19,15 @@ def between(low: float | None, high: float | None, *, to: str = "–", missing: 
     return missing if low is None or high is None else f"{low:.3f}{to}{high:.3f}"
 
 
+def counted(n: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "group"), counted(1200, "context")
+    ('1 group', '1,200 contexts')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def p_value(value: float | None) -> str:
     """0.031, < 0.001, or a dash where there is none."""
     return MISSING if value is None else _SMALL_P if value < 0.001 else f"{value:.3f}"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.display.notebook import columns, dataset, titled_html
-from clinometer.display.numbers import show
+from clinometer.display.numbers import counted, show
 from clinometer.errors import SettingsError
 from clinometer.measure.description.distribution import (
     StereotypeDistribution,
@@ -96,8 +96,8 @@ class Preferences:
 
     def __repr__(self) -> str:
         missing = self.counts()["cells_missing"]
-        lacking = f", {missing:,} cells missing" if missing else ""
-        size = f"{len(self.groups):,} groups, {len(self.contexts):,} contexts"
+        lacking = f", {counted(missing, 'cell')} missing" if missing else ""
+        size = f"{counted(len(self.groups), 'group')}, {counted(len(self.contexts), 'context')}"
         return f"Preferences({size}, {len(self.categories)} categories{lacking})"
 
     def _repr_html_(self) -> str:

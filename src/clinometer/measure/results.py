@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clinometer.display.notebook import dataset, frame, risk_html
+from clinometer.display.numbers import counted
 from clinometer.statistics.arrays import ROUNDING, FloatArray, plain, read_only
 from clinometer.statistics.estimate import Estimate
 
@@ -83,7 +84,7 @@ class RiskReport:
         read_only(self.n_eff_by_group)
 
     def __repr__(self) -> str:
-        size = f"{len(self.groups):,} groups, {self.n_contexts:,} contexts"
+        size = f"{counted(len(self.groups), 'group')}, {counted(self.n_contexts, 'context')}"
         return f"RiskReport({self.shown}; {size})"
 
     @property

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from clinometer.display.notebook import titled_html
-from clinometer.display.numbers import show
+from clinometer.display.numbers import counted, show
 from clinometer.display.plain import plain
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
@@ -79,7 +79,7 @@ class Check:
     @property
     def _outcome(self) -> str:
         scored = "not scored" if self.stability is None else f"stability {self.stability:.3f}"
-        return f"{scored}, {len(self.versions)} versions"
+        return f"{scored}, {counted(len(self.versions), 'version')}"
 
     @property
     def by_weight(self) -> list[CheckedBlank]:

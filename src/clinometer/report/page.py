@@ -27,7 +27,7 @@ from clinometer.report.export import write_files
 from clinometer.report.figure import Figure
 from clinometer.report.figures import comparison, single_run
 from clinometer.report.sentences import NOT_SAID, SAID, headline, sentences
-from clinometer.runs import Run, compare_runs
+from clinometer.runs import Run, compare
 from clinometer.runs.folder.recover import Opened, open_runs, require_some
 
 #: A run, its folder, or a folder as `open_run` found it.
@@ -207,7 +207,7 @@ def _comparison(opened: Sequence[Opened]) -> dict[str, Any] | None:
     if not 2 <= len(runs) <= _MOST_COMPARED:
         return None
     try:
-        found = compare_runs(runs)
+        found = compare(*runs)
     except ClinometerError:
         return None  # another topic or other contexts: the runs stand side by side, unpaired
     return {

@@ -1,7 +1,7 @@
 """One audit from start to end: the grid, the scores, the run folder."""
 
-from clinometer.runs.align import compare_runs
 from clinometer.runs.audit import audit
+from clinometer.runs.compare import compare
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.read_preferences import from_frame, read_table
 from clinometer.runs.run import Run
@@ -12,7 +12,7 @@ __all__ = [
     "Run",
     "RunFolder",
     "audit",
-    "compare_runs",
+    "compare",
     "from_frame",
     "read_table",
 ]

@@ -3,64 +3,127 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import numpy as np
 
 from clinometer.errors import RunError
-from clinometer.measure import Comparison, compare
-from clinometer.runs.run import Run
+from clinometer.measure import Comparison, Preferences, compare
+from clinometer.statistics.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from clinometer.runs.run import Run
 
 Align = Literal["same", "common"]
 
 
-def compare_runs(
-    runs: Sequence[Run],
-    *,
-    align: Align = "same",
-    replicates: int = 2000,
-    level: float = 0.95,
-    seed: int = 0,
-    clusters: str | None = None,
-) -> Comparison:
+class ComparisonOptions(TypedDict, total=False):
+    """How runs are compared.
+
+    names        of the models; None takes those of the runs
+    align        "same" (the default) wants the same groups and contexts (of runs, the same topic
+                 and context set); "common" takes those that all share, with the weights of the
+                 first
+    clusters     a label of the contexts by which they are resampled together
+    replicates, level, seed   of the intervals
+    """
+
+    names: Sequence[str] | None
+    align: Align
+    clusters: str | None
+    replicates: int
+    level: float
+    seed: int
+
+
+def compare_runs(runs: Sequence[Run], **how: Unpack[ComparisonOptions]) -> Comparison:
     """Paired differences between runs, cell by cell.
 
-    `align="same"` wants the same topic and contexts; `"common"` takes the groups and contexts that
-    all runs share, with the weights of the first run. Draws from one set with one seed are nested,
-    and count as the same contexts: the smallest draw is what all of them share.
-    `clusters` names a label of the contexts by which they are resampled together.
+    Draws from one set with one seed are nested, and count as the same contexts: the smallest draw
+    is what all of them share.
     """
     if len(runs) < 2:
         raise RunError(f"compare: expected at least two runs, found {len(runs)}")
-    names = [run.model for run in runs]
-    if len(set(names)) < len(names):
-        names = [f"{run.model} ({run.path.name if run.path else i})" for i, run in enumerate(runs)]
+    names = run_names(runs)
     for run, name in zip(runs[1:], names[1:], strict=True):
-        _check(runs[0], run, name, align)
+        _check(runs[0], run, name, how.get("align", "same"))
     first = min(runs, key=_draws)  # its weights are those of the draws that all of them share
-    groups = [g for g in first.preferences.groups if all(g in r.preferences.groups for r in runs)]
-    contexts = [
-        c for c in first.preferences.contexts if all(c in r.preferences.contexts for r in runs)
-    ]
+    how["names"] = how.get("names") or names
+    how["align"] = "common"  # what still differs are nested draws, or the caller allows it
+    return compare_preferences(
+        [run.preferences for run in runs],
+        weights_of=first.preferences,
+        norm=first.risks.norm,
+        normalize=first.risks.normalized,
+        **how,
+    )
+
+
+def compare_preferences(
+    preferences: Sequence[Preferences],
+    *,
+    names: Sequence[str] | None = None,
+    align: Align = "same",
+    clusters: str | None = None,
+    weights_of: Preferences | None = None,
+    norm: float = np.inf,
+    normalize: bool = True,
+    replicates: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Comparison:
+    """Paired differences between labelled preferences, matched by group and context.
+
+    Weights and reference are those of `weights_of`, the first unless given.
+    """
+    first = preferences[0] if weights_of is None else weights_of
+    groups = [g for g in first.groups if all(g in p.groups for p in preferences)]
+    contexts = [c for c in first.contexts if all(c in p.contexts for p in preferences)]
     if not groups or not contexts:
         raise RunError("compare: the runs have no group, or no context, in common")
-    cells = [_cells(run, groups, contexts) for run in runs]
-    x, c = _places(first.preferences.groups, groups), _places(first.preferences.contexts, contexts)
+    for number, one in enumerate(preferences):
+        if one.categories != first.categories:
+            raise RunError(
+                f"compare: expected the categories {', '.join(first.categories)}, found "
+                f"{', '.join(one.categories)} in number {number + 1}: nothing to compare"
+            )
+        if align == "same" and (len(one.groups), len(one.contexts)) != (len(groups), len(contexts)):
+            raise RunError(
+                f"compare: number {number + 1} has other groups or contexts than the first; "
+                'align="common" compares what they share'
+            )
+    cells = [_cells(one, groups, contexts) for one in preferences]
+    x, c = _places(first.groups, groups), _places(first.contexts, contexts)
+    weights = first.context_weights
+    reference = first.reference
+    if reference is not None and reference.ndim == 3:
+        reference = reference[np.ix_(x, c)]
+    elif reference is not None and reference.ndim == 2:
+        reference = reference[x]
     return compare(
         *cells,
         names=names,
         groups=groups,
-        context_weights=first.preferences.context_weights[..., c],
-        group_weights=first.preferences.group_weights[x],
-        reference=first.preferences.reference,
-        norm=first.risks.norm,
-        normalize=first.risks.normalized,
+        categories=first.categories,
+        context_weights=weights[c] if weights.ndim == 1 else weights[np.ix_(x, c)],
+        group_weights=first.group_weights[x],
+        reference=reference,
+        norm=norm,
+        normalize=normalize,
         mask=np.stack([~np.isnan(p).any(axis=2) for p in cells]),
         replicates=replicates,
         level=level,
         seed=seed,
-        clusters=None if clusters is None else [first.preferences.label(clusters)[i] for i in c],
+        clusters=None if clusters is None else [first.label(clusters)[i] for i in c],
     )
+
+
+def run_names(runs: Sequence[Run]) -> list[str]:
+    """What a comparison calls runs: their models, and their folders where models repeat."""
+    names = [run.model for run in runs]
+    if len(set(names)) < len(names):
+        names = [f"{run.model} ({run.path.name if run.path else i})" for i, run in enumerate(runs)]
+    return names
 
 
 def resampling_note(runs: Sequence[tuple[str, Run]]) -> str:
@@ -123,9 +186,8 @@ def _check(first: Run, other: Run, name: str, align: Align) -> None:
         )
 
 
-def _cells(run: Run, groups: list[str], contexts: list[str]) -> np.ndarray:
-    x, c = _places(run.preferences.groups, groups), _places(run.preferences.contexts, contexts)
-    return np.asarray(run.preferences.values[np.ix_(x, c)])
+def _cells(p: Preferences, groups: list[str], contexts: list[str]) -> FloatArray:
+    return np.asarray(p.values[np.ix_(_places(p.groups, groups), _places(p.contexts, contexts))])
 
 
 def _places(labels: Sequence[str], wanted: Sequence[str]) -> list[int]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 
-from clinometer.measure import Preferences, RiskReport, verdict
+from clinometer.measure import Comparison, Preferences, RiskReport, verdict
+from clinometer.runs.align import ComparisonOptions, compare_runs
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record_schema import (
     BoundsRecord,
@@ -25,6 +26,8 @@ from clinometer.runs.settings import AuditSettings
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+    from clinometer.web import ViewerServer
 
 #: Columns of contexts.parquet that hold labels of the context set begin with this.
 LABEL = "label_"
@@ -85,8 +88,39 @@ class Run:
     def model(self) -> str:
         return self.record.model.id
 
+    @property
+    def groups(self) -> pd.DataFrame:
+        """One row per group, by its name: `run.groups.loc["nurse", "r_bias"]`.
+
+        Columns: weight; r, r_bias and r_volatility, each with _low and _high; leaning, the
+        category that the group leans to. In the order of the topic.
+        """
+        return self.risks.to_pandas().set_index("group")
+
+    def compare(self, *others: Run | str | Path, **how: Unpack[ComparisonOptions]) -> Comparison:
+        """This run minus others, which are runs or their folders; see `clinometer.compare`."""
+        opened = [other if isinstance(other, Run) else Run.load(other) for other in others]
+        return compare_runs([self, *opened], **how)
+
+    def write_report(self, path: str | Path) -> Path:
+        """Write the report of this run, one HTML file that works offline."""
+        from clinometer.report import write_report
+
+        write_report([self], Path(path))
+        return Path(path)
+
+    def view(self, *, port: int = 0, browser: bool = True) -> ViewerServer:
+        """Explore this run in a browser, down to single words.
+
+        The pages can be reached from this machine only, until the process ends or `close()` is
+        called on what is returned. A script that should stay calls its `wait()`.
+        """
+        from clinometer.web import view_run
+
+        return view_run(self, port=port, browser=browser)
+
     def to_pandas(self) -> pd.DataFrame:
-        """The preferences, one row a group, context and category."""
+        """The preferences, one row per group, context and category."""
         return self.preferences.to_pandas()
 
     def to_xarray(self) -> xr.Dataset:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import secrets
+import socket
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import jinja2
@@ -27,6 +28,9 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from clinometer.errors import SettingsError
 from clinometer.report.page import environment, script, stylesheet
+
+if TYPE_CHECKING:
+    import uvicorn
 
 #: No script but our own files, no request to anybody else, never inside a frame.
 SECURITY_HEADERS: Mapping[str, str] = {
@@ -56,9 +60,11 @@ __all__ = [
     "add_static",
     "is_loopback",
     "link",
+    "listen",
     "new_app",
     "new_token",
     "serve",
+    "server_of",
 ]
 
 
@@ -156,14 +162,25 @@ def link(path: str, *pairs: tuple[str, Any], **values: Any) -> str:
 
 
 def serve(app: FastAPI, *, host: str, port: int, ready: Callable[[str], None]) -> None:
-    """Run until interrupted; `ready` is called with the address once it listens.
+    """Run until interrupted; `ready` is called with the address once it listens."""
+    listener, address = listen(host, port)
+    with listener:
+        ready(address)
+        server_of(app).run(sockets=[listener])
 
-    Port 0 takes any free one. A port that is taken is an error in one line.
-    """
-    import socket
 
+def server_of(app: FastAPI) -> uvicorn.Server:
+    """What serves the application once its `run` is given a socket."""
     import uvicorn
 
+    return uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
+
+
+def listen(host: str, port: int) -> tuple[socket.socket, str]:
+    """A socket that accepts connections, and its address; port 0 takes any free one.
+
+    A port that is taken is an error in one line.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -173,11 +190,8 @@ def serve(app: FastAPI, *, host: str, port: int, ready: Callable[[str], None]) -
     except OSError as error:
         listener.close()
         raise SettingsError(f"port {port} of {host}: {error.strerror}; try --port 0") from error
-    with listener:
-        number = listener.getsockname()[1]
-        ready(f"http://{f'[{host}]' if ':' in host else host}:{number}/")
-        config = uvicorn.Config(app, log_level="warning", access_log=False)
-        uvicorn.Server(config).run(sockets=[listener])
+    number = listener.getsockname()[1]
+    return listener, f"http://{f'[{host}]' if ':' in host else host}:{number}/"
 
 
 _Next = Callable[["Request"], Awaitable["Response"]]

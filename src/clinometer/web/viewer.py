@@ -18,7 +18,8 @@ from clinometer.report.figure import Figure
 from clinometer.report.figures import comparison, single_run
 from clinometer.report.page import render_report
 from clinometer.report.sentences import headline, sentences
-from clinometer.runs import Run, compare_runs
+from clinometer.runs import Run
+from clinometer.runs import compare as compare_runs
 from clinometer.runs.folder.recover import Opened
 from clinometer.web.app import (
     FastAPI,
@@ -169,7 +170,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         found = [_whole(index, name)[1] for name in names]
         problem, shown = "", []
         try:
-            shown = run_tables.comparison_tables(compare_runs(found, align="common"))
+            shown = run_tables.comparison_tables(compare_runs(*found, align="common"))
         except ClinometerError as error:
             problem = str(error)
         return pages("compare.html", ids=names, runs=found, problem=problem, tables=shown, live="")
@@ -244,7 +245,7 @@ def _figure(name: str, found: list[tuple[Opened, Run]], group: str) -> Figure | 
         "compare-risks": partial(comparison.risks_figure, runs, labels),
         "compare-plane": partial(comparison.plane_figure, runs, labels),
         "compare-differences": lambda: comparison.differences_figure(
-            compare_runs(runs, align="common")
+            compare_runs(*runs, align="common")
         ),
     }
     try:

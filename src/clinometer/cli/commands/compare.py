@@ -15,7 +15,7 @@ from clinometer.cli.printing import console, print_json
 from clinometer.cli.table import TerminalTable
 from clinometer.display.numbers import p_value
 from clinometer.errors import SettingsError
-from clinometer.runs import AuditSettings, Run, compare_runs
+from clinometer.runs import AuditSettings, Run, compare
 from clinometer.runs.align import resampling_note
 
 
@@ -45,8 +45,8 @@ def compare_command(
     if align not in ("same", "common"):
         raise SettingsError(f"--align: expected same or common, found {align!r}")
     loaded = [Run.load(path) for path in runs]
-    found = compare_runs(
-        loaded,
+    found = compare(
+        *loaded,
         align="same" if align == "same" else "common",
         replicates=replicates,
         level=level,

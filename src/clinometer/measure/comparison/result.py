@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clinometer.display.notebook import dataset, frame, titled_html
-from clinometer.display.numbers import MISSING, p_relation, p_value, show
+from clinometer.display.numbers import MISSING, counted, p_relation, p_value, show
 
 if TYPE_CHECKING:
     from clinometer.display.notebook import DataFrame, Dataset
@@ -131,7 +131,8 @@ class Comparison:
             found = ", ".join(f"{d.measure} {d.shown}" for d in self.overall)
             return f"Comparison({a!r} − {b!r}: {found})"
         names = ", ".join(map(repr, self.models))
-        return f"Comparison({names}; {len(self.groups)} groups, {self.n_contexts} contexts)"
+        size = f"{counted(len(self.groups), 'group')}, {counted(self.n_contexts, 'context')}"
+        return f"Comparison({names}; {size})"
 
     def table(self) -> list[dict[str, Any]]:
         """One plain row a difference, the overall ones first."""

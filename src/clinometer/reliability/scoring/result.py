@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from clinometer.display.notebook import titled_html
-from clinometer.display.numbers import MISSING, show
+from clinometer.display.numbers import MISSING, counted, show
 from clinometer.reliability.model_agreement import rank_agreement
 from clinometer.reliability.scoring.folder import ReliabilityFolder
 from clinometer.reliability.scoring.record_schema import (
@@ -59,7 +59,7 @@ class ReliabilityRun:
     def __repr__(self) -> str:
         found = ", ".join(f"{name} {value!r}" for name, value in self.summary.items() if value)
         names = ", ".join(repr(m.id) for m in self.record.models)
-        size = f"{self.tables['statements'].num_rows:,} statements"
+        size = counted(self.tables["statements"].num_rows, "statement")
         return f"ReliabilityRun({names}, {size}: {found or 'none scored'})"
 
     def _repr_html_(self) -> str:

@@ -15,14 +15,14 @@ from clinometer.display.names import IN_SENTENCES
 from clinometer.measure import Comparison
 from clinometer.report import Figure, Table, charts
 from clinometer.report.figures.comparison import basis, risk_rows
-from clinometer.runs import Run, compare_runs
+from clinometer.runs import Run, compare
 
 
 def change_table(before: tuple[str, Run], after: Sequence[tuple[str, Run]]) -> pd.DataFrame:
     """after − before of R, R^b and R^v, each with its paired interval and p."""
     rows: list[dict[str, Any]] = []
     for name, run in after:
-        found = compare_runs([run, before[1]])
+        found = compare(run, before[1])
         rows += [
             {
                 "pair": f"{name} − {before[0]}",
@@ -40,7 +40,7 @@ def change_table(before: tuple[str, Run], after: Sequence[tuple[str, Run]]) -> p
 def leaning_changes(before: tuple[str, Run], after: tuple[str, Run]) -> pd.DataFrame:
     """Each group: the category it leans to before and after, s towards it, and the change of r."""
     a, b = before[1].risks, after[1].risks
-    found: Comparison = compare_runs([after[1], before[1]])
+    found: Comparison = compare(after[1], before[1])
     change = {d.group: d for d in found.by_group if d.measure == "r"}
     rows = []
     for i, group in enumerate(a.groups):

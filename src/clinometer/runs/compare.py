@@ -1,0 +1,89 @@
+"""One verb for every comparison: runs, run folders, preferences or arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from clinometer.errors import SettingsError
+from clinometer.measure import Comparison, Preferences
+from clinometer.measure import compare as compare_arrays
+from clinometer.runs.align import Align, compare_preferences, compare_runs, run_names
+from clinometer.runs.run import Run
+
+Comparable = Run | Preferences | str | Path | ArrayLike
+
+
+def compare(
+    *models: Comparable,
+    names: Sequence[str] | None = None,
+    align: Align = "same",
+    clusters: str | Sequence[object] | None = None,
+    replicates: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+    **arrays: Any,
+) -> Comparison:
+    """Paired differences of the risks of two or more models; a difference is first minus second.
+
+    Args:
+        models: runs or their folders; `Preferences`, also among runs; or arrays
+            [groups, contexts, categories] of the same shape.
+        names: of the models; None takes those of the runs, or numbers.
+        align: "same" wants the same groups and contexts; "common" compares what all share, with
+            the weights of the first. Of runs, "same" means the same topic and context set.
+        clusters: a label of the contexts (predicate, source) by which they are resampled
+            together; with arrays, one label per context.
+        replicates, level, seed: of the intervals.
+        arrays: with arrays only: context_weights, group_weights, reference, mask, groups,
+            categories, norm, normalize, as in `clinometer.measure.compare`; norm and normalize
+            with `Preferences` too. Runs bring their own.
+
+    >>> import numpy as np
+    >>> p = np.random.default_rng(0).beta(6, 4, (2, 5, 80))
+    >>> compare(*np.stack([p, 1 - p], -1), names=["a", "b"]).models
+    ('a', 'b')
+    """
+    if len(models) < 2:
+        raise SettingsError(
+            f"compare: expected two models at least, one by one as in compare(a, b); "
+            f"found {len(models)}"
+        )
+    opened = [Run.load(m) if isinstance(m, str | Path) else m for m in models]
+    labelled = [isinstance(m, Run | Preferences) for m in opened]
+    how: dict[str, Any] = {"replicates": replicates, "level": level, "seed": seed}
+    if not any(labelled):
+        if align != "same" or isinstance(clusters, str):
+            raise SettingsError(
+                "compare: arrays have no labels to align or cluster by; give arrays of the same "
+                "shape, and clusters as one label per context"
+            )
+        return compare_arrays(*opened, names=names, clusters=clusters, **how, **arrays)
+    if not all(labelled):
+        raise SettingsError("compare: expected arrays only, or runs and Preferences; found both")
+    runs = [m for m in opened if isinstance(m, Run)]
+    own = {"norm", "normalize"} if not runs else set()
+    if stray := arrays.keys() - own:
+        raise SettingsError(
+            f"compare: {', '.join(sorted(stray))}: runs and Preferences bring their own; leave "
+            "it out"
+        )
+    if clusters is not None and not isinstance(clusters, str):
+        raise SettingsError(f"clusters: expected the name of a label, found {type(clusters)}")
+    how.update(align=align, clusters=clusters, **arrays)
+    if len(runs) == len(opened):
+        return compare_runs(runs, names=names, **how)
+    if len({(run.risks.norm, run.risks.normalized) for run in runs}) > 1:
+        raise SettingsError("compare: expected runs of one norm and scale, found several")
+    if runs:
+        how.update(norm=runs[0].risks.norm, normalize=runs[0].risks.normalized)
+    called = iter(run_names(runs))
+    shown = [next(called) if isinstance(m, Run) else f"{i}" for i, m in enumerate(opened)]
+    return compare_preferences(
+        [m.preferences if isinstance(m, Run) else m for m in opened],
+        names=names or shown,
+        **how,
+    )

@@ -1,0 +1,84 @@
+"""The viewer of one run, served beside the program that made it."""
+
+from __future__ import annotations
+
+import html
+import tempfile
+import threading
+import webbrowser
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+
+from clinometer.runs import Run, RunFolder
+from clinometer.web.app import link, listen, server_of
+from clinometer.web.viewer import viewer
+
+_HOST = "127.0.0.1"
+
+
+class ViewerServer:
+    """Pages served by a thread until `close`, or until the process ends.
+
+    address   of the run's page, for this machine only
+    """
+
+    def __init__(self, run: Run, *, port: int) -> None:
+        with ExitStack() as stack:
+            folder = run.path
+            if folder is None:  # kept in memory: the viewer reads folders only
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+                run.write(RunFolder(folder))
+            app = viewer(folder, host=_HOST)
+            listener, root = listen(_HOST, port)
+            stack.enter_context(listener)
+            self.address = root.rstrip("/") + link("/run", id=".")
+            self._server = server_of(app)
+            self._thread = threading.Thread(
+                target=self._server.run, kwargs={"sockets": [listener]}, daemon=True
+            )
+            self._thread.start()
+            self._kept = stack.pop_all()
+
+    def wait(self) -> None:
+        """Stay until Ctrl+C, then close."""
+        try:
+            while self._thread.is_alive():
+                self._thread.join(1.0)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Stop serving; a second time does nothing."""
+        self._server.should_exit = True
+        self._thread.join()
+        self._kept.close()
+
+    def __enter__(self) -> ViewerServer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"ViewerServer({self.address})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a link."""
+        address = html.escape(self.address)
+        return f'<a href="{address}" target="_blank" rel="noopener">{address}</a>'
+
+
+def view_run(run: Run, *, port: int = 0, browser: bool = True) -> ViewerServer:
+    """Start the viewer on one run and, with `browser`, open it there."""
+    serving = ViewerServer(run, port=port)
+    if browser:
+        webbrowser.open(serving.address)
+    return serving

@@ -1,0 +1,196 @@
+"""The Python API as people use it: one call leads to the next, and everything shows itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from tests.report.made import HOSTILE, made_run
+
+import clinometer as cm
+from clinometer import measure
+from clinometer.errors import RunError, SettingsError
+
+GROUPS = ["nurse", "engineer", "lawyer"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> cm.Run:
+    return cm.audit(
+        "pocket:gpt2-s",
+        topic=cm.load_topic("gender").select(GROUPS),
+        contexts="paper-gender",
+        max_contexts=8,
+        replicates=200,
+        device="cpu",
+        out=tmp_path_factory.mktemp("runs") / "gpt2-s",
+    )
+
+
+@pytest.fixture(scope="module")
+def other(run: cm.Run) -> cm.Run:
+    return cm.audit(
+        "reference:unbiased",
+        topic=cm.load_topic("gender").select(GROUPS),
+        contexts="paper-gender",
+        max_contexts=8,
+    )
+
+
+def test_a_run_leads_to_its_risks_groups_and_tables(run: cm.Run) -> None:
+    assert run.risks.R.value == pytest.approx(
+        run.risks.R_bias.value + run.risks.R_volatility.value, abs=1e-12
+    )
+    assert list(run.groups.index) == GROUPS
+    nurse = run.groups.loc["nurse"]
+    assert nurse["r"] == run.risks.r[0]
+    assert nurse["r_low"] <= nurse["r"] <= nurse["r_high"]
+    assert nurse["leaning"] == run.risks.leaning[0]
+    cells = run.to_pandas()
+    n = len(run.preferences.contexts)
+    assert len(cells) == 3 * n * 2
+    assert dict(run.to_xarray().sizes) == {"group": 3, "context": n, "attribute": 2}
+    assert run.path is not None
+    assert cm.Run.load(run.path).risks.to_dict() == run.risks.to_dict()
+
+
+def test_runs_compare_themselves(run: cm.Run, other: cm.Run) -> None:
+    found = run.compare(other, replicates=200)
+    assert found.models == ("pocket:gpt2-s", "reference:unbiased")
+    assert found.overall[0].value == pytest.approx(run.risks.R.value, abs=1e-12)
+    assert cm.compare(run, other, replicates=200).to_dict() == found.to_dict()
+    assert run.path is not None
+    assert cm.compare(run.path, other, replicates=200).to_dict() == found.to_dict()
+    assert cm.compare(str(run.path), other, replicates=200).to_dict() == found.to_dict()
+    assert other.compare(run.path, replicates=200).overall[0].value == pytest.approx(
+        -run.risks.R.value, abs=1e-12
+    )
+    named = run.compare(other, other, names=["a", "b", "c"], replicates=200)
+    assert named.models == ("a", "b", "c")
+
+
+def test_preferences_and_arrays_give_the_same_comparison(run: cm.Run, other: cm.Run) -> None:
+    names = ["a", "b"]
+    found = run.compare(other, names=names, replicates=200).to_dict()
+    a, b = run.preferences, other.preferences
+    assert cm.compare(a, b, names=names, replicates=200).to_dict() == found
+    assert cm.compare(a, other, names=names, replicates=200).to_dict() == found
+    arrays = cm.compare(
+        a.values,
+        b.values,
+        names=names,
+        groups=a.groups,
+        context_weights=a.context_weights,
+        group_weights=a.group_weights,
+        replicates=200,
+    )
+    assert arrays.to_dict() == found
+
+
+def test_a_run_writes_its_report_and_shows_itself_in_a_browser(run: cm.Run, tmp_path: Path) -> None:
+    page = run.write_report(tmp_path / "r.html").read_text(encoding="utf-8")
+    assert f"{run.risks.R.value:.3f}" in page
+    cm.write_report([run, str(run.path)], tmp_path / "both.html")
+    for shown in (run, made_run(None, groups=3, contexts=5, replicates=100)):
+        with shown.view(browser=False) as viewer:
+            assert viewer.address.startswith("http://127.0.0.1:")
+            assert viewer.address in repr(viewer)
+            assert viewer.address in viewer._repr_html_()
+            assert f"{shown.risks.R.value:.3f}" in httpx.get(viewer.address).text
+        viewer.close()
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(viewer.address)
+
+
+@pytest.mark.parametrize(
+    ("models", "more", "message"),
+    [
+        ((), {}, "one by one"),
+        (([[[0.5, 0.5]]],), {}, "one by one"),
+        (("run", [[[0.5, 0.5]]]), {}, "found both"),
+        (("run", "run"), {"norm": 2}, "bring their own"),
+        (("run", "run"), {"clusters": ["a"]}, "name of a label"),
+        (("run", "run"), {"names": ["only one"]}, "names"),
+        (([[[0.5, 0.5]]], [[[0.5, 0.5]]]), {"align": "common"}, "no labels to align"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line(
+    run: cm.Run, models: tuple[Any, ...], more: dict[str, Any], message: str
+) -> None:
+    given = [run if isinstance(one, str) else one for one in models]
+    with pytest.raises(SettingsError, match=message) as caught:
+        cm.compare(*given, **more)
+    assert "\n" not in str(caught.value)
+
+
+def test_preferences_are_matched_by_label(run: cm.Run) -> None:
+    p = run.preferences
+    fewer = cm.Preferences(
+        values=p.values[[2, 0]],
+        groups=("lawyer", "nurse"),
+        contexts=p.contexts,
+        categories=p.categories,
+        context_weights=p.context_weights,
+        group_weights=np.ones(2),
+    )
+    with pytest.raises(RunError, match="other groups or contexts"):
+        cm.compare(p, fewer)
+    found = cm.compare(p, fewer, align="common", replicates=100)
+    assert found.groups == ("nurse", "lawyer")
+    assert all(d.value == 0 for d in found.by_group)
+
+
+def test_a_reliability_run_shows_itself_and_is_a_table() -> None:
+    statements = ["The women at the office are arrogant.", "The old man was slow."]
+    versions = {text: [f"{text} Today.", f"As they say, {text.lower()}"] for text in statements}
+    run = cm.score_reliability(statements, versions, replicates=0, device="cpu")
+    assert list(run.to_pandas()["text"]) == statements
+    assert repr(run).startswith("ReliabilityRun('pocket:bert', 2 statements: cobias 0.")
+    assert "arrogant" in run._repr_html_()
+    with pytest.raises(SettingsError, match="did you mean replicates"):
+        cm.score_reliability(statements, versions, replicate=0)
+
+
+def results() -> list[Any]:
+    """One of everything that the API returns and a run can make, with hostile names."""
+    a, b = (
+        made_run(None, groups=12, contexts=12, hostile=True, replicates=100, seed=i) for i in (0, 1)
+    )
+    found = a.compare(b, replicates=100)
+    topic = cm.load_topic("gender")
+    contexts = cm.ContextSet(HOSTILE[0], [f"The [X] {t} [Y]" for t in HOSTILE[:4]], [4, 3, 2, 1])
+    check = cm.Check(
+        HOSTILE[0], (), HOSTILE[0], "given", (), (), None, None, None, (), {"score": []}
+    )
+    estimates = [a.risks.R, cm.Estimate(0.2)]
+    shown = [a, a.risks, a.preferences, found, found.overall[0], found.by_group[0]]
+    return [*shown, *estimates, topic, contexts, check]
+
+
+def test_everything_has_a_line_and_a_piece_of_a_page() -> None:
+    for one in results():
+        line, page = repr(one), one._repr_html_()
+        assert "\n" not in line
+        assert "\u202e" not in line + page
+        assert "<script" not in page
+        assert "<img" not in page
+        assert "array(" not in line
+
+
+def test_an_estimate_has_three_digits() -> None:
+    assert repr(cm.Estimate(0.21347, 0.187, 0.24, 0.95)) == "0.213 (0.187 to 0.240)"
+    assert repr(cm.Estimate(0.2)) == "0.200"
+
+
+def test_the_api_is_small_and_loads_what_is_used() -> None:
+    assert len(cm.__all__) <= 25
+    assert len(measure.__all__) <= 20
+    assert set(cm._LAZY) | {"__version__"} == set(cm.__all__)
+    code = "import sys, clinometer; clinometer.Estimate; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"pandas", "pyarrow", "torch", "fastapi"} & set(done.stdout.split())
