@@ -177,8 +177,8 @@ def _check(first: Run, other: Run, name: str, align: Align) -> None:
     for what in same:
         if align == "same" and not same[what]:
             raise RunError(
-                f"compare: {name} was asked with another {what} than {first.model}; --align common "
-                "compares what they share"
+                f"compare: {name} was asked with another {what} than {first.model}; "
+                'align="common" (--align common) compares what they share'
             )
     if (first.risks.norm, first.risks.normalized) != (other.risks.norm, other.risks.normalized):
         raise RunError(

@@ -44,7 +44,7 @@ class ViewerServer:
         """Stay until Ctrl+C, then close."""
         try:
             while self._thread.is_alive():
-                self._thread.join(1.0)
+                self._thread.join(1.0)  # without a time, Ctrl+C would not end it on Windows
         except KeyboardInterrupt:
             pass
         finally:

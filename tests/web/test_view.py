@@ -1,0 +1,52 @@
+"""The viewer of one run, beside the program that made it."""
+
+from __future__ import annotations
+
+import threading
+import webbrowser
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.report.made import made_run
+
+from clinometer.errors import SettingsError
+from clinometer.web import view_run
+
+
+def test_only_the_run_itself_is_shown(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "one", groups=3, contexts=5, replicates=100)
+    made_run(tmp_path / "two", groups=3, contexts=5, replicates=100)
+    with view_run(run, browser=False) as viewer:
+        assert httpx.get(viewer.address).status_code == 200
+        for other in ("two", "../two", ".."):
+            assert httpx.get(viewer.address.split("?")[0], params={"id": other}).status_code == 404
+
+
+def test_the_browser_opens_where_the_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    with view_run(made_run(None, groups=3, contexts=5, replicates=100)) as viewer:
+        assert opened == [viewer.address]
+
+
+def test_waiting_ends_with_an_interrupt_and_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    viewer = view_run(made_run(None, groups=3, contexts=5, replicates=100), browser=False)
+    join = threading.Thread.join
+
+    def interrupted(thread: threading.Thread, timeout: float | None = None) -> None:
+        monkeypatch.setattr(threading.Thread, "join", join)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    viewer.wait()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(viewer.address)
+
+
+def test_a_port_that_is_taken_is_one_line() -> None:
+    run = made_run(None, groups=3, contexts=5, replicates=100)
+    with view_run(run, browser=False) as viewer:
+        port = int(viewer.address.split(":")[2].split("/")[0])
+        with pytest.raises(SettingsError, match=f"^port {port} of 127.0.0.1: "):
+            view_run(run, port=port, browser=False)
