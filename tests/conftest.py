@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from clinometer.models import Scorer
+
 # Before numpy and torch are loaded, and for every process that a test starts: models this small
 # lose more to threads than they gain, and two workers with threads each get into each other's way.
 # A number of threads is also a way to order a sum: with one, runs of two processes are the same.
@@ -19,13 +21,14 @@ import signal
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import hypothesis
 import numpy as np
 import pytest
+from tests.command import Clinometer, Result
 from tests.components import pytest_sessionstart, pytest_terminal_summary, require
 from tests.processes import PATIENCE_S
 
@@ -44,7 +47,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Module by module, but all that asks llama.cpp goes to one worker, which starts it once."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
+    class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
         def _split_scope(self, nodeid: str) -> str:
             server = "tests/models/server/"
             return server if nodeid.startswith(server) else str(super()._split_scope(nodeid))
@@ -59,7 +62,7 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def smollm2():  # type: ignore[no-untyped-def]
+def smollm2() -> Scorer:
     """The embedded model: a real one, opened once a worker."""
     from clinometer.models import open_model
 
@@ -87,16 +90,8 @@ def no_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clinometer.cli.progress.FIRST_S", float("inf"))
 
 
-class Result(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
 @pytest.fixture
-def clinometer(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
-    """Call it like the command: clinometer("risk", "table.csv")."""
-
+def clinometer(capsys: pytest.CaptureFixture[str]) -> Clinometer:
     def run(*arguments: object) -> Result:
         status: int | str | None = 0
         try:

@@ -8,16 +8,15 @@ import shlex
 from pathlib import Path
 
 import pytest
-import typer
+from tests.command import top_commands
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 
 
 def commands() -> set[str]:
-    from clinometer.cli.app import app
 
-    return set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+    return set(top_commands())
 
 
 def test_the_reference_page_is_made_from_the_commands() -> None:
@@ -42,9 +41,8 @@ def test_links_lead_somewhere_and_commands_exist(path: Path) -> None:
 
 
 def test_readme_commands_have_the_options_they_use() -> None:
-    from clinometer.cli.app import app
 
-    known = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    known = top_commands()
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     lines = [re.sub(r"\s#.*", "", line) for line in re.findall(r"^clinometer .+", text, flags=re.M)]
     assert lines

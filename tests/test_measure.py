@@ -15,11 +15,11 @@ FILES = sorted(HERE.rglob("*.py"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(HERE)))
-def test_files_are_read_in_one_sitting(path):
+def test_files_are_read_in_one_sitting(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) < 300
 
 
-def test_public_names_exist_and_are_documented():
+def test_public_names_exist_and_are_documented() -> None:
     docs = Path(__file__).parents[1] / "docs"
     pages = ("measure.md", "inference.md", "compare.md")
     page = "".join((docs / name).read_text(encoding="utf-8") for name in pages)
@@ -28,7 +28,7 @@ def test_public_names_exist_and_are_documented():
         assert f"`{name}" in page, f"{name} is in none of {pages}"
 
 
-def test_import_loads_no_slow_library():
+def test_import_loads_no_slow_library() -> None:
     code = "import sys, clinometer.measure; print('scipy.stats' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

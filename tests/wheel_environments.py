@@ -83,7 +83,7 @@ class Environment:
         self.folder, self.python = folder, folder / "bin" / "python"
         version = f"python{sys.version_info.major}.{sys.version_info.minor}"
         site = folder / "lib" / version / "site-packages"
-        ours = {}
+        ours: dict[str, PathDistribution] = {}
         for wheel in wheels:
             for part in wheel.iterdir():
                 (site / part.name).symlink_to(part)
@@ -124,7 +124,8 @@ def build(source: Path, folder: Path) -> Path:
     minute and shows nothing.
     """
     copy = folder / "source"
-    wanted = [source / name for name in ("pyproject.toml", "README.md", *source.glob("LICENSE*"))]
+    wanted = [source / name for name in ("pyproject.toml", "README.md")]
+    wanted += source.glob("LICENSE*")
     wanted += [source / "src" / name for name in source_files(source)]
     for part in wanted:
         target = copy / part.relative_to(source)
@@ -133,7 +134,8 @@ def build(source: Path, folder: Path) -> Path:
             target.touch()
         else:
             shutil.copy(part, target)
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, copy]
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation"]
+    command += ["--outdir", str(folder), str(copy)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     shutil.rmtree(copy)

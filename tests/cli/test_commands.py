@@ -8,11 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
+from tests.command import Clinometer, top_commands
 
-from clinometer.cli.app import app
-
-COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+COMMANDS = sorted(top_commands())
 M2 = """group,context,attribute,p
 x,c1,a,0.5
 x,c1,b,0.5
@@ -31,22 +29,22 @@ def m2(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_and_option_has_help(clinometer, command: str) -> None:  # type: ignore[no-untyped-def]
+def test_every_command_and_option_has_help(clinometer: Clinometer, command: str) -> None:
     result = clinometer(command, "--help")
     assert result.status == 0
     assert "Usage" in result.out
-    for parameter in typer.main.get_command(app).commands[command].params:  # type: ignore[attr-defined]
+    for parameter in top_commands()[command].params:
         if parameter.name != "help":
             assert parameter.help, f"{command} {parameter.name} has no help"
 
 
-def test_version(clinometer) -> None:  # type: ignore[no-untyped-def]
+def test_version(clinometer: Clinometer) -> None:
     from clinometer import __version__
 
     assert clinometer("--version").out == f"clinometer {__version__}\n"
 
 
-def test_risk_of_the_papers_second_example(clinometer, m2: Path) -> None:  # type: ignore[no-untyped-def]
+def test_risk_of_the_papers_second_example(clinometer: Clinometer, m2: Path) -> None:
     result = clinometer("risk", m2, "--json")
     assert result.status == 0
     summary = json.loads(result.out)["summary"]
@@ -58,7 +56,7 @@ def test_risk_of_the_papers_second_example(clinometer, m2: Path) -> None:  # typ
     assert "randomly stereotyped" in table.out
 
 
-def test_a_limit_that_is_passed_gives_status_1(clinometer, m2: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_limit_that_is_passed_gives_status_1(clinometer: Clinometer, m2: Path) -> None:
     result = clinometer("risk", m2, "--fail-above", "R=0.1")
     assert result.status == 1
     assert result.err == "clinometer: m2.csv: R = 0.2000 is above 0.1\n"
@@ -69,7 +67,9 @@ def test_a_limit_that_is_passed_gives_status_1(clinometer, m2: Path) -> None:  #
     ("change", "found"),
     [(("0.5", "1.5"), "p"), (("0.5", "0,5"), "line 2"), (("0.35", "-2"), "p")],
 )
-def test_what_is_wrong_in_a_table_names_its_file(clinometer, m2: Path, change, found: str) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_wrong_in_a_table_names_its_file(
+    clinometer: Clinometer, m2: Path, change: tuple[str, str], found: str
+) -> None:
     m2.write_text(M2.replace(*change), encoding="utf-8")
     for more in ([], ["--replicates", "0"]):
         result = clinometer("risk", m2, *more)
@@ -106,7 +106,9 @@ def test_what_is_wrong_in_a_table_names_its_file(clinometer, m2: Path, change, f
     ],
     ids=" ".join,
 )
-def test_wrong_input_is_one_line_and_status_2(clinometer, m2: Path, arguments) -> None:  # type: ignore[no-untyped-def]
+def test_wrong_input_is_one_line_and_status_2(
+    clinometer: Clinometer, m2: Path, arguments: tuple[str, ...]
+) -> None:
     result = clinometer(*(m2 if a == "M2" else a for a in arguments))
     assert result.status == 2
     assert result.err.startswith("clinometer: ")
@@ -114,14 +116,16 @@ def test_wrong_input_is_one_line_and_status_2(clinometer, m2: Path, arguments) -
     assert result.out == ""
 
 
-def test_debug_shows_the_traceback_wherever_it_stands(clinometer) -> None:  # type: ignore[no-untyped-def]
+def test_debug_shows_the_traceback_wherever_it_stands(clinometer: Clinometer) -> None:
     result = clinometer("risk", "no-such.csv", "--debug")
     assert result.status == 2
     assert result.err.startswith("Traceback")
     assert result.err.endswith("clinometer: no-such.csv: no such file\n")
 
 
-def test_a_model_that_is_nowhere_is_refused(clinometer, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_model_that_is_nowhere_is_refused(
+    clinometer: Clinometer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     result = clinometer("models", "smolm2")
     assert result.status == 2
@@ -130,7 +134,9 @@ def test_a_model_that_is_nowhere_is_refused(clinometer, monkeypatch) -> None:  #
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_model_on_the_hub_is_looked_up(clinometer, monkeypatch, there: bool) -> None:  # type: ignore[no-untyped-def]
+def test_a_model_on_the_hub_is_looked_up(
+    clinometer: Clinometer, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
     monkeypatch.setattr("clinometer.models.catalog.hub.hub_reachable", lambda: True)
     monkeypatch.setattr("huggingface_hub.repo_exists", lambda model: there)
     result = clinometer("models", "owner/no-such-model-here", "--json")
@@ -138,7 +144,7 @@ def test_a_model_on_the_hub_is_looked_up(clinometer, monkeypatch, there: bool) -
 
 
 @pytest.mark.parametrize("what", ["topics", "contexts", "models"])
-def test_lists(clinometer, what: str) -> None:  # type: ignore[no-untyped-def]
+def test_lists(clinometer: Clinometer, what: str) -> None:
     listed = json.loads(clinometer(what, "--json").out)[what]
     names = {row["name"] for row in listed}
     expected = {"topics": "gender", "contexts": "paper-gender", "models": "smollm2"}[what]
@@ -147,13 +153,13 @@ def test_lists(clinometer, what: str) -> None:  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize(("what", "name"), [("topics", "gender"), ("contexts", "paper-race")])
-def test_show_one(clinometer, what: str, name: str) -> None:  # type: ignore[no-untyped-def]
+def test_show_one(clinometer: Clinometer, what: str, name: str) -> None:
     shown = json.loads(clinometer(what, name, "--json").out)
     assert shown["name"] == name
     assert shown["sha256"] in clinometer(what, name).out
 
 
-def test_several_reference_models_under_one_folder(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_several_reference_models_under_one_folder(clinometer: Clinometer, tmp_path: Path) -> None:
     names = [f"reference:{n}" for n in ("unbiased", "stereotyped", "random")]
     result = clinometer("audit", *names, "--out", tmp_path / "runs", "--json")
     found = {
@@ -171,7 +177,9 @@ def test_several_reference_models_under_one_folder(clinometer, tmp_path: Path) -
     assert "reference:random" in page.read_text(encoding="utf-8")
 
 
-def test_one_model_that_fails_does_not_stop_the_others(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_one_model_that_fails_does_not_stop_the_others(
+    clinometer: Clinometer, tmp_path: Path
+) -> None:
     models = ("./no-such-folder", "reference:random")
     result = clinometer("audit", *models, "--out", tmp_path, "--json")
     assert result.status == 2
@@ -183,8 +191,8 @@ def test_one_model_that_fails_does_not_stop_the_others(clinometer, tmp_path: Pat
 
 
 def test_a_suite_names_what_is_not_available_locally_and_audits_the_rest(
-    clinometer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # type: ignore[no-untyped-def]
+    clinometer: Clinometer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     suite = ("--suite", "bvf-gender", "--out", tmp_path / "runs")
     result = clinometer("audit", "reference:random", *suite, "--json")

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.command import Clinometer
 
 from clinometer.cli import failure
 
@@ -36,8 +37,8 @@ def break_topics(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     ids=lambda error: type(error).__name__,
 )
 def test_what_nobody_expected_is_70_one_line_and_a_log(
-    clinometer, logs, monkeypatch, error
-) -> None:  # type: ignore[no-untyped-def]
+    clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
     break_topics(monkeypatch, error)
     result = clinometer("topics")
     (log,) = logs.iterdir()
@@ -54,7 +55,9 @@ def test_what_nobody_expected_is_70_one_line_and_a_log(
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
-def test_only_the_newest_logs_are_kept(clinometer, logs: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_only_the_newest_logs_are_kept(
+    clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(failure, "KEPT_LOGS", 2)
     logs.mkdir()
     for year in (2001, 2002, 2003):
@@ -67,8 +70,8 @@ def test_only_the_newest_logs_are_kept(clinometer, logs: Path, monkeypatch) -> N
 
 
 def test_without_a_place_for_the_log_the_line_says_what_to_do(
-    clinometer, logs, monkeypatch
-) -> None:  # type: ignore[no-untyped-def]
+    clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     logs.touch()  # a file where the folder should be
     break_topics(monkeypatch, RuntimeError())
     result = clinometer("topics")
@@ -76,7 +79,9 @@ def test_without_a_place_for_the_log_the_line_says_what_to_do(
     assert result.err.endswith("repeat it with --debug for a traceback\n")
 
 
-def test_debug_shows_what_nobody_expected(clinometer, logs: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_debug_shows_what_nobody_expected(
+    clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     break_topics(monkeypatch, RuntimeError("the details"))
     result = clinometer("topics", "--debug")
     assert result.status == 70
@@ -98,7 +103,9 @@ def test_output_that_nobody_reads_is_not_a_failed_threshold(form: list[str]) -> 
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_a_folder_is_no_file_to_write(clinometer, tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_folder_is_no_file_to_write(
+    clinometer: Clinometer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert clinometer("audit", "reference:random", "--out", tmp_path / "run").status == 0
     monkeypatch.chdir(tmp_path)
     result = clinometer("report", "run", "--out", ".")

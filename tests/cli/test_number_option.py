@@ -8,6 +8,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 import typer
+from tests.command import Clinometer
 
 from clinometer.cli.app import app
 from clinometer.ranges import Range
@@ -54,7 +55,13 @@ def test_the_options_are_found() -> None:
 
 
 @pytest.mark.parametrize(("path", "option", "kind", "needed"), OPTIONS, ids=IDS)
-def test_a_number_out_of_range_is_one_line(clinometer, path, option, kind, needed) -> None:  # type: ignore[no-untyped-def]
+def test_a_number_out_of_range_is_one_line(
+    clinometer: Clinometer,
+    path: tuple[str, ...],
+    option: typer.core.TyperOption,
+    kind: type,
+    needed: list[str],
+) -> None:
     given = [w for w in needed if w != option.opts[0]]
     wrong = "-1" if kind is int else "nan"
     result = clinometer(*path, option.opts[-1], wrong, *given)
@@ -81,7 +88,7 @@ def test_a_number_out_of_range_is_one_line(clinometer, path, option, kind, neede
     ],
     ids=" ".join,
 )
-def test_the_ends_of_ranges(clinometer, arguments: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
+def test_the_ends_of_ranges(clinometer: Clinometer, arguments: tuple[str, ...]) -> None:
     result = clinometer(*arguments)
     assert result.status == 2
     assert result.err.startswith(f"clinometer: {arguments[-2]}: expected ")

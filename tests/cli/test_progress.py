@@ -10,10 +10,13 @@ import select
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import typer
+from tests.command import Clinometer
 
 from clinometer.cli import progress as module
 from clinometer.cli.progress import Kept, ProgressLines, Watch, interrupted, kept_cells, progress
@@ -80,13 +83,13 @@ def test_the_thread_writes_and_ends_with_the_block(
 ) -> None:
     monkeypatch.setattr(module, "FIRST_S", 0.0)
     monkeypatch.setattr(module, "_LOOK_S", 0.001)
-    written = module.threading.Event()
+    written = threading.Event()
     line = Watch.line
     monkeypatch.setattr(Watch, "line", lambda self: (written.set(), line(self))[1])
     with progress("model"):
         assert written.wait(60)
     assert "loading model" in capsys.readouterr().err
-    assert not [t for t in module.threading.enumerate() if t.name == "progress"]
+    assert not [t for t in threading.enumerate() if t.name == "progress"]
 
 
 def test_an_interruption_says_what_is_kept(
@@ -159,7 +162,7 @@ def interrupt(arguments: list[str], condition: Path, pattern: str, cwd: Path) ->
         stderr=subprocess.PIPE,
         text=True,
     )
-    waiting = module.threading.Event()
+    waiting = threading.Event()
     while not any(condition.glob(pattern)):
         assert process.poll() is None, process.communicate()
         waiting.wait(0.01)
@@ -211,9 +214,13 @@ def test_ctrl_c_during_mining_says_that_it_continues(tmp_path: Path) -> None:
     ids=["kept", "in memory"],
 )
 def test_ctrl_c_during_scoring_says_what_is_kept(
-    clinometer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: tuple[str, ...], said: str
-) -> None:  # type: ignore[no-untyped-def]
-    def score(*_: object, progress, **__: object) -> None:  # type: ignore[no-untyped-def]
+    clinometer: Clinometer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    out: tuple[str, ...],
+    said: str,
+) -> None:
+    def score(*_: object, progress: Callable[[int, int], None], **__: object) -> None:
         progress(40, 168)
         raise KeyboardInterrupt
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from tests.command import Clinometer
 
 from clinometer.cli.table import TerminalTable
 
@@ -54,8 +55,8 @@ def test_a_row_has_a_cell_for_every_column() -> None:
 
 
 def test_compare_in_a_pipe_prints_both_ends_of_every_interval(
-    clinometer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # type: ignore[no-untyped-def]
+    clinometer: Clinometer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What a pipe has is 80 columns; the upper end used to be cut off there."""
     monkeypatch.setenv("COLUMNS", "80")
     names = ("reference:unbiased", "reference:stereotyped", "reference:random")
@@ -73,8 +74,8 @@ def test_compare_in_a_pipe_prints_both_ends_of_every_interval(
 @pytest.mark.parametrize("columns", ["80", "50"])
 @pytest.mark.parametrize("what", ["topics", "contexts", "models"])
 def test_lists_lose_nothing(
-    clinometer, what: str, columns: str, monkeypatch: pytest.MonkeyPatch
-) -> None:  # type: ignore[no-untyped-def]
+    clinometer: Clinometer, what: str, columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     shown = set(clinometer(what).out.split())
     for row in json.loads(clinometer(what, "--json").out)[what]:

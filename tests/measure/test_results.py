@@ -2,16 +2,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
 from clinometer.errors import SettingsError
-from clinometer.measure import Estimate, decompose
+from clinometer.measure import Estimate, RiskReport, decompose
 from clinometer.measure.results import GroupIntervals
 
 
-def test_interval_comes_whole():
+def test_interval_comes_whole() -> None:
     e = Estimate(0.2, low=0.1, high=0.3, level=0.95, method="percentile")
     assert e.to_dict() == {
         "value": 0.2,
@@ -21,7 +22,7 @@ def test_interval_comes_whole():
         "method": "percentile",
     }
     with pytest.raises(dataclasses.FrozenInstanceError):
-        e.value = 0.5
+        e.value = 0.5  # type: ignore[misc]  # forbidden on purpose
 
 
 @pytest.mark.parametrize(
@@ -37,33 +38,33 @@ def test_interval_comes_whole():
         ({"value": np.nan}, "finite"),
     ],
 )
-def test_half_or_reversed_intervals(fields, message):
+def test_half_or_reversed_intervals(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         Estimate(**{"value": 0.2, **fields})
 
 
-def report(**settings):
+def report(**settings: Any) -> RiskReport:
     p = [[[0.6, 0.4], [0.8, 0.2]], [[0.5, 0.5], [0.5, 0.5]], [[0.1, 0.9], [0.2, 0.8]]]
     return decompose(
         p, groups=["doctor", "person", "nurse"], categories=["male", "female"], **settings
     )
 
 
-def test_leaning_is_the_favoured_category():
+def test_leaning_is_the_favoured_category() -> None:
     assert report().leaning == ("male", None, "female")
 
 
-def test_leaning_is_judged_against_the_reference():
+def test_leaning_is_judged_against_the_reference() -> None:
     # 0.7 is below an expected 0.9: the doctor leans towards the other side.
     assert report(reference=[0.9, 0.1]).leaning[0] == "female"
 
 
-def test_leaning_of_a_missing_group_is_none():
+def test_leaning_of_a_missing_group_is_none() -> None:
     mask = np.array([[False, False], [True, True], [True, True]])
     assert report(mask=mask).leaning == (None, None, "female")
 
 
-def test_groups_table_by_hand():
+def test_groups_table_by_hand() -> None:
     row = report(group_weights=[2, 1, 1]).groups_table()[0]
     assert list(row) == [
         "group", "weight", "r", "r_low", "r_high", "r_bias", "r_bias_low", "r_bias_high",
@@ -75,7 +76,7 @@ def test_groups_table_by_hand():
     assert row["r_volatility_high"] is None
 
 
-def test_group_intervals_fill_the_table():
+def test_group_intervals_fill_the_table() -> None:
     plain = report()
     bounds = np.array([[0.1, 0.5], [0.0, 0.1], [np.nan, np.nan]])
     filled = dataclasses.replace(
@@ -91,7 +92,7 @@ def test_group_intervals_fill_the_table():
 
 
 @pytest.mark.parametrize("norm", [np.inf, 2])
-def test_to_dict_is_strict_json(norm):
+def test_to_dict_is_strict_json(norm: float) -> None:
     mask = np.array([[False, False], [True, True], [True, True]])
     found = report(mask=mask, norm=norm).to_dict()
     assert json.loads(json.dumps(found, allow_nan=False)) == found
@@ -105,6 +106,6 @@ def test_to_dict_is_strict_json(norm):
 @pytest.mark.parametrize(
     "name", ["r", "r_bias", "r_volatility", "mean_stereotype", "group_weights", "n_eff_by_group"]
 )
-def test_arrays_are_read_only(name):
+def test_arrays_are_read_only(name: str) -> None:
     with pytest.raises(ValueError, match="read-only"):
         getattr(report(), name)[0] = 0.0

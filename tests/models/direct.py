@@ -15,7 +15,8 @@ def word_ids(tokenizer: Any, word: str) -> list[int]:
     text = word
     if "Ġ" in tokenizer.get_vocab() or type(tokenizer).__name__ == "GemmaTokenizer":
         text = " " + word  # the others mark or forget the space by themselves
-    return tokenizer.convert_tokens_to_ids(tokenizer.tokenize(text))
+    ids: list[int] = tokenizer.convert_tokens_to_ids(tokenizer.tokenize(text))
+    return ids
 
 
 def log_prob(kind: str, model: Any, tokenizer: Any, before: str, after: str, word: str) -> float:

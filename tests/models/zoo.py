@@ -14,19 +14,15 @@ from typing import Any
 
 import torch
 import transformers
-from tests.models.zoo_tokenizers import (  # noqa: F401  (tests take them from here)
-    CANDIDATES,
-    CHINESE,
+from tests.models.zoo_tokenizers import (
     albert_tokenizer,
     bart_tokenizer,
     bert_tokenizer,
-    byte_bpe,
     deberta_tokenizer,
     deberta_v2_tokenizer,
     gemma_tokenizer,
     gpt2_tokenizer,
     llama_tokenizer,
-    mark_bpe,
     mistral_tokenizer,
     modernbert_tokenizer,
     neox_tokenizer,
@@ -34,8 +30,6 @@ from tests.models.zoo_tokenizers import (  # noqa: F401  (tests take them from h
     qwen_tokenizer,
     roberta_tokenizer,
     t5_tokenizer,
-    unigram,
-    wordpiece,
     xlnet_tokenizer,
 )
 

@@ -133,12 +133,15 @@ def test_opens_with_the_plain_auto_classes(name: str) -> None:
 @pytest.mark.parametrize("name", ADAPTERS)
 def test_adapters_change_their_base_and_open_in_clinometer(name: str) -> None:
     from clinometer.models import open_model
+    from clinometer.models.local.causal import CausalScorer
 
     base, tuned = open_model("pocket:gpt2-m"), open_model(f"pocket:{name}")
     assert tuned.info.kind == base.info.kind
     assert tuned.info.parameters == base.info.parameters
     assert tuned.info.revision != base.info.revision
-    weights = [s.model.transformer.h[0].attn.c_attn.weight for s in (base, tuned)]  # type: ignore[attr-defined]
+    assert isinstance(base, CausalScorer)
+    assert isinstance(tuned, CausalScorer)
+    weights = [s.model.transformer.h[0].attn.c_attn.weight for s in (base, tuned)]
     assert not weights[0].equal(weights[1])
 
 

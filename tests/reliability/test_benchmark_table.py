@@ -45,8 +45,8 @@ def test_table_two(frame: pd.DataFrame) -> None:
     assert table["cobias_low"]["b"] < table["cobias"]["b"] < table["cobias_high"]["b"]
     assert view.benchmarks["stability"].is_monotonic_decreasing
     assert view.worst["stability"].is_monotonic_increasing
-    assert view.worst["id"][0] == frame.loc[frame["stability"].idxmin(), "id"]
-    assert view.best["id"][0] == frame.loc[frame["stability"].idxmax(), "id"]
+    assert view.worst["id"][0] == frame["id"].iloc[frame["stability"].argmin()]
+    assert view.best["id"][0] == frame["id"].iloc[frame["stability"].argmax()]
     kinds = view.categories
     assert len(kinds) == 3
     assert kinds["scored"].sum() == 59

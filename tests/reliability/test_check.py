@@ -46,7 +46,7 @@ def test_the_issue_s_sentence(checked: cm.Check) -> None:
     assert sum(b.share or 0 for b in checked.blanks) == pytest.approx(1)
     assert checked.cv is not None
     assert checked.cobias == pytest.approx(float(cobias(checked.cv)))
-    assert checked.stability == pytest.approx(1 - checked.cobias)
+    assert checked.stability == pytest.approx(1 - float(cobias(checked.cv)))
     assert len(checked.versions) == 5
 
 

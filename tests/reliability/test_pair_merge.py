@@ -73,7 +73,9 @@ def test_the_authors_merges(published: list[dict[str, str]]) -> None:
     assert but_spaces == 3546  # 98.1 %
 
 
-def test_the_authors_target_terms_of_crows_pairs(published: list[dict[str, str]]) -> None:
+def test_the_authors_target_terms_of_crows_pairs(
+    published: list[dict[str, str]],
+) -> None:
     pairs = [r for r in published if r["original_dataset"] == "cs"]
     same = 0
     for row in pairs:

@@ -39,7 +39,7 @@ def value(statistic: Any, sums: Sums, *args: Any, **kwargs: Any) -> float:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
-def test_alpha_is_that_of_the_package_krippendorff(seed: int, level: str) -> None:
+def test_alpha_is_that_of_the_package_krippendorff(seed: int, level: Any) -> None:
     codes = made(seed, items=80, annotators=2 + seed % 4, categories=2 + seed % 4, missing=0.25)
     values = np.sort(np.random.default_rng(seed).uniform(0.5, 9, size=codes.max() + 1))
     theirs = krippendorff.alpha(

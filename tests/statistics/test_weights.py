@@ -4,25 +4,26 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
 from clinometer.statistics.weights import effective_size, normalize_rows, normalize_weights
 
 
-def test_counts_become_shares():
+def test_counts_become_shares() -> None:
     assert normalize_weights([2, 0, 6], 3, name="w").tolist() == [0.25, 0.0, 0.75]
 
 
-def test_none_is_equal():
+def test_none_is_equal() -> None:
     assert normalize_weights(None, 4, name="w").tolist() == [0.25] * 4
 
 
 @pytest.mark.parametrize("size", [1e-320, 1e-200, 1e308])
-def test_extreme_scales_neither_overflow_nor_vanish(size):
+def test_extreme_scales_neither_overflow_nor_vanish(size: float) -> None:
     assert normalize_weights([size, size], 2, name="w").tolist() == [0.5, 0.5]
 
 
-def test_input_is_not_changed():
+def test_input_is_not_changed() -> None:
     given_weights = np.array([1.0, 3.0])
     normalize_weights(given_weights, 2, name="w")
     assert given_weights.tolist() == [1.0, 3.0]
@@ -42,34 +43,34 @@ def test_input_is_not_changed():
         (np.ma.masked_array([1.0, 2.0], mask=[True, False]), "masked array"),
     ],
 )
-def test_wrong_weights_are_named(weights, message):
+def test_wrong_weights_are_named(weights: ArrayLike, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         normalize_weights(weights, 2, name="context_weights")
 
 
-def test_nothing_to_weigh_is_an_error():
+def test_nothing_to_weigh_is_an_error() -> None:
     with pytest.raises(SettingsError, match="found none"):
         normalize_weights(None, 0, name="w")
 
 
-def test_a_row_without_weight_stays_zero():
+def test_a_row_without_weight_stays_zero() -> None:
     rows = normalize_rows([[1.0, 3.0], [0.0, 0.0]], name="w")
     assert rows.tolist() == [[0.25, 0.75], [0.0, 0.0]]
 
 
-def test_effective_size_by_hand():
+def test_effective_size_by_hand() -> None:
     # w = 1/2, 1/4, 1/4: sum of squares 1/4 + 1/16 + 1/16 = 3/8.
     assert effective_size([2, 1, 1]) == pytest.approx(8 / 3, rel=1e-15)
 
 
 @given(st.lists(st.floats(0.01, 100), min_size=1, max_size=30))
-def test_effective_size_lies_between_one_and_n(weights):
+def test_effective_size_lies_between_one_and_n(weights: list[float]) -> None:
     n = effective_size(weights)
     assert 1 - 1e-12 <= n <= len(weights) + 1e-9
     assert effective_size([7 * w for w in weights]) == pytest.approx(n, rel=1e-12)
 
 
-def test_effective_size_of_nothing_is_an_error():
+def test_effective_size_of_nothing_is_an_error() -> None:
     with pytest.raises(SettingsError):
         effective_size([])
     with pytest.raises(SettingsError, match="only zeros"):

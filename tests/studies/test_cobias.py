@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.present import present
 
 from clinometer.cli.app import main
 from clinometer.errors import SettingsError
 from clinometer.reliability import Statement, VariantSet
 from clinometer.reliability.dissimilarity import average_pairwise
+from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.cobias.temperature import temperature_study
 from clinometer.studies.cobias.variant_count import growing_pairwise, version_count_study
 
 
-def unit(rows: int, seed: int) -> np.ndarray:
+def unit(rows: int, seed: int) -> FloatArray:
     v = np.random.default_rng(seed).normal(size=(rows, 6))
-    return v / np.linalg.norm(v, axis=1, keepdims=True)
+    return np.divide(v, np.linalg.norm(v, axis=1, keepdims=True))
 
 
 def test_the_curve_is_the_average_of_the_first_n() -> None:
@@ -74,11 +77,15 @@ def test_temperatures_are_made_scored_and_kept(tmp_path: Path) -> None:
         Statement(id=str(i), text=text, points=f"The ___{text[3:-1]} ___.")
         for i, text in enumerate(["The nurse is tired.", "The man is a thief.", "The king died."])
     ]
-    how = {"temperatures": (0.9, 1.3), "versions": VariantSettings(n=3), "out": tmp_path / "t"}
+    how: dict[str, Any] = {
+        "temperatures": (0.9, 1.3),
+        "versions": VariantSettings(n=3),
+        "out": tmp_path / "t",
+    }
     found = temperature_study(statements, **how)
     assert found.statements == 3
     assert found.alpha.low is not None
-    assert found.alpha.low <= found.alpha.value <= found.alpha.high  # type: ignore[operator]
+    assert found.alpha.low <= found.alpha.value <= present(found.alpha.high)
     assert {p.name for p in (tmp_path / "t").glob("*.jsonl")} == {
         "versions-0.9.jsonl",
         "versions-1.3.jsonl",

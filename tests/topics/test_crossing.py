@@ -20,7 +20,10 @@ def test_groups() -> None:
 
 
 def test_order_and_figures_follow_the_pattern_not_the_mapping() -> None:
-    lists = {"job": [Group("nurse", factors={"pay": 5.0})], "race": ["black", "white"]}
+    lists: dict[str, list[Group | str]] = {
+        "job": [Group("nurse", factors={"pay": 5.0})],
+        "race": ["black", "white"],
+    }
     groups = product_groups("{race} {job}", lists)
     assert [g.name for g in groups] == ["black nurse", "white nurse"]
     assert groups[0].factors == {"pay": 5.0}

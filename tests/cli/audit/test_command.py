@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.command import Clinometer
 
 FEW = ("--groups", "nurse,cook,engineer")
 
@@ -16,7 +17,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_bare_audit_keeps_its_run_and_says_where_and_what_next(clinometer, here: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_bare_audit_keeps_its_run_and_says_where_and_what_next(
+    clinometer: Clinometer, here: Path
+) -> None:
     result = clinometer("audit", "reference:random", *FEW)
     assert result.status == 0
     folder = "runs/reference-random-gender-paper-gender"
@@ -29,8 +32,8 @@ def test_a_bare_audit_keeps_its_run_and_says_where_and_what_next(clinometer, her
 
 
 def test_the_same_command_continues_and_another_run_gets_another_folder(
-    clinometer, here: Path
-) -> None:  # type: ignore[no-untyped-def]
+    clinometer: Clinometer, here: Path
+) -> None:
     for _ in range(2):
         assert clinometer("audit", "pocket:bert", *FEW).status == 0
     first = "pocket-bert-gender-paper-gender"
@@ -41,7 +44,7 @@ def test_the_same_command_continues_and_another_run_gets_another_folder(
     assert f"Kept in runs/{first}." in replayed.out
 
 
-def test_several_models_are_kept_side_by_side(clinometer, here: Path) -> None:  # type: ignore[no-untyped-def]
+def test_several_models_are_kept_side_by_side(clinometer: Clinometer, here: Path) -> None:
     names = ("reference:unbiased", "reference:random")
     last = clinometer("audit", *names, *FEW).out.splitlines()[-1]
     folders = [f"runs/{n.replace(':', '-')}-gender-paper-gender" for n in names]
@@ -53,7 +56,9 @@ def test_several_models_are_kept_side_by_side(clinometer, here: Path) -> None:  
 
 
 @pytest.mark.parametrize("models", [("random",), ("random", "unbiased")], ids=len)
-def test_json_has_one_shape_however_many_models(clinometer, here: Path, models) -> None:  # type: ignore[no-untyped-def]
+def test_json_has_one_shape_however_many_models(
+    clinometer: Clinometer, here: Path, models: tuple[str, ...]
+) -> None:
     names = [f"reference:{m}" for m in models]
     result = clinometer("audit", *names, *FEW, "--json")
     found = json.loads(result.out)
@@ -65,7 +70,7 @@ def test_json_has_one_shape_however_many_models(clinometer, here: Path, models) 
     assert result.err.count("\n") == 1
 
 
-def test_a_place_that_cannot_be_written_is_one_line(clinometer, here: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_place_that_cannot_be_written_is_one_line(clinometer: Clinometer, here: Path) -> None:
     (here / "runs").write_text("a file stands where the folder would be", encoding="utf-8")
     result = clinometer("audit", "reference:random", *FEW)
     assert result.status == 2
@@ -74,13 +79,15 @@ def test_a_place_that_cannot_be_written_is_one_line(clinometer, here: Path) -> N
     assert result.err.endswith("choose another place with --out\n")
 
 
-def test_wrong_input_leaves_no_folder_behind(clinometer, here: Path) -> None:  # type: ignore[no-untyped-def]
+def test_wrong_input_leaves_no_folder_behind(clinometer: Clinometer, here: Path) -> None:
     assert clinometer("audit", "reference:fair").status == 2
     assert clinometer("audit", "reference:random", "--topic", "religion").status == 2
     assert list(here.iterdir()) == []
 
 
-def test_a_model_that_cannot_be_opened_leaves_no_folder_behind(clinometer, here: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_model_that_cannot_be_opened_leaves_no_folder_behind(
+    clinometer: Clinometer, here: Path
+) -> None:
     (here / "broken").mkdir()
     (here / "broken" / "config.json").write_text("{}", encoding="utf-8")
     result = clinometer("audit", "./broken", *FEW)

@@ -6,16 +6,17 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.command import Clinometer
 
 
 @pytest.fixture
-def runs(clinometer, tmp_path: Path) -> list[Path]:  # type: ignore[no-untyped-def]
+def runs(clinometer: Clinometer, tmp_path: Path) -> list[Path]:
     names = ("reference:unbiased", "reference:stereotyped")
     assert clinometer("audit", *names, "--out", tmp_path).status == 0
     return [tmp_path / n.replace(":", "-") for n in names]
 
 
-def test_compare_prints_and_gives_json(clinometer, runs: list[Path]) -> None:  # type: ignore[no-untyped-def]
+def test_compare_prints_and_gives_json(clinometer: Clinometer, runs: list[Path]) -> None:
     shown = clinometer("compare", *runs, "--replicates", 200)
     assert shown.status == 0
     assert "A = reference:unbiased" in shown.out
@@ -25,7 +26,7 @@ def test_compare_prints_and_gives_json(clinometer, runs: list[Path]) -> None:  #
     assert values == pytest.approx([-1.0])
 
 
-def test_compare_refuses_by_name(clinometer, runs: list[Path], tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_compare_refuses_by_name(clinometer: Clinometer, runs: list[Path], tmp_path: Path) -> None:
     other = tmp_path / "few"
     assert (
         clinometer("audit", "reference:unbiased", "--groups", "nurse,cook", "--out", other).status
@@ -40,7 +41,7 @@ def test_compare_refuses_by_name(clinometer, runs: list[Path], tmp_path: Path) -
     assert clinometer("compare", *runs, "--align", "sideways").status == 2
 
 
-def test_study_factors_counts_what_it_rests_on(clinometer, runs: list[Path]) -> None:  # type: ignore[no-untyped-def]
+def test_study_factors_counts_what_it_rests_on(clinometer: Clinometer, runs: list[Path]) -> None:
     found = json.loads(clinometer("study", "factors", runs[1], "--json").out)
     assert len(found["each"]) == 4
     assert all(50 < fit["n"] < 120 for fit in found["each"].values())
@@ -49,7 +50,7 @@ def test_study_factors_counts_what_it_rests_on(clinometer, runs: list[Path]) -> 
     assert clinometer("study", "factors", runs[1], "--measure", "q").status == 2
 
 
-def test_risk_by_clusters_and_two_way(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_risk_by_clusters_and_two_way(clinometer: Clinometer, tmp_path: Path) -> None:
     lines = ["group,context,attribute,p,source"]
     for x in range(3):
         for c in range(12):
@@ -80,7 +81,9 @@ def test_risk_by_clusters_and_two_way(clinometer, tmp_path: Path) -> None:  # ty
         ([("x", f"c{i}", 0.5 + 0.04 * i) for i in range(9)], "9 effective contexts"),
     ],
 )
-def test_degenerate_tables_get_a_sentence(clinometer, tmp_path: Path, cells, said: str) -> None:  # type: ignore[no-untyped-def]
+def test_degenerate_tables_get_a_sentence(
+    clinometer: Clinometer, tmp_path: Path, cells: list[tuple[str, str, float]], said: str
+) -> None:
     lines = [f"{x},{c},{y},{q}" for x, c, p in cells for y, q in (("a", p), ("b", 1 - p))]
     table = tmp_path / "table.csv"
     table.write_text("\n".join(["group,context,attribute,p", *lines]) + "\n", encoding="utf-8")

@@ -6,11 +6,15 @@ import json
 import shlex
 from pathlib import Path
 
+from tests.command import Clinometer
+
 from clinometer.cli.commands.samples import NEXT
 from clinometer.samples import SAMPLES
 
 
-def test_samples_are_written_and_the_next_commands_named(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_samples_are_written_and_the_next_commands_named(
+    clinometer: Clinometer, tmp_path: Path
+) -> None:
     folder = tmp_path / "some where"
     result = clinometer("samples", folder)
     assert result.status == 0
@@ -20,7 +24,9 @@ def test_samples_are_written_and_the_next_commands_named(clinometer, tmp_path: P
         assert f"  clinometer {shlex.join(given)}\n" in result.out
 
 
-def test_what_is_there_is_not_overwritten_without_force(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_there_is_not_overwritten_without_force(
+    clinometer: Clinometer, tmp_path: Path
+) -> None:
     mine = tmp_path / "table.csv"
     mine.write_text("my own", encoding="utf-8")
     refused = clinometer("samples", tmp_path)
@@ -34,13 +40,13 @@ def test_what_is_there_is_not_overwritten_without_force(clinometer, tmp_path: Pa
     assert mine.read_text(encoding="utf-8").startswith("group,context,attribute,p")
 
 
-def test_a_folder_that_cannot_be_made_is_one_line(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_folder_that_cannot_be_made_is_one_line(clinometer: Clinometer, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     refused = clinometer("samples", tmp_path / "file" / "below")
     assert (refused.status, refused.err.count("\n")) == (2, 1)
 
 
-def test_mining_the_articles_finds_contexts(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_mining_the_articles_finds_contexts(clinometer: Clinometer, tmp_path: Path) -> None:
     clinometer("samples", tmp_path)
     command = ("mine", tmp_path / "articles.jsonl", "--out", tmp_path / "contexts.csv")
     found = json.loads(clinometer(*command, "--json").out)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.command import Clinometer
 
 TOPIC = """
 name = "few"
@@ -29,7 +30,9 @@ def few(tmp_path: Path) -> list[object]:
     return ["--topic", topic, "--contexts", contexts, "--no-page"]
 
 
-def test_plan_then_size_then_again(clinometer, tmp_path: Path, few: list[object]) -> None:  # type: ignore[no-untyped-def]
+def test_plan_then_size_then_again(
+    clinometer: Clinometer, tmp_path: Path, few: list[object]
+) -> None:
     out = tmp_path / "size"
     asked = ("study", "size", "pocket:gpt2-s", "pocket:gpt2-m", *few, "--out", out)
     plan = clinometer(*asked, "--plan")
@@ -44,7 +47,9 @@ def test_plan_then_size_then_again(clinometer, tmp_path: Path, few: list[object]
     assert json.loads(clinometer(*asked, "--plan", "--json").out)["prompts"] == 0
 
 
-def test_alignment_says_who_failed(clinometer, tmp_path: Path, few: list[object]) -> None:  # type: ignore[no-untyped-def]
+def test_alignment_says_who_failed(
+    clinometer: Clinometer, tmp_path: Path, few: list[object]
+) -> None:
     found = clinometer(
         *("study", "alignment", "pocket:gpt2-s", "pocket:gpt2-m", "./no-such-model", *few),
         *("--out", tmp_path / "alignment"),
@@ -55,7 +60,7 @@ def test_alignment_says_who_failed(clinometer, tmp_path: Path, few: list[object]
     assert clinometer("study", "alignment", "pocket:gpt2-s", *few).status == 2
 
 
-def test_views_of_a_run(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_views_of_a_run(clinometer: Clinometer, tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert clinometer("audit", "reference:stereotyped", "--out", run).status == 0
     for name in ("leaning", "distribution", "heatmap"):
@@ -67,7 +72,9 @@ def test_views_of_a_run(clinometer, tmp_path: Path) -> None:  # type: ignore[no-
         assert list((out / "charts").glob("*.svg"))
 
 
-def test_wrong_options_are_one_line(clinometer, tmp_path: Path, few: list[object]) -> None:  # type: ignore[no-untyped-def]
+def test_wrong_options_are_one_line(
+    clinometer: Clinometer, tmp_path: Path, few: list[object]
+) -> None:
     for wrong, said in (
         (("size", "pocket:gpt2-s", "--family", "x"), "--family"),
         (("sources", "pocket:gpt2-s", "pocket:gpt2-m", "--source", "x"), "--source"),

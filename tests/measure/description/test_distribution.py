@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,11 +18,13 @@ from clinometer.measure.description.distribution import (
     weighted_ecdf,
     weighted_quantile,
 )
+from clinometer.statistics.arrays import FloatArray
 
+WIDE: Any = "wide"  # no bandwidth
 VALUES = arrays(np.float64, st.integers(1, 12), elements=st.floats(-1, 4))
 
 
-def test_ecdf_by_hand():
+def test_ecdf_by_hand() -> None:
     # 1 has 3/8, 2 has 1/8 + 2/8, 5 has 2/8; the value of weight 0 is no step.
     F = weighted_ecdf([2, 1, 5, 2, 9], [1, 3, 2, 2, 0])
     assert F.x.tolist() == [1, 2, 5]
@@ -28,35 +32,35 @@ def test_ecdf_by_hand():
     assert F([[0.9, 1.0], [4.9, 99.0]]).tolist() == [[0.0, 0.375], [0.75, 1.0]]
 
 
-def test_ecdf_ends_exactly_at_one():
+def test_ecdf_ends_exactly_at_one() -> None:
     assert weighted_ecdf(np.arange(49.0)).cumulative[-1] == 1.0
 
 
 @pytest.mark.parametrize(
     ("q", "expected"), [(0, 1.0), (0.25, 1.5), (0.3, 2.0), (0.5, 2.5), (0.9, 4.0), (1, 4.0)]
 )
-def test_quantiles_of_four_values_by_hand(q, expected):
+def test_quantiles_of_four_values_by_hand(q: float, expected: float) -> None:
     assert float(weighted_quantile([4, 2, 1, 3], q)) == expected
 
 
-def test_quantiles_at_steps_do_not_depend_on_rounding():
+def test_quantiles_at_steps_do_not_depend_on_rounding() -> None:
     # Steps of the cumulative sum of ten tenths miss i/10 by rounding (0.7999999999999999).
     found = weighted_quantile(np.arange(10.0), np.arange(1, 10) / 10)
     np.testing.assert_array_equal(found, np.arange(9) + 0.5)
 
 
-def test_level_zero_is_the_smallest_value_however_light():
+def test_level_zero_is_the_smallest_value_however_light() -> None:
     assert float(weighted_quantile([1, 2], 0, weights=[1e-13, 1])) == 1.0
 
 
 @given(VALUES, st.lists(st.sampled_from([0, 0.1, 0.25, 0.5, 0.75, 0.9, 1]), min_size=1))
-def test_equal_weights_agree_with_numpy(values, q):
+def test_equal_weights_agree_with_numpy(values: FloatArray, q: list[float]) -> None:
     expected = np.quantile(values, q, method="averaged_inverted_cdf")
     np.testing.assert_allclose(weighted_quantile(values, q), expected, atol=1e-12)
 
 
 @given(VALUES, st.data())
-def test_counts_equal_repeated_values(values, data):
+def test_counts_equal_repeated_values(values: FloatArray, data: st.DataObject) -> None:
     counts = data.draw(arrays(np.int64, values.size, elements=st.integers(1, 4)))
     q = [0.0, 0.05, 1 / 3, 0.5, 0.8, 1.0]
     repeated = np.repeat(values, counts)
@@ -69,12 +73,12 @@ def test_counts_equal_repeated_values(values, data):
     )
 
 
-def test_density_by_hand():
+def test_density_by_hand() -> None:
     # h = 0.5 × the weighted standard deviation with scipy's correction 1/(1 - sum w²):
     # values 0 and 1, weights 3/4 and 1/4: variance 3/16 / (1 - 10/16) = 1/2.
     h = 0.5 * math.sqrt(0.5)
 
-    def normal(z):
+    def normal(z: float) -> float:
         return math.exp(-z * z / 2) / (h * math.sqrt(2 * math.pi))
 
     found = weighted_density([0, 1], [0.0, 0.5], weights=[3, 1], bandwidth=0.5)
@@ -83,7 +87,7 @@ def test_density_by_hand():
 
 
 @pytest.mark.parametrize("bandwidth", ["scott", "silverman", 0.3])
-def test_density_integrates_to_one(bandwidth, rng):
+def test_density_integrates_to_one(bandwidth: Any, rng: np.random.Generator) -> None:
     at = np.linspace(-8, 8, 4001)
     f = weighted_density(rng.normal(size=60), at, weights=rng.random(60), bandwidth=bandwidth)
     assert np.trapezoid(f, at) == pytest.approx(1.0, abs=1e-6)
@@ -91,12 +95,12 @@ def test_density_integrates_to_one(bandwidth, rng):
 
 
 @pytest.mark.parametrize("values", [[0.3], [0.3, 0.3], [0.3, 0.3 + 1e-14]])
-def test_values_that_do_not_differ_have_no_density(values):
+def test_values_that_do_not_differ_have_no_density(values: list[float]) -> None:
     with pytest.raises(SettingsError, match="values that differ"):
         weighted_density(values, [0.0])
 
 
-def test_differing_values_of_weight_zero_do_not_help():
+def test_differing_values_of_weight_zero_do_not_help() -> None:
     with pytest.raises(SettingsError, match="values that differ"):
         weighted_density([0.3, 0.9], [0.0], weights=[1, 0])
 
@@ -112,15 +116,15 @@ def test_differing_values_of_weight_zero_do_not_help():
         (lambda: weighted_quantile([1, 2], np.nan), "from 0 to 1"),
         (lambda: weighted_density([1, 2], 0.5), "list of points"),
         (lambda: weighted_density([1, 2], [0.5], bandwidth=0), "bandwidth"),
-        (lambda: weighted_density([1, 2], [0.5], bandwidth="wide"), "bandwidth"),
+        (lambda: weighted_density([1, 2], [0.5], bandwidth=WIDE), "bandwidth"),
     ],
 )
-def test_wrong_input_is_named(call, message):
+def test_wrong_input_is_named(call: Callable[[], object], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         call()
 
 
-def test_distribution_of_groups_and_overall_by_hand():
+def test_distribution_of_groups_and_overall_by_hand() -> None:
     p = [[[0.6, 0.4], [0.8, 0.2]], [[0.1, 0.9], [0.5, 0.5]]]
     grid = read_preferences(
         p, context_weights=[3, 1], group_weights=[1, 3], groups=["a", "b"], categories=["m", "f"]
@@ -138,9 +142,9 @@ def test_distribution_of_groups_and_overall_by_hand():
 
 
 @pytest.mark.parametrize("normalize", [True, False])
-def test_means_are_those_of_the_report(normalize, rng):
+def test_means_are_those_of_the_report(normalize: bool, rng: np.random.Generator) -> None:
     p = rng.dirichlet(np.ones(3), size=(3, 20))
-    settings = {
+    settings: dict[str, Any] = {
         "context_weights": rng.random((3, 20)),
         "reference": rng.dirichlet(np.full(3, 5.0), size=(3, 20)),
         "mask": rng.random((3, 20)) < 0.7,
@@ -155,7 +159,7 @@ def test_means_are_those_of_the_report(normalize, rng):
     assert (d.weights[~settings["mask"]] == 0).all()
 
 
-def test_missing_groups_and_unknown_labels():
+def test_missing_groups_and_unknown_labels() -> None:
     mask = np.array([[True, True], [False, False]])
     p = np.full((2, 2, 2), 0.5)
     d = stereotype_distribution(read_preferences(p, mask=mask))

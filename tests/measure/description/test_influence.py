@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ def test_it_equals_leaving_the_context_out(norm: float, normalize: bool, K: int)
     p = rng.dirichlet(np.ones(K), size=(4, 6))
     weights, group_weights = rng.random(6), rng.random(4)
     reference = rng.dirichlet(np.full(K, 5.0))
-    settings = {"reference": reference, "norm": norm, "normalize": normalize}
+    settings: dict[str, Any] = {"reference": reference, "norm": norm, "normalize": normalize}
     grid = read_preferences(
         p, context_weights=weights, group_weights=group_weights, reference=reference
     )

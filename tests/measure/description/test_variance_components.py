@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from numpy.typing import NDArray
 
 from clinometer.errors import SettingsError
 from clinometer.measure import decompose, read_preferences
 from clinometer.measure.description.variance_components import pulls, variance_components
+from clinometer.statistics.arrays import FloatArray
 
 
-def preferences(rng, X=4, C=7, K=2):
+def preferences(rng: np.random.Generator, X: int = 4, C: int = 7, K: int = 2) -> FloatArray:
     return rng.dirichlet(np.ones(K), size=(X, C))
 
 
-def dummies(labels):
-    return np.equal.outer(labels, np.unique(labels)).astype(float)
+def dummies(labels: NDArray[Any]) -> FloatArray:
+    return np.asarray(labels[:, None] == np.unique(labels), dtype=float)
 
 
-def explained(s, w, *designs):
+def explained(s: FloatArray, w: FloatArray, *designs: FloatArray) -> float:
     """Weighted residual sum of squares of statsmodels for the given columns."""
     fit = sm.WLS(s, np.column_stack(designs), weights=w).fit()
     return float(np.sum(w * fit.resid**2))
 
 
-def test_hand_value():
+def test_hand_value() -> None:
     # s of the first category: 0.2 0.6 / -0.2 0.2; mean 0.2, groups ±0.2, contexts ±0.2.
     p = [[[0.6, 0.4], [0.8, 0.2]], [[0.4, 0.6], [0.6, 0.4]]]
     parts = variance_components(read_preferences(p), category="0")
@@ -36,7 +39,7 @@ def test_hand_value():
 
 
 @pytest.mark.parametrize("holes", [False, True])
-def test_against_statsmodels(rng, holes):
+def test_against_statsmodels(rng: np.random.Generator, holes: bool) -> None:
     p, w, g = preferences(rng), rng.random(7), rng.random(4)
     mask = np.ones((4, 7), dtype=bool)
     if holes:
@@ -62,11 +65,11 @@ def test_against_statsmodels(rng, holes):
     assert (parts.shared == 0) is not holes
 
 
-def test_between_labels_against_statsmodels(rng):
+def test_between_labels_against_statsmodels(rng: np.random.Generator) -> None:
     p, w = preferences(rng, C=9), rng.random(9)
     label = np.array([0, 0, 1, 1, 1, 2, 2, 2, 2])
     parts = variance_components(
-        read_preferences(p, context_weights=w), category="0", labels={"source": label}
+        read_preferences(p, context_weights=w), category="0", labels={"source": label.tolist()}
     )
     s = 2 * p[..., 0] - 1
     beta = s.mean(axis=0) - (w @ s.mean(axis=0)) / w.sum()
@@ -80,7 +83,7 @@ def test_between_labels_against_statsmodels(rng):
     assert parts.labels[0].interaction == pytest.approx(1 - left, abs=1e-10)
 
 
-def test_chance_share_of_labels_without_meaning(rng):
+def test_chance_share_of_labels_without_meaning(rng: np.random.Generator) -> None:
     label, w = rng.integers(0, 5, 60), rng.random(60)
     shares = []
     for _ in range(200):
@@ -88,20 +91,22 @@ def test_chance_share_of_labels_without_meaning(rng):
         p = np.stack([first, 1 - first], -1)
         shares.append(
             variance_components(
-                read_preferences(p, context_weights=w), category="0", labels={"x": label}
+                read_preferences(p, context_weights=w), category="0", labels={"x": label.tolist()}
             ).labels[0]
         )
     assert np.mean([q.context for q in shares]) == pytest.approx(shares[0].by_chance, abs=0.01)
 
 
-def test_the_favoured_category_has_the_bias_risk_as_its_mean(rng):
+def test_the_favoured_category_has_the_bias_risk_as_its_mean(rng: np.random.Generator) -> None:
     p = preferences(rng, K=3)
     assert variance_components(read_preferences(p)).mean == pytest.approx(
         decompose(p).R_bias.value, abs=1e-12
     )
 
 
-def test_identical_contexts_leave_only_groups_and_identical_groups_only_contexts(rng):
+def test_identical_contexts_leave_only_groups_and_identical_groups_only_contexts(
+    rng: np.random.Generator,
+) -> None:
     p = np.repeat(preferences(rng, C=1), 6, axis=1)
     parts = variance_components(read_preferences(p), category="0", labels={"x": range(6)})
     assert parts.group == pytest.approx(parts.total)
@@ -116,7 +121,7 @@ def test_identical_contexts_leave_only_groups_and_identical_groups_only_contexts
     json.dumps(still.to_dict(), allow_nan=False)
 
 
-def test_pulls_are_the_largest_contributions(rng):
+def test_pulls_are_the_largest_contributions(rng: np.random.Generator) -> None:
     p, w = preferences(rng, X=2, C=30), rng.random(30)
     mask = rng.random((2, 30)) < 0.8
     found = pulls(
@@ -135,7 +140,7 @@ def test_pulls_are_the_largest_contributions(rng):
     assert pulls(read_preferences(np.full((2, 3, 2), 0.5))) == ()
 
 
-def test_errors_are_clear(rng):
+def test_errors_are_clear(rng: np.random.Generator) -> None:
     p = read_preferences(preferences(rng))
     with pytest.raises(SettingsError, match="expected one of 0, 1, found 'male'"):
         variance_components(p, category="male")

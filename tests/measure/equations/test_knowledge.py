@@ -1,18 +1,21 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
 from clinometer.measure import knowledge
+from clinometer.statistics.arrays import FloatArray
 
 
-def test_by_hand():
+def test_by_hand() -> None:
     # sqrt: (0.2 + 0.6)/2 = 0.4; mean p = 0.2, sqrt(0.2). Second group steady at 0.25.
     report = knowledge([[0.04, 0.36], [0.25, 0.25]], group_weights=[1, 3], groups=["a", "b"])
     np.testing.assert_allclose(report.knowledge, [0.4, 0.5], atol=1e-15)
@@ -24,7 +27,7 @@ def test_by_hand():
     assert report.groups == ("a", "b")
 
 
-def test_weights_and_missing_cells():
+def test_weights_and_missing_cells() -> None:
     p = np.array([[0.04, np.nan, 0.36], [np.nan] * 3])
     mask = ~np.isnan(p)
     report = knowledge(p, context_weights=[3, 5, 1], mask=mask)
@@ -36,13 +39,13 @@ def test_weights_and_missing_cells():
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
-def test_ends_of_the_scale_are_exact(value):
+def test_ends_of_the_scale_are_exact(value: float) -> None:
     report = knowledge(np.full((2, 7), value), context_weights=np.arange(1, 8))
     assert report.overall_knowledge.value == value
     assert report.overall_confidence_gap.value == 0.0
 
 
-def test_one_context_and_one_dimension():
+def test_one_context_and_one_dimension() -> None:
     assert knowledge([0.3]).overall_confidence_gap.value == 0.0
     assert knowledge([0.3, 0.3]).groups == ("0",)
 
@@ -52,7 +55,9 @@ def test_one_context_and_one_dimension():
     arrays(np.float64, 5, elements=st.floats(0.01, 5)),
     st.floats(0.05, 1),
 )
-def test_gap_is_never_negative_and_loops_agree(p, w, exponent):
+def test_gap_is_never_negative_and_loops_agree(
+    p: FloatArray, w: FloatArray, exponent: float
+) -> None:
     report = knowledge(p, context_weights=w, exponent=exponent)
     assert (report.confidence_gap >= 0).all()
     for x in range(2):
@@ -63,11 +68,11 @@ def test_gap_is_never_negative_and_loops_agree(p, w, exponent):
 
 
 @given(arrays(np.float64, (2, 5), elements=st.floats(0, 1)))
-def test_a_linear_criterion_sees_no_gap(p):
+def test_a_linear_criterion_sees_no_gap(p: ArrayLike) -> None:
     assert (knowledge(p, exponent=1).confidence_gap == 0).all()
 
 
-def test_arrays_are_read_only():
+def test_arrays_are_read_only() -> None:
     for name in ("knowledge", "deterministic", "confidence_gap", "group_weights"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(knowledge([0.3]), name)[0] = 1.0
@@ -89,6 +94,6 @@ def test_arrays_are_read_only():
         ([[0.5]], {"mask": [[False]]}, "nothing to average"),
     ],
 )
-def test_wrong_input_is_named(p, settings, message):
+def test_wrong_input_is_named(p: ArrayLike, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         knowledge(p, **settings)

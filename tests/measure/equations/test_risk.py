@@ -1,46 +1,50 @@
 from __future__ import annotations
 
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
+from tests.measure import plain_loops
 
 from clinometer.errors import SettingsError
-from clinometer.measure import decompose
+from clinometer.measure import RiskReport, decompose
 from clinometer.statistics import arrays as arrays_module
+from clinometer.statistics.arrays import FloatArray
 
 M1 = [[0.6, 0.4]] * 3
 M2 = [[0.5, 0.5], [0.35, 0.65], [0.65, 0.35]]
 
 
-def triple(report):
+def triple(report: RiskReport) -> tuple[float, float, float]:
     return report.R.value, report.R_bias.value, report.R_volatility.value
 
 
 @pytest.mark.parametrize(("p", "expected"), [(M1, (0.2, 0.2, 0.0)), (M2, (0.2, 0.0, 0.2))])
-def test_the_papers_example(p, expected):
+def test_the_papers_example(p: list[list[float]], expected: tuple[float, float, float]) -> None:
     assert triple(decompose(p)) == pytest.approx(expected, abs=1e-15)
 
 
-def test_zero_parts_of_the_papers_example_are_exact():
+def test_zero_parts_of_the_papers_example_are_exact() -> None:
     assert decompose(M1).R_volatility.value == 0.0
     assert decompose(M2).R_bias.value == 0.0
 
 
-def test_weights_by_hand():
+def test_weights_by_hand() -> None:
     # Weights 3:1 of s = (1,-1) and (-0.5,0.5): r = 0.75 + 0.125; mean s = 0.625; r_v = 0.25.
     report = decompose([[1.0, 0.0], [0.25, 0.75]], context_weights=[3, 1])
     assert triple(report) == pytest.approx((0.875, 0.625, 0.25), abs=1e-15)
 
 
-def test_groups_by_hand():
+def test_groups_by_hand() -> None:
     # r = 0.2 and 0.8, both steady; weights 3:1 give R = 0.35.
     report = decompose([M1, [[0.1, 0.9]] * 3], group_weights=[3, 1])
     np.testing.assert_allclose(report.r, [0.2, 0.8], atol=1e-15)
     assert triple(report) == pytest.approx((0.35, 0.35, 0.0), abs=1e-15)
 
 
-def test_five_categories_on_both_scales_by_hand():
+def test_five_categories_on_both_scales_by_hand() -> None:
     # s = (1, 0.5, 0, -0.5, -1): J_inf = 1, J_1 = 1.5; scale 4.
     p = [[0.4, 0.3, 0.2, 0.1, 0.0]]
     assert decompose(p, normalize=False).R.value == pytest.approx(1.0, abs=1e-15)
@@ -48,7 +52,7 @@ def test_five_categories_on_both_scales_by_hand():
     assert decompose(p, norm=1, normalize=False).R.value == pytest.approx(1.5, abs=1e-15)
 
 
-def test_skewed_reference_by_hand():
+def test_skewed_reference_by_hand() -> None:
     # p* = (1/4, 3/4), p = (1/2, 1/2): s = (1, -1/3), scale 3.
     report = decompose([[0.5, 0.5]], reference=[0.25, 0.75])
     assert report.R.value == pytest.approx(1 / 3, abs=1e-15)
@@ -58,13 +62,15 @@ def test_skewed_reference_by_hand():
 REFERENCES = ["uniform", "all", "group", "cell"]
 
 
-def reference_of(kind, rng, shape):
+def reference_of(
+    kind: str, rng: np.random.Generator, shape: tuple[int, int, int]
+) -> FloatArray | None:
     X, C, K = shape
     size = {"all": None, "group": X, "cell": (X, C)}.get(kind)
     if kind == "uniform":
         return None
     drawn = rng.dirichlet(np.full(K, 3.0), size=size) + 0.02
-    return drawn / drawn.sum(axis=-1, keepdims=True)
+    return np.divide(drawn, drawn.sum(axis=-1, keepdims=True))
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -72,10 +78,17 @@ def reference_of(kind, rng, shape):
 @pytest.mark.parametrize("norm", [1, 1.5, 2, 3, np.inf])
 @pytest.mark.parametrize("weights", [None, "shared", "group"])
 @pytest.mark.parametrize("kind", REFERENCES)
-def test_agrees_with_plain_loops(kind, weights, norm, normalize, masked, slow, rng):
+def test_agrees_with_plain_loops(
+    kind: str,
+    weights: str | None,
+    norm: float,
+    normalize: bool,
+    masked: bool,
+    rng: np.random.Generator,
+) -> None:
     shape = (4, 9, 5)
     p = rng.dirichlet(np.full(5, 0.7), size=shape[:2])
-    settings = {
+    settings: dict[str, Any] = {
         "reference": reference_of(kind, rng, shape),
         "context_weights": {
             None: None,
@@ -93,7 +106,7 @@ def test_agrees_with_plain_loops(kind, weights, norm, normalize, masked, slow, r
         p[~settings["mask"]] = np.nan
         if kind == "cell":
             settings["reference"][~settings["mask"]] = np.nan
-    expected = slow.decompose(p, **settings)
+    expected = plain_loops.decompose(p, **settings)
     report = decompose(p, **settings)
     for name in ("r", "r_bias", "r_volatility", "mean_stereotype"):
         np.testing.assert_allclose(
@@ -106,10 +119,12 @@ def test_agrees_with_plain_loops(kind, weights, norm, normalize, masked, slow, r
 
 
 @pytest.mark.parametrize("kind", REFERENCES)
-def test_blocks_do_not_change_the_result(kind, rng, monkeypatch):
+def test_blocks_do_not_change_the_result(
+    kind: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shape = (6, 50, 3)
     p = rng.dirichlet(np.ones(3), size=shape[:2])
-    settings = {
+    settings: dict[str, Any] = {
         "reference": reference_of(kind, rng, shape),
         "context_weights": rng.random(50),
         "mask": rng.random((6, 50)) < 0.8,
@@ -123,7 +138,9 @@ def test_blocks_do_not_change_the_result(kind, rng, monkeypatch):
         np.testing.assert_allclose(parts.n_eff_by_group, whole.n_eff_by_group, rtol=1e-13)
 
 
-def test_an_error_in_a_later_block_names_the_right_cell(rng, monkeypatch):
+def test_an_error_in_a_later_block_names_the_right_cell(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(arrays_module, "BLOCK", 16)
     p = rng.dirichlet(np.ones(2), size=(5, 30))
     p[3, 21] = [0.9, 0.3]
@@ -135,7 +152,7 @@ def test_an_error_in_a_later_block_names_the_right_cell(rng, monkeypatch):
         decompose(np.full((5, 30, 2), 0.5), reference=reference)
 
 
-def test_single_precision_and_strided_input(rng):
+def test_single_precision_and_strided_input(rng: np.random.Generator) -> None:
     p = rng.dirichlet(np.ones(3), size=(3, 8))
     np.testing.assert_allclose(decompose(p.astype(np.float32)).r, decompose(p).r, atol=1e-6)
     other = np.asfortranarray(p)
@@ -146,7 +163,7 @@ def test_single_precision_and_strided_input(rng):
 # Missing cells and weights of zero
 
 
-def test_missing_cells_equal_leaving_the_context_out(rng):
+def test_missing_cells_equal_leaving_the_context_out(rng: np.random.Generator) -> None:
     p = rng.dirichlet(np.ones(3), size=(2, 5))
     w = rng.random(5)
     mask = np.ones((2, 5), dtype=bool)
@@ -159,7 +176,7 @@ def test_missing_cells_equal_leaving_the_context_out(rng):
     assert report.n_eff == pytest.approx(without.n_eff, rel=1e-13)
 
 
-def test_a_missing_group_has_no_risk_and_leaves_the_mean():
+def test_a_missing_group_has_no_risk_and_leaves_the_mean() -> None:
     p = np.array([M1, [[0.1, 0.9]] * 3, [[np.nan, np.nan]] * 3])
     mask = np.array([[True] * 3, [True] * 3, [False] * 3])
     report = decompose(p, mask=mask, groups=["a", "b", "c"], group_weights=[3, 1, 4])
@@ -170,7 +187,7 @@ def test_a_missing_group_has_no_risk_and_leaves_the_mean():
     assert report.group_weights.tolist() == [0.375, 0.125, 0.5]
 
 
-def test_observed_cells_without_weight_are_a_missing_group():
+def test_observed_cells_without_weight_are_a_missing_group() -> None:
     weights = [[1, 1, 1], [0, 0, 0]]
     report = decompose([M1, M2], context_weights=weights)
     assert report.missing_groups == ("1",)
@@ -178,19 +195,19 @@ def test_observed_cells_without_weight_are_a_missing_group():
     assert report.R.value == pytest.approx(0.2, abs=1e-15)
 
 
-def test_a_context_of_weight_zero_counts_for_nothing():
+def test_a_context_of_weight_zero_counts_for_nothing() -> None:
     report = decompose([*M1, [0.0, 1.0]], context_weights=[1, 1, 1, 0])
     assert triple(report) == pytest.approx((0.2, 0.2, 0.0), abs=1e-15)
     assert report.n_eff == pytest.approx(3, rel=1e-15)
 
 
-def test_a_group_of_weight_zero_keeps_its_own_risk():
+def test_a_group_of_weight_zero_keeps_its_own_risk() -> None:
     report = decompose([M1, [[0.0, 1.0]] * 3], group_weights=[1, 0])
     assert report.R.value == pytest.approx(0.2, abs=1e-15)
     assert report.r[1] == 1.0
 
 
-def test_effective_numbers_by_hand():
+def test_effective_numbers_by_hand() -> None:
     shared = decompose([M1, M2], context_weights=[2, 1, 1])
     assert shared.n_eff == pytest.approx(8 / 3, rel=1e-15)
     own = decompose([M1, M2], context_weights=[[1, 1, 1], [1, 0, 0]], group_weights=[3, 1])
@@ -202,17 +219,17 @@ def test_effective_numbers_by_hand():
 # Degenerate and wrong input
 
 
-def test_one_context_has_no_volatility():
+def test_one_context_has_no_volatility() -> None:
     assert triple(decompose([[[0.9, 0.1]]])) == pytest.approx((0.8, 0.8, 0.0), abs=1e-15)
     assert decompose([[[0.9, 0.1]]]).R_volatility.value == 0.0
 
 
-def test_rounding_of_the_input_is_not_an_error():
+def test_rounding_of_the_input_is_not_an_error() -> None:
     p = np.array([[0.6 + 9e-7, 0.4], [1 + 5e-10, -5e-10]])
     assert decompose(p).R.value == pytest.approx(0.6, abs=1e-6)
 
 
-def cells(value):
+def cells(value: float | list[float]) -> FloatArray:
     p = np.full((2, 3, 2), 0.5)
     p[1, 2] = value
     return p
@@ -259,18 +276,20 @@ def cells(value):
         ),
     ],
 )
-def test_wrong_input_is_one_line_that_names_it(p, settings, message):
+def test_wrong_input_is_one_line_that_names_it(
+    p: ArrayLike, settings: dict[str, Any], message: str
+) -> None:
     with pytest.raises(SettingsError, match=message) as caught:
         decompose(p, **settings)
     assert "\n" not in str(caught.value)
 
 
-def test_nan_of_weight_zero_still_needs_a_mask():
+def test_nan_of_weight_zero_still_needs_a_mask() -> None:
     with pytest.raises(SettingsError, match="pass mask"):
         decompose([[0.5, 0.5], [np.nan, np.nan]], context_weights=[1, 0])
 
 
-def test_input_is_not_changed(rng):
+def test_input_is_not_changed(rng: np.random.Generator) -> None:
     p = rng.dirichlet(np.ones(3), size=(2, 4))
     w, copy = rng.random(4), p.copy()
     kept = w.copy()
@@ -282,9 +301,9 @@ def test_input_is_not_changed(rng):
 
 
 @pytest.mark.parametrize("kind", ["plain", "mask", "cell"])
-def test_memory_beyond_the_input_is_bounded(kind, rng):
+def test_memory_beyond_the_input_is_bounded(kind: str, rng: np.random.Generator) -> None:
     p = rng.dirichlet(np.ones(2), size=(30, 8_000))
-    settings = {
+    settings: dict[str, Any] = {
         "plain": {},
         "mask": {"mask": rng.random((30, 8_000)) < 0.9},
         "cell": {"reference": np.full(p.shape, 0.5)},

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.measure import plain_loops
 
 from clinometer.errors import SettingsError
 from clinometer.measure import decompose, read_preferences
@@ -13,9 +15,9 @@ from clinometer.measure.equations.risk import risk_curve
 
 
 @pytest.mark.parametrize("normalize", [True, False])
-def test_it_is_decompose_for_each_norm(rng, slow, normalize):
+def test_it_is_decompose_for_each_norm(rng: np.random.Generator, normalize: bool) -> None:
     p = rng.dirichlet(np.ones(4), size=(5, 9))
-    settings = {
+    settings: dict[str, Any] = {
         "context_weights": rng.random(9),
         "group_weights": rng.random(5),
         "reference": rng.dirichlet(np.full(4, 5.0)),
@@ -24,16 +26,15 @@ def test_it_is_decompose_for_each_norm(rng, slow, normalize):
     norms = [1, 1.5, 2, 7, np.inf]
     curve = risk_curve(read_preferences(p, **settings), norms, normalize=normalize)
     for i, k in enumerate(norms):
-        whole, loop = (
-            f(p, norm=k, normalize=normalize, **settings) for f in (decompose, slow.decompose)
-        )
+        whole = decompose(p, norm=k, normalize=normalize, **settings)
+        loop = plain_loops.decompose(p, norm=k, normalize=normalize, **settings)
         assert curve.R[i] == whole.R.value
         assert curve.R_volatility[i] == whole.R_volatility.value
         assert curve.R_bias[i] == pytest.approx(loop.R_bias, abs=1e-12)
         np.testing.assert_array_equal(curve.r_bias[i], whole.r_bias)
 
 
-def test_it_does_not_rise_and_is_flat_for_two_categories(rng):
+def test_it_does_not_rise_and_is_flat_for_two_categories(rng: np.random.Generator) -> None:
     curve = risk_curve(read_preferences(rng.dirichlet(np.ones(5), size=(3, 20))))
     assert (np.diff(curve.R) <= 1e-12).all()
     assert (np.diff(curve.R_bias) <= 1e-12).all()
@@ -41,7 +42,7 @@ def test_it_does_not_rise_and_is_flat_for_two_categories(rng):
     assert np.ptp(flat.R) < 1e-12
 
 
-def test_missing_groups_are_none_and_errors_are_clear():
+def test_missing_groups_are_none_and_errors_are_clear() -> None:
     p, mask = np.full((2, 3, 2), 0.5), np.ones((2, 3), dtype=bool)
     mask[1] = False
     plain = risk_curve(read_preferences(p, mask=mask), [1, np.inf]).to_dict()

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from clinometer.models import WordOptions, open_model
+from clinometer.models import Scorer, WordOptions, open_model
+from clinometer.models.local.causal import CausalScorer
+from clinometer.models.protocol import WordScores
+from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 
 #: one token: he, she, her, hers; two: granddaughter, abbot, canary; three: abbess, manservant
@@ -18,53 +21,55 @@ PROMPTS = [
 ]
 
 
-def direct(model, tokenizer, prompt: Prompt, word: str) -> float:  # type: ignore[no-untyped-def]
+def direct(scorer: CausalScorer, prompt: Prompt, word: str) -> float:
     """p(word + what follows | prompt) from whole-sequence logits of one sentence."""
-    head = tokenizer(prompt.before)["input_ids"]
-    whole = tokenizer(prompt.fill(word))["input_ids"]
+    head = scorer.tokenizer(prompt.before)["input_ids"]
+    whole = scorer.tokenizer(prompt.fill(word))["input_ids"]
     assert whole[: len(head)] == head
     with torch.inference_mode():
-        probabilities = model(torch.tensor([whole])).logits[0].double().softmax(-1)
+        probabilities = scorer.model(torch.tensor([whole])).logits[0].double().softmax(-1)
     factors = [float(probabilities[i - 1, whole[i]]) for i in range(len(head), len(whole))]
     return float(np.prod(factors))
 
 
 @pytest.fixture(scope="module")
-def exact():  # type: ignore[no-untyped-def]
-    return open_model("smollm2", words=WordOptions(tolerance=0))
+def exact() -> CausalScorer:
+    scorer = open_model("smollm2", words=WordOptions(tolerance=0))
+    assert isinstance(scorer, CausalScorer)
+    return scorer
 
 
-def test_words_have_the_lengths_this_file_says(exact) -> None:  # type: ignore[no-untyped-def]
+def test_words_have_the_lengths_this_file_says(exact: CausalScorer) -> None:
     tokens = exact.word_report(WORDS, space=True).tokens
     assert [len(tokens[w]) for w in WORDS] == [1, 1, 1, 1, 2, 2, 2, 3, 3]
 
 
-def test_probabilities_equal_a_direct_softmax(exact) -> None:  # type: ignore[no-untyped-def]
+def test_probabilities_equal_a_direct_softmax(exact: CausalScorer) -> None:
     scores = exact.score(PROMPTS, WORDS)
-    expected = [[direct(exact.model, exact.tokenizer, p, w) for w in WORDS] for p in PROMPTS]
+    expected = [[direct(exact, p, w) for w in WORDS] for p in PROMPTS]
     np.testing.assert_allclose(np.exp(scores.log_probs), expected, atol=1e-5, rtol=0)
     np.testing.assert_allclose(scores.log_probs, np.log(expected), atol=1e-3, rtol=0)
     assert (scores.skipped == 0).all()
 
 
-def test_text_after_the_slot_is_scored_with_the_word(exact) -> None:  # type: ignore[no-untyped-def]
+def test_text_after_the_slot_is_scored_with_the_word(exact: CausalScorer) -> None:
     prompts = [Prompt(p.before, " was late.", space=True) for p in PROMPTS[:2]]
     scores = exact.score(prompts, WORDS)
-    expected = [[direct(exact.model, exact.tokenizer, p, w) for w in WORDS] for p in prompts]
+    expected = [[direct(exact, p, w) for w in WORDS] for p in prompts]
     np.testing.assert_allclose(scores.log_probs, np.log(expected), atol=1e-3, rtol=0)
     # coverage is that of the slot, not of the whole sentence
     plain = exact.score([Prompt(p.before, "", space=True) for p in prompts], WORDS)
     np.testing.assert_allclose(scores.log_coverage, plain.log_coverage, atol=1e-3)
 
 
-def test_the_tolerance_keeps_its_promise(exact, smollm2) -> None:  # type: ignore[no-untyped-def]
+def test_the_tolerance_keeps_its_promise(exact: CausalScorer, smollm2: Scorer) -> None:
     full, quick = exact.score(PROMPTS, WORDS), smollm2.score(PROMPTS, WORDS)
     assert (quick.skipped > 0).any()
     male = np.array([w in ("he", "abbot", "manservant") for w in WORDS])
 
-    def preference(scores):  # type: ignore[no-untyped-def]
+    def preference(scores: WordScores) -> FloatArray:
         p = np.exp(scores.log_probs)
-        return p[:, male].sum(1) / p.sum(1)
+        return np.divide(p[:, male].sum(1), p.sum(1))
 
     bound = quick.skipped / np.exp(quick.log_coverage)
     assert (bound <= 1e-4).all()

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from tests.models import zoo
+from tests.models import zoo, zoo_tokenizers
 
 from clinometer.errors import ContextError, ModelError, ModelNotFound, SettingsError
 from clinometer.models import LoadOptions, WordOptions, open_model
@@ -136,14 +136,14 @@ def test_tokenizer_without_mask_token(
 ) -> None:
     folder = tmp_path / "m"
     shutil.copytree(small_model(family), folder)
-    zoo.neox_tokenizer().save_pretrained(folder)
+    zoo_tokenizers.neox_tokenizer().save_pretrained(folder)
     enlarge(folder, family)
     with pytest.raises(ModelError, match=f"its tokenizer has no {missing} token"):
         open_model(str(folder), load=CPU)
 
 
 def test_seq2seq_tokenizer_without_gap(tmp_path: Path) -> None:
-    zoo.gpt2_tokenizer().save_pretrained(tmp_path)
+    zoo_tokenizers.gpt2_tokenizer().save_pretrained(tmp_path)
     enlarge(tmp_path, "bart")
     with pytest.raises(ModelError, match="neither the sentinel <extra_id_0> nor a mask token"):
         open_model(str(tmp_path), load=CPU)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import transformers
-from tests.models import direct, zoo
+from tests.models import direct, zoo, zoo_tokenizers
 
 import clinometer.models.local.load
 from clinometer.errors import SettingsError
@@ -55,7 +55,7 @@ def choose_words(tokenizer: Any) -> list[str]:
     chosen: dict[str, list[int]] = {}
     for size, count in ((1, 2), (2, 1), (4, 2)):
         found = 0
-        for word in zoo.CANDIDATES:
+        for word in zoo_tokenizers.CANDIDATES:
             ids = direct.word_ids(tokenizer, word)
             others = chosen.values()
             unknown = tokenizer.unk_token_id in ids

@@ -11,6 +11,7 @@ from tests.components import needs
 
 from clinometer.errors import MissingExtra
 from clinometer.models import LoadOptions, WordOptions, open_model
+from clinometer.models.local.base import TransformerScorer
 from clinometer.topics import Prompt
 
 PROMPTS = [Prompt("The nurse said that", "", space=True), Prompt("The man", " left", space=True)]
@@ -36,7 +37,8 @@ def test_eight_bits_move_the_numbers_a_little(name: str, capfd: pytest.CaptureFi
     moved = np.abs(np.exp(model.score(PROMPTS, WORDS).log_probs) - np.exp(plain.log_probs)).max()
     assert 0 < moved < 0.05
     assert "weights in 8 bits (bitsandbytes)" in model.info.notes
-    assert any(p.dtype is torch.int8 for p in model.model.parameters())  # type: ignore[attr-defined]
+    assert isinstance(model, TransformerScorer)
+    assert any(p.dtype is torch.int8 for p in model.model.parameters())
     assert "MatMul8bitLt" not in capfd.readouterr().err
 
 

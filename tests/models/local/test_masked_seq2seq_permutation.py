@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from tests.models import zoo
+from tests.models import zoo, zoo_tokenizers
 
 from clinometer.models import LoadOptions, WordOptions, open_model
 from clinometer.models.local.masked import MaskedScorer
@@ -88,7 +88,7 @@ def test_a_prefix_in_the_tree_is_the_word_and_no_longer_one(small_model: Folder)
 
 def test_two_languages_of_mbart(tmp_path: Path) -> None:
     """mBART's decoder begins with a language code, which its own texts end with."""
-    pieces = zoo.unigram(["<s>", "<pad>", "</s>", "<unk>"], "<unk>")
+    pieces = zoo_tokenizers.unigram(["<s>", "<pad>", "</s>", "<unk>"], "<unk>")
     pieces += [("en_XX", 0.0), ("zh_CN", 0.0), ("<mask>", 0.0)]
     tokenizer = transformers.MBartTokenizer(vocab=pieces, src_lang="en_XX")
     torch.manual_seed(0)
@@ -118,7 +118,9 @@ def test_two_languages_of_mbart(tmp_path: Path) -> None:
 
 def test_chinese_without_spaces(tmp_path: Path) -> None:
     names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer = transformers.BertTokenizer(vocab=zoo.wordpiece(names, corpus=zoo.CHINESE))
+    tokenizer = transformers.BertTokenizer(
+        vocab=zoo_tokenizers.wordpiece(names, corpus=zoo_tokenizers.CHINESE)
+    )
     zoo.build("bert", len(tokenizer)).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     scorer = opened(tmp_path)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from tests.models import zoo
+from tests.models import zoo, zoo_tokenizers
 
 from clinometer.models import WordOptions
 from clinometer.models.local.causal import CausalScorer
@@ -190,7 +190,7 @@ def other_models() -> dict[str, Callable[[int], Any]]:
 
 @pytest.mark.parametrize("name", other_models())
 def test_a_model_that_cannot_be_packed_is_asked_in_rows(name: str) -> None:
-    tokenizer = zoo.gpt2_tokenizer()
+    tokenizer = zoo_tokenizers.gpt2_tokenizer()
     torch.manual_seed(0)
     model = zoo.widen(other_models()[name](len(tokenizer)))
     expected = causal(model, tokenizer, packing="rows").score(PROMPTS, WORDS)

@@ -6,11 +6,13 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.components import require
 from tests.models.server.proxy import Proxy
+from tests.present import present
 from tests.processes import PATIENCE_S, free_port, model_server
 
 from clinometer.models import ServerOptions
@@ -23,7 +25,7 @@ def unpacked(source: Path, target: Path) -> Path:
     import gguf
 
     reader = gguf.GGUFReader(source)
-    writer = gguf.GGUFWriter(target, reader.get_field("general.architecture").contents())
+    writer = gguf.GGUFWriter(target, present(reader.get_field("general.architecture")).contents())
     for entry in reader.fields.values():
         if entry.name.startswith("GGUF.") or entry.name in {
             "general.architecture",
@@ -84,7 +86,7 @@ def folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same backoff, in milliseconds; but a server on a busy machine is slow, and not gone."""
     for name in ("timeout", "patience"):
-        monkeypatch.setitem(ServerOptions.__init__.__kwdefaults__, name, PATIENCE_S)
+        monkeypatch.setitem(present(ServerOptions.__init__.__kwdefaults__), name, PATIENCE_S)
     from clinometer.models.server import client
 
     monkeypatch.setattr(client, "_FIRST_WAIT", 0.002)
@@ -100,8 +102,8 @@ def no_connection_left_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     made: list[Client] = []
     begin = Client.__init__
 
-    def remember(self: Client, *arguments: object, **options: object) -> None:
-        begin(self, *arguments, **options)  # type: ignore[arg-type]
+    def remember(self: Client, *arguments: Any, **options: Any) -> None:
+        begin(self, *arguments, **options)
         made.append(self)
 
     monkeypatch.setattr(Client, "__init__", remember)

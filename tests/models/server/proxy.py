@@ -67,8 +67,8 @@ class Handler(BaseHTTPRequestHandler):
     def forward(self, body: bytes) -> None:
         self.server.seen.append((self.path, body))
         if self.server.refuse_with:
-            status, reply = self.server.refuse_with
-            return self.send(status, json.dumps(reply).encode())
+            status, refusal = self.server.refuse_with
+            return self.send(status, json.dumps(refusal).encode())
         fault = self.server.draw()
         if fault == "429":
             return self.send(429, b'{"error": "slow down"}', {"Retry-After": "0.02"})

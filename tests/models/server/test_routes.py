@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tests.processes import PATIENCE_S
 
 from clinometer.errors import ModelError, SettingsError
 from clinometer.models import LoadOptions, ServerOptions, WordOptions, open_model
+from clinometer.models.server.scorer import ServerScorer
 from clinometer.topics import Prompt
 
 WORDS = ("HE", "SHE", "HER", "Q", "HERO")
@@ -30,7 +32,7 @@ def truth(prompt: Prompt, word: str) -> float:
 
     def chain(text: str) -> float:
         ids = head + tokens(text)
-        return sum(log_probs(ids[:i])[ids[i]] for i in range(len(head), len(ids)))
+        return float(sum(log_probs(ids[:i])[ids[i]] for i in range(len(head), len(ids))))
 
     longer = [w for w in WORDS if w != word and w.startswith(word)]
     nearest = [w for w in longer if not any(w != v and w.startswith(v) for v in longer)]
@@ -43,8 +45,8 @@ def truth(prompt: Prompt, word: str) -> float:
 def standin() -> Iterator[Callable[..., Standin]]:
     made: list[Standin] = []
 
-    def make(*abilities: str, **how: object) -> Standin:
-        made.append(Standin("logprobs", *abilities, **how))  # type: ignore[arg-type]
+    def make(*abilities: str, **how: Any) -> Standin:
+        made.append(Standin("logprobs", *abilities, **how))
         return made[-1]
 
     yield make
@@ -66,7 +68,9 @@ def standin() -> Iterator[Callable[..., Standin]]:
         ("force", ("names-ids",), {"strict": True}),
     ],
 )
-def test_the_first_route_that_works_is_exact(standin, route, abilities, how) -> None:  # type: ignore[no-untyped-def]
+def test_the_first_route_that_works_is_exact(
+    standin: Callable[..., Standin], route: str, abilities: tuple[str, ...], how: dict[str, Any]
+) -> None:
     server = standin(*abilities, **how)
     scorer = open_model(f"openai:{server.url}#toy", words=EXACT)
     assert scorer.info.notes == (f"asked by the route {route}: exact",)
@@ -76,7 +80,9 @@ def test_the_first_route_that_works_is_exact(standin, route, abilities, how) -> 
     np.testing.assert_allclose(found.log_probs, expected, atol=1e-6)
 
 
-def test_a_sequence_that_begins_another_needs_no_request_of_its_own(standin) -> None:  # type: ignore[no-untyped-def]
+def test_a_sequence_that_begins_another_needs_no_request_of_its_own(
+    standin: Callable[..., Standin],
+) -> None:
     server = standin("prompt-logprobs")
     scorer = open_model(f"openai:{server.url}#toy", words=EXACT)
     before = len(server.requests)
@@ -86,7 +92,7 @@ def test_a_sequence_that_begins_another_needs_no_request_of_its_own(standin) -> 
 
 
 @pytest.mark.parametrize("k", [1, 3, 20, 60])
-def test_top_k_bounds_hold_every_word(standin, k: int) -> None:  # type: ignore[no-untyped-def]
+def test_top_k_bounds_hold_every_word(standin: Callable[..., Standin], k: int) -> None:
     server = standin(top=60)
     load = LoadOptions(server=ServerOptions(route="top-k", top_k=k))
     scorer = open_model(f"openai:{server.url}#toy", load=load, words=EXACT)
@@ -109,23 +115,23 @@ def test_a_server_without_log_probabilities_is_told_to_be_sampled() -> None:
         server.server_close()
 
 
-def test_a_route_that_does_not_work_is_refused(standin) -> None:  # type: ignore[no-untyped-def]
+def test_a_route_that_does_not_work_is_refused(standin: Callable[..., Standin]) -> None:
     load = LoadOptions(server=ServerOptions(route="echo"))
     with pytest.raises(ModelError, match="route 'echo'"):
         open_model(f"openai:{standin().url}#toy", load=load)
 
 
-def test_an_unknown_model_is_named_with_the_known_ones(standin) -> None:  # type: ignore[no-untyped-def]
+def test_an_unknown_model_is_named_with_the_known_ones(standin: Callable[..., Standin]) -> None:
     with pytest.raises(ModelError, match="the server has toy"):
         open_model(f"openai:{standin().url}#other")
 
 
-def test_end_of_word_is_refused(standin) -> None:  # type: ignore[no-untyped-def]
+def test_end_of_word_is_refused(standin: Callable[..., Standin]) -> None:
     with pytest.raises(SettingsError, match="end-of-word"):
         open_model(f"openai:{standin().url}#toy", words=WordOptions(end_of_word=True))
 
 
-def test_prompts_longer_than_the_server_reads_are_refused(standin) -> None:  # type: ignore[no-untyped-def]
+def test_prompts_longer_than_the_server_reads_are_refused(standin: Callable[..., Standin]) -> None:
     from clinometer.errors import ContextError
 
     scorer = open_model(f"openai:{standin('echo').url}#toy", words=EXACT)
@@ -143,14 +149,17 @@ def test_every_route_is_documented() -> None:
 
 
 @pytest.mark.parametrize("inside", [False, True])
-def test_a_client_ends_its_thread_whoever_lets_it_go(standin, inside: bool) -> None:  # type: ignore[no-untyped-def]
+def test_a_client_ends_its_thread_whoever_lets_it_go(
+    standin: Callable[..., Standin], inside: bool
+) -> None:
     """The collector may run in the client's own thread."""
     scorer = open_model(f"openai:{standin('echo').url}#toy", words=EXACT)
-    background = scorer.client._loop  # type: ignore[attr-defined]
+    assert isinstance(scorer, ServerScorer)
+    background = scorer.client._loop
     if inside:
-        background.loop.call_soon_threadsafe(scorer.close)  # type: ignore[attr-defined]
+        background.loop.call_soon_threadsafe(scorer.close)
     else:
-        scorer.close()  # type: ignore[attr-defined]
+        scorer.close()
     background.thread.join(PATIENCE_S)
     assert not background.thread.is_alive()
     assert background.loop.is_closed()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.models.server.proxy import Proxy
 from tests.processes import PATIENCE_S
 
 from clinometer.cli import main
@@ -15,8 +18,16 @@ from clinometer.contexts import ContextSet
 from clinometer.errors import ModelError, ModelNotFound
 from clinometer.measure import membership, preference
 from clinometer.measure.equations.bounds import preference_bounds
-from clinometer.models import LoadOptions, SampleOptions, ServerOptions, WordOptions, open_model
+from clinometer.models import (
+    LoadOptions,
+    SampleOptions,
+    Scorer,
+    ServerOptions,
+    WordOptions,
+    open_model,
+)
 from clinometer.models.server.client import BudgetReached
+from clinometer.models.server.scorer import ServerScorer
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.topics import Prompt, load_topic
 
@@ -41,15 +52,15 @@ def cli(*command: str) -> int:
     return int(stop.value.code or 0)
 
 
-def settings(
-    route: str | None = None, words: WordOptions = ROUGH, **server: object
-) -> AuditSettings:
-    options = ServerOptions(route=route, **server)  # type: ignore[arg-type]
+def settings(route: str | None = None, words: WordOptions = ROUGH, **server: Any) -> AuditSettings:
+    options = ServerOptions(route=route, **server)
     return AuditSettings(words=words, replicates=100, load=LoadOptions(server=options))
 
 
 @pytest.mark.parametrize("route", [None, "force"])
-def test_exact_routes_agree_with_the_local_model(llama: str, smollm2, route: str | None) -> None:  # type: ignore[no-untyped-def]
+def test_exact_routes_agree_with_the_local_model(
+    llama: str, smollm2: Scorer, route: str | None
+) -> None:
     """Words of one and of several tokens, with and without text after the slot."""
     exact = WordOptions(tolerance=0)
     server = open_model(
@@ -75,10 +86,12 @@ def test_a_local_tokenizer_gives_the_same_tokens(llama: str) -> None:
     named = open_model(
         f"openai:{llama}", load=LoadOptions(server=ServerOptions(tokenizer="smollm2"))
     )
-    lists = [s.word_list(WORDS, space=True).sequences for s in (own, named)]  # type: ignore[attr-defined]
+    assert isinstance(own, ServerScorer)
+    assert isinstance(named, ServerScorer)
+    lists = [s.word_list(WORDS, space=True).sequences for s in (own, named)]
     assert lists[0] == lists[1]
     texts = ["The nurse said that", "Ängste, “quoted”", ""]
-    heads = [s.head_tokens(texts) for s in (own, named)]  # type: ignore[attr-defined]
+    heads = [s.head_tokens(texts) for s in (own, named)]
     assert heads[0][:2] == heads[1][:2]
 
 
@@ -98,7 +111,9 @@ def test_the_interval_of_top_k_holds_the_exact_value(llama: str, k: int) -> None
     assert (high - low).max() > 0.01
 
 
-def test_top_k_is_told_in_run_and_table(llama: str, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+def test_top_k_is_told_in_run_and_table(
+    llama: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     csv = tmp_path / "few.csv"
     csv.write_text("template,count\nThe [X] said that [Y],5\nThe [X] felt that [Y],3\n")
     command = ["audit", f"openai:{llama}#smol", "--contexts", str(csv), "--groups"]
@@ -117,7 +132,9 @@ def test_top_k_is_told_in_run_and_table(llama: str, tmp_path: Path, capsys) -> N
     assert pytest.approx((low, high)) == again.R
 
 
-def test_faults_change_no_number_and_are_counted(llama: str, proxy, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_faults_change_no_number_and_are_counted(
+    llama: str, proxy: Callable[..., Proxy], tmp_path: Path
+) -> None:
     plain = audit(f"openai:{llama}#smol", topic=TOPIC, contexts=CONTEXTS, settings=settings())
     bad = proxy(each=0.1)
     run = audit(
@@ -138,9 +155,10 @@ def test_faults_change_no_number_and_are_counted(llama: str, proxy, tmp_path: Pa
 
 def test_a_server_that_goes_away_ends_with_status_3_and_the_run_continues(
     llama: str,
-    proxy,
+    proxy: Callable[..., Proxy],
     tmp_path: Path,
-    capsys,  # type: ignore[no-untyped-def]
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     csv = tmp_path / "few.csv"
     templates = [f"The [X] {verb} that [Y]" for verb in VERBS]
@@ -158,7 +176,7 @@ def test_a_server_that_goes_away_ends_with_status_3_and_the_run_continues(
         "--json",
     ]
     original = server.draw
-    server.draw = lambda: "500" if len(server.seen) > 290 else original()
+    monkeypatch.setattr(server, "draw", lambda: "500" if len(server.seen) > 290 else original())
     assert cli(*command) == 3
     err = capsys.readouterr().err
     assert err.count("\n") == 1
@@ -166,7 +184,7 @@ def test_a_server_that_goes_away_ends_with_status_3_and_the_run_continues(
     stored = list((tmp_path / "run" / "scores").glob("part-*.parquet"))
     assert stored
     asked = len(server.seen)
-    server.draw = original
+    monkeypatch.setattr(server, "draw", original)
     assert cli(*command) == 0
     (result,) = json.loads(capsys.readouterr().out)["runs"]
     assert result["counts"]["cells_missing"] == 0
@@ -180,7 +198,7 @@ def test_a_server_that_goes_away_ends_with_status_3_and_the_run_continues(
     assert result["summary"]["R"]["value"] == pytest.approx(whole.risks.R.value, abs=1e-3)
 
 
-def test_no_server_at_all_is_one_line_and_status_3(capsys) -> None:  # type: ignore[no-untyped-def]
+def test_no_server_at_all_is_one_line_and_status_3(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli("audit", "openai:http://127.0.0.1:9#x", "--groups", "nurse") == 3
     err = capsys.readouterr().err
     assert err.count("\n") == 1
@@ -191,17 +209,17 @@ def test_a_budget_stops_cleanly_and_the_run_continues(llama: str, tmp_path: Path
     contexts = ContextSet(
         "many", [f"The [X] {v} that [Y]" for v in "abcdefghijklmnopqrst"], [1] * 20
     )
-    asked = {"topic": TOPIC, "contexts": contexts, "out": tmp_path / "run"}
+    asked: dict[str, Any] = {"topic": TOPIC, "contexts": contexts, "out": tmp_path / "run"}
     name = f"openai:{llama}#smol"
     with pytest.raises(BudgetReached, match="budget of 280 requests"):
-        audit(name, settings=settings("top-k", max_requests=280), **asked)  # type: ignore[arg-type]
+        audit(name, settings=settings("top-k", max_requests=280), **asked)
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["status"] == "running"
     assert record["usage"]["requests"] == 280
     assert list((tmp_path / "run" / "scores").glob("part-*.parquet"))
     with pytest.raises(BudgetReached, match="budget of 1 tokens"):
-        audit(name, settings=settings("top-k", max_tokens=1), **asked)  # type: ignore[arg-type]
-    run = audit(name, settings=settings("top-k"), **asked)  # type: ignore[arg-type]
+        audit(name, settings=settings("top-k", max_tokens=1), **asked)
+    run = audit(name, settings=settings("top-k"), **asked)
     assert run.record.status == "finished"
     whole = audit(name, topic=TOPIC, contexts=contexts, settings=settings("top-k"))
     np.testing.assert_allclose(run.preferences.values, whole.preferences.values, atol=1e-3)
@@ -210,11 +228,11 @@ def test_a_budget_stops_cleanly_and_the_run_continues(llama: str, tmp_path: Path
 
 def test_neither_key_nor_prompt_is_written_anywhere(
     llama: str,
-    proxy,
+    proxy: Callable[..., Proxy],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-    capsys,  # type: ignore[no-untyped-def]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     key, private = "sk-test-1234567890", "zanzibar privatissimum"
     monkeypatch.setenv("CLINOMETER_API_KEY", key)
@@ -282,15 +300,20 @@ def test_draws_of_a_server_are_stored_and_not_drawn_again(
 ) -> None:
     load = LoadOptions(sampled=SampleOptions(draws=6, length=4), chat=chat)
     how = AuditSettings(load=load, replicates=100)
-    asked = {"topic": TOPIC, "contexts": CONTEXTS, "settings": how, "out": tmp_path / "run"}
-    run = audit(f"openai:{llama}#smol", **asked)  # type: ignore[arg-type]
+    asked: dict[str, Any] = {
+        "topic": TOPIC,
+        "contexts": CONTEXTS,
+        "settings": how,
+        "out": tmp_path / "run",
+    }
+    run = audit(f"openai:{llama}#smol", **asked)
     assert run.model.endswith("(chat, 6 draws)" if chat else "(6 draws)")
     draws = run.record.draws
     assert draws["draws"] == 24
     parts = ("draws_words", "draws_refusals", "draws_other")
     assert sum(draws[k] for k in parts) == 24
     assert run.record.usage["requests"] >= 4
-    again = audit(f"openai:{llama}#smol", **asked)  # type: ignore[arg-type]
+    again = audit(f"openai:{llama}#smol", **asked)
     assert again.preferences.equals(run.preferences)
     assert again.record.draws == draws
     assert again.record.usage == run.record.usage

@@ -9,6 +9,7 @@ import torch
 
 from clinometer.errors import SettingsError
 from clinometer.models import open_model
+from clinometer.models.local.causal import CausalScorer
 from clinometer.models.texts.perplexity import perplexity_of
 
 
@@ -17,9 +18,10 @@ def test_a_sentence_is_likelier_than_a_heap_of_words() -> None:
     good, bad = judge(["The [X] said that [Y]", "The [X] wanted fake death so that of [Y]"])
     assert 1 < good < bad
     scorer = open_model("pocket:gpt2-s")
-    tokens = scorer.tokenizer("The person said that", return_tensors="pt")["input_ids"]  # type: ignore[attr-defined]
+    assert isinstance(scorer, CausalScorer)
+    tokens = scorer.tokenizer("The person said that", return_tensors="pt")["input_ids"]
     with torch.inference_mode():
-        loss = scorer.model(tokens, labels=tokens).loss  # type: ignore[attr-defined]
+        loss = scorer.model(tokens, labels=tokens).loss
     assert good == pytest.approx(math.exp(float(loss)), rel=1e-5)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import transformers
-from tests.models import zoo
+from tests.models import zoo, zoo_tokenizers
 
 from clinometer.models.tokens.slot_prompts import Marker, slot_groups
 from clinometer.models.tokens.word_tokens import (
@@ -20,12 +20,12 @@ from clinometer.models.tokens.word_tokens import (
 from clinometer.topics import Prompt
 
 TOKENIZERS = {
-    "byte-level": zoo.gpt2_tokenizer,
-    "qwen": zoo.qwen_tokenizer,
-    "wordpiece": zoo.bert_tokenizer,
-    "unigram": zoo.t5_tokenizer,
-    "llama": zoo.llama_tokenizer,
-    "gemma": zoo.gemma_tokenizer,
+    "byte-level": zoo_tokenizers.gpt2_tokenizer,
+    "qwen": zoo_tokenizers.qwen_tokenizer,
+    "wordpiece": zoo_tokenizers.bert_tokenizer,
+    "unigram": zoo_tokenizers.t5_tokenizer,
+    "llama": zoo_tokenizers.llama_tokenizer,
+    "gemma": zoo_tokenizers.gemma_tokenizer,
 }
 NAMES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
@@ -89,7 +89,7 @@ def test_text_that_goes_on_from_a_word_is_marked_as_wordpiece_marks_it(
 
 @pytest.mark.parametrize("lower", [True, False])
 def test_casing_is_the_tokenizers_own(lower: bool) -> None:
-    vocab = zoo.wordpiece(NAMES, lower=lower)
+    vocab = zoo_tokenizers.wordpiece(NAMES, lower=lower)
     tokenizer = transformers.BertTokenizer(vocab=vocab, do_lower_case=lower)
     words = WordList(tokenizer, ["he", "He", "she"], space=True)
     if lower:
@@ -101,7 +101,9 @@ def test_casing_is_the_tokenizers_own(lower: bool) -> None:
 
 
 def test_chinese_wordpiece() -> None:
-    tokenizer = transformers.BertTokenizer(vocab=zoo.wordpiece(NAMES, corpus=zoo.CHINESE))
+    tokenizer = transformers.BertTokenizer(
+        vocab=zoo_tokenizers.wordpiece(NAMES, corpus=zoo_tokenizers.CHINESE)
+    )
     words = WordList(tokenizer, ["他", "她", "他们", "龘"], space=False)
     assert words.report.tokens["他"] == ("他",)
     assert words.report.tokens["他们"] == ("他", "们")
@@ -110,7 +112,9 @@ def test_chinese_wordpiece() -> None:
 
 
 def test_chinese_unigram_has_no_mark_for_a_space() -> None:
-    pieces = zoo.unigram(["<pad>", "</s>", "<unk>"], "<unk>", corpus=zoo.CHINESE)
+    pieces = zoo_tokenizers.unigram(
+        ["<pad>", "</s>", "<unk>"], "<unk>", corpus=zoo_tokenizers.CHINESE
+    )
     tokenizer = transformers.T5Tokenizer(vocab=pieces, extra_ids=0)
     words = WordList(tokenizer, ["他", "她", "女人", "龘", "龘人"], space=False)
     for word in ("他", "她", "女人"):
@@ -119,7 +123,7 @@ def test_chinese_unigram_has_no_mark_for_a_space() -> None:
 
 
 def test_bytes_write_what_the_vocabulary_lacks() -> None:
-    vocab, merges = zoo.mark_bpe(["<unk>", "<s>", "</s>"], zoo.CHINESE)
+    vocab, merges = zoo_tokenizers.mark_bpe(["<unk>", "<s>", "</s>"], zoo_tokenizers.CHINESE)
     tokenizer = transformers.LlamaTokenizer(vocab=vocab, merges=merges)
     words = WordList(tokenizer, ["他", "龘"], space=False)
     assert words.report.tokens["他"] == ("他",)
@@ -173,7 +177,7 @@ def test_text_around_the_slot(family: str) -> None:
 
 
 def test_a_prompt_that_holds_the_mask_itself_is_refused() -> None:
-    tokenizer = zoo.bert_tokenizer()
+    tokenizer = zoo_tokenizers.bert_tokenizer()
     marker = Marker.of(tokenizer, "[MASK]")
     with pytest.raises(ValueError, match=r"expected the slot's \[MASK\] once .* found it 2 times"):
         list(
@@ -188,7 +192,7 @@ def test_a_prompt_that_holds_the_mask_itself_is_refused() -> None:
 
 def test_prompts_are_collected_by_length() -> None:
     """Groups leave when they are full, and every prompt is in one of them."""
-    tokenizer = zoo.bert_tokenizer()
+    tokenizer = zoo_tokenizers.bert_tokenizer()
     marker = Marker.of(tokenizer, "[MASK]")
     prompts = [Prompt("The nurse " + "said that " * (i % 3), "", space=True) for i in range(9000)]
     groups = list(slot_groups(tokenizer, prompts, marker, rows=lambda _length: 2000))

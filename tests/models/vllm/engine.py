@@ -10,13 +10,14 @@ import os
 import signal
 import subprocess
 import sys
+from typing import Any
 
 from tests.models.vllm.questions import CHAT, EXACT, PROMPTS, WORDS
 
 from clinometer.errors import ModelError
 from clinometer.models import SampleOptions, open_model
 from clinometer.models.generation.sampled import SampledScorer
-from clinometer.models.vllm import VllmSampler
+from clinometer.models.vllm import VllmSampler, VllmScorer
 from clinometer.topics import Prompt
 
 DRAWS = SampleOptions(draws=100)
@@ -24,7 +25,8 @@ DRAWS = SampleOptions(draws=100)
 
 def main() -> None:
     scorer = open_model(f"vllm:{sys.argv[1]}", words=EXACT)
-    found = {
+    assert isinstance(scorer, VllmScorer)
+    found: dict[str, Any] = {
         "info": scorer.info.to_dict(),
         "by_ids": scorer.score(PROMPTS, WORDS).log_probs.tolist(),
         "reads_ids": scorer._reads_ids,

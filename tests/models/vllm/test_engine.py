@@ -16,6 +16,7 @@ from tests.processes import PATIENCE_S, ROOT
 
 from clinometer.errors import MissingExtra, ModelNotFound, SettingsError
 from clinometer.models import LoadOptions, ModelSpec, WordOptions, open_model
+from clinometer.models.local.causal import CausalScorer
 from clinometer.runs import Run
 
 PYTHON = Path(sys.prefix) / "vllm" / "bin" / "python"
@@ -51,7 +52,8 @@ def test_the_engine_gives_the_numbers_of_the_model(
 
 def test_inside_a_chat_template(found: dict[str, Any], smol_folder: Path) -> None:
     plain = open_model(str(smol_folder), words=EXACT)
-    plain.chat = CHAT  # type: ignore[attr-defined]
+    assert isinstance(plain, CausalScorer)
+    plain.chat = CHAT
     ours = plain.score(PROMPTS[:1], WORDS).log_probs
     np.testing.assert_allclose(found["inside"], ours, atol=1e-3)
     assert np.abs(ours - np.array(found["by_ids"][:1])).max() > 0.1

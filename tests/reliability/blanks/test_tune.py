@@ -11,6 +11,7 @@ import pytest
 from clinometer.errors import SettingsError
 from clinometer.models import open_model
 from clinometer.models.catalog.open import open_writer
+from clinometer.models.generation.local import CausalWriter
 from clinometer.reliability import Statement
 from clinometer.reliability.blanks.prompts import points_prompt
 from clinometer.reliability.blanks.tune import TuneSettings, tune_points
@@ -44,7 +45,9 @@ def test_an_adapter_learns_and_is_opened(model: str, tmp_path: Path) -> None:
     tuned = tune_points(model, EXAMPLES, tmp_path / "adapter", settings=settings)
     assert tuned.examples == 1  # a statement without blanks teaches nothing
     assert tuned.losses[-1] < tuned.losses[0]
-    head = open_writer(model).head(points_prompt(EXAMPLES[0].text))  # type: ignore[attr-defined]
+    writer = open_writer(model)
+    assert isinstance(writer, CausalWriter)
+    head = writer.head(points_prompt(EXAMPLES[0].text))
     base: Any = open_model(model)
     adapted: Any = open_model(str(tmp_path / "adapter"))
     assert "adapter" in adapted.info.notes[0]

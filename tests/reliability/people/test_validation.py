@@ -62,7 +62,7 @@ def test_two_categories_are_plain_logistic_regression() -> None:
     z = (x - x.mean()) / x.std(ddof=1)
     theirs = Logit(y, np.column_stack([np.ones(300), z])).fit(disp=False)
     for kind in ("multinomial", "ordinal"):
-        ours = fit(kind, y, {"x": x}, categories=("no", "yes"))  # type: ignore[arg-type]
+        ours = fit(kind, y, {"x": x}, categories=("no", "yes"))
         assert ours.chi2 == pytest.approx(theirs.llr, abs=1e-6)
         assert ours.mcfadden == pytest.approx(theirs.prsquared, abs=1e-9)
         assert ours.df == 1

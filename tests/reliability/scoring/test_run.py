@@ -210,7 +210,7 @@ def test_choices_that_change_a_score() -> None:
     statement = Statement("1", "Women talk unfathomably a lot.", ("women",))
     versions = VariantSet({"1": ("Women talk.", "Women talk.", "Women here talk unfathomably.")})
     found = {}
-    for name, settings in {
+    choices: dict[str, dict[str, Any]] = {
         "equation": {},
         "original": {"masking": "original"},
         "token": {"normalise": "token"},
@@ -218,8 +218,9 @@ def test_choices_that_change_a_score() -> None:
         "released": {"variant": "released"},
         "once": {"duplicates": "once"},
         "one": {"versions": 1},
-    }.items():
-        made = ReliabilitySettings(replicates=0, **settings)  # type: ignore[arg-type]
+    }
+    for name, settings in choices.items():
+        made = ReliabilitySettings(replicates=0, **settings)
         table = cm.score_reliability([statement], versions, settings=made).statements
         found[name] = dict(table.iloc[0])
     tau = {name: row["tau"] for name, row in found.items()}

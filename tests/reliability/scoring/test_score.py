@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from clinometer.reliability.scoring.score import (
 )
 
 
-def published(folder: Path, model: str) -> list[dict]:  # type: ignore[type-arg]
+def published(folder: Path, model: str) -> list[dict[str, Any]]:
     with gzip.open(folder / f"cobias/published_pll_{model}.jsonl.gz", "rt") as stream:
         return [json.loads(line) for line in stream]
 

@@ -11,6 +11,7 @@ from tests.small_clip import make_clip
 
 from clinometer.errors import SettingsError
 from clinometer.runs import AuditSettings, Run
+from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.extensions.vision import ask_images, find_images, vision_findings
 
 TEXTS = {"red": "a red thing", "blue": "a blue thing"}
@@ -39,7 +40,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def direct(clip: Path, file: Path) -> np.ndarray:
+def direct(clip: Path, file: Path) -> FloatArray:
     """The same probabilities from the model's own forward pass."""
     import torch
     import transformers
@@ -53,7 +54,7 @@ def direct(clip: Path, file: Path) -> np.ndarray:
     pixels = processor(Image.open(file).convert("RGB"), return_tensors="pt")
     with torch.no_grad():
         logits = model(**words, pixel_values=pixels["pixel_values"]).logits_per_image
-    return logits.softmax(dim=-1)[0].numpy()
+    return np.asarray(logits.softmax(dim=-1)[0], dtype=float)
 
 
 def test_answers_are_the_models_own_and_asked_once(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.studies.conftest import CONTEXTS
 
 from clinometer.errors import ModelNotFound, SettingsError
 from clinometer.models.local import load
-from clinometer.runs import AuditSettings
+from clinometer.runs import AuditSettings, Run, audit
 from clinometer.studies.between_models.alignment import alignment_plan
 from clinometer.studies.between_models.risk_tables import table_findings
 from clinometer.studies.between_models.sources import source_sets
@@ -59,15 +60,14 @@ def test_an_interrupted_study_continues(tmp_path: Path, monkeypatch: pytest.Monk
     """The second model is killed; the next call asks only what is missing."""
     whole = plan("reference:stereotyped", "pocket:gpt2-s")
     asked: list[str] = []
-    true_audit = frame.audit
 
-    def audit(model: str, **rest):  # type: ignore[no-untyped-def]
+    def dying(model: str, **rest: Any) -> Run:
         if model.startswith("pocket") and not asked:
             asked.append(model)
             raise KeyboardInterrupt
-        return true_audit(model, **rest)
+        return audit(model, **rest)
 
-    monkeypatch.setattr(frame, "audit", audit)
+    monkeypatch.setattr(frame, "audit", dying)
     with pytest.raises(KeyboardInterrupt):
         ask_all(whole, tmp_path)
     assert [c.done for c in whole.costs(tmp_path)] == [True, False]

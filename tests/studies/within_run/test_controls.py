@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.command import Clinometer
+from tests.present import present
 
 from clinometer.errors import TableError
 from clinometer.measure import decompose
@@ -54,7 +56,7 @@ def test_references_are_those_of_decompose(rows: dict[str, Control], run: Run) -
     assert line.R.value == pytest.approx(by_hand.R.value, abs=1e-12)
     assert line.note.startswith("3 of 4")
     # The model's own prior: "person", asked in the same contexts.
-    placebo = Run.load(run.path / "controls")  # type: ignore[operator]
+    placebo = Run.load(present(run.path) / "controls")
     person = placebo.preferences.values[placebo.preferences.groups.index("person")]
     same = np.broadcast_to(person, p.values.shape)
     by_hand = decompose(p.values, context_weights=p.context_weights, reference=same)
@@ -65,7 +67,7 @@ def test_references_are_those_of_decompose(rows: dict[str, Control], run: Run) -
 
 def test_a_placebo_against_itself_has_no_risk(run: Run, rows: dict[str, Control]) -> None:
     assert "placebo group: person" in rows
-    placebo = Run.load(run.path / "controls")  # type: ignore[operator]
+    placebo = Run.load(present(run.path) / "controls")
     person = placebo.preferences.values[:1]
     assert decompose(person, reference=person).R.value == 0
 
@@ -75,21 +77,27 @@ def test_shuffles_give_a_distribution(rows: dict[str, Control], run: Run) -> Non
         line = rows[f"shuffled words: {option}"]
         assert line.R_volatility is not None
         assert line.p is not None
-        assert line.R_volatility.low < line.R_volatility.value < line.R_volatility.high  # type: ignore[operator]
+        assert (
+            present(line.R_volatility.low)
+            < line.R_volatility.value
+            < present(line.R_volatility.high)
+        )
         assert 1 / 51 <= line.p <= 1
     again = controls(run, shuffles=50, ask=False)
     assert again.rows[1] == rows["shuffled words: any"]
 
 
 def test_names_lean_by_sex(rows: dict[str, Control], run: Run) -> None:
-    placebo = Run.load(run.path / "controls")  # type: ignore[operator]
+    placebo = Run.load(present(run.path) / "controls")
     male = placebo.preferences.values[:, :, 0].mean(axis=1)
     of = dict(zip(placebo.preferences.groups, male, strict=True))
     assert of["James"] > of["Mary"]
     assert rows["placebo group: first names, balanced"].note == "16 names as one group"
 
 
-def test_placebos_are_asked_once(run: Run, rows: dict[str, Control], monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_placebos_are_asked_once(
+    run: Run, rows: dict[str, Control], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the model was opened again")
 
@@ -131,7 +139,7 @@ def test_a_table_of_ones_own(run: Run) -> None:
         controls(run, ask=False, reference=table[["male"]])
 
 
-def test_the_command(clinometer, small_run: Path, rows: dict[str, Control]) -> None:  # type: ignore[no-untyped-def]
+def test_the_command(clinometer: Clinometer, small_run: Path, rows: dict[str, Control]) -> None:
     shown = clinometer("study", "controls", small_run, "--stored", "--shuffles", 30)
     assert shown.status == 0
     assert "shuffled words" in shown.out

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import Clinometer
+from tests.present import present
 
 from clinometer.errors import ModelError, RunError
 from clinometer.measure import decompose, membership, preference
@@ -28,7 +30,9 @@ def risks(row: Choice) -> tuple[float | None, ...]:
 def test_stored_scores_give_the_run_back(run: Run) -> None:
     again = recounted(run, [word_counts(run.record)])[0]
     assert again.equals(run.preferences)
-    np.testing.assert_allclose(again.coverage, run.preferences.coverage, rtol=1e-5)
+    np.testing.assert_allclose(
+        present(again.coverage), present(run.preferences.coverage), rtol=1e-5
+    )
 
 
 def test_the_first_line_is_the_run(run: Run) -> None:
@@ -44,11 +48,10 @@ def test_lines_are_what_they_say(run: Run) -> None:
     even = decompose(p.values)
     assert pytest.approx(even.R.value, abs=1e-12) == rows["context weights: uniform"].R
     # Words of one token, by the tokens that run.json names and from the raw parts.
-    record = run.record
-    one = {w for w, t in record.words.tokens.items() if len(t) == 1}
-    words = record.words.words
-    lists = {c: [w for w in ws if w in one] for c, ws in record.topic.attributes.items()}
-    counts = membership(words, lists)
+    stored = present(run.record.words)
+    one = {w for w, t in stored.tokens.items() if len(t) == 1}
+    lists = {c: [w for w in ws if w in one] for c, ws in run.record.topic.attributes.items()}
+    counts = membership(stored.words, lists)
     values = np.empty_like(p.values)
     for x, c, log_probs in stored_scores(run):
         values[x, c] = preference(log_probs, counts).p
@@ -59,10 +62,10 @@ def test_lines_are_what_they_say(run: Run) -> None:
     base = rows["criterion: largest |s| (released code)"]
     assert risks(base) == pytest.approx(risks(rows["criterion: k = 2"]), abs=1e-12)
     half = rows["criterion: mean of s⁺ (released code)"]
-    assert pytest.approx(base.R / 2) == half.R  # type: ignore[operator]
+    assert pytest.approx(present(base.R) / 2) == half.R
     assert not half.comparable
     # Coverage as exclusion.
-    low = p.coverage < 0.1  # type: ignore[operator]
+    low = present(p.coverage) < 0.1
     line = rows["coverage: from 0.1"]
     assert f"{low.sum()} of {low.size} cells" in line.note or line.note == "no cell is left"
 
@@ -110,7 +113,7 @@ def test_a_list_without_words_and_a_run_without_scores_say_so(run: Run, tmp_path
         next(stored_scores(known))
 
 
-def test_the_command(clinometer, small_run: Path) -> None:  # type: ignore[no-untyped-def]
+def test_the_command(clinometer: Clinometer, small_run: Path) -> None:
     shown = clinometer("study", "sensitivity", small_run)
     assert shown.status == 0
     assert "single-token" in shown.out

@@ -1,18 +1,26 @@
-"""An independent, slow implementation of the equations, and preferences to try it on.
-
-Plain Python loops written from the paper, sharing no code with the package. Fixtures rather than
-a module: with importmode importlib a test directory is not on the path.
-"""
+"""An independent, slow implementation of the equations: plain Python loops written from the paper,
+sharing no code with the package."""
 
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
+from dataclasses import dataclass
 
-import pytest
+from clinometer.statistics.arrays import BoolArray, FloatArray
 
 
-def slow_reference(reference, x, c, K):
+@dataclass(frozen=True)
+class SlowRisks:
+    r: list[float]
+    r_bias: list[float]
+    r_volatility: list[float]
+    mean_stereotype: list[list[float]]
+    R: float
+    R_bias: float
+    R_volatility: float
+
+
+def reference_of(reference: FloatArray | None, x: int, c: int, K: int) -> list[float]:
     if reference is None:
         return [1.0 / K] * K
     if reference.ndim == 1:
@@ -22,23 +30,23 @@ def slow_reference(reference, x, c, K):
     return [float(v) for v in reference[x][c]]
 
 
-def slow_criterion(s, norm):
+def criterion(s: list[float], norm: float) -> float:
     positive = [max(v, 0.0) for v in s]
     if math.isinf(norm):
         return max(positive)
-    return math.fsum(v**norm for v in positive) ** (1.0 / norm)
+    return float(math.fsum(v**norm for v in positive) ** (1.0 / norm))
 
 
-def slow_decompose(
-    p,
+def decompose(
+    p: FloatArray,
     *,
-    context_weights=None,
-    group_weights=None,
-    reference=None,
-    norm=math.inf,
-    normalize=True,
-    mask=None,
-):
+    context_weights: FloatArray | None = None,
+    group_weights: FloatArray | None = None,
+    reference: FloatArray | None = None,
+    norm: float = math.inf,
+    normalize: bool = True,
+    mask: BoolArray | None = None,
+) -> SlowRisks:
     """Equations 1 to 7, cell by cell: r, r_bias, r_volatility [X] and R, R_bias, R_volatility."""
     X, C, K = p.shape
     r, rb, rv, means = [], [], [], []
@@ -53,7 +61,7 @@ def slow_decompose(
                 w = float(context_weights[c])
             else:
                 w = float(context_weights[x][c])
-            star = slow_reference(reference, x, c, K)
+            star = reference_of(reference, x, c, K)
             s = [float(p[x][c][y]) / star[y] - 1 for y in range(K)]
             if normalize:
                 worst = max(1 / v - 1 for v in star)
@@ -67,22 +75,22 @@ def slow_decompose(
             rv.append(math.nan)
             means.append([math.nan] * K)
             continue
-        risk = math.fsum(w * slow_criterion(s, norm) for w, s in zip(weight, cells, strict=True))
+        risk = math.fsum(w * criterion(s, norm) for w, s in zip(weight, cells, strict=True))
         mean = [
             math.fsum(w * s[y] for w, s in zip(weight, cells, strict=True)) / total
             for y in range(K)
         ]
         r.append(risk / total)
-        rb.append(slow_criterion(mean, norm))
+        rb.append(criterion(mean, norm))
         rv.append(r[-1] - rb[-1])
         means.append(mean)
     seen = [x for x in range(X) if not math.isnan(r[x])]
     gw = [1.0 if group_weights is None else float(group_weights[x]) for x in seen]
 
-    def overall(values):
+    def overall(values: list[float]) -> float:
         return math.fsum(w * values[x] for w, x in zip(gw, seen, strict=True)) / math.fsum(gw)
 
-    return SimpleNamespace(
+    return SlowRisks(
         r=r,
         r_bias=rb,
         r_volatility=rv,
@@ -91,8 +99,3 @@ def slow_decompose(
         R_bias=overall(rb),
         R_volatility=overall(rv),
     )
-
-
-@pytest.fixture(scope="session")
-def slow():
-    return SimpleNamespace(decompose=slow_decompose, criterion=slow_criterion)

@@ -1,0 +1,26 @@
+"""The command line as tests see it: what `clinometer("risk", "t.csv")` gives, and its commands."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import click
+import typer
+
+from clinometer.cli.app import app
+
+
+class Result(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+class Clinometer(Protocol):
+    def __call__(self, *arguments: object) -> Result: ...
+
+
+def top_commands() -> dict[str, click.Command]:
+    group = typer.main.get_command(app)
+    assert isinstance(group, typer.core.TyperGroup)
+    return group.commands
