@@ -105,7 +105,7 @@ def test_no_lower_layer_imports_a_higher_one(path: Path) -> None:
         assert not breach(layer, parts[1]), f"{path.relative_to(SOURCE)} imports {name}"
 
 
-def test_the_rule_finds_a_breach() -> None:
+def test_the_layer_rule_finds_a_violation() -> None:
     assert breach("measure", "runs")
     assert breach("topics", "contexts")
     assert not breach("runs", "models")
@@ -145,19 +145,19 @@ def cycle(imports: dict[str, set[str]]) -> list[str]:
     return sorted(left)
 
 
-def test_no_files_import_each_other_in_a_circle() -> None:
+def test_there_are_no_import_cycles() -> None:
     assert cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == ["a", "b", "c", "d"]
     assert cycle(imported_files()) == []
 
 
-def test_no_room_is_overcrowded() -> None:
+def test_no_folder_has_too_many_modules() -> None:
     folders = [SOURCE, *(p for p in SOURCE.rglob("*") if p.is_dir() and p.name != "__pycache__")]
     for folder in folders:
         there = [p.name for p in folder.glob("*.py") if p.name != "__init__.py"]
         assert len(there) <= MOST_MODULES, f"{folder.relative_to(SOURCE)}: {len(there)} modules"
 
 
-def test_no_class_has_the_name_of_another() -> None:
+def test_class_names_are_unique() -> None:
     homes: dict[str, list[str]] = {}
     for path in modules():
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -180,7 +180,7 @@ def mirrored(test: Path) -> bool:
     return any(about == name or about.startswith(f"{name}_") for name in there)
 
 
-def test_every_test_mirrors_what_it_tests() -> None:
+def test_every_test_mirrors_a_source_file() -> None:
     assert not mirrored(TESTS / "measure" / "test_no_such_module.py")
     strays = [path for path in TESTS.rglob("test_*.py") if not mirrored(path)]
     assert [str(path.relative_to(TESTS)) for path in strays] == []

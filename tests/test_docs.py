@@ -19,7 +19,7 @@ def commands() -> set[str]:
     return set(top_commands())
 
 
-def test_the_reference_page_is_made_from_the_commands() -> None:
+def test_the_reference_page_is_generated_from_the_commands() -> None:
     spec = importlib.util.spec_from_file_location("build_cli", DOCS / "build_cli.py")
     assert spec is not None
     assert spec.loader is not None
@@ -32,7 +32,7 @@ def test_the_reference_page_is_made_from_the_commands() -> None:
 @pytest.mark.parametrize(
     "path", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda p: p.name
 )
-def test_links_lead_somewhere_and_commands_exist(path: Path) -> None:
+def test_links_resolve_and_commands_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
         assert (path.parent / target).exists(), f"{path.name}: {target}"

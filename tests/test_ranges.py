@@ -15,14 +15,14 @@ from clinometer.runs import AuditSettings
 
 
 @pytest.mark.parametrize("value", [0, 2**32 - 1, np.int64(3), 2.0])
-def test_in_the_range(value: object) -> None:
+def test_numbers_in_the_range_pass(value: object) -> None:
     SEED.check("seed", value)
 
 
 @pytest.mark.parametrize(
     "value", [-1, 2**32, 10**400, 1.5, float("nan"), float("inf"), True, None, "3", [1]]
 )
-def test_outside_the_range(value: object) -> None:
+def test_numbers_outside_the_range_fail(value: object) -> None:
     with pytest.raises(SettingsError, match="seed: expected a whole number of at least 0"):
         SEED.check("seed", value)
 
@@ -33,7 +33,7 @@ def test_open_and_closed_ends() -> None:
     assert [v in REPLICATES for v in (0, 1, 99, 100)] == [True, False, False, True]
 
 
-def test_no_range_holds_infinity_or_nan() -> None:
+def test_no_range_contains_infinity_or_nan() -> None:
     assert not any(v in Range() for v in (float("inf"), -float("inf"), float("nan")))
 
 

@@ -89,7 +89,7 @@ def fetch_a_page(words: list[str]) -> None:
     assert "Traceback" not in errors
 
 
-def test_every_command_of_the_readme_runs(
+def test_every_readme_command_runs(
     clinometer: Callable[..., Any], server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -21,7 +21,7 @@ class Tea:
 
 
 @pytest.mark.parametrize("tea", [Tea(), Tea(cups=1, kind="green", note="hot")])
-def test_what_is_allowed_or_not_set_passes(tea: Tea) -> None:
+def test_allowed_and_unset_values_pass(tea: Tea) -> None:
     check_settings(tea)
 
 
@@ -32,13 +32,13 @@ def test_what_is_allowed_or_not_set_passes(tea: Tea) -> None:
         (Tea(kind="red"), "kind: expected one of green, black; found 'red'"),
     ],
 )
-def test_what_is_not_allowed_is_named(tea: Tea, message: str) -> None:
+def test_other_values_are_named(tea: Tea, message: str) -> None:
     with pytest.raises(SettingsError) as error:
         check_settings(tea)
     assert str(error.value) == message
 
 
-def test_a_plain_field_is_no_option() -> None:
+def test_a_plain_field_is_not_an_option() -> None:
     about = [option_of(one) for one in fields(Tea)]
     assert about[0] is not None
     assert (about[0].help, about[0].panel) == ("Cups to make.", "Kitchen")

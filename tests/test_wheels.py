@@ -55,13 +55,13 @@ def environment(wheels: dict[str, Path], tmp_path: Path) -> MakeEnvironment:
     return make
 
 
-def test_the_wheels_hold_all_of_the_source(wheels: dict[str, Path]) -> None:
+def test_the_wheels_contain_all_source_files(wheels: dict[str, Path]) -> None:
     for name, unpacked in wheels.items():
         packed = {str(p.relative_to(unpacked)) for p in unpacked.rglob("*") if not p.is_dir()}
         assert {p for p in packed if ".dist-info/" not in p} == source_files(ROOT / name)
 
 
-def test_the_wheels_say_which_pythons_they_are_for() -> None:
+def test_the_wheels_declare_the_supported_pythons() -> None:
     for name in (".", "pocket"):
         project = tomllib.loads((ROOT / name / "pyproject.toml").read_text(encoding="utf-8"))
         said = project["project"]["classifiers"]
@@ -278,7 +278,7 @@ def test_8bit(environment: MakeEnvironment) -> None:
     _all_work(environment("8bit", pocket=True).commands([*audit, "--out", "run"]))
 
 
-def test_every_extra_is_tried() -> None:
+def test_every_extra_is_tested() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["name"] == DISTRIBUTION
     extras = set(project["optional-dependencies"]) - NOT_TRIED
@@ -286,7 +286,7 @@ def test_every_extra_is_tried() -> None:
     assert set(EXTRAS) == extras | {"vllm"}
 
 
-def test_data_packages_are_those_of_the_constraints() -> None:
+def test_data_packages_match_the_constraints() -> None:
     pinned = (ROOT / "constraints.txt").read_text(encoding="utf-8").split()
     assert set(DATA.values()) <= set(pinned)
 

@@ -56,7 +56,7 @@ def test_risk_of_the_papers_second_example(clinometer: Clinometer, m2: Path) -> 
     assert "randomly stereotyped" in table.out
 
 
-def test_a_limit_that_is_passed_gives_status_1(clinometer: Clinometer, m2: Path) -> None:
+def test_exceeding_a_limit_gives_status_1(clinometer: Clinometer, m2: Path) -> None:
     result = clinometer("risk", m2, "--fail-above", "R=0.1")
     assert result.status == 1
     assert result.err == "clinometer: m2.csv: R = 0.2000 is above 0.1\n"
@@ -67,7 +67,7 @@ def test_a_limit_that_is_passed_gives_status_1(clinometer: Clinometer, m2: Path)
     ("change", "found"),
     [(("0.5", "1.5"), "p"), (("0.5", "0,5"), "line 2"), (("0.35", "-2"), "p")],
 )
-def test_what_is_wrong_in_a_table_names_its_file(
+def test_table_errors_name_the_file(
     clinometer: Clinometer, m2: Path, change: tuple[str, str], found: str
 ) -> None:
     m2.write_text(M2.replace(*change), encoding="utf-8")
@@ -116,14 +116,14 @@ def test_wrong_input_is_one_line_and_status_2(
     assert result.out == ""
 
 
-def test_debug_shows_the_traceback_wherever_it_stands(clinometer: Clinometer) -> None:
+def test_debug_works_in_any_position(clinometer: Clinometer) -> None:
     result = clinometer("risk", "no-such.csv", "--debug")
     assert result.status == 2
     assert result.err.startswith("Traceback")
     assert result.err.endswith("clinometer: no-such.csv: no such file\n")
 
 
-def test_a_model_that_is_nowhere_is_refused(
+def test_an_unknown_model_is_refused(
     clinometer: Clinometer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -144,7 +144,7 @@ def test_a_model_on_the_hub_is_looked_up(
 
 
 @pytest.mark.parametrize("what", ["topics", "contexts", "models"])
-def test_lists(clinometer: Clinometer, what: str) -> None:
+def test_list_commands_print_the_names(clinometer: Clinometer, what: str) -> None:
     listed = json.loads(clinometer(what, "--json").out)[what]
     names = {row["name"] for row in listed}
     expected = {"topics": "gender", "contexts": "paper-gender", "models": "smollm2"}[what]
@@ -153,7 +153,7 @@ def test_lists(clinometer: Clinometer, what: str) -> None:
 
 
 @pytest.mark.parametrize(("what", "name"), [("topics", "gender"), ("contexts", "paper-race")])
-def test_show_one(clinometer: Clinometer, what: str, name: str) -> None:
+def test_one_entry_can_be_shown(clinometer: Clinometer, what: str, name: str) -> None:
     shown = json.loads(clinometer(what, name, "--json").out)
     assert shown["name"] == name
     assert shown["sha256"] in clinometer(what, name).out
@@ -190,7 +190,7 @@ def test_one_model_that_fails_does_not_stop_the_others(
     assert len(errors) == 1
 
 
-def test_a_suite_names_what_is_not_available_locally_and_audits_the_rest(
+def test_a_suite_names_missing_models_and_audits_the_rest(
     clinometer: Clinometer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))

@@ -36,7 +36,7 @@ def break_topics(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     [RuntimeError(SECRET), EOFError(SECRET), OSError(28, "No space left on device", SECRET)],
     ids=lambda error: type(error).__name__,
 )
-def test_what_nobody_expected_is_70_one_line_and_a_log(
+def test_an_unexpected_error_is_status_70_one_line_and_a_log(
     clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     break_topics(monkeypatch, error)
@@ -69,7 +69,7 @@ def test_only_the_newest_logs_are_kept(
     assert new.stat().st_size > 0
 
 
-def test_without_a_place_for_the_log_the_line_says_what_to_do(
+def test_without_a_log_folder_the_line_suggests_debug(
     clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logs.touch()  # a file where the folder should be
@@ -79,7 +79,7 @@ def test_without_a_place_for_the_log_the_line_says_what_to_do(
     assert result.err.endswith("repeat it with --debug for a traceback\n")
 
 
-def test_debug_shows_what_nobody_expected(
+def test_debug_shows_the_traceback_of_an_unexpected_error(
     clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_topics(monkeypatch, RuntimeError("the details"))
@@ -89,7 +89,7 @@ def test_debug_shows_what_nobody_expected(
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_output_that_nobody_reads_is_not_a_failed_threshold(form: list[str]) -> None:
+def test_a_closed_pipe_is_not_a_failed_threshold(form: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
@@ -103,7 +103,7 @@ def test_output_that_nobody_reads_is_not_a_failed_threshold(form: list[str]) -> 
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_a_folder_is_no_file_to_write(
+def test_writing_to_a_folder_is_one_line(
     clinometer: Clinometer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert clinometer("audit", "reference:random", "--out", tmp_path / "run").status == 0

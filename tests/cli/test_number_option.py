@@ -88,13 +88,15 @@ def test_a_number_out_of_range_is_one_line(
     ],
     ids=" ".join,
 )
-def test_the_ends_of_ranges(clinometer: Clinometer, arguments: tuple[str, ...]) -> None:
+def test_the_ends_of_ranges_are_accepted(
+    clinometer: Clinometer, arguments: tuple[str, ...]
+) -> None:
     result = clinometer(*arguments)
     assert result.status == 2
     assert result.err.startswith(f"clinometer: {arguments[-2]}: expected ")
 
 
-def test_a_default_lies_in_its_range() -> None:
+def test_every_default_lies_in_its_range() -> None:
     for path, option, _, _ in OPTIONS:
         allowed: Range = option.callback.allowed
         assert option.default is None or option.default in allowed, (path, option.name)

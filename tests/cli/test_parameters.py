@@ -61,12 +61,12 @@ def test_a_command_gets_its_groups_whole() -> None:
     assert got == ["Ann", Outer(word="hello", inner=Inner(times=3)), "bye"]
 
 
-def test_an_optional_group_is_there_when_its_required_option_is() -> None:
+def test_an_optional_group_is_built_when_its_required_option_is_given() -> None:
     _, _, got = ask("Ann", "--word", "hello", "--times", "3", "--echo", "2")
     assert got[1].maybe == Maybe(echo=2, times=3)  # an option that two groups share reaches both
 
 
-def test_the_fields_of_a_group_stand_in_its_place() -> None:
+def test_group_fields_take_the_position_of_the_group() -> None:
     status, text, _ = ask("--help")
     assert status == 0
     assert "Say it." in text
@@ -101,12 +101,12 @@ def test_only_the_settings_named_are_offered_and_set() -> None:
     assert run("--norm", "2") == 2
 
 
-def test_only_an_option_can_be_derived() -> None:
+def test_only_options_can_be_derived() -> None:
     with pytest.raises(TypeError, match=r"LoadOptions\.server"):
         derived(LoadOptions, "server")
 
 
-def test_two_options_of_one_name_are_refused() -> None:
+def test_duplicate_option_names_are_refused() -> None:
     def command(*, times: int = 2, inner: Inner) -> None: ...
 
     command.__annotations__ = {"times": int, "inner": Inner, "return": None}
@@ -170,7 +170,7 @@ def test_without_options_an_audit_has_the_settings_of_the_library() -> None:
     assert audited()[1] == AuditSettings()
 
 
-def test_these_are_all_options_of_an_audit() -> None:
+def test_the_audit_options_are_exactly_these() -> None:
     def settle(*, settings: AuditSettings) -> None: ...
 
     settle.__annotations__ = {"settings": AuditSettings, "return": None}
@@ -192,7 +192,7 @@ def test_every_option_of_an_audit_reaches_its_settings(flag: str) -> None:
     assert changed != audited(*base)[1]
 
 
-def test_the_seed_is_also_that_of_the_samples() -> None:
+def test_the_seed_also_seeds_the_samples() -> None:
     _, settings = audited("--seed", "3", "--sampled", "5")
     assert settings is not None
     assert settings.load.sampled is not None

@@ -45,7 +45,7 @@ def lines_at(clock: Clock, lines: ProgressLines, stream: io.StringIO, now: float
     return stream.getvalue()[before:].splitlines()
 
 
-def test_a_plain_line_soon_after_the_start_and_then_every_30_seconds(clock: Clock) -> None:
+def test_a_plain_line_appears_soon_and_then_every_30_seconds(clock: Clock) -> None:
     watch = Watch("smollm2", unit="cells", start="loading smollm2", clock=clock)
     stream = io.StringIO()
     lines = ProgressLines(watch, stream, clock)
@@ -66,7 +66,7 @@ def test_a_plain_line_soon_after_the_start_and_then_every_30_seconds(clock: Cloc
     assert "left" not in stream.getvalue().splitlines()[-1]
 
 
-def test_stages_have_units_of_their_own_and_a_total_may_be_unknown(clock: Clock) -> None:
+def test_stages_have_their_own_units_and_may_lack_a_total(clock: Clock) -> None:
     watch = Watch("mining", unit="articles", start="loading the parser", clock=clock)
     watch.stage("reading", "articles", 0, None)
     clock.now += 10
@@ -92,7 +92,7 @@ def test_the_thread_writes_and_ends_with_the_block(
     assert not [t for t in threading.enumerate() if t.name == "progress"]
 
 
-def test_an_interruption_says_what_is_kept(
+def test_an_interruption_says_what_was_saved(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def command() -> None:
@@ -109,7 +109,7 @@ def test_an_interruption_says_what_is_kept(
     )
 
 
-def test_an_interruption_never_claims_what_is_not_there(tmp_path: Path) -> None:
+def test_an_interruption_claims_no_more_than_was_saved(tmp_path: Path) -> None:
     watch = Watch("m", unit="cells", start="loading m")
     assert "nothing is kept" in interrupted(watch, None)
     assert "with --out the same command would continue" in interrupted(watch, Kept(None))
@@ -172,7 +172,7 @@ def interrupt(arguments: list[str], condition: Path, pattern: str, cwd: Path) ->
     return process.returncode, err
 
 
-def test_ctrl_c_during_an_audit_says_how_many_cells_are_kept_and_where(tmp_path: Path) -> None:
+def test_ctrl_c_during_an_audit_says_how_many_cells_were_saved_and_where(tmp_path: Path) -> None:
     from clinometer.runs import RunFolder
     from clinometer.runs.folder.partial import progress as stored
 
@@ -191,7 +191,7 @@ def test_ctrl_c_during_an_audit_says_how_many_cells_are_kept_and_where(tmp_path:
     ]
 
 
-def test_ctrl_c_during_mining_says_that_it_continues(tmp_path: Path) -> None:
+def test_ctrl_c_during_mining_says_how_to_resume(tmp_path: Path) -> None:
     sentences = [f"The nurse in ward {n} said that she was tired." for n in range(4000)]
     corpus = tmp_path / "corpus.jsonl"
     rows = [json.dumps({"text": " ".join(sentences[i : i + 20])}) for i in range(0, 4000, 20)]
@@ -213,7 +213,7 @@ def test_ctrl_c_during_mining_says_that_it_continues(tmp_path: Path) -> None:
     ],
     ids=["kept", "in memory"],
 )
-def test_ctrl_c_during_scoring_says_what_is_kept(
+def test_ctrl_c_during_scoring_says_what_was_saved(
     clinometer: Clinometer,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -81,7 +81,7 @@ def test_score_view_pairs_and_blanks(files: Path, capsys: pytest.CaptureFixture[
     assert "___" in call(capsys, *blanks)[1]
 
 
-def test_statements(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_statements_are_printed(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = files / "copy.csv"
     status, text, _ = call(capsys, "statements", files / "statements.csv", "--out", out, "--json")
     assert status == 0
@@ -118,7 +118,9 @@ def test_wrong_input_is_one_line(
     assert len(err.strip().splitlines()) == 1
 
 
-def test_ids_that_do_not_meet(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_variants_of_other_statements_are_refused(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     other = files / "other.jsonl"
     other.write_text('{"id": "9", "variants": ["Hi."]}')
     status, text, err = call(capsys, "score", files / "statements.csv", "--variants", other)

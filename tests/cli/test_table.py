@@ -33,7 +33,7 @@ def example() -> TerminalTable:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_no_number_and_no_word_is_cut(width: int) -> None:
+def test_numbers_and_words_are_never_cut(width: int) -> None:
     shown = printed(example(), width)
     assert "…" not in shown
     for number in ("+0.123", "+0.045 to +0.201", "-0.456", "-0.500 to -0.412", "0.455–0.507"):
@@ -42,7 +42,7 @@ def test_no_number_and_no_word_is_cut(width: int) -> None:
         assert word in shown, word
 
 
-def test_a_table_that_fits_is_a_table_and_one_that_does_not_is_stacked() -> None:
+def test_a_table_too_wide_for_the_terminal_is_stacked() -> None:
     assert "pair: A − B" not in printed(example(), 200)
     stacked = printed(example(), 40)
     assert "pair: A − B\n  group       a group of several words\n" in stacked
@@ -73,7 +73,7 @@ def test_compare_in_a_pipe_prints_both_ends_of_every_interval(
 
 @pytest.mark.parametrize("columns", ["80", "50"])
 @pytest.mark.parametrize("what", ["topics", "contexts", "models"])
-def test_lists_lose_nothing(
+def test_lists_are_printed_in_full(
     clinometer: Clinometer, what: str, columns: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)

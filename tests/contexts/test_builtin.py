@@ -40,14 +40,14 @@ SOURCES = ("book", "conversation", "textbook", "web", "wikipedia")
 TOPICS = ("gender", "race", "religion", "disability")
 
 
-def test_names() -> None:
+def test_builtin_sets_are_listed_by_name() -> None:
     mined = {f"{source}-{topic}" for source in SOURCES for topic in TOPICS}
     assert set(builtin_contexts()) == mined | {"paper-gender", "paper-race", "wikipedia-gender-zh"}
 
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("topic", TOPICS)
-def test_a_source_means_its_set_for_the_topic(source: str, topic: str) -> None:
+def test_a_source_name_resolves_to_the_set_of_the_topic(source: str, topic: str) -> None:
     contexts = load_contexts(source, topic=load_topic(topic))
     assert contexts.name == f"{source}-{topic}"
     assert contexts.metadata["topic"] == topic
@@ -66,7 +66,7 @@ def test_crossed_topics_and_other_languages() -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in builtin_contexts() if not n.startswith("paper")])
-def test_mined_templates_hold_no_name_number_or_word_of_the_topic(name: str) -> None:
+def test_mined_templates_contain_no_names_numbers_or_topic_words(name: str) -> None:
     contexts = load_contexts(name)
     words = set(load_topic(str(contexts.metadata["topic"])).words)
     for template in contexts.templates:
@@ -96,13 +96,13 @@ def test_every_set_says_where_it_comes_from(name: str) -> None:
     assert contexts.merged == 0
 
 
-def test_an_unknown_name_lists_what_there_is_and_what_is_near() -> None:
+def test_an_unknown_name_lists_known_names_and_the_closest() -> None:
     with pytest.raises(ContextError, match=r"no built-in .* did you mean paper-gender") as caught:
         load_contexts("papergender")
     assert "\n" not in str(caught.value)
 
 
-def test_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_loads_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     contexts = ContextSet("mine", ["The [X] said [Y]"], [1])
     contexts.save("mine.csv")
@@ -111,7 +111,7 @@ def test_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         load_contexts("none.csv")
 
 
-def test_the_worked_example_of_the_documentation(tmp_path: Path) -> None:
+def test_worked_example_from_the_docs(tmp_path: Path) -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "contexts.md").read_text(
         encoding="utf-8"
     )

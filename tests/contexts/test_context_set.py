@@ -35,12 +35,12 @@ def test_weights_and_n_eff() -> None:
     assert len(THREE) == 3
 
 
-def test_sha256_is_that_of_the_sorted_lines() -> None:
+def test_sha256_is_taken_over_the_sorted_lines() -> None:
     lines = f"{FELT}\t1\n{SAID}\t2\n{SAW}\t1\n"
     assert THREE.sha256 == hashlib.sha256(lines.encode()).hexdigest()
 
 
-def test_ids_are_the_first_digits_of_the_template() -> None:
+def test_ids_are_the_first_digits_of_the_template_hash() -> None:
     assert THREE.ids[0] == hashlib.sha256(SAID.encode()).hexdigest()[:12]
     assert len(set(THREE.ids)) == 3
 
@@ -82,7 +82,7 @@ def test_whitespace_is_collapsed() -> None:
         (3, "expected a text, found 3"),
     ],
 )
-def test_templates_that_are_refused(template: str, message: str) -> None:
+def test_invalid_templates_are_refused(template: str, message: str) -> None:
     with pytest.raises(ContextError, match=rf"context set 'a': template 2: .*{message}"):
         ContextSet("a", [SAID, template], [1, 1])
 
@@ -92,17 +92,17 @@ def test_other_brackets_are_text() -> None:
 
 
 @pytest.mark.parametrize("count", [0, -1, math.nan, math.inf, "3", None, True])
-def test_counts_that_are_refused(count: float) -> None:
+def test_invalid_counts_are_refused(count: float) -> None:
     with pytest.raises(ContextError, match="template 1: count: expected a number above 0"):
         ContextSet("a", [SAID], [count])
 
 
-def test_numpy_counts_are_numbers() -> None:
+def test_numpy_counts_are_accepted() -> None:
     counts: Any = np.array([1, 2])  # no sequence to the type checker
     assert ContextSet("a", [SAID, SAW], counts).counts == (1.0, 2.0)
 
 
-def test_shapes_that_are_refused() -> None:
+def test_mismatched_lengths_are_refused() -> None:
     with pytest.raises(ContextError, match="at least one template"):
         ContextSet("a", [], [])
     with pytest.raises(ContextError, match=r"counts: expected 1 values, .* found 2"):
@@ -128,24 +128,24 @@ def test_top_is_sorted_with_ties_by_alphabet() -> None:
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, True, "3"])
-def test_numbers_that_are_refused(n: int) -> None:
+def test_invalid_sample_sizes_are_refused(n: int) -> None:
     with pytest.raises(ContextError, match="draw: n: expected a whole number of at least 1"):
         THREE.draw(n, seed=0)
     with pytest.raises(ContextError, match="top: n: expected a whole number of at least 1"):
         THREE.top(n)
 
 
-def test_seeds_that_are_refused() -> None:
+def test_invalid_seeds_are_refused() -> None:
     with pytest.raises(ContextError, match="draw: seed: "):
         THREE.draw(1, seed=-1)
 
 
-def test_drawing_all_or_more_gives_the_set_itself() -> None:
+def test_sampling_all_or_more_returns_the_set_itself() -> None:
     assert THREE.draw(3, seed=0) is THREE
     assert THREE.draw(10, seed=0) is THREE
 
 
-def test_draw_says_where_it_comes_from() -> None:
+def test_a_sample_records_its_origin() -> None:
     drawn = THREE.draw(2, seed=7)
     assert drawn.metadata["drawn"] == {"n": 2, "seed": 7, "from": THREE.sha256}
     generator = THREE.draw(2, seed=np.random.default_rng(7))
@@ -158,7 +158,7 @@ def test_draw_says_where_it_comes_from() -> None:
     )
 
 
-def test_draws_follow_the_weights() -> None:
+def test_samples_follow_the_weights() -> None:
     contexts = made({f"verb{i}": i + 1 for i in range(100)})
     total = dict.fromkeys(contexts.templates, 0.0)
     for seed in range(400):
@@ -198,7 +198,7 @@ def test_order_changes_nothing(verb_counts: dict[str, float], seed: int, random:
 
 
 @given(rows.filter(lambda r: len(r) > 2), st.integers(0, 100))
-def test_a_larger_draw_contains_the_smaller(verb_counts: dict[str, float], seed: int) -> None:
+def test_a_larger_sample_contains_the_smaller(verb_counts: dict[str, float], seed: int) -> None:
     contexts = made(verb_counts)
     n = len(contexts) - 1
     small, large = contexts.draw(n - 1, seed=seed), contexts.draw(n, seed=seed)
@@ -214,7 +214,7 @@ def test_weights_sum_to_one_and_n_eff_is_between_one_and_n(verb_counts: dict[str
     assert 1 - 1e-9 <= contexts.n_eff <= len(contexts) + 1e-9
 
 
-def test_sets_travel_to_other_processes_and_hash() -> None:
+def test_sets_can_be_pickled_and_hashed() -> None:
     assert pickle.loads(pickle.dumps(THREE)) == THREE  # noqa: S301
     assert len({THREE, THREE.top(3), THREE.top(1)}) >= 2
 

@@ -24,7 +24,7 @@ def load(folder: Path, content: str | bytes, name: str = "mine.csv") -> ContextS
 
 
 @pytest.mark.parametrize("name", ["mine.csv", "mine.csv.gz"])
-def test_round_trip(tmp_path: Path, name: str) -> None:
+def test_sets_survive_a_round_trip(tmp_path: Path, name: str) -> None:
     contexts = ContextSet(
         "my set",
         [SAID, CAME, 'The [X] "knew" [Y]', "[X]说[Y]"],
@@ -39,7 +39,7 @@ def test_round_trip(tmp_path: Path, name: str) -> None:
     assert {p.name for p in tmp_path.iterdir()} == {name, "mine.json"}
 
 
-def test_files_as_written(tmp_path: Path) -> None:
+def test_files_have_the_documented_format(tmp_path: Path) -> None:
     ContextSet("m", [SAID, CAME], [3, 1], metadata={"corpus": "novels"}).save(tmp_path / "m.csv")
     assert (tmp_path / "m.csv").read_bytes() == (
         b'template,count\nThe [X] said that [Y],3\n"The [X], who came, is [Y]",1\n'
@@ -69,13 +69,13 @@ def test_any_text_survives_a_round_trip(texts: dict[str, float], value: str) -> 
         assert ContextSet.load(Path(folder) / "any.csv") == contexts
 
 
-def test_byte_order_mark_windows_line_ends_blank_lines_and_spaces(tmp_path: Path) -> None:
+def test_byte_order_marks_windows_line_endings_and_blank_lines_are_read(tmp_path: Path) -> None:
     text = f"\ufefftemplate , count\r\n\r\n  {SAID} , 3 \r\n,\r\n"
     contexts = load(tmp_path, text)
     assert contexts == ContextSet("mine", [SAID], [3])
 
 
-def test_columns_in_any_order_and_extra_ones(tmp_path: Path) -> None:
+def test_columns_may_come_in_any_order_with_extra_ones(tmp_path: Path) -> None:
     contexts = load(tmp_path, f'verb,count,template\ncome,3,"{CAME}"\n')
     assert contexts.templates == (CAME,)
     assert contexts.extra == {"verb": ("come",)}
@@ -140,30 +140,30 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("content", "message"), [c[1:] for c in REFUSED], ids=[c[0] for c in REFUSED]
 )
-def test_what_is_refused(tmp_path: Path, content: str | bytes, message: str) -> None:
+def test_invalid_files_are_refused(tmp_path: Path, content: str | bytes, message: str) -> None:
     with pytest.raises(ContextError, match=message) as caught:
         load(tmp_path, content)
     assert str(caught.value).startswith(f"{tmp_path / 'mine.csv'}: ")
     assert "\n" not in str(caught.value)
 
 
-def test_the_line_is_that_where_a_quoted_record_begins(tmp_path: Path) -> None:
+def test_errors_name_the_line_where_a_quoted_record_begins(tmp_path: Path) -> None:
     with pytest.raises(ContextError, match="line 4: expected"):
         load(tmp_path, 'template,count\n"The [X] said\nthat [Y]",1\nThe [X],1\n')
 
 
-def test_no_such_file(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ContextError, match=r"none\.csv: no such file"):
         ContextSet.load(tmp_path / "none.csv")
 
 
-def test_a_folder(tmp_path: Path) -> None:
+def test_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(ContextError, match=r"folder\.csv: expected a \.csv file, found a folder"):
         ContextSet.load(tmp_path / "folder.csv")
 
 
-def test_another_kind_of_file(tmp_path: Path) -> None:
+def test_an_unknown_file_type_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ContextError, match=r"expected a file that ends in \.csv or \.csv\.gz"):
         ContextSet.load(tmp_path / "mine.tsv")
     with pytest.raises(ContextError, match=r"expected a file that ends in \.csv or \.csv\.gz"):
@@ -175,25 +175,25 @@ def test_another_kind_of_file(tmp_path: Path) -> None:
     [b"template,count\n", gzip.compress(b"template,count\n" * 9)[:-9]],
     ids=["no gzip at all", "cut off"],
 )
-def test_broken_gzip(tmp_path: Path, data: bytes) -> None:
+def test_broken_gzip_is_refused(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(ContextError, match=r"mine\.csv\.gz: not a whole gzip file"):
         load(tmp_path, data, "mine.csv.gz")
 
 
 @pytest.mark.parametrize(("text", "message"), [("{", "not readable as JSON"), ("[]", "found list")])
-def test_broken_sidecar(tmp_path: Path, text: str, message: str) -> None:
+def test_a_broken_sidecar_is_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "mine.json").write_text(text)
     with pytest.raises(ContextError, match=rf"mine\.json: .*{message}"):
         load(tmp_path, f"template,count\n{SAID},1\n")
 
 
-def test_a_sidecar_that_describes_other_content(tmp_path: Path) -> None:
+def test_a_sidecar_of_other_content_is_refused(tmp_path: Path) -> None:
     ContextSet("m", [SAID], [1]).save(tmp_path / "mine.csv")
     with pytest.raises(ContextError, match=r"sha256 differs.* remove sha256 from mine\.json"):
         load(tmp_path, f"template,count\n{SAID},2\n")
 
 
-def test_metadata_that_is_no_json(tmp_path: Path) -> None:
+def test_metadata_must_be_json(tmp_path: Path) -> None:
     contexts = ContextSet("m", [SAID], [1], metadata={"corpus": object()})
     with pytest.raises(ContextError, match="cannot be written as JSON"):
         contexts.save(tmp_path / "mine.csv")
@@ -215,7 +215,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.csv", "mine.json"]
 
 
-def test_saving_into_no_folder(tmp_path: Path) -> None:
+def test_saving_into_a_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ContextError, match="cannot be written: No such file or directory"):
         ContextSet("m", [SAID], [1]).save(tmp_path / "none" / "mine.csv")
 
@@ -227,7 +227,7 @@ def test_a_large_set_is_read_whole(tmp_path: Path) -> None:
     assert len(ContextSet.load(path)) == 32_494
 
 
-def test_the_sets_of_the_authors(shared_data: Path, tmp_path: Path) -> None:
+def test_the_authors_sets_can_be_read(shared_data: Path, tmp_path: Path) -> None:
     path = shared_data / "bvf" / "templates" / "template_mining_n2n_10000.csv.gz"
     with pytest.raises(ContextError, match="rename the column that holds the count to count"):
         ContextSet.load(path)

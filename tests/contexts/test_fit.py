@@ -30,13 +30,13 @@ SUITED = "wikipedia, book, conversation, textbook, web, paper-race or a csv file
         ("gender-zh", "wikipedia"),
     ],
 )
-def test_what_can_be_read_is_accepted(topic: str, contexts: str) -> None:
+def test_fitting_sets_are_accepted(topic: str, contexts: str) -> None:
     assert len(load_contexts(contexts, topic=load_topic(topic))) > 0
 
 
 @pytest.mark.parametrize("topic", ["race", "religion", "disability"])
 @pytest.mark.parametrize("contexts", ["paper-gender", "wikipedia-gender", "web-gender"])
-def test_an_adjective_is_no_pronoun(topic: str, contexts: str) -> None:
+def test_adjectives_do_not_fit_pronoun_slots(topic: str, contexts: str) -> None:
     with pytest.raises(ContextError, match=f"contexts '{contexts}': .* made for topic 'gender'"):
         load_contexts(contexts, topic=load_topic(topic))
 
@@ -48,17 +48,17 @@ def test_an_adjective_is_no_pronoun(topic: str, contexts: str) -> None:
         ("gender", "wikipedia-gender-zh", "in 'zh', topic 'gender' is in 'en'; use"),
     ],
 )
-def test_one_language(topic: str, contexts: str, found: str) -> None:
+def test_languages_must_match(topic: str, contexts: str, found: str) -> None:
     with pytest.raises(ContextError, match=found):
         load_contexts(contexts, topic=load_topic(topic))
 
 
-def test_a_regional_language_is_the_same_language() -> None:
+def test_a_regional_variant_is_the_same_language() -> None:
     british = replace(load_topic("gender"), language="en-GB")
     assert load_contexts("paper-gender", topic=british).name == "paper-gender"
 
 
-def test_what_is_ones_own_is_accepted(tmp_path: Path) -> None:
+def test_custom_sets_are_accepted(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text("template,count\nThe [X] said that [Y],1\n", encoding="utf-8")
     for name in builtin_topics():
@@ -67,13 +67,13 @@ def test_what_is_ones_own_is_accepted(tmp_path: Path) -> None:
     assert load_contexts("paper-gender", topic=faith).name == "paper-gender"
 
 
-def test_predicates_mined_for_gender_hold_adjectives() -> None:
+def test_predicates_mined_for_gender_accept_adjectives() -> None:
     about = {"topic": "gender", "language": "en", "strategy": "predicate"}
     mined = ContextSet("mine", ["The [X] is [Y]"], [1], metadata=about)
     assert audit("reference:unbiased", topic="race", contexts=mined).risks.R.value == 0
 
 
-def test_an_audit_refuses_a_set_that_was_loaded_before() -> None:
+def test_an_audit_refuses_a_loaded_set_that_does_not_fit() -> None:
     with pytest.raises(ContextError, match="made for topic 'gender'"):
         audit("reference:unbiased", topic="race", contexts=load_contexts("paper-gender"))
 
@@ -86,21 +86,21 @@ def test_an_audit_refuses_a_set_that_was_loaded_before() -> None:
         ("gender-zh", "wikipedia or a csv file of your own"),
     ],
 )
-def test_without_a_default_the_sets_that_suit_are_named(topic: str, suited: str) -> None:
+def test_without_a_default_the_fitting_sets_are_named(topic: str, suited: str) -> None:
     with pytest.raises(ContextError) as caught:
         default_contexts(load_topic(topic))
     said = f"contexts: topic {topic!r} has no default set; use --contexts {suited}"
     assert str(caught.value) == said
 
 
-def test_a_misspelt_set_names_those_that_suit() -> None:
+def test_a_misspelt_set_names_the_fitting_ones() -> None:
     with pytest.raises(ContextError) as caught:
         load_contexts("wikpedia", topic=load_topic("religion"))
     assert f"use --contexts {SUITED}; did you mean wikipedia or" in str(caught.value)
     assert "paper-gender" not in str(caught.value)
 
 
-def test_a_topic_of_ones_own_has_no_sets() -> None:
+def test_a_custom_topic_has_no_builtin_sets() -> None:
     german = replace(load_topic("gender"), name="geschlecht", language="de")
     with pytest.raises(ContextError, match="give your own as a csv file"):
         default_contexts(german)

@@ -53,7 +53,7 @@ def test_a_comparison_shows_its_differences(run: Run, other: Run) -> None:
     assert float(picked) == first.value
 
 
-def test_pandas_and_xarray_hold_the_same_numbers(run: Run) -> None:
+def test_pandas_and_xarray_contain_the_same_numbers(run: Run) -> None:
     frame = run.risks.to_pandas()
     array = run.risks.to_xarray()
     np.testing.assert_array_equal(frame["r"], run.risks.r)

@@ -9,7 +9,7 @@ from clinometer.display.numbers import between, p_value, risk, show
 from clinometer.display.table import COLUMNS
 
 
-def test_what_is_missing_is_a_dash() -> None:
+def test_missing_values_are_a_dash() -> None:
     assert risk(None) == p_value(None) == show(None, "share") == "–"
     assert between(None, 1.0) == ""
     assert between(0.4554, 0.5) == "0.455–0.500"

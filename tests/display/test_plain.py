@@ -38,7 +38,7 @@ class Outer:
     folder: Path
 
 
-def test_a_result_becomes_what_json_holds() -> None:
+def test_a_result_becomes_plain_json_values() -> None:
     result = Outer(
         "x",
         Inner(0.5),
@@ -60,7 +60,7 @@ def test_a_result_becomes_what_json_holds() -> None:
     assert type(found["counts"]) is dict
 
 
-def test_numpy_scalars_are_python_s_own() -> None:
+def test_numpy_scalars_become_python_numbers() -> None:
     found = [plain(np.float32(0.5)), plain(np.int64(2)), plain(np.bool_(True)), plain(np.float64())]
     assert [type(x) for x in found] == [float, int, bool, float]
 

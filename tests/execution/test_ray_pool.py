@@ -97,11 +97,11 @@ def found() -> dict[str, Any]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def test_a_node_that_dies_costs_no_block(found: dict[str, Any]) -> None:
+def test_losing_a_node_loses_no_block(found: dict[str, Any]) -> None:
     assert found["dies"] == [True, 2, 1, 25, list(range(7)), []]
 
 
-def test_errors_come_home_and_hopeless_blocks_are_given_up(found: dict[str, Any]) -> None:
+def test_errors_reach_the_caller_and_hopeless_blocks_are_abandoned(found: dict[str, Any]) -> None:
     no_model, no_extra, wrong, right, deadly, stillborn, too_big = found["errors"]
     assert no_model == ["ModelError", "model 'x': no such file"]
     assert no_extra[0] == "MissingExtra"
@@ -115,12 +115,12 @@ def test_errors_come_home_and_hopeless_blocks_are_given_up(found: dict[str, Any]
 
 
 @pytest.mark.parametrize("wrong", [{"cpus": 0}, {"workers": 0}, {"gpus": -1}])
-def test_a_need_that_makes_no_sense_is_refused(wrong: dict[str, int]) -> None:
+def test_invalid_resource_needs_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(SettingsError, match=next(iter(wrong))):
         Need(**wrong)
 
 
-def test_a_cluster_that_is_gone_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_cluster_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         gone = f"127.0.0.1:{server.getsockname()[1]}"
     monkeypatch.setenv("RAY_ADDRESS", gone)
@@ -135,7 +135,7 @@ def short_path() -> Iterator[Path]:
         yield Path(folder)
 
 
-def test_without_a_cluster_one_is_started_here(short_path: Path) -> None:
+def test_without_a_cluster_a_local_one_is_started(short_path: Path) -> None:
     """Also where an earlier one, now gone, has left its address behind."""
     (short_path / "ray").mkdir()
     (short_path / "ray" / "ray_current_cluster").write_text("127.0.0.1:9", encoding="utf-8")

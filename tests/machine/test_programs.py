@@ -37,7 +37,7 @@ def test_a_variable_wins_over_the_path(bare: Path, monkeypatch: pytest.MonkeyPat
     assert find_browser().found == str(mine)
 
 
-def test_a_variable_that_points_nowhere_is_no_browser(
+def test_a_variable_that_points_nowhere_is_ignored(
     bare: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(bare, "chromium")
@@ -51,7 +51,7 @@ def test_a_browser_on_the_path_by_any_of_its_names(bare: Path, name: str) -> Non
     assert find_browser().found == str(path)
 
 
-def test_no_browser_names_what_it_costs_and_what_brings_it(bare: Path) -> None:
+def test_a_missing_browser_names_its_cost_and_its_remedy(bare: Path) -> None:
     finding = find_browser()
     assert finding.found is None
     assert finding.line == (
@@ -60,13 +60,13 @@ def test_no_browser_names_what_it_costs_and_what_brings_it(bare: Path) -> None:
     )
 
 
-def test_playwrights_own_browser(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_playwrights_browser_is_found(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = program(bare, "headless")
     monkeypatch.setattr(programs, "_playwrights_own", lambda: str(own))
     assert find_browser().found == str(own)
 
 
-def test_postgres_on_the_path_then_where_packagers_put_it(
+def test_postgres_is_found_on_the_path_then_in_package_folders(
     bare: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for version in ("9", "15"):
@@ -77,7 +77,7 @@ def test_postgres_on_the_path_then_where_packagers_put_it(
     assert find_postgres().found == str(bare)
 
 
-def test_a_wheel_that_carries_postgres(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_postgres_is_found_in_a_wheel(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not find_postgres()
     package = bare / "carrier"
     (package / "pginstall" / "bin").mkdir(parents=True)

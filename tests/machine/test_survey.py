@@ -19,7 +19,7 @@ def test_every_extra_that_users_install_is_listed() -> None:
     assert declared - set(USES) == {"all", "bench", "dev"}
 
 
-def test_what_is_installed_is_found() -> None:
+def test_installed_packages_are_found() -> None:
     found = survey()
     extras = {finding.name: finding for finding in found["extras"]}
     assert extras["models"]
@@ -41,7 +41,7 @@ def test_a_package_that_is_too_old_is_missing(monkeypatch: pytest.MonkeyPatch) -
     assert extras["models"]
 
 
-def test_the_command(clinometer: Callable[..., Any]) -> None:
+def test_the_command_prints_the_survey(clinometer: Callable[..., Any]) -> None:
     shown = clinometer("doctor")
     assert shown.status == 0
     for words in ("Python", "extras", "models", "programs", "pip install 'clinometer[vllm]'"):

@@ -12,7 +12,7 @@ from clinometer.measure import Estimate, RiskReport, decompose
 from clinometer.measure.results import GroupIntervals
 
 
-def test_interval_comes_whole() -> None:
+def test_an_estimate_is_immutable_and_becomes_a_dict() -> None:
     e = Estimate(0.2, low=0.1, high=0.3, level=0.95, method="percentile")
     assert e.to_dict() == {
         "value": 0.2,
@@ -38,7 +38,7 @@ def test_interval_comes_whole() -> None:
         ({"value": np.nan}, "finite"),
     ],
 )
-def test_half_or_reversed_intervals(fields: dict[str, Any], message: str) -> None:
+def test_half_or_reversed_intervals_are_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         Estimate(**{"value": 0.2, **fields})
 

@@ -65,13 +65,13 @@ def opened(name: str) -> tuple[Any, Any]:
     return model.eval(), transformers.AutoTokenizer.from_pretrained(folder)
 
 
-def test_all_are_there_under_their_names() -> None:
+def test_every_model_is_listed_by_name() -> None:
     assert pocket.names() == EVERY
     assert all(pocket.folder(name) == HOME / name for name in EVERY)
 
 
 @pytest.mark.parametrize("name", ["no-such", "", "..", "bert/../t5"])
-def test_an_unknown_name_is_answered_with_the_known_ones(name: str) -> None:
+def test_an_unknown_name_lists_the_known_ones(name: str) -> None:
     with pytest.raises(KeyError, match=r"bert.*xlnet.*gpt2-m-aligned") as caught:
         pocket.folder(name)
     assert repr(name) in str(caught.value.args[0])
@@ -99,7 +99,7 @@ def test_sizes_are_within_the_budget() -> None:
     assert bert <= 32 * MEGABYTE
 
 
-def test_nothing_but_safetensors_json_and_cards() -> None:
+def test_only_safetensors_json_and_cards_ship() -> None:
     assert {path.suffix for path in files()} == {".safetensors", ".json", ".md"}
 
 
@@ -145,7 +145,7 @@ def test_adapters_change_their_base_and_open_in_clinometer(name: str) -> None:
     assert not weights[0].equal(weights[1])
 
 
-def test_gpt2_tokenizers_begin_every_text_as_training_did() -> None:
+def test_gpt2_tokenizers_add_the_bos_token_used_in_training() -> None:
     from transformers import AutoTokenizer
 
     for name in ("gpt2-s", "gpt2-m", "gpt2-l"):
@@ -179,12 +179,12 @@ def test_held_out_loss_falls_with_size_over_the_same_steps() -> None:
         assert small["held_out"][key] > middle["held_out"][key] > large["held_out"][key]
 
 
-def test_bert_reaches_the_loss_it_was_asked_for() -> None:
+def test_bert_reaches_its_target_loss() -> None:
     assert result("bert")["held_out"]["loss"] <= 2.8
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_cards_have_all_parts_and_no_machine_paths(name: str) -> None:
+def test_cards_are_complete_and_contain_no_machine_paths(name: str) -> None:
     card = (HOME / name / "README.md").read_text(encoding="utf-8")
     facts = result(name)
     assert card.startswith(f"# {name}\n")

@@ -34,7 +34,7 @@ def frame() -> pd.DataFrame:
     )
 
 
-def test_table_two(frame: pd.DataFrame) -> None:
+def test_table_2_is_reproduced(frame: pd.DataFrame) -> None:
     view = benchmark_view(frame, top=4)
     table = view.benchmarks.set_index("source")
     a = frame[(frame["source"] == "a") & frame["cobias"].notna()]
@@ -75,7 +75,7 @@ def test_pair_scores_by_hand() -> None:
         pair_scores(np.array([np.nan]), np.array([0.5]))
 
 
-def test_nothing_changes_when_stability_says_nothing() -> None:
+def test_random_stability_changes_no_score() -> None:
     rng = np.random.default_rng(1)
     preferred = rng.integers(0, 2, 400).astype(float)
     scores = pair_scores(preferred, rng.random(400))
@@ -86,7 +86,7 @@ def test_nothing_changes_when_stability_says_nothing() -> None:
         assert score.change.low < 0 < score.change.high
 
 
-def test_what_a_model_prefers() -> None:
+def test_the_preferred_side_matches_a_computation_by_hand() -> None:
     """By hand: words both sentences share, the differing ones visible; and the other way round."""
     import torch
 

@@ -24,7 +24,7 @@ PUBLISHED = [
 
 
 @pytest.mark.parametrize(("path", "format", "count", "pairs"), PUBLISHED)
-def test_published_counts(
+def test_published_counts_are_reproduced(
     shared_data: Path, path: str, format: str | None, count: int, pairs: int
 ) -> None:
     found = load_statements(shared_data / "benchmarks" / path, format=format)
@@ -43,7 +43,7 @@ def test_published_counts(
     assert missing <= count * 0.006  # typos of the benchmarks, counted in every report
 
 
-def test_what_a_statement_holds(shared_data: Path) -> None:
+def test_statements_carry_their_fields(shared_data: Path) -> None:
     folder = shared_data / "benchmarks"
     crows = load_statements(folder / "crows_pairs/crows_pairs_anonymized.csv")
     assert crows[1].targets == ("poor",)
@@ -64,7 +64,7 @@ def test_what_a_statement_holds(shared_data: Path) -> None:
     assert inter.text.startswith("Many people live in Ethiopia. The people are very thin")
 
 
-def test_the_cobias_dataset(shared_data: Path) -> None:
+def test_the_cobias_dataset_is_read(shared_data: Path) -> None:
     found = load_statements(shared_data / "cobias/statements.csv")
     assert len(found) == 2291
     assert found[0].targets == ("black",)
@@ -76,7 +76,7 @@ def test_the_cobias_dataset(shared_data: Path) -> None:
     assert not any(v != v.strip() for v in versions.of(found[0]))
 
 
-def test_tables_of_ones_own(tmp_path: Path) -> None:
+def test_custom_tables_are_read(tmp_path: Path) -> None:
     table = tmp_path / "mine.csv"
     table.write_text(
         "sentence,target_term,context_points\n"
@@ -97,7 +97,7 @@ def test_tables_of_ones_own(tmp_path: Path) -> None:
     assert [s.id for s in load_statements(lines)] == ["7", "b"]
 
 
-def test_a_merged_context_point_is_not_mangled(tmp_path: Path) -> None:
+def test_a_merged_blank_is_not_mangled(tmp_path: Path) -> None:
     table = tmp_path / "points.csv"
     table.write_text("context_points\nThe ___ nurse is tired ___.\n", encoding="utf-8")
     (only,) = load_statements(table)
@@ -127,7 +127,7 @@ def test_wrong_files_are_refused_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_other_refusals(tmp_path: Path) -> None:
+def test_other_invalid_input_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="no such file"):
         load_statements(tmp_path / "none.csv")
     with pytest.raises(TableError, match="cannot tell"):
@@ -144,7 +144,7 @@ def test_other_refusals(tmp_path: Path) -> None:
     assert read_variants(versions).versions == {"1": ("a b", "")}
 
 
-def test_a_dataset_of_the_hub(
+def test_a_hub_dataset_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_data: Path
 ) -> None:
     """The folder that the hub's client would fetch, in the hub's own shape of StereoSet."""
@@ -175,7 +175,7 @@ def test_a_dataset_of_the_hub(
         load_statements("hf:McGill-NLP/stereoset")
 
 
-def test_the_hub_out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_hub_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "hub_reachable", lambda: False)
     with pytest.raises(InputError, match="not in the local cache"):
         load_statements("hf:nobody/nothing")

@@ -13,11 +13,11 @@ from clinometer.reliability import Blanks
 
 
 @given(st.text(alphabet="ab_ .,\n", max_size=40))
-def test_any_text_comes_back(text: str) -> None:
+def test_any_text_survives_a_round_trip(text: str) -> None:
     assert str(Blanks.parse(text)) == text
 
 
-def test_every_published_statement_comes_back(shared_data: Path) -> None:
+def test_every_published_statement_survives_a_round_trip(shared_data: Path) -> None:
     with (shared_data / "cobias/statements.csv").open(encoding="utf-8") as stream:
         points = [row["context_points"] for row in csv.DictReader(stream)]
     assert len(points) == 2291
@@ -42,7 +42,7 @@ def test_plain_and_filled(text: str, plain: str, filled: str) -> None:
     assert blanks.fill(["X"] * len(blanks)) == filled
 
 
-def test_positions_are_where_a_filling_begins() -> None:
+def test_positions_mark_where_a_filling_begins() -> None:
     blanks = Blanks.parse("___ Women at the ___ office talk ___.")
     assert [blanks.plain[:p] for p in blanks.positions] == [
         "",

@@ -32,7 +32,7 @@ def valid(found: Any) -> None:
     jsonschema.validate(found, SCHEMA, cls=jsonschema.Draft202012Validator)
 
 
-def test_the_issue_s_sentence(checked: cm.Check) -> None:
+def test_the_example_sentence_is_checked(checked: cm.Check) -> None:
     assert checked.points == "The ___ women at the ___ office are arrogant ___."
     assert [b.question for b in checked.blanks] == [
         "Which women?",
@@ -94,7 +94,7 @@ def test_wrong_input_is_one_line(
     assert err.count("\n") == 1
 
 
-def test_settings_errors_are_ours() -> None:
+def test_wrong_settings_raise_settings_errors() -> None:
     with pytest.raises(SettingsError):
         cm.check("  ")
 
@@ -108,5 +108,5 @@ def test_settings_errors_are_ours() -> None:
         ("She is from ___ Iraq.", ["Which Iraq is meant?"]),
     ],
 )
-def test_questions(points: str, asked: list[str]) -> None:
+def test_questions_follow_the_position_of_a_blank(points: str, asked: list[str]) -> None:
     assert questions(Blanks.parse(points)) == asked

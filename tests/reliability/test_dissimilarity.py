@@ -22,7 +22,7 @@ def encoder() -> SentenceEncoder:
     return SentenceEncoder(device="cpu")
 
 
-def test_as_the_model_card_says(encoder: SentenceEncoder) -> None:
+def test_embeddings_match_the_model_card(encoder: SentenceEncoder) -> None:
     """Padded batch, attention mask, mean over the mask: the card's own recipe, another way."""
     import torch
 
@@ -41,7 +41,7 @@ def test_as_the_model_card_says(encoder: SentenceEncoder) -> None:
     assert float(found[0] @ found[2]) < 0.4
 
 
-def test_long_texts_are_cut_and_counted(encoder: SentenceEncoder) -> None:
+def test_long_texts_are_truncated_and_counted(encoder: SentenceEncoder) -> None:
     found = encoder.embed(["nurse " * 400, "short"])
     assert found.shape == (2, 384)
     assert encoder.cut == 1

@@ -48,7 +48,7 @@ def test_merged_notation(first: str, second: str, merged: str) -> None:
 
 
 @given(WORDS, WORDS, WORDS)
-def test_every_side_comes_back(a: str, b: str, c: str) -> None:
+def test_both_sides_can_be_recovered(a: str, b: str, c: str) -> None:
     found = merge(a, b, c)
     assert [found.side(i) for i in range(3)] == [a, b, c]
 
@@ -61,7 +61,7 @@ def test_differing_characters_cover_what_merge_calls_different(a: str, b: str) -
         assert [text[i:j] for i, j in spans[side]] == [s[side] for s in sides if s[side]]
 
 
-def test_the_authors_merges(published: list[dict[str, str]]) -> None:
+def test_the_authors_merges_are_reproduced(published: list[dict[str, str]]) -> None:
     """At least 95 % of the 3,614; docs/reliability.md says what differs in the rest."""
     found = [str(merge(r["sentence_1"], r["sentence_2"])) for r in published]
     same = sum(f == r["sentence_merged"] for f, r in zip(found, published, strict=True))
@@ -73,7 +73,7 @@ def test_the_authors_merges(published: list[dict[str, str]]) -> None:
     assert but_spaces == 3546  # 98.1 %
 
 
-def test_the_authors_target_terms_of_crows_pairs(
+def test_the_authors_crows_pairs_target_terms_are_reproduced(
     published: list[dict[str, str]],
 ) -> None:
     pairs = [r for r in published if r["original_dataset"] == "cs"]
@@ -96,5 +96,5 @@ def test_the_authors_target_terms_of_crows_pairs(
         ("Same.", "Same.", None),
     ],
 )
-def test_rules_of_the_target_term(first: str, second: str, term: str | None) -> None:
+def test_target_term_rules(first: str, second: str, term: str | None) -> None:
     assert target_term(merge(first, second)) == term

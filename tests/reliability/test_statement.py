@@ -26,7 +26,7 @@ def test_find_term(text: str, term: str, found: list[str]) -> None:
     assert [text[a:b] for a, b in find_term(text, term)] == found
 
 
-def test_several_terms_in_order_and_once() -> None:
+def test_terms_are_found_in_order_and_once() -> None:
     text = "She said he knew she lied."
     spans = find_terms(text, ("he", "she", "SHE"))
     assert [text[a:b] for a, b in spans] == ["She", "he", "she"]
@@ -46,7 +46,7 @@ def test_count_words(text: str, term: str, words: int) -> None:
     assert count_words(text, find_term(text, term)) == words
 
 
-def test_a_statement_knows_whether_its_target_is_there() -> None:
+def test_a_statement_knows_whether_it_contains_its_target() -> None:
     assert Statement("1", "Women sing.", ("women",)).has_its_targets
     assert Statement("1", "Women sing.").has_its_targets
     assert not Statement("1", "Women sing.", ("men",)).has_its_targets

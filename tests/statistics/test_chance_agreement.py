@@ -39,7 +39,7 @@ def value(statistic: Any, sums: Sums, *args: Any, **kwargs: Any) -> float:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
-def test_alpha_is_that_of_the_package_krippendorff(seed: int, level: Any) -> None:
+def test_alpha_matches_the_krippendorff_package(seed: int, level: Any) -> None:
     codes = made(seed, items=80, annotators=2 + seed % 4, categories=2 + seed % 4, missing=0.25)
     values = np.sort(np.random.default_rng(seed).uniform(0.5, 9, size=codes.max() + 1))
     theirs = krippendorff.alpha(
@@ -50,7 +50,7 @@ def test_alpha_is_that_of_the_package_krippendorff(seed: int, level: Any) -> Non
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_fleiss_kappa_is_that_of_statsmodels(seed: int) -> None:
+def test_fleiss_kappa_matches_statsmodels(seed: int) -> None:
     """Three of five people judge each item, drawn anew: gaps, and Fleiss' own design."""
     rng = np.random.default_rng(seed)
     codes = made(seed, items=90, annotators=5, categories=4, missing=0.0)
@@ -65,7 +65,7 @@ def test_fleiss_kappa_is_that_of_statsmodels(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("weights", ["unweighted", "linear", "quadratic"])
-def test_cohen_kappa_is_that_of_statsmodels(seed: int, weights: str) -> None:
+def test_cohen_kappa_matches_statsmodels(seed: int, weights: str) -> None:
     codes = made(seed, items=70, annotators=3, categories=4, missing=0.2)
     sums = sums_of(codes)
     for a, b in combinations(range(3), 2):
@@ -79,7 +79,7 @@ def test_cohen_kappa_is_that_of_statsmodels(seed: int, weights: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_unequal_numbers_of_judgements_by_a_slow_way(seed: int) -> None:
+def test_unequal_numbers_of_judgements_match_a_slow_computation(seed: int) -> None:
     """Pairs counted one by one; no package takes unequal numbers for Fleiss and AC1."""
     codes = made(seed, items=40, annotators=5, categories=3, missing=0.4)
     agree, shares = [], []
@@ -112,7 +112,7 @@ def test_by_hand() -> None:
     "statistic",
     [chance.fleiss_kappa, chance.krippendorff_alpha, chance.gwet_ac1],
 )
-def test_extremes_and_names_of_categories(statistic: Any) -> None:
+def test_extremes_and_category_names(statistic: Any) -> None:
     same = np.repeat(np.arange(3), 4)[:, None].repeat(3, axis=1)
     assert value(statistic, sums_of(same)) == pytest.approx(1)
     codes = made(1, items=60, annotators=3, categories=3, missing=0.2)
@@ -122,7 +122,7 @@ def test_extremes_and_names_of_categories(statistic: Any) -> None:
     assert value(statistic, sums_of(twice)) == pytest.approx(value(statistic, sums_of(codes)))
 
 
-def test_nothing_is_made_up_where_a_number_is_not_defined() -> None:
+def test_undefined_numbers_are_nan() -> None:
     alike = sums_of(np.ones((6, 3), dtype=int))
     assert np.isnan(value(chance.fleiss_kappa, alike))
     assert np.isnan(value(chance.krippendorff_alpha, alike))
@@ -131,7 +131,7 @@ def test_nothing_is_made_up_where_a_number_is_not_defined() -> None:
     assert np.isnan(value(chance.cohen_kappa, alone, 0, 1))
 
 
-def test_replicates_at_once_are_replicates_one_by_one() -> None:
+def test_replicates_at_once_match_replicates_one_by_one() -> None:
     codes = made(3, items=50, annotators=3, categories=3, missing=0.3)
     sums = sums_of(codes)
     draws = np.random.default_rng(0).multinomial(50, sums.counts / 50, size=7)

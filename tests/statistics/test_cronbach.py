@@ -14,7 +14,7 @@ def test_by_hand() -> None:
     assert cronbach_alpha([[0, 0], [1, 2], [2, 1]]).value == pytest.approx(2 / 3)
 
 
-def test_by_the_covariance_matrix() -> None:
+def test_matches_the_covariance_formula() -> None:
     x = np.random.default_rng(0).normal(size=(40, 5)) + np.arange(40)[:, None] / 10
     c = np.cov(x, rowvar=False)
     k = 5
@@ -28,7 +28,7 @@ def test_a_shift_changes_nothing_and_copies_give_one() -> None:
     assert cronbach_alpha(np.hstack([x, x + 3, x - 1])).value == pytest.approx(1)
 
 
-def test_the_interval_holds_what_it_promises() -> None:
+def test_the_interval_covers_at_its_level() -> None:
     """True alpha of k parallel ways with error variance v is k / (k + v)."""
     chance = np.random.default_rng(2)
     truth, inside, rounds = 4 / (4 + 1.5), 0, 800

@@ -11,7 +11,7 @@ from clinometer.statistics.rank import spearman
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_rank_correlations_against_scipy_and_residuals(seed: int) -> None:
+def test_rank_correlations_match_scipy_and_residuals(seed: int) -> None:
     rng = np.random.default_rng(seed)
     x, z = rng.normal(size=80), rng.integers(5, size=80).astype(float)
     y = x + z + rng.integers(3, size=80)
@@ -27,7 +27,7 @@ def test_rank_correlations_against_scipy_and_residuals(seed: int) -> None:
     assert held.rho.value == pytest.approx(np.corrcoef(left["x"], left["y"])[0, 1], abs=1e-10)
 
 
-def test_a_correlation_that_length_makes_is_gone_when_length_is_held() -> None:
+def test_a_correlation_due_to_length_vanishes_when_length_is_held_fixed() -> None:
     rng = np.random.default_rng(1)
     z = rng.normal(size=400)
     x, y = z + rng.normal(size=400) / 2, z + rng.normal(size=400) / 2

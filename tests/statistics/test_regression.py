@@ -95,7 +95,7 @@ def test_partial_correlation_standardised_and_vif_against_statsmodels(
         assert plain[name].vif == pytest.approx(variance_inflation_factor(design, j + 1), rel=1e-8)
 
 
-def test_scaling_weights_or_a_factor_changes_nothing_that_matters(rng: np.random.Generator) -> None:
+def test_scaling_weights_or_a_factor_leaves_the_tests_unchanged(rng: np.random.Generator) -> None:
     y, factors, w = sample(rng)
     a = regress(y, factors, weights=w)
     b = regress(y, {**factors, "salary": factors["salary"] * 1000}, weights=w * 7)

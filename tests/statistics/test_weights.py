@@ -14,12 +14,12 @@ def test_counts_become_shares() -> None:
     assert normalize_weights([2, 0, 6], 3, name="w").tolist() == [0.25, 0.0, 0.75]
 
 
-def test_none_is_equal() -> None:
+def test_none_means_equal_weights() -> None:
     assert normalize_weights(None, 4, name="w").tolist() == [0.25] * 4
 
 
 @pytest.mark.parametrize("size", [1e-320, 1e-200, 1e308])
-def test_extreme_scales_neither_overflow_nor_vanish(size: float) -> None:
+def test_extreme_scales_neither_overflow_nor_underflow(size: float) -> None:
     assert normalize_weights([size, size], 2, name="w").tolist() == [0.5, 0.5]
 
 
@@ -48,7 +48,7 @@ def test_wrong_weights_are_named(weights: ArrayLike, message: str) -> None:
         normalize_weights(weights, 2, name="context_weights")
 
 
-def test_nothing_to_weigh_is_an_error() -> None:
+def test_weighting_nothing_is_an_error() -> None:
     with pytest.raises(SettingsError, match="found none"):
         normalize_weights(None, 0, name="w")
 

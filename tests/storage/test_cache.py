@@ -24,7 +24,7 @@ def cache(tmp_path: Path) -> Cache:
     return Cache(tmp_path, limit=10**9)
 
 
-def test_what_was_put_comes_back(cache: Cache, tmp_path: Path) -> None:
+def test_stored_rows_come_back(cache: Cache, tmp_path: Path) -> None:
     cache.put(SCOPE, ["a", "b"], ROWS)
     cache.put(SCOPE, ["a"], np.zeros((1, 3)))  # the first row of an item stays
     for seen in (cache, Cache(tmp_path, limit=10**9)):
@@ -36,12 +36,12 @@ def test_what_was_put_comes_back(cache: Cache, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "other", [{"revision": "2"}, {"words": ["he"]}, {"words": ["she", "he"]}, {"dtype": "float16"}]
 )
-def test_another_scope_knows_nothing(cache: Cache, other: dict[str, object]) -> None:
+def test_scopes_do_not_share_rows(cache: Cache, other: dict[str, object]) -> None:
     cache.put(SCOPE, ["a"], ROWS[:1])
     assert len(cache.get({**SCOPE, **other}, ["a"], 3)[0]) == 0
 
 
-def test_notes(cache: Cache) -> None:
+def test_notes_are_stored(cache: Cache) -> None:
     assert cache.note({"k": 1}) is None
     cache.keep_note({"k": 1}, {"a": [1, "x"]})
     assert cache.note({"k": 1}) == {"a": [1, "x"]}
@@ -55,7 +55,7 @@ def test_no_text_is_stored(cache: Cache) -> None:
 
 
 @pytest.mark.parametrize("column", ["data", "checksum", "item"])
-def test_a_changed_row_is_not_believed(
+def test_a_changed_row_is_ignored(
     cache: Cache, column: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     cache.put(SCOPE, ["a", "b"], ROWS)
@@ -75,7 +75,7 @@ def test_a_changed_row_is_not_believed(
     np.testing.assert_array_equal(cache.get(SCOPE, ["b"], 3)[1], ROWS[1:])
 
 
-def test_turned_bits_anywhere_never_give_a_wrong_row(tmp_path: Path) -> None:
+def test_bit_flips_never_give_a_wrong_row(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     items = [str(i) for i in range(200)]
     rows = rng.normal(size=(200, 30)).astype(np.float32)
@@ -100,7 +100,7 @@ def test_turned_bits_anywhere_never_give_a_wrong_row(tmp_path: Path) -> None:
     assert hits > 0
 
 
-def test_a_file_that_is_no_database_is_begun_anew(
+def test_a_file_that_is_not_a_database_is_replaced(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "scores.sqlite").write_bytes(b"not a database" * 1000)
@@ -111,7 +111,7 @@ def test_a_file_that_is_no_database_is_begun_anew(
     assert len(cache.get(SCOPE, ["a"], 3)[0]) == 1
 
 
-def test_a_place_that_cannot_be_written_switches_it_off(
+def test_an_unwritable_folder_disables_the_cache(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
@@ -122,7 +122,7 @@ def test_a_place_that_cannot_be_written_switches_it_off(
     assert caplog.text.count("\n") == 1
 
 
-def test_the_limit_keeps_what_was_used_last(tmp_path: Path) -> None:
+def test_the_limit_evicts_the_least_recently_used(tmp_path: Path) -> None:
     cache = Cache(tmp_path, limit=400_000)
     rows = np.ones((100, 50), dtype=np.float32)
     scopes = [{**SCOPE, "revision": str(i)} for i in range(40)]
@@ -157,7 +157,7 @@ assert cache.on
     assert sum(entry["rows"] for entry in Cache(tmp_path, limit=10**9).scopes()) == 4 * 40 * 20
 
 
-def test_clear(cache: Cache) -> None:
+def test_clear_removes_everything(cache: Cache) -> None:
     cache.put(SCOPE, ["a", "b"], ROWS)
     cache.clear()
     assert cache.scopes() == []

@@ -10,7 +10,7 @@ from clinometer.errors import RunError
 from clinometer.runs import RunFolder
 
 
-def test_a_refused_writer_leaves_the_lock_of_the_first(tmp_path: Path) -> None:
+def test_a_refused_writer_leaves_the_first_lock_in_place(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     with folder.locked():
         for _ in range(2):

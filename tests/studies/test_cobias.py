@@ -30,7 +30,7 @@ def test_the_curve_is_the_average_of_the_first_n() -> None:
     np.testing.assert_allclose(growing_pairwise(v), expected, atol=1e-12)
 
 
-def test_repeated_versions_make_it_fall() -> None:
+def test_repeated_variants_lower_the_curve() -> None:
     """Ten different versions, then copies of one: the second half lies below the first."""
     statements = [Statement(id=str(i), text="x") for i in range(4)] + [
         Statement(id="few", text="x")
@@ -54,7 +54,7 @@ def test_repeated_versions_make_it_fall() -> None:
         )
 
 
-def test_published_versions_show_no_convergence(
+def test_published_variants_show_no_convergence(
     shared_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cobias = shared_data / "cobias"
@@ -70,7 +70,7 @@ def test_published_versions_show_no_convergence(
     assert all(0 < row["value"] < 0.5 for row in found["curve"])
 
 
-def test_temperatures_are_made_scored_and_kept(tmp_path: Path) -> None:
+def test_temperatures_are_generated_scored_and_saved(tmp_path: Path) -> None:
     from clinometer.reliability.variants import VariantSettings
 
     statements = [

@@ -44,7 +44,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("text", "article"), CASES)
-def test_rule(text: str, article: str) -> None:
+def test_english_article_rule(text: str, article: str) -> None:
     assert Articles().choose(text) == article
 
 
@@ -74,7 +74,7 @@ def topic(*groups: Group, language: str = "en", articles: Articles | None = None
         ("[X] met [Y]", "Engineer met"),
     ],
 )
-def test_in_a_template(template: str, before: str) -> None:
+def test_articles_in_a_template_follow_the_group(template: str, before: str) -> None:
     assert topic(Group("engineer")).render(template, "engineer").before == before
 
 
@@ -82,12 +82,12 @@ def test_an_is_corrected_to_a() -> None:
     assert topic(Group("nurse")).render("An [X] met [Y]", "nurse").before == "A nurse met"
 
 
-def test_the_group_decides_against_the_rule() -> None:
+def test_a_group_can_override_the_rule() -> None:
     herb = Group("herbalist", article="an")
     assert topic(herb).render("a [X] and [Y]", "herbalist").before == "an herbalist and"
 
 
-def test_other_languages_have_no_rule_of_their_own() -> None:
+def test_other_languages_have_no_article_rule() -> None:
     nurse = Group("infermiera")
     assert topic(nurse, language="it").render("a [X] e [Y]", nurse).before == "a infermiera e"
     own = topic(nurse, language="it", articles=Articles())

@@ -14,7 +14,7 @@ from clinometer.topics import builtin_lists, builtin_topics, load_list, load_top
 from clinometer.topics.builtin_lists import BUILTIN
 
 
-def test_names() -> None:
+def test_builtin_topics_and_lists_are_these() -> None:
     assert builtin_topics() == (
         "disability",
         "gender",
@@ -76,12 +76,12 @@ def test_groups_are_the_120_occupations(name: str) -> None:
     assert topic.left_out == ()
 
 
-def test_occupations_are_those_of_the_authors(shared_data: Path) -> None:
+def test_occupations_match_the_authors_list(shared_data: Path) -> None:
     theirs = (shared_data / "bvf" / "occupations.txt").read_text(encoding="utf-8").split()
     assert load_topic("gender").group_names == tuple(theirs)
 
 
-def test_figures_are_those_of_the_source(shared_data: Path) -> None:
+def test_figures_match_the_source(shared_data: Path) -> None:
     path = shared_data / "factors" / "occupations_extended.csv"
     with path.open(encoding="utf-8", newline="") as file:
         source = {row["occupation"]: row for row in csv.DictReader(file)}
@@ -96,7 +96,7 @@ def test_figures_are_those_of_the_source(shared_data: Path) -> None:
                 assert value == (float(theirs) if theirs else None), (group.name, factor)
 
 
-def test_factors() -> None:
+def test_factors_are_read_from_the_table() -> None:
     assert load_topic("gender").factors == (
         "employment_thousands",
         "percent_women",
@@ -119,7 +119,7 @@ def test_every_column_and_grade_is_explained() -> None:
     assert set(source["match"]) == {row["match"] for row in rows}
 
 
-def test_population_weights_leave_out_what_has_no_figure() -> None:
+def test_population_weights_skip_occupations_without_a_figure() -> None:
     weighted = load_topic("gender-population")
     plain = load_topic("gender")
     assert weighted.attributes == plain.attributes
@@ -146,7 +146,7 @@ def test_gender_age_crosses_categories() -> None:
     assert topic.attributes["young × female"] == ("young woman", "young lady")
 
 
-def test_importing_loads_nothing_heavy() -> None:
+def test_importing_loads_no_heavy_library() -> None:
     code = (
         "import sys, clinometer.topics, clinometer.contexts\n"
         "print([m for m in ('pandas', 'torch', 'scipy', 'pyarrow', 'spacy') if m in sys.modules])"
@@ -155,9 +155,7 @@ def test_importing_loads_nothing_heavy() -> None:
     assert run.stdout.strip() == "[]"
 
 
-def test_the_worked_example_of_the_documentation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_worked_example_from_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "topics.md").read_text(encoding="utf-8")
     example = page.split("```toml\n")[1].split("```")[0]
     (tmp_path / "drinks.toml").write_text(example, encoding="utf-8")

@@ -8,7 +8,7 @@ from clinometer.errors import TopicError
 from clinometer.topics import Group, product_attributes, product_groups
 
 
-def test_groups() -> None:
+def test_crossed_groups_multiply_weights_and_keep_figures() -> None:
     nurse = Group("nurse", weight=3, factors={"pay": 5.0}, about={"match": "exact"})
     black = Group("black", weight=2, factors={"pay": 99.0})
     groups = product_groups("{race} {job}", {"race": [black, "white"], "job": [nurse, "cook"]})
@@ -29,7 +29,7 @@ def test_order_and_figures_follow_the_pattern_not_the_mapping() -> None:
     assert groups[0].factors == {"pay": 5.0}
 
 
-def test_text_and_article_of_the_first_part() -> None:
+def test_text_and_article_come_from_the_first_component() -> None:
     herbal = Group("herbal", text="Herbal", article="an")
     (group,) = product_groups("{kind} {job}", {"kind": [herbal], "job": ["healer"]})
     assert (group.name, group.text, group.article) == ("herbal healer", "Herbal healer", "an")
@@ -37,7 +37,7 @@ def test_text_and_article_of_the_first_part() -> None:
     assert other.article is None
 
 
-def test_attributes() -> None:
+def test_crossed_attributes() -> None:
     product = product_attributes(
         "{age} {gender}",
         {
@@ -64,17 +64,17 @@ def test_three_factors() -> None:
         ("{race} {job} {}", "braces around names only"),
     ],
 )
-def test_a_pattern_that_does_not_fit(pattern: str, message: str) -> None:
+def test_a_pattern_that_does_not_match_the_lists_is_refused(pattern: str, message: str) -> None:
     with pytest.raises(TopicError, match=message):
         product_groups(pattern, {"race": ["black"], "job": ["nurse"]})
 
 
-def test_one_list_is_no_product() -> None:
+def test_crossing_needs_two_lists() -> None:
     with pytest.raises(TopicError, match="expected two lists or more, found 1"):
         product_groups("{race}", {"race": ["black"]})
 
 
-def test_empty_lists() -> None:
+def test_empty_lists_are_refused() -> None:
     with pytest.raises(TopicError, match=r"groups\.job: expected at least one entry"):
         product_groups("{race} {job}", {"race": ["black"], "job": []})
     with pytest.raises(TopicError, match=r"attributes\.age\.old: expected at least one entry"):

@@ -15,7 +15,7 @@ GROUPS = 'groups = ["nurse", "cook"]\n'
 WORDS = '[attributes]\nmale = ["he"]\nfemale = ["she"]\n'
 
 
-def test_groups_as_tables() -> None:
+def test_groups_can_be_tables() -> None:
     topic = parse_topic(
         TOP
         + """
@@ -36,7 +36,7 @@ def test_reference_follows_the_categories_not_the_file() -> None:
     assert topic.reference == (0.7, 0.3)
 
 
-def test_weights_as_a_list_and_as_a_factor() -> None:
+def test_weights_can_be_a_list_or_a_factor() -> None:
     listed = parse_topic(TOP + GROUPS + "weights = [3, 1]\n" + WORDS)
     np.testing.assert_allclose(listed.group_weights, [0.75, 0.25])
     by_factor = parse_topic(
@@ -45,7 +45,7 @@ def test_weights_as_a_list_and_as_a_factor() -> None:
     assert (by_factor.group_names, by_factor.left_out) == (("b",), ("a",))
 
 
-def test_products() -> None:
+def test_crossed_topics_load_from_files() -> None:
     topic = parse_topic(
         TOP
         + """
@@ -67,12 +67,12 @@ sex.m = ["man"]
     assert topic.group("black nurse").factors["employment_thousands"] == 3172.5
 
 
-def test_words_of_a_built_in_topic() -> None:
+def test_a_file_can_reuse_the_words_of_a_builtin_topic() -> None:
     topic = parse_topic(TOP + GROUPS + 'attributes = "gender"\n')
     assert topic.attributes == load_topic("gender").attributes
 
 
-def test_articles_and_language() -> None:
+def test_articles_and_language_are_read() -> None:
     topic = parse_topic(TOP + 'groups = ["herbalist"]\n' + WORDS + '[articles]\nan = ["herb"]\n')
     assert topic.render("a [X] [Y]", "herbalist").before == "an herbalist"
 
@@ -215,7 +215,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "message"), [c[1:] for c in REFUSED], ids=[c[0] for c in REFUSED])
-def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(TopicError, match=message) as caught:
@@ -229,7 +229,7 @@ def test_further_errors_are_counted() -> None:
         parse_topic("a = 1\n" + GROUPS + WORDS + "[b]\n")
 
 
-def test_a_word_in_two_categories_is_no_error_but_counted() -> None:
+def test_a_word_in_two_categories_is_counted_not_refused() -> None:
     topic = parse_topic(TOP + GROUPS + '[attributes]\na = ["x", "s"]\nb = ["y", "s"]\n')
     assert topic.shared_words == {"s": ("a", "b")}
 
@@ -239,33 +239,33 @@ def write(path: Path) -> Topic:
     return load_topic(path)
 
 
-def test_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
+def test_byte_order_marks_and_windows_line_endings_are_read(tmp_path: Path) -> None:
     assert write(tmp_path / "a.toml") == parse_topic(TOP + GROUPS + WORDS)
 
 
-def test_a_path_as_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_may_be_a_string(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     topic = write(tmp_path / "mine.toml")
     assert load_topic("mine.toml") == load_topic("./mine.toml") == topic
 
 
-def test_no_such_file(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TopicError, match=r"none\.toml: no such file"):
         load_topic(tmp_path / "none.toml")
 
 
-def test_a_folder(tmp_path: Path) -> None:
+def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TopicError, match=r"expected a \.toml file, found a folder"):
         load_topic(tmp_path)
 
 
-def test_not_utf8(tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_bytes(b'name = "t"\ntitle = "\xff"\n')
     with pytest.raises(TopicError, match="line 2: not valid UTF-8"):
         load_topic(tmp_path / "a.toml")
 
 
-def test_an_unknown_name_lists_what_there_is_and_what_is_near() -> None:
+def test_an_unknown_name_lists_known_names_and_the_closest() -> None:
     with pytest.raises(
         TopicError, match=r"no built-in topic .* gender, .*; did you mean gender"
     ) as e:

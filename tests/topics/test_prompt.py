@@ -22,7 +22,7 @@ TOPIC = Topic("t", (Group("nurse"), Group("医生")), {"a": ("x",), "b": ("y",)}
         ("[X]说[Y]很好", "医生", Prompt("医生说", "很好", space=False)),
     ],
 )
-def test_split(template: str, group: str, expected: Prompt) -> None:
+def test_a_template_is_split_at_its_slot(template: str, group: str, expected: Prompt) -> None:
     assert TOPIC.render(template, group) == expected
 
 

@@ -62,18 +62,18 @@ def test_weighted_by_leaves_out_groups_without_a_figure() -> None:
     assert TOPIC.weighted_by("pay").left_out == ("cook",)  # it has no such figure
 
 
-def test_weighted_by_an_unknown_factor() -> None:
+def test_weighted_by_refuses_an_unknown_factor() -> None:
     with pytest.raises(TopicError, match=r"\(people, pay\), found 'peple'; did you mean people"):
         TOPIC.weighted_by("peple")
 
 
-def test_weighted_by_a_factor_that_is_empty_everywhere() -> None:
+def test_weighted_by_refuses_a_factor_without_figures() -> None:
     topic = Topic("t", (Group("a", factors={"people": None}),), WORDS)
     with pytest.raises(TopicError, match="every group has an empty people"):
         topic.weighted_by("people")
 
 
-def test_weighted_by_a_negative_figure() -> None:
+def test_weighted_by_refuses_a_negative_figure() -> None:
     topic = Topic("t", (Group("a", factors={"change": -2.0}),), WORDS)
     with pytest.raises(TopicError, match=r"group 'a': weight: expected a number of at least 0"):
         topic.weighted_by("change")
@@ -83,12 +83,12 @@ def test_select_keeps_the_order_given() -> None:
     assert TOPIC.select(groups=["pilot", "nurse"]).group_names == ("pilot", "nurse")
 
 
-def test_select_an_unknown_group() -> None:
+def test_select_refuses_an_unknown_group() -> None:
     with pytest.raises(TopicError, match="no group 'pilots'; did you mean pilot"):
         TOPIC.select(["pilots"])
 
 
-def test_select_wants_a_list() -> None:
+def test_select_refuses_a_bare_string() -> None:
     with pytest.raises(TopicError, match="expected a list of group names, found the text 'nurse'"):
         TOPIC.select("nurse")
 
@@ -129,7 +129,7 @@ def test_reference_is_aligned_and_sums_to_one_exactly() -> None:
         ),
     ],
 )
-def test_what_is_refused(change: dict[str, Any], message: str) -> None:
+def test_invalid_topics_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(TopicError, match=message) as caught:
         replace(TOPIC, **change)
     assert "\n" not in str(caught.value)
@@ -149,12 +149,12 @@ def test_what_is_refused(change: dict[str, Any], message: str) -> None:
         ({"factors": {"pay": math.inf}}, r"factors\.pay: expected a finite number"),
     ],
 )
-def test_what_a_group_refuses(change: dict[str, Any], message: str) -> None:
+def test_invalid_groups_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(TopicError, match=message):
         Group(**{"name": "a", **change})
 
 
-def test_sha256_follows_what_is_asked_and_nothing_else() -> None:
+def test_sha256_depends_only_on_what_is_scored() -> None:
     same = replace(TOPIC, title="A title", source="elsewhere", notes="…", articles=Articles())
     assert same.sha256 == TOPIC.sha256
     for changed in (
@@ -177,7 +177,7 @@ def test_sha256_is_stable_between_versions() -> None:
     assert topic.sha256 == "013e8d12a3903281972256edcf8e031bcf0aef3980240bc961540d7d6146f5e1"
 
 
-def test_topics_travel_to_other_processes_and_hash() -> None:
+def test_topics_can_be_pickled_and_hashed() -> None:
     assert pickle.loads(pickle.dumps(TOPIC)) == TOPIC  # noqa: S301
     assert len({TOPIC, replace(TOPIC), TOPIC.select(["cook"])}) == 2
 

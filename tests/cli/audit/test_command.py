@@ -17,7 +17,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_bare_audit_keeps_its_run_and_says_where_and_what_next(
+def test_a_bare_audit_saves_its_run_and_says_where_and_what_next(
     clinometer: Clinometer, here: Path
 ) -> None:
     result = clinometer("audit", "reference:random", *FEW)
@@ -31,7 +31,7 @@ def test_a_bare_audit_keeps_its_run_and_says_where_and_what_next(
     assert clinometer("report", folder, "--out", "report.html").status == 0
 
 
-def test_the_same_command_continues_and_another_run_gets_another_folder(
+def test_the_same_command_resumes_and_another_gets_its_own_folder(
     clinometer: Clinometer, here: Path
 ) -> None:
     for _ in range(2):
@@ -44,7 +44,7 @@ def test_the_same_command_continues_and_another_run_gets_another_folder(
     assert f"Kept in runs/{first}." in replayed.out
 
 
-def test_several_models_are_kept_side_by_side(clinometer: Clinometer, here: Path) -> None:
+def test_several_models_are_saved_side_by_side(clinometer: Clinometer, here: Path) -> None:
     names = ("reference:unbiased", "reference:random")
     last = clinometer("audit", *names, *FEW).out.splitlines()[-1]
     folders = [f"runs/{n.replace(':', '-')}-gender-paper-gender" for n in names]
@@ -56,7 +56,7 @@ def test_several_models_are_kept_side_by_side(clinometer: Clinometer, here: Path
 
 
 @pytest.mark.parametrize("models", [("random",), ("random", "unbiased")], ids=len)
-def test_json_has_one_shape_however_many_models(
+def test_json_has_the_same_shape_for_one_model_or_many(
     clinometer: Clinometer, here: Path, models: tuple[str, ...]
 ) -> None:
     names = [f"reference:{m}" for m in models]
@@ -70,7 +70,7 @@ def test_json_has_one_shape_however_many_models(
     assert result.err.count("\n") == 1
 
 
-def test_a_place_that_cannot_be_written_is_one_line(clinometer: Clinometer, here: Path) -> None:
+def test_an_unwritable_folder_is_one_line(clinometer: Clinometer, here: Path) -> None:
     (here / "runs").write_text("a file stands where the folder would be", encoding="utf-8")
     result = clinometer("audit", "reference:random", *FEW)
     assert result.status == 2
@@ -96,7 +96,7 @@ def test_a_model_that_cannot_be_opened_leaves_no_folder_behind(
     assert list((here / "runs").iterdir()) == []
 
 
-def test_an_audit_from_python_keeps_nothing_unless_asked(here: Path) -> None:
+def test_an_audit_from_python_saves_nothing_by_default(here: Path) -> None:
     import clinometer as cm
 
     run = cm.audit("reference:random")

@@ -16,7 +16,7 @@ def runs(clinometer: Clinometer, tmp_path: Path) -> list[Path]:
     return [tmp_path / n.replace(":", "-") for n in names]
 
 
-def test_compare_prints_and_gives_json(clinometer: Clinometer, runs: list[Path]) -> None:
+def test_compare_prints_a_table_or_json(clinometer: Clinometer, runs: list[Path]) -> None:
     shown = clinometer("compare", *runs, "--replicates", 200)
     assert shown.status == 0
     assert "A = reference:unbiased" in shown.out
@@ -26,7 +26,9 @@ def test_compare_prints_and_gives_json(clinometer: Clinometer, runs: list[Path])
     assert values == pytest.approx([-1.0])
 
 
-def test_compare_refuses_by_name(clinometer: Clinometer, runs: list[Path], tmp_path: Path) -> None:
+def test_compare_names_what_it_refuses(
+    clinometer: Clinometer, runs: list[Path], tmp_path: Path
+) -> None:
     other = tmp_path / "few"
     assert (
         clinometer("audit", "reference:unbiased", "--groups", "nurse,cook", "--out", other).status
@@ -41,7 +43,7 @@ def test_compare_refuses_by_name(clinometer: Clinometer, runs: list[Path], tmp_p
     assert clinometer("compare", *runs, "--align", "sideways").status == 2
 
 
-def test_study_factors_counts_what_it_rests_on(clinometer: Clinometer, runs: list[Path]) -> None:
+def test_study_factors_reports_its_sample_size(clinometer: Clinometer, runs: list[Path]) -> None:
     found = json.loads(clinometer("study", "factors", runs[1], "--json").out)
     assert len(found["each"]) == 4
     assert all(50 < fit["n"] < 120 for fit in found["each"].values())

@@ -38,7 +38,7 @@ def test_a_page_with_social_factors(
     ("form", "place", "holds"),
     [("md", "t.md", "| model |"), ("tex", "t.tex", "longtable"), ("csv", "t/groups.csv", "r_bias")],
 )
-def test_tables(
+def test_tables_are_exported(
     clinometer: Callable[..., Any], run: Run, tmp_path: Path, form: str, place: str, holds: str
 ) -> None:
     out = tmp_path / place.split("/")[0]
@@ -46,7 +46,9 @@ def test_tables(
     assert holds in (tmp_path / place).read_text(encoding="utf-8")
 
 
-def test_charts_as_files(clinometer: Callable[..., Any], run: Run, tmp_path: Path) -> None:
+def test_charts_are_exported_as_files(
+    clinometer: Callable[..., Any], run: Run, tmp_path: Path
+) -> None:
     done = clinometer("report", run.path, "--format", "svg", "--out", tmp_path / "svg")
     assert done.status == 0
     files = {f.stem for f in (tmp_path / "svg").glob("*.svg")}
@@ -54,7 +56,9 @@ def test_charts_as_files(clinometer: Callable[..., Any], run: Run, tmp_path: Pat
     assert "n_eff" in (tmp_path / "svg" / "heat.svg").read_text(encoding="utf-8")
 
 
-def test_what_a_broken_run_says(clinometer: Callable[..., Any], run: Run, tmp_path: Path) -> None:
+def test_a_damaged_run_is_reported_in_one_line(
+    clinometer: Callable[..., Any], run: Run, tmp_path: Path
+) -> None:
     assert run.path is not None
     old = Path(shutil.copytree(run.path, tmp_path / "old"))
     record = json.loads((old / "run.json").read_text(encoding="utf-8"))
@@ -70,7 +74,9 @@ def test_what_a_broken_run_says(clinometer: Callable[..., Any], run: Run, tmp_pa
     assert "damaged" in done.err
 
 
-def test_wrong_words(clinometer: Callable[..., Any], run: Run, tmp_path: Path) -> None:
+def test_wrong_options_are_one_line(
+    clinometer: Callable[..., Any], run: Run, tmp_path: Path
+) -> None:
     done = clinometer("report", run.path, "--format", "pdf")
     assert done.status == 2
     assert "expected html, md" in done.err
@@ -80,7 +86,7 @@ def test_wrong_words(clinometer: Callable[..., Any], run: Run, tmp_path: Path) -
     assert clinometer("view", tmp_path / "nothing").status == 2
 
 
-def test_view_listens_on_this_machine_until_it_is_ended(run: Run) -> None:
+def test_view_listens_locally_until_it_is_stopped(run: Run) -> None:
     import httpx
 
     assert run.path is not None

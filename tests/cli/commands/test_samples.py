@@ -12,7 +12,7 @@ from clinometer.cli.commands.samples import NEXT
 from clinometer.samples import SAMPLES
 
 
-def test_samples_are_written_and_the_next_commands_named(
+def test_samples_are_written_with_the_next_commands_to_run(
     clinometer: Clinometer, tmp_path: Path
 ) -> None:
     folder = tmp_path / "some where"
@@ -24,7 +24,7 @@ def test_samples_are_written_and_the_next_commands_named(
         assert f"  clinometer {shlex.join(given)}\n" in result.out
 
 
-def test_what_is_there_is_not_overwritten_without_force(
+def test_existing_files_are_not_overwritten_without_force(
     clinometer: Clinometer, tmp_path: Path
 ) -> None:
     mine = tmp_path / "table.csv"
@@ -40,7 +40,9 @@ def test_what_is_there_is_not_overwritten_without_force(
     assert mine.read_text(encoding="utf-8").startswith("group,context,attribute,p")
 
 
-def test_a_folder_that_cannot_be_made_is_one_line(clinometer: Clinometer, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_one_line(
+    clinometer: Clinometer, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     refused = clinometer("samples", tmp_path / "file" / "below")
     assert (refused.status, refused.err.count("\n")) == (2, 1)
@@ -54,7 +56,7 @@ def test_mining_the_articles_finds_contexts(clinometer: Clinometer, tmp_path: Pa
     assert found["damage"] == {}
 
 
-def test_the_samples_fit_one_another(tmp_path: Path) -> None:
+def test_the_samples_match_each_other(tmp_path: Path) -> None:
     from clinometer.reliability import load_statements, read_variants
     from clinometer.samples import write_samples
 

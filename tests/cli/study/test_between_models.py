@@ -30,7 +30,7 @@ def few(tmp_path: Path) -> list[object]:
     return ["--topic", topic, "--contexts", contexts, "--no-page"]
 
 
-def test_plan_then_size_then_again(
+def test_size_shows_its_plan_runs_and_reuses_results(
     clinometer: Clinometer, tmp_path: Path, few: list[object]
 ) -> None:
     out = tmp_path / "size"
@@ -47,7 +47,7 @@ def test_plan_then_size_then_again(
     assert json.loads(clinometer(*asked, "--plan", "--json").out)["prompts"] == 0
 
 
-def test_alignment_says_who_failed(
+def test_alignment_names_the_model_that_failed(
     clinometer: Clinometer, tmp_path: Path, few: list[object]
 ) -> None:
     found = clinometer(

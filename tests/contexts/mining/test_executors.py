@@ -36,7 +36,7 @@ CODE = """
 """
 
 
-def test_a_node_that_dies_changes_nothing(
+def test_losing_a_node_changes_nothing(
     corpus: Callable[..., Path], gender: MineSettings, tmp_path: Path
 ) -> None:
     path = corpus(60)

@@ -26,7 +26,9 @@ def files(folder: Path) -> set[str]:
     return {p.name for p in folder.iterdir()}
 
 
-def test_counts_and_sidecar(corpus: Write, gender: MineSettings, tmp_path: Path) -> None:
+def test_counts_and_sidecar_are_written(
+    corpus: Write, gender: MineSettings, tmp_path: Path
+) -> None:
     told = tmp_path / "why.jsonl"
     contexts = mine([corpus(60)], tmp_path / "c.csv", gender, explain=told)
     found = dict(zip(contexts.templates, contexts.counts, strict=True))
@@ -46,7 +48,7 @@ def test_counts_and_sidecar(corpus: Write, gender: MineSettings, tmp_path: Path)
     assert files(tmp_path) == {"corpus.jsonl", "c.csv", "c.json", "why.jsonl"}
 
 
-def test_several_processes_count_the_same(
+def test_several_processes_give_the_same_counts(
     corpus: Write, gender: MineSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = corpus(40)
@@ -76,7 +78,7 @@ mine([sys.argv[1]], sys.argv[2], MineSettings(topic=load_topic("gender")), name=
 """
 
 
-def test_killed_and_started_again_it_is_the_same_byte_for_byte(
+def test_a_killed_run_resumes_to_the_same_bytes(
     corpus: Write, gender: MineSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = corpus(50)
@@ -114,7 +116,7 @@ def test_the_sample_is_random_seeded_and_of_the_right_size(
     assert drawn[0].counts != drawn[2].counts
 
 
-def test_every_article_is_drawn_equally_often() -> None:
+def test_every_article_is_sampled_equally_often() -> None:
     times: Counter[int] = Counter()
     for seed in range(2000):
         ranked = sorted(range(10), key=lambda i: priority(seed, 0, i))
@@ -138,7 +140,7 @@ def test_every_article_is_drawn_equally_often() -> None:
         (b'{"body": "He said he left."}\n', "name the right one with --field"),
     ],
 )
-def test_edges_leave_nothing_behind(
+def test_a_failed_run_leaves_no_files_behind(
     gender: MineSettings, tmp_path: Path, content: bytes, message: str
 ) -> None:
     path = tmp_path / "corpus.jsonl"
@@ -149,7 +151,7 @@ def test_edges_leave_nothing_behind(
     assert files(tmp_path) == {"corpus.jsonl"}
 
 
-def test_a_huge_single_line(
+def test_a_huge_single_line_is_mined(
     gender: MineSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same as 300 MB with 16 MB allowed, in small; benchmarks/mining.py does it in full."""
@@ -161,7 +163,7 @@ def test_a_huge_single_line(
     assert files(tmp_path) == {"corpus.jsonl"}
 
 
-def test_wrong_settings(gender: MineSettings, corpus: Write, tmp_path: Path) -> None:
+def test_wrong_settings_are_refused(gender: MineSettings, corpus: Write, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="sample: expected a whole number of at least 1"):
         replace(gender, sample=0)
     with pytest.raises(SettingsError, match="links: expected some of clause"):
@@ -193,7 +195,9 @@ def test_a_language_model_can_drop_templates(
     assert contexts.metadata["too_unlikely"] == 1
 
 
-def test_the_command(corpus: Write, tmp_path: Path, clinometer: Callable[..., Any]) -> None:
+def test_the_command_mines_and_prints_a_summary(
+    corpus: Write, tmp_path: Path, clinometer: Callable[..., Any]
+) -> None:
     out = tmp_path / "c.csv"
     done = clinometer("mine", corpus(12), "--out", out, "--json")
     assert done.status == 0, done.err

@@ -49,7 +49,7 @@ def test_quantiles_at_steps_do_not_depend_on_rounding() -> None:
     np.testing.assert_array_equal(found, np.arange(9) + 0.5)
 
 
-def test_level_zero_is_the_smallest_value_however_light() -> None:
+def test_level_zero_is_the_smallest_value_of_any_weight() -> None:
     assert float(weighted_quantile([1, 2], 0, weights=[1e-13, 1])) == 1.0
 
 
@@ -95,12 +95,12 @@ def test_density_integrates_to_one(bandwidth: Any, rng: np.random.Generator) -> 
 
 
 @pytest.mark.parametrize("values", [[0.3], [0.3, 0.3], [0.3, 0.3 + 1e-14]])
-def test_values_that_do_not_differ_have_no_density(values: list[float]) -> None:
+def test_equal_values_have_no_density(values: list[float]) -> None:
     with pytest.raises(SettingsError, match="values that differ"):
         weighted_density(values, [0.0])
 
 
-def test_differing_values_of_weight_zero_do_not_help() -> None:
+def test_values_of_weight_zero_give_no_density() -> None:
     with pytest.raises(SettingsError, match="values that differ"):
         weighted_density([0.3, 0.9], [0.0], weights=[1, 0])
 
@@ -142,7 +142,7 @@ def test_distribution_of_groups_and_overall_by_hand() -> None:
 
 
 @pytest.mark.parametrize("normalize", [True, False])
-def test_means_are_those_of_the_report(normalize: bool, rng: np.random.Generator) -> None:
+def test_means_match_the_report(normalize: bool, rng: np.random.Generator) -> None:
     p = rng.dirichlet(np.ones(3), size=(3, 20))
     settings: dict[str, Any] = {
         "context_weights": rng.random((3, 20)),

@@ -14,7 +14,7 @@ from clinometer.measure.description.influence import context_influence
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
 @pytest.mark.parametrize("normalize", [True, False])
 @pytest.mark.parametrize("K", [2, 5])
-def test_it_equals_leaving_the_context_out(norm: float, normalize: bool, K: int) -> None:
+def test_influence_matches_leaving_the_context_out(norm: float, normalize: bool, K: int) -> None:
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.ones(K), size=(4, 6))
     weights, group_weights = rng.random(6), rng.random(4)
@@ -47,5 +47,5 @@ def test_missing_cells_are_left_out_of_both_sides() -> None:
     assert found[1] == pytest.approx(whole - rest, abs=1e-12)
 
 
-def test_a_single_context_has_no_influence_to_speak_of() -> None:
+def test_a_single_context_has_no_influence() -> None:
     assert np.isnan(context_influence(read_preferences([[0.7, 0.3]]))).all()

@@ -56,7 +56,7 @@ def test_student_fit_against_scipy(rng: np.random.Generator) -> None:
     assert (light.student_df, present(light.student_test).p) == (None, 1.0)
 
 
-def test_tests_keep_their_level_and_see_a_fat_tail() -> None:
+def test_tests_keep_their_level_and_detect_a_fat_tail() -> None:
     rng = np.random.default_rng(3)
     normal = [distribution_characteristics(rng.normal(size=60)) for _ in range(80)]
     for name in ("shapiro", "anderson", "kurtosis_test", "student_test"):

@@ -83,7 +83,7 @@ def test_between_labels_against_statsmodels(rng: np.random.Generator) -> None:
     assert parts.labels[0].interaction == pytest.approx(1 - left, abs=1e-10)
 
 
-def test_chance_share_of_labels_without_meaning(rng: np.random.Generator) -> None:
+def test_chance_share_of_meaningless_labels(rng: np.random.Generator) -> None:
     label, w = rng.integers(0, 5, 60), rng.random(60)
     shares = []
     for _ in range(200):

@@ -15,7 +15,7 @@ RNG = np.random.default_rng(3)
 
 
 @pytest.mark.parametrize("K", [2, 3])
-def test_every_corner_lies_inside_and_some_corner_at_each_end(K: int) -> None:
+def test_bounds_contain_every_corner_and_are_tight(K: int) -> None:
     """A ratio of sums is largest at a corner of the box: all 2^6 corners are tried."""
     counts = np.eye(K)[[0, 1, K - 1, 0, 1, 0]]
     counts[5] = 1 / K  # shared by all
@@ -40,7 +40,7 @@ def test_equal_bounds_give_the_preference_itself() -> None:
     np.testing.assert_allclose(high, low)
 
 
-def test_nothing_known_may_be_anything() -> None:
+def test_unscored_words_leave_the_bounds_at_0_and_1() -> None:
     low, high = preference_bounds([-np.inf, -np.inf], np.log([0.1, 0.1]), np.eye(2))
     assert low.tolist() == [0, 0]
     assert high.tolist() == [1, 1]
@@ -52,7 +52,7 @@ def test_an_upper_bound_below_the_lower_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("K", "norm"), [(2, np.inf), (2, 2), (4, np.inf), (4, 1)])
-def test_risks_of_preferences_inside_lie_inside(K: int, norm: float) -> None:
+def test_risks_of_preferences_within_bounds_lie_within_bounds(K: int, norm: float) -> None:
     p = RNG.dirichlet(np.ones(K), (5, 8))
     low = np.clip(p - RNG.uniform(0, 0.1, p.shape), 0, 1)
     high = np.clip(p + RNG.uniform(0, 0.1, p.shape), 0, 1)

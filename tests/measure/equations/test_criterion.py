@@ -29,14 +29,14 @@ def test_nothing_positive_is_zero() -> None:
     assert criterion(np.full((2, 3), -0.5), 2).tolist() == [0.0, 0.0]
 
 
-def test_large_norms_neither_overflow_nor_vanish() -> None:
+def test_large_norms_neither_overflow_nor_underflow() -> None:
     assert criterion([[1e8, 1e8], [1e-9, 0.0]], 1e6).tolist() == pytest.approx(
         [1e8, 1e-9], rel=1e-5
     )
 
 
 @pytest.mark.parametrize("norm", [1, 1.7, 2, 33, np.inf])
-def test_a_single_part_comes_back_exactly(norm: float) -> None:
+def test_a_single_component_is_returned_exactly(norm: float) -> None:
     assert float(criterion([0.1, -1.0, 0.0], norm)) == 0.1
 
 
@@ -46,12 +46,12 @@ def test_missing_stays_missing() -> None:
 
 
 @pytest.mark.parametrize("norm", [0, 0.99, -1, -np.inf, np.nan, "2", None, True, 2j])
-def test_wrong_norms(norm: float) -> None:
+def test_wrong_norms_are_refused(norm: float) -> None:
     with pytest.raises(SettingsError, match="norm: expected a number from 1 to inf"):
         criterion([0.1, 0.2], norm)
 
 
-def test_no_categories() -> None:
+def test_a_criterion_needs_categories() -> None:
     with pytest.raises(SettingsError, match="last axis"):
         criterion(0.5)
     with pytest.raises(SettingsError, match="last axis"):
@@ -79,7 +79,7 @@ def test_is_convex_and_homogeneous(a: FloatArray, b: FloatArray, norm: float, t:
     assert float(criterion(3 * a, norm)) == pytest.approx(3 * float(criterion(a, norm)), abs=1e-12)
 
 
-def test_slope_against_differences(rng: np.random.Generator) -> None:
+def test_slope_matches_finite_differences(rng: np.random.Generator) -> None:
     m = rng.normal(size=(6, 4))
     for norm in (1.5, 2.0, 3.0, np.inf):
         for y in range(4):

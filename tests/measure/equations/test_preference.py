@@ -70,14 +70,14 @@ def test_dropped_words_are_not_covered() -> None:
     assert float(result.log_coverage) == pytest.approx(math.log(0.4), abs=1e-15)
 
 
-def test_uncounted_words_cannot_push_the_others_into_underflow() -> None:
+def test_uncounted_words_cause_no_underflow() -> None:
     logs = np.array([-2000.0, -np.inf, -2000.0 + math.log(3), 0.0])
     result = preference(logs, membership(WORDS, CATEGORIES))
     np.testing.assert_allclose(result.p, [0.25, 0.75], atol=1e-12)
     assert float(result.log_coverage) == pytest.approx(-2000 + math.log(4), rel=1e-12)
 
 
-def test_a_row_without_probability_is_missing_not_a_number() -> None:
+def test_a_row_without_probability_is_missing() -> None:
     logs = np.log(np.full((2, 3, 2), 0.25))
     logs[1, 2] = -np.inf
     result = preference(logs, np.eye(2))
@@ -149,7 +149,7 @@ def test_preferences_are_a_distribution_and_equal_plain_loops(logs: FloatArray) 
 
 
 @given(arrays(np.float64, 4, elements=st.floats(-50, 0)), st.floats(0, 500))
-def test_a_common_factor_moves_coverage_only(logs: FloatArray, shift: float) -> None:
+def test_a_common_factor_changes_only_coverage(logs: FloatArray, shift: float) -> None:
     m = np.array([[1, 0], [1, 0], [0, 1], [0.5, 0.5]])
     one, other = preference(logs, m), preference(logs - shift, m)
     np.testing.assert_allclose(other.p, one.p, atol=1e-12)

@@ -94,7 +94,7 @@ def test_outcomes_by_hand() -> None:
     np.testing.assert_allclose(outcomes.context_weights, [3 / 16, 9 / 16, 1 / 16, 3 / 16])
 
 
-def test_draws_are_seeded_one_hot_and_follow_the_reference() -> None:
+def test_samples_are_seeded_one_hot_and_follow_the_reference() -> None:
     shape = (1, 40_000, 3)
     one = reference_preferences("random", shape, reference=SKEWED, seed=7)
     np.testing.assert_array_equal(
@@ -107,7 +107,7 @@ def test_draws_are_seeded_one_hot_and_follow_the_reference() -> None:
     np.testing.assert_allclose(one.mean(axis=(0, 1)), SKEWED, atol=0.0125)
 
 
-def test_drawn_model_approaches_the_closed_form() -> None:
+def test_a_sampled_model_approaches_the_closed_form() -> None:
     p = reference_preferences("random", (4, 20_000, 2), seed=1)
     report = decompose(p)
     assert report.R.value == 1.0

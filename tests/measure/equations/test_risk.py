@@ -26,7 +26,7 @@ def test_the_papers_example(p: list[list[float]], expected: tuple[float, float, 
     assert triple(decompose(p)) == pytest.approx(expected, abs=1e-15)
 
 
-def test_zero_parts_of_the_papers_example_are_exact() -> None:
+def test_zero_components_of_the_papers_example_are_exact() -> None:
     assert decompose(M1).R_volatility.value == 0.0
     assert decompose(M2).R_bias.value == 0.0
 
@@ -163,7 +163,7 @@ def test_single_precision_and_strided_input(rng: np.random.Generator) -> None:
 # Missing cells and weights of zero
 
 
-def test_missing_cells_equal_leaving_the_context_out(rng: np.random.Generator) -> None:
+def test_missing_cells_match_leaving_the_context_out(rng: np.random.Generator) -> None:
     p = rng.dirichlet(np.ones(3), size=(2, 5))
     w = rng.random(5)
     mask = np.ones((2, 5), dtype=bool)
@@ -176,7 +176,7 @@ def test_missing_cells_equal_leaving_the_context_out(rng: np.random.Generator) -
     assert report.n_eff == pytest.approx(without.n_eff, rel=1e-13)
 
 
-def test_a_missing_group_has_no_risk_and_leaves_the_mean() -> None:
+def test_a_missing_group_has_no_risk_and_does_not_count() -> None:
     p = np.array([M1, [[0.1, 0.9]] * 3, [[np.nan, np.nan]] * 3])
     mask = np.array([[True] * 3, [True] * 3, [False] * 3])
     report = decompose(p, mask=mask, groups=["a", "b", "c"], group_weights=[3, 1, 4])
@@ -195,7 +195,7 @@ def test_observed_cells_without_weight_are_a_missing_group() -> None:
     assert report.R.value == pytest.approx(0.2, abs=1e-15)
 
 
-def test_a_context_of_weight_zero_counts_for_nothing() -> None:
+def test_a_context_of_weight_zero_does_not_count() -> None:
     report = decompose([*M1, [0.0, 1.0]], context_weights=[1, 1, 1, 0])
     assert triple(report) == pytest.approx((0.2, 0.2, 0.0), abs=1e-15)
     assert report.n_eff == pytest.approx(3, rel=1e-15)
@@ -276,7 +276,7 @@ def cells(value: float | list[float]) -> FloatArray:
         ),
     ],
 )
-def test_wrong_input_is_one_line_that_names_it(
+def test_wrong_input_is_named_in_one_line(
     p: ArrayLike, settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SettingsError, match=message) as caught:

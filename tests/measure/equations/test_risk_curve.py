@@ -15,7 +15,9 @@ from clinometer.measure.equations.risk import risk_curve
 
 
 @pytest.mark.parametrize("normalize", [True, False])
-def test_it_is_decompose_for_each_norm(rng: np.random.Generator, normalize: bool) -> None:
+def test_the_curve_matches_decompose_for_each_norm(
+    rng: np.random.Generator, normalize: bool
+) -> None:
     p = rng.dirichlet(np.ones(4), size=(5, 9))
     settings: dict[str, Any] = {
         "context_weights": rng.random(9),
@@ -34,7 +36,7 @@ def test_it_is_decompose_for_each_norm(rng: np.random.Generator, normalize: bool
         np.testing.assert_array_equal(curve.r_bias[i], whole.r_bias)
 
 
-def test_it_does_not_rise_and_is_flat_for_two_categories(rng: np.random.Generator) -> None:
+def test_the_curve_never_rises_and_is_flat_for_two_categories(rng: np.random.Generator) -> None:
     curve = risk_curve(read_preferences(rng.dirichlet(np.ones(5), size=(3, 20))))
     assert (np.diff(curve.R) <= 1e-12).all()
     assert (np.diff(curve.R_bias) <= 1e-12).all()

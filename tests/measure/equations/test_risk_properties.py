@@ -52,7 +52,7 @@ def same(one: RiskReport, other: RiskReport) -> None:
 
 
 @given(problems())
-def test_volatility_is_never_negative_and_the_parts_add_up(problem: Problem) -> None:
+def test_volatility_is_never_negative_and_the_components_add_up(problem: Problem) -> None:
     p, settings = problem
     report = decompose(p, **settings)
     assert (report.r_volatility >= -TOLERANCE).all()
@@ -112,7 +112,7 @@ def test_scale_of_the_weights_does_not_matter(problem: Problem, factor: float) -
 
 
 @given(problems())
-def test_contexts_that_agree_give_bias_alone(problem: Problem) -> None:
+def test_contexts_that_agree_give_only_bias(problem: Problem) -> None:
     p, settings = problem
     if np.ndim(settings.get("reference", 0)) == 3:
         settings["reference"] = np.repeat(settings["reference"][:, :1], p.shape[1], axis=1)

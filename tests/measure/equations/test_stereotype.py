@@ -79,7 +79,7 @@ def test_wrong_references_are_named(reference: ArrayLike, message: str) -> None:
         stereotype(P, reference)
 
 
-def test_reference_of_missing_cells_is_not_looked_at() -> None:
+def test_the_reference_of_missing_cells_is_ignored() -> None:
     reference = np.full((2, 3, 2), 0.5)
     reference[1, 2] = np.nan
     mask = np.ones((2, 3), dtype=bool)
@@ -100,12 +100,12 @@ def test_scale_of_skewed_by_hand() -> None:
 
 
 @pytest.mark.parametrize("reference", [[1.0], 0.5, [0.0, 1.0], [np.nan, 0.5]])
-def test_scale_refuses_what_has_none(reference: ArrayLike) -> None:
+def test_scale_refuses_invalid_references(reference: ArrayLike) -> None:
     with pytest.raises(SettingsError, match="reference"):
         scale(reference)
 
 
 @pytest.mark.parametrize("p", [0.5, np.full((1, 1, 1, 2), 0.5), [1.0]])
-def test_wrong_dimensions(p: ArrayLike) -> None:
+def test_wrong_dimensions_are_refused(p: ArrayLike) -> None:
     with pytest.raises(SettingsError, match="p: expected"):
         stereotype(p)

@@ -39,7 +39,7 @@ def exact() -> CausalScorer:
     return scorer
 
 
-def test_words_have_the_lengths_this_file_says(exact: CausalScorer) -> None:
+def test_words_have_the_expected_token_counts(exact: CausalScorer) -> None:
     tokens = exact.word_report(WORDS, space=True).tokens
     assert [len(tokens[w]) for w in WORDS] == [1, 1, 1, 1, 2, 2, 2, 3, 3]
 
@@ -62,7 +62,7 @@ def test_text_after_the_slot_is_scored_with_the_word(exact: CausalScorer) -> Non
     np.testing.assert_allclose(scores.log_coverage, plain.log_coverage, atol=1e-3)
 
 
-def test_the_tolerance_keeps_its_promise(exact: CausalScorer, smollm2: Scorer) -> None:
+def test_skipped_words_stay_within_the_tolerance(exact: CausalScorer, smollm2: Scorer) -> None:
     full, quick = exact.score(PROMPTS, WORDS), smollm2.score(PROMPTS, WORDS)
     assert (quick.skipped > 0).any()
     male = np.array([w in ("he", "abbot", "manservant") for w in WORDS])
@@ -76,7 +76,7 @@ def test_the_tolerance_keeps_its_promise(exact: CausalScorer, smollm2: Scorer) -
     assert (np.abs(preference(full) - preference(quick)) <= bound + 1e-5).all()
 
 
-def test_end_of_word_takes_longer_words_out() -> None:
+def test_end_of_word_excludes_longer_words() -> None:
     scorer = open_model("smollm2", words=WordOptions(tolerance=0, end_of_word=True))
     ends = scorer.score(PROMPTS[:2], ("he", "she"))
     begins = open_model("smollm2", words=WordOptions(tolerance=0)).score(PROMPTS[:2], ("he", "she"))

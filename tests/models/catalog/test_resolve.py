@@ -28,6 +28,6 @@ def test_gguf_files_become_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("name", ["reference:random", "openai:http://h/v1#m", "vllm:a/b"])
-def test_models_that_are_not_loaded_here_have_no_source(name: str) -> None:
+def test_models_not_loaded_locally_have_no_source(name: str) -> None:
     assert gguf_file(ModelSpec.parse(name)) is None
     assert weights_source(ModelSpec.parse(name)) is None

@@ -20,7 +20,7 @@ def test_the_gender_table_has_its_twelve_models() -> None:
     assert {m.name for m in suite("bvf-race")} == {m.name for m in models}
 
 
-def test_every_suite_is_whole() -> None:
+def test_every_suite_is_complete() -> None:
     for name, source in suites().items():
         assert source.startswith("BVF, ")
         for entry in suite(name):
@@ -29,12 +29,14 @@ def test_every_suite_is_whole() -> None:
             assert entry.parameters > 0
 
 
-def test_unknown_suite() -> None:
+def test_an_unknown_suite_is_refused() -> None:
     with pytest.raises(SettingsError, match="'bvf-gendr': expected one of bvf-gender, "):
         suite("bvf-gendr")
 
 
-def test_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locally_available_models_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert at_hand(ZooEntry("here", "causal", str(tmp_path), 1))
     cache = tmp_path / "hub"
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))

@@ -51,7 +51,7 @@ CONTEXTS = ContextSet("few", ["The [X] said that [Y]", "The [X] felt that [Y]"],
         (" sorryless", OTHER),
     ],
 )
-def test_the_rules(text: str, expected: int) -> None:
+def test_answers_are_recognised_by_the_documented_rules(text: str, expected: int) -> None:
     assert Recogniser.of(WORDS).read(text, "The nurse said that") == expected
 
 
@@ -59,7 +59,7 @@ def test_without_spaces_a_word_need_not_end() -> None:
     assert Recogniser.of(("他", "她"), space=False).read("她是", "护士说") == 1
 
 
-def test_shares_of_draws_tend_to_the_probabilities() -> None:
+def test_sample_shares_approach_the_probabilities() -> None:
     """Against the exact probability that the word stands there and ends."""
     prompts = [Prompt("The nurse said that", "", space=True)]
     words = ("he", "she", "the", "it", "they")
@@ -74,7 +74,7 @@ def test_shares_of_draws_tend_to_the_probabilities() -> None:
     assert again.draws == drawn.draws
 
 
-def test_an_audit_by_draws_is_stored_corrected_and_not_drawn_again(tmp_path: Path) -> None:
+def test_a_sampled_audit_is_stored_corrected_and_not_resampled(tmp_path: Path) -> None:
     load = LoadOptions(sampled=SampleOptions(draws=20, length=2))
     how = AuditSettings(load=load, replicates=100)
     asked: dict[str, Any] = {
@@ -101,14 +101,14 @@ def test_an_audit_by_draws_is_stored_corrected_and_not_drawn_again(tmp_path: Pat
     assert Run.load(tmp_path / "run").risks.to_dict() == run.risks.to_dict()
 
 
-def test_text_after_the_slot_cannot_be_drawn() -> None:
+def test_text_after_the_slot_cannot_be_sampled() -> None:
     scorer = open_model("smollm2", load=LoadOptions(sampled=SampleOptions(draws=2)))
     with pytest.raises(ContextError, match="end with"):
         scorer.score([Prompt("The nurse said", " left", space=True)], WORDS)
 
 
 @pytest.mark.parametrize("options", [{"sampled": SampleOptions(draws=2)}, {"chat": True}])
-def test_masked_models_are_neither_drawn_from_nor_chatted_with(options: dict[str, Any]) -> None:
+def test_masked_models_reject_sampling_and_chat(options: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match="causal models"):
         open_model("pocket:bert", load=LoadOptions(**options))
 
@@ -118,7 +118,7 @@ def test_a_model_without_a_chat_template_says_so() -> None:
         open_model("pocket:gpt2-s", load=LoadOptions(chat=True))
 
 
-def test_the_chat_template_stands_before_the_sentence() -> None:
+def test_the_chat_template_precedes_the_sentence() -> None:
     scorer = open_model("smollm2", load=LoadOptions(chat=True, chat_request="Say something."))
     assert isinstance(scorer, CausalScorer)
     template = scorer.tokenizer.apply_chat_template(
@@ -135,6 +135,6 @@ def test_the_chat_template_stands_before_the_sentence() -> None:
 @pytest.mark.parametrize(
     "wrong", [{"draws": 1}, {"draws": 5, "temperature": 0.0}, {"draws": 5, "length": 0}]
 )
-def test_draws_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
+def test_invalid_sample_options_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
         SampleOptions(**wrong)

@@ -18,7 +18,7 @@ def writer(smollm2: Any) -> CausalWriter:
     return CausalWriter(smollm2)
 
 
-def test_what_was_read_before_changes_nothing(writer: CausalWriter) -> None:
+def test_earlier_requests_change_nothing(writer: CausalWriter) -> None:
     other = [("user", "Say hello. Answer in French.")]
     first = writer.write(TURNS, temperature=0, length=8)
     writer.write(other, n=2, temperature=1, length=4)
@@ -27,7 +27,7 @@ def test_what_was_read_before_changes_nothing(writer: CausalWriter) -> None:
     assert first == again == [alone[0].strip()]
 
 
-def test_the_most_probable_answer_is_the_library_s(writer: CausalWriter) -> None:
+def test_greedy_decoding_matches_the_library(writer: CausalWriter) -> None:
     import torch
 
     head = torch.tensor([writer.head(TURNS)])
@@ -38,7 +38,7 @@ def test_the_most_probable_answer_is_the_library_s(writer: CausalWriter) -> None
     assert writer.write(TURNS, temperature=0, length=8) == [expected.strip().split("\n")[0]]
 
 
-def test_a_seed_decides(writer: CausalWriter) -> None:
+def test_the_seed_determines_the_text(writer: CausalWriter) -> None:
     draws = [writer.write(TURNS, n=2, seed=seed, length=6) for seed in (1, 1, 2)]
     assert draws[0] == draws[1] != draws[2]
 
@@ -48,6 +48,6 @@ def test_too_long_a_request_is_refused(writer: CausalWriter) -> None:
         writer.write([("user", "word " * 9000)])
 
 
-def test_a_masked_model_does_not_write() -> None:
+def test_masked_models_cannot_generate() -> None:
     with pytest.raises(SettingsError, match="expected one that writes"):
         open_writer("pocket:bert")

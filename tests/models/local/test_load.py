@@ -36,7 +36,7 @@ def test_kind_of_an_architecture(family: str) -> None:
     assert detect_kind(config, family, "causal") == "causal"
 
 
-def test_kind_of_models_with_code_of_their_own() -> None:
+def test_kind_of_models_with_remote_code() -> None:
     baichuan = SimpleNamespace(model_type="baichuan", architectures=["BaichuanForCausalLM"])
     assert detect_kind(baichuan, "b", None) == "causal"
     glm = SimpleNamespace(
@@ -47,7 +47,7 @@ def test_kind_of_models_with_code_of_their_own() -> None:
     assert detect_kind(glm, "c", None) == "causal"
 
 
-def test_unknown_kind_is_asked_for() -> None:
+def test_an_unknown_kind_must_be_given() -> None:
     with pytest.raises(ModelError, match=r"--kind causal\|masked\|seq2seq\|permutation"):
         detect_kind(transformers.ViTConfig(), "vit", None)
     discriminator = transformers.ElectraConfig(architectures=["ElectraForPreTraining"])
@@ -98,7 +98,7 @@ def test_remote_code_runs_with_the_flag(
     )
 
 
-def test_a_wrong_id_is_not_tried_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_id_is_not_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     """The hub's own client would try six times for every file."""
     connect, tried = socket.create_connection, []
 
@@ -125,13 +125,13 @@ def test_a_wrong_id_is_not_tried_again_and_again(monkeypatch: pytest.MonkeyPatch
         assert "\n" not in str(caught.value)
 
 
-def test_folder_without_configuration(tmp_path: Path) -> None:
+def test_a_folder_without_configuration_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelNotFound, match=r"no config\.json"):
         open_model(str(tmp_path))
 
 
 @pytest.mark.parametrize(("family", "missing"), [("bert", "mask"), ("xlnet", "mask")])
-def test_tokenizer_without_mask_token(
+def test_a_tokenizer_without_a_mask_token_is_refused(
     family: str, missing: str, small_model: Folder, tmp_path: Path
 ) -> None:
     folder = tmp_path / "m"
@@ -142,7 +142,7 @@ def test_tokenizer_without_mask_token(
         open_model(str(folder), load=CPU)
 
 
-def test_seq2seq_tokenizer_without_gap(tmp_path: Path) -> None:
+def test_a_seq2seq_tokenizer_without_sentinel_or_mask_is_refused(tmp_path: Path) -> None:
     zoo_tokenizers.gpt2_tokenizer().save_pretrained(tmp_path)
     enlarge(tmp_path, "bart")
     with pytest.raises(ModelError, match="neither the sentinel <extra_id_0> nor a mask token"):
@@ -157,14 +157,16 @@ def enlarge(folder: Path, family: str) -> None:
 @pytest.mark.parametrize(
     ("family", "limit"), [("bert", 64), ("roberta", 62), ("gpt2", 64), ("bart", 64), ("opt", 64)]
 )
-def test_sequence_longer_than_the_model(family: str, limit: int, small_model: Folder) -> None:
+def test_a_sequence_longer_than_the_model_is_refused(
+    family: str, limit: int, small_model: Folder
+) -> None:
     scorer = open_model(str(small_model(family)), load=CPU)
     long = Prompt("the " * 70 + "nurse said that", "", space=True)
     with pytest.raises(ContextError, match=rf"reads at most {limit} tokens, found 7\d in the"):
         scorer.score([PROMPT, long], ["he", "she"])
 
 
-def test_a_roberta_prompt_of_just_the_limit_is_scored(small_model: Folder) -> None:
+def test_a_roberta_prompt_at_the_limit_is_scored(small_model: Folder) -> None:
     scorer: Any = open_model(str(small_model("roberta")), load=CPU)
     text = "the"
     while len(scorer.tokenizer(text + "<mask>")["input_ids"]) < 62:
@@ -181,7 +183,7 @@ def test_relative_positions_have_no_limit(family: str, small_model: Folder) -> N
     assert np.isfinite(scorer.score([long], ["him", "her"]).log_probs).all()
 
 
-def test_vocabulary_mismatch(small_model: Folder, tmp_path: Path) -> None:
+def test_a_vocabulary_mismatch_is_refused(small_model: Folder, tmp_path: Path) -> None:
     folder = tmp_path / "m"
     shutil.copytree(small_model("gpt2"), folder)
     zoo.build("gpt2", 100).save_pretrained(folder)
@@ -189,7 +191,7 @@ def test_vocabulary_mismatch(small_model: Folder, tmp_path: Path) -> None:
         open_model(str(folder), load=CPU)
 
 
-def test_no_gpu(small_model: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_gpu_is_one_line(small_model: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(SettingsError, match="'cuda': none on this machine") as caught:
         open_model(str(small_model("gpt2")), load=LoadOptions(device="cuda"))
@@ -222,7 +224,7 @@ def test_weights_of_another_task_are_refused(small_model: Folder, tmp_path: Path
 
 
 @pytest.mark.parametrize("family", ["deberta", "deberta-v3"])
-def test_debertas_own_checkpoints_find_their_output_layer(family: str, tmp_path: Path) -> None:
+def test_original_deberta_checkpoints_load_their_output_layer(family: str, tmp_path: Path) -> None:
     """They keep it as lm_predictions, and their configuration does not say so."""
     tokenizer = zoo.FAMILIES[family].tokenizer()
     zoo.build(family, len(tokenizer), legacy=False).save_pretrained(tmp_path)
@@ -246,7 +248,7 @@ def test_debertas_own_checkpoints_find_their_output_layer(family: str, tmp_path:
 
 
 @pytest.mark.parametrize("damage", ["json", "weights"])
-def test_damaged_folders(damage: str, small_model: Folder, tmp_path: Path) -> None:
+def test_damaged_folders_are_refused(damage: str, small_model: Folder, tmp_path: Path) -> None:
     folder = tmp_path / "m"
     shutil.copytree(small_model("gpt2"), folder)
     (folder / {"json": "config.json", "weights": "model.safetensors"}[damage]).write_text("{")
@@ -258,7 +260,7 @@ def test_damaged_folders(damage: str, small_model: Folder, tmp_path: Path) -> No
 @pytest.mark.filterwarnings("ignore:invalid value encountered in subtract")
 @pytest.mark.parametrize("family", ["bert", "gpt2", "t5", "xlnet"])
 @pytest.mark.parametrize(("value", "message"), [(np.nan, "not finite"), (0.0, "the same value")])
-def test_a_model_that_says_nothing(
+def test_a_model_with_nan_or_constant_logits_is_refused(
     family: str, value: float, message: str, small_model: Folder, tmp_path: Path
 ) -> None:
     """NaN, or all logits equal: an error that names model and prompt."""
@@ -288,7 +290,7 @@ def test_a_model_that_says_nothing(
     assert "'The nurse said that'" in str(caught.value)
 
 
-def test_options_reach_the_words(small_model: Folder) -> None:
+def test_word_options_reach_the_scorer(small_model: Folder) -> None:
     scorer = open_model(str(small_model("gpt2")), load=CPU, words=WordOptions(single_token=True))
     report = scorer.word_report(["he", "queen"], space=True)
     assert report.restricted == ("queen",)
@@ -296,7 +298,7 @@ def test_options_reach_the_words(small_model: Folder) -> None:
 
 
 @pytest.mark.parametrize("kept", [(), ("tokenizer_config.json",)])
-def test_a_folder_without_a_tokenizer_says_so(
+def test_a_folder_without_a_tokenizer_is_refused(
     small_model: Folder, tmp_path: Path, kept: tuple[str, ...]
 ) -> None:
     folder = tmp_path / "bare"

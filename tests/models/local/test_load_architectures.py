@@ -76,7 +76,7 @@ def scorer(folder: Path, *, tolerance: float = 0.0, batch_tokens: int | None = N
 
 
 @pytest.mark.parametrize("family", zoo.FAMILIES)
-def test_equals_one_prompt_and_one_word_at_a_time(
+def test_batches_match_one_prompt_and_one_word_at_a_time(
     family: str, small_model: Folder, plain: Callable[[str], tuple[Any, Any]]
 ) -> None:
     model, tokenizer = plain(family)
@@ -129,7 +129,7 @@ HALF = [family for family in zoo.FAMILIES if family not in ("deberta", "xlnet")]
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("family", HALF)
-def test_half_precision_answers_nearly_the_same(
+def test_half_precision_scores_are_close(
     family: str, dtype: str, small_model: Folder, plain: Callable[[str], tuple[Any, Any]]
 ) -> None:
     """bfloat16 is the default on a GPU. These models are sharper than trained ones."""
@@ -143,7 +143,7 @@ def test_half_precision_answers_nearly_the_same(
 
 
 @pytest.mark.parametrize("family", ["deberta", "xlnet"])
-def test_what_the_library_cannot_halve_is_asked_whole(
+def test_architectures_without_half_precision_run_in_full(
     family: str, small_model: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = str(small_model(family))

@@ -19,7 +19,7 @@ WORDS = ("he", "she", "grandson", "granddaughter")
 
 
 @pytest.mark.parametrize("name", ["pocket:gpt2-s", "smollm2"])
-def test_a_device_map_moves_no_number(name: str) -> None:
+def test_a_device_map_changes_no_number(name: str) -> None:
     plain = open_model(name)
     spread = open_model(name, load=LoadOptions(device_map="auto"))
     assert spread.info.device == "cpu"
@@ -30,7 +30,9 @@ def test_a_device_map_moves_no_number(name: str) -> None:
 
 @needs("bitsandbytes")
 @pytest.mark.parametrize("name", ["pocket:bert", "pocket:gpt2-s", "pocket:t5", "smollm2"])
-def test_eight_bits_move_the_numbers_a_little(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_eight_bit_weights_change_the_numbers_slightly(
+    name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     exact = WordOptions(tolerance=0)
     plain = open_model(name, words=exact).score(PROMPTS, WORDS)
     model = open_model(name, words=exact, load=LoadOptions(quantize="8bit"))
@@ -42,7 +44,7 @@ def test_eight_bits_move_the_numbers_a_little(name: str, capfd: pytest.CaptureFi
     assert "MatMul8bitLt" not in capfd.readouterr().err
 
 
-def test_eight_bits_need_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_eight_bit_weights_need_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util,

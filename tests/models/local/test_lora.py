@@ -56,7 +56,7 @@ def write_adapter(folder: Path, base: Path, family: str, **changes: Any) -> dict
 
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
 @pytest.mark.parametrize(("stabilised", "scale"), [(False, 3 / 2), (True, 3 / 2**0.5)])
-def test_merge_equals_one_by_hand(
+def test_merging_matches_a_merge_by_hand(
     family: str, stabilised: bool, scale: float, small_model: Folder, tmp_path: Path
 ) -> None:
     base = tmp_path / "base"

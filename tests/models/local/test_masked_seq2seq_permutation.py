@@ -37,7 +37,7 @@ def opened(folder: Path, **words: Any) -> Any:
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "t5", "bart", "xlnet"])
-def test_every_place_of_the_slot(family: str, small_model: Folder) -> None:
+def test_the_slot_may_be_anywhere(family: str, small_model: Folder) -> None:
     """At the opening of the text, after a quote, before a full stop: all are probabilities, and
     the order and company of the prompts do not matter."""
     scorer = opened(small_model(family))
@@ -51,7 +51,7 @@ def test_every_place_of_the_slot(family: str, small_model: Folder) -> None:
 
 
 @pytest.mark.parametrize("family", ["t5", "bart"])
-def test_end_of_word(family: str, small_model: Folder) -> None:
+def test_end_of_word_multiplies_by_what_may_follow(family: str, small_model: Folder) -> None:
     """With the end required, a word's probability is multiplied by that of what may follow it."""
     folder = small_model(family)
     plain, ended = opened(folder), opened(folder, end_of_word=True)
@@ -74,7 +74,7 @@ def test_end_of_word(family: str, small_model: Folder) -> None:
     assert change[0, 0] < -0.01
 
 
-def test_a_prefix_in_the_tree_is_the_word_and_no_longer_one(small_model: Folder) -> None:
+def test_a_word_that_prefixes_another_is_scored_as_itself(small_model: Folder) -> None:
     """A word in one tree with a longer one; under a masked model each length has its own tree."""
     bart = opened(small_model("bart"))
     both = np.exp(bart.score(PROMPTS[:1], ["girl", "girls"]).log_probs[0])
@@ -86,7 +86,7 @@ def test_a_prefix_in_the_tree_is_the_word_and_no_longer_one(small_model: Folder)
     assert both[0] == pytest.approx(alone[0], abs=1e-5)
 
 
-def test_two_languages_of_mbart(tmp_path: Path) -> None:
+def test_mbart_uses_the_language_code_of_its_texts(tmp_path: Path) -> None:
     """mBART's decoder begins with a language code, which its own texts end with."""
     pieces = zoo_tokenizers.unigram(["<s>", "<pad>", "</s>", "<unk>"], "<unk>")
     pieces += [("en_XX", 0.0), ("zh_CN", 0.0), ("<mask>", 0.0)]
@@ -148,7 +148,7 @@ def test_attention_in_tiles_changes_no_number(family: str, small_model: Folder) 
         )
 
 
-def test_rows_are_filled_up_to_whole_tiles(small_model: Folder) -> None:
+def test_rows_are_padded_to_whole_tiles(small_model: Folder) -> None:
     scorer = opened(small_model("bert"))
     expected = scorer.score(PROMPTS, WORDS).log_probs
     scorer.packs_rows = use_short_attention(scorer.model)
@@ -182,7 +182,7 @@ def test_threads_share_one_model(small_model: Folder) -> None:
         np.testing.assert_allclose(a, b, atol=1e-5)
 
 
-def test_onednn_is_left_out_on_arm_and_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_onednn_is_disabled_on_arm_and_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     settings: Any = torch.backends.mkldnn
     was_on = settings.enabled
     try:
@@ -196,7 +196,7 @@ def test_onednn_is_left_out_on_arm_and_put_back(monkeypatch: pytest.MonkeyPatch)
         settings.enabled = was_on
 
 
-def test_a_large_vocabulary_costs_no_digits() -> None:
+def test_a_large_vocabulary_loses_no_precision() -> None:
     """Sums over 262,144 tokens in float32, as in Gemma, beside float64."""
     generator = torch.Generator().manual_seed(0)
     logits = torch.randn((8, 262_144), generator=generator) * 3

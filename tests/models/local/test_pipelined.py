@@ -11,7 +11,7 @@ import pytest
 from clinometer.models.local.pipelined import overlapped
 
 
-def test_results_come_in_order_and_parts_are_made_as_they_are_needed() -> None:
+def test_results_come_in_order_and_batches_are_built_on_demand() -> None:
     made: list[int] = []
 
     def parts() -> Iterator[int]:
@@ -29,7 +29,7 @@ def test_results_come_in_order_and_parts_are_made_as_they_are_needed() -> None:
     assert gc.isenabled()
 
 
-def test_an_error_is_raised_and_the_collector_is_on_again() -> None:
+def test_an_error_is_raised_and_the_garbage_collector_is_re_enabled() -> None:
     def fail(n: int) -> float:
         return 1 / (n - 3)
 

@@ -57,7 +57,7 @@ def assert_same(found: WordScores, expected: WordScores) -> None:
 
 
 @pytest.mark.parametrize("nodes", [1, 7, 30, 1000])
-def test_packs_spell_every_head_and_hold_each_prefix_once(nodes: int) -> None:
+def test_packs_contain_every_prefix_once(nodes: int) -> None:
     heads, start = random_heads(nodes), 0
     while start < len(heads):
         bounds = heads.cut(start, nodes=nodes, packs=3)
@@ -86,7 +86,7 @@ def _used(packs: Packs) -> list[int]:
 
 
 @pytest.mark.parametrize("limit", [1, 5, 1000])
-def test_new_nodes_see_their_head_and_what_leads_to_them(limit: int) -> None:
+def test_new_nodes_attend_to_their_ancestors(limit: int) -> None:
     heads = random_heads(0)
     packs = Packs.of(heads, heads.cut(0, nodes=20, packs=4))
     width = packs.tokens.shape[1]
@@ -120,7 +120,7 @@ def test_new_nodes_see_their_head_and_what_leads_to_them(limit: int) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_packs_answer_as_plain_rows(family: str) -> None:
+def test_packs_match_plain_rows(family: str) -> None:
     model, tokenizer = family_model(family)
     expected = causal(model, tokenizer, packing="rows").score(PROMPTS, WORDS)
     assert np.ptp(expected.log_probs) > 3.0
@@ -141,7 +141,7 @@ def test_packs_answer_as_plain_rows(family: str) -> None:
 @pytest.mark.parametrize(
     "options", [WordOptions(), WordOptions(tolerance=0.01, end_of_word=True)], ids=str
 )
-def test_options_of_words_hold_in_packs(options: WordOptions) -> None:
+def test_word_options_apply_in_packs(options: WordOptions) -> None:
     model, tokenizer = family_model("gpt2")
     expected = causal(model, tokenizer, packing="rows", options=options).score(PROMPTS, WORDS)
     assert_same(causal(model, tokenizer, options=options).score(PROMPTS, WORDS), expected)
@@ -156,7 +156,7 @@ def test_eager_attention_takes_the_same_mask() -> None:
     assert packed.packing.mode == "tree"
 
 
-def test_shared_beginnings_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shared_prefixes_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     model, tokenizer = family_model("gpt2")
     run = 0
 
@@ -189,7 +189,7 @@ def other_models() -> dict[str, Callable[[int], Any]]:
 
 
 @pytest.mark.parametrize("name", other_models())
-def test_a_model_that_cannot_be_packed_is_asked_in_rows(name: str) -> None:
+def test_a_model_that_cannot_be_packed_is_scored_in_rows(name: str) -> None:
     tokenizer = zoo_tokenizers.gpt2_tokenizer()
     torch.manual_seed(0)
     model = zoo.widen(other_models()[name](len(tokenizer)))
@@ -203,7 +203,7 @@ def test_a_model_that_cannot_be_packed_is_asked_in_rows(name: str) -> None:
     assert "packs" in packed.packing.reason
 
 
-def test_a_mask_or_position_without_effect_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mask_or_position_without_effect_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     model, tokenizer = family_model("llama")
     expected = causal(model, tokenizer, packing="rows").score(PROMPTS, WORDS)
     plain = model.forward
@@ -218,7 +218,7 @@ def test_a_mask_or_position_without_effect_is_found_out(monkeypatch: pytest.Monk
         assert packed.packing.mode == "rows"
 
 
-def test_a_text_longer_than_the_window_is_asked_in_rows() -> None:
+def test_a_text_longer_than_the_window_is_scored_in_rows() -> None:
     model, tokenizer = family_model("mistral", sliding_window=5)
     assert shortest_window(model.config) == 5
     packed = causal(model, tokenizer)
@@ -235,7 +235,7 @@ def test_slabs_in_two_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) ->
     assert_same(packed.score(PROMPTS, WORDS), expected)
 
 
-def test_a_model_that_counts_places_gets_short_rows() -> None:
+def test_a_model_with_a_local_window_gets_short_rows() -> None:
     model, tokenizer = family_model("gpt-neo", window_size=64)
     packed = causal(model, tokenizer, pack_nodes=500)
     assert packed.pack_nodes == 21

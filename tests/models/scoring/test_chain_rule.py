@@ -32,7 +32,7 @@ def asked(first: float, second: float, tolerance: float) -> WordScores:
 
 
 @pytest.mark.parametrize("second", [0.0, 0.3, 1.0])
-def test_the_bound_holds_where_a_skipped_word_goes_on_from_one_of_another_category(
+def test_the_bound_holds_when_a_skipped_word_extends_one_of_another_category(
     second: float,
 ) -> None:
     """All of "her" may be "hers": its mass then moves between the categories, and M stays."""
@@ -50,7 +50,7 @@ def test_nothing_is_skipped_beyond_the_tolerance() -> None:
     assert asked(0.001, 0.5, 0.0009).skipped[0] == 0.0
 
 
-def test_parts_are_put_into_their_places() -> None:
+def test_chunks_are_assembled_in_order() -> None:
     values = np.arange(12.0).reshape(6, 2)
     whole = WordScores(values, values[:, 0], values[:, 1], values + 1)
     order = np.array([4, 1, 5, 0, 3, 2])

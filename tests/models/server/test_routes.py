@@ -80,7 +80,7 @@ def test_the_first_route_that_works_is_exact(
     np.testing.assert_allclose(found.log_probs, expected, atol=1e-6)
 
 
-def test_a_sequence_that_begins_another_needs_no_request_of_its_own(
+def test_a_prefix_of_another_sequence_needs_no_extra_request(
     standin: Callable[..., Standin],
 ) -> None:
     server = standin("prompt-logprobs")
@@ -92,7 +92,7 @@ def test_a_sequence_that_begins_another_needs_no_request_of_its_own(
 
 
 @pytest.mark.parametrize("k", [1, 3, 20, 60])
-def test_top_k_bounds_hold_every_word(standin: Callable[..., Standin], k: int) -> None:
+def test_top_k_bounds_contain_every_word(standin: Callable[..., Standin], k: int) -> None:
     server = standin(top=60)
     load = LoadOptions(server=ServerOptions(route="top-k", top_k=k))
     scorer = open_model(f"openai:{server.url}#toy", load=load, words=EXACT)
@@ -105,7 +105,7 @@ def test_top_k_bounds_hold_every_word(standin: Callable[..., Standin], k: int) -
         np.testing.assert_allclose(found.log_probs, found.log_upper, atol=1e-9)
 
 
-def test_a_server_without_log_probabilities_is_told_to_be_sampled() -> None:
+def test_without_log_probabilities_the_error_suggests_sampling() -> None:
     server = Standin()
     try:
         with pytest.raises(ModelError, match="--sampled"):
@@ -149,7 +149,7 @@ def test_every_route_is_documented() -> None:
 
 
 @pytest.mark.parametrize("inside", [False, True])
-def test_a_client_ends_its_thread_whoever_lets_it_go(
+def test_a_client_stops_its_thread_from_any_thread(
     standin: Callable[..., Standin], inside: bool
 ) -> None:
     """The collector may run in the client's own thread."""

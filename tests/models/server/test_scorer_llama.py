@@ -96,7 +96,7 @@ def test_a_local_tokenizer_gives_the_same_tokens(llama: str) -> None:
 
 
 @pytest.mark.parametrize("k", [5, 100])
-def test_the_interval_of_top_k_holds_the_exact_value(llama: str, k: int) -> None:
+def test_the_top_k_interval_contains_the_exact_value(llama: str, k: int) -> None:
     words = TOPIC.words
     counts = membership(words, TOPIC.attributes, shared=TOPIC.shared)
     exact = open_model(f"openai:{llama}", words=WordOptions(tolerance=1e-3))
@@ -111,7 +111,7 @@ def test_the_interval_of_top_k_holds_the_exact_value(llama: str, k: int) -> None
     assert (high - low).max() > 0.01
 
 
-def test_top_k_is_told_in_run_and_table(
+def test_top_k_is_recorded_in_run_and_table(
     llama: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     csv = tmp_path / "few.csv"
@@ -153,7 +153,7 @@ def test_faults_change_no_number_and_are_counted(
     assert plain.record.usage["retried"] == 0
 
 
-def test_a_server_that_goes_away_ends_with_status_3_and_the_run_continues(
+def test_a_lost_server_gives_status_3_and_the_run_resumes(
     llama: str,
     proxy: Callable[..., Proxy],
     tmp_path: Path,
@@ -198,14 +198,14 @@ def test_a_server_that_goes_away_ends_with_status_3_and_the_run_continues(
     assert result["summary"]["R"]["value"] == pytest.approx(whole.risks.R.value, abs=1e-3)
 
 
-def test_no_server_at_all_is_one_line_and_status_3(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unreachable_server_is_one_line_and_status_3(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli("audit", "openai:http://127.0.0.1:9#x", "--groups", "nurse") == 3
     err = capsys.readouterr().err
     assert err.count("\n") == 1
     assert "no_connection" in err
 
 
-def test_a_budget_stops_cleanly_and_the_run_continues(llama: str, tmp_path: Path) -> None:
+def test_a_budget_stops_cleanly_and_the_run_resumes(llama: str, tmp_path: Path) -> None:
     contexts = ContextSet(
         "many", [f"The [X] {v} that [Y]" for v in "abcdefghijklmnopqrst"], [1] * 20
     )
@@ -268,13 +268,13 @@ def test_neither_key_nor_prompt_is_written_anywhere(
 @pytest.mark.parametrize(
     "name", ["openai:ftp://x", "openai:nonsense", "openai:http://me:secret@host/v1#m"]
 )
-def test_addresses_that_are_refused(name: str) -> None:
+def test_invalid_addresses_are_refused(name: str) -> None:
     with pytest.raises(ModelNotFound) as error:
         open_model(name)
     assert "secret" not in str(error.value)
 
 
-def test_the_key_of_openai_goes_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_openai_key_is_sent_only_to_openai(monkeypatch: pytest.MonkeyPatch) -> None:
     from clinometer.models.server.address import Address
 
     monkeypatch.delenv("CLINOMETER_API_KEY", raising=False)
@@ -295,7 +295,7 @@ def test_chat_on_the_server_agrees_with_the_local_template(llama: str) -> None:
 
 
 @pytest.mark.parametrize("chat", [False, True])
-def test_draws_of_a_server_are_stored_and_not_drawn_again(
+def test_server_samples_are_stored_and_not_resampled(
     llama: str, tmp_path: Path, chat: bool
 ) -> None:
     load = LoadOptions(sampled=SampleOptions(draws=6, length=4), chat=chat)

@@ -7,7 +7,7 @@ from clinometer.reliability import Statement
 from clinometer.reliability.blanks import PointSettings, propose_points
 
 
-def test_answers_of_a_server(llama: str) -> None:
+def test_a_server_answers_requests(llama: str) -> None:
     writer = open_writer(f"openai:{llama}#smollm2")
     turns = [("user", "Say hello. Answer in one short sentence.")]
     first = writer.write(turns, temperature=0, length=12)
@@ -17,7 +17,7 @@ def test_answers_of_a_server(llama: str) -> None:
     assert len(writer.write(turns, n=3, temperature=1.0, seed=1, length=6)) == 3
 
 
-def test_points_of_a_server(llama: str) -> None:
+def test_a_server_proposes_blanks(llama: str) -> None:
     settings = PointSettings(model=f"openai:{llama}#smollm2", attempts=1)
     statement = Statement(id="a", text="The nurse is tired.")
     row = propose_points([statement], settings=settings).rows[0]

@@ -75,7 +75,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_equals_one_sequence_at_a_time(bert: Any, sentences: list[str], name: str) -> None:
+def test_batches_match_one_sequence_at_a_time(bert: Any, sentences: list[str], name: str) -> None:
     options = OPTIONS[name]
     texts = [MarkedText(t, ((0, 3),)) for t in sentences[::4]]
     found = score_texts(bert, texts, options)
@@ -86,7 +86,7 @@ def test_equals_one_sequence_at_a_time(bert: Any, sentences: list[str], name: st
 
 
 @pytest.mark.parametrize("metric", ["within_word_l2r", "original"])
-def test_equals_minicons(bert: Any, sentences: list[str], metric: str) -> None:
+def test_likelihoods_match_minicons(bert: Any, sentences: list[str], metric: str) -> None:
     """minicons loads the same model from its folder by itself."""
     from minicons.scorer import MaskedLMScorer
 
@@ -103,7 +103,7 @@ def test_equals_minicons(bert: Any, sentences: list[str], metric: str) -> None:
         assert ours == pytest.approx(value, abs=1e-3)
 
 
-def test_the_two_variants_differ_where_words_have_pieces(bert: Any) -> None:
+def test_the_two_masking_variants_differ_on_multi_token_words(bert: Any) -> None:
     words = {n: len(bert.tokenizer(n)["input_ids"]) - 2 for n in ("late", "unfathomableness")}
     assert words["late"] == 1
     assert words["unfathomableness"] > 1
@@ -116,7 +116,7 @@ def test_the_two_variants_differ_where_words_have_pieces(bert: Any) -> None:
         assert (abs(a - b) > 0.1) == differ
 
 
-def test_batches_pools_and_order_move_nothing(bert: Any, sentences: list[str]) -> None:
+def test_batching_and_order_change_nothing(bert: Any, sentences: list[str]) -> None:
     texts = [MarkedText(t) for t in sentences[:5]]
     whole = score_texts(bert, [*texts, texts[0]], TextOptions())
     assert whole.log_prob[5] == whole.log_prob[0]
@@ -149,7 +149,7 @@ def test_equal_copies_are_computed_once(bert: Any) -> None:
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "albert", "deberta-v3", "modernbert"])
 @pytest.mark.parametrize("name", ["equation", "figure", "original"])
-def test_every_masked_family(small_model: Any, family: str, name: str) -> None:
+def test_every_masked_family_is_scored(small_model: Any, family: str, name: str) -> None:
     """Tokenizers differ in spaces, special tokens and what a word is."""
     scorer: Any = open_model(str(small_model(family)))
     options = OPTIONS[name]
@@ -164,7 +164,7 @@ def test_every_masked_family(small_model: Any, family: str, name: str) -> None:
         assert (found.tokens[i], found.log_prob[i]) == (n, pytest.approx(value, abs=1e-4))
 
 
-def test_texts_that_cannot_be_scored(bert: Any) -> None:
+def test_texts_that_cannot_be_scored_are_refused(bert: Any) -> None:
     long = " ".join(["nurse"] * 2000)
     texts = [
         MarkedText(long),
@@ -181,7 +181,7 @@ def test_texts_that_cannot_be_scored(bert: Any) -> None:
     assert found.unknown[4] == 0
 
 
-def test_causal_models_by_their_own_loss() -> None:
+def test_causal_likelihoods_match_the_models_own_loss() -> None:
     scorer: Any = open_model("pocket:gpt2-s")
     text = "The nurse said that she was tired."
     found = score_texts(scorer, [MarkedText(text), MarkedText(text, ((4, 9),))], TextOptions())

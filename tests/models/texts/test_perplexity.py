@@ -13,7 +13,7 @@ from clinometer.models.local.causal import CausalScorer
 from clinometer.models.texts.perplexity import perplexity_of
 
 
-def test_a_sentence_is_likelier_than_a_heap_of_words() -> None:
+def test_a_sentence_is_likelier_than_scrambled_words() -> None:
     judge = perplexity_of("pocket:gpt2-s")
     good, bad = judge(["The [X] said that [Y]", "The [X] wanted fake death so that of [Y]"])
     assert 1 < good < bad
@@ -25,6 +25,6 @@ def test_a_sentence_is_likelier_than_a_heap_of_words() -> None:
     assert good == pytest.approx(math.exp(float(loss)), rel=1e-5)
 
 
-def test_only_causal_models_judge() -> None:
+def test_perplexity_needs_a_causal_model() -> None:
     with pytest.raises(SettingsError, match="needs a causal model, found a masked one"):
         perplexity_of("pocket:bert")

@@ -65,7 +65,7 @@ def test_the_space_before_a_word(
 
 
 @pytest.mark.parametrize("family", TOKENIZERS)
-def test_a_word_is_what_stands_in_the_sentence(made: dict[str, Any], family: str) -> None:
+def test_a_word_has_the_tokens_it_has_in_the_sentence(made: dict[str, Any], family: str) -> None:
     tokenizer = made[family]
     for word in ("she", "granddaughter", "queen", "him"):
         text = tokenizer("the nurse said that " + word, add_special_tokens=False)["input_ids"]
@@ -77,7 +77,7 @@ def test_a_word_is_what_stands_in_the_sentence(made: dict[str, Any], family: str
     assert text[-len(ids) :] == ids
 
 
-def test_text_that_goes_on_from_a_word_is_marked_as_wordpiece_marks_it(
+def test_text_that_continues_a_word_gets_the_wordpiece_prefix(
     made: dict[str, Any],
 ) -> None:
     tokenizer = made["wordpiece"]
@@ -176,7 +176,7 @@ def test_text_around_the_slot(family: str) -> None:
         )
 
 
-def test_a_prompt_that_holds_the_mask_itself_is_refused() -> None:
+def test_a_prompt_that_contains_the_mask_token_is_refused() -> None:
     tokenizer = zoo_tokenizers.bert_tokenizer()
     marker = Marker.of(tokenizer, "[MASK]")
     with pytest.raises(ValueError, match=r"expected the slot's \[MASK\] once .* found it 2 times"):
@@ -190,7 +190,7 @@ def test_a_prompt_that_holds_the_mask_itself_is_refused() -> None:
         )
 
 
-def test_prompts_are_collected_by_length() -> None:
+def test_prompts_are_batched_by_length() -> None:
     """Groups leave when they are full, and every prompt is in one of them."""
     tokenizer = zoo_tokenizers.bert_tokenizer()
     marker = Marker.of(tokenizer, "[MASK]")

@@ -59,20 +59,20 @@ def test_inside_a_chat_template(found: dict[str, Any], smol_folder: Path) -> Non
     assert np.abs(ours - np.array(found["by_ids"][:1])).max() > 0.1
 
 
-def test_draws_follow_the_model_and_not_its_wishes(found: dict[str, Any]) -> None:
+def test_samples_ignore_the_models_generation_config(found: dict[str, Any]) -> None:
     """generation_config.json asks for the most probable token only."""
     shares, p = np.exp(found["draws"][0]), np.exp(found["by_ids"][0])
     assert (np.abs(shares - p) < 4 * np.sqrt(p * (1 - p) / 100) + 0.005).all()
     assert shares[1] > 0
 
 
-def test_an_engine_that_dies_is_an_error_of_one_line(found: dict[str, Any]) -> None:
+def test_a_dead_engine_is_one_line(found: dict[str, Any]) -> None:
     assert found["killed"].startswith("model 'vllm:")
     assert "the same command continues" in found["killed"]
     assert "Another prompt" not in found["killed"]
 
 
-def test_the_command_and_a_second_one_from_the_cache(
+def test_the_command_runs_and_its_second_run_uses_the_cache(
     tmp_path: Path, environment: dict[str, str], clinometer: Callable[..., Any]
 ) -> None:
     def command(model: str, out: str) -> list[str]:
@@ -106,7 +106,7 @@ def test_the_command_and_a_second_one_from_the_cache(
     np.testing.assert_array_equal(again.preferences.values, engine.preferences.values)
 
 
-def test_what_the_engine_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsupported_options_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ModelSpec.parse("vllm:pocket:gpt2-s").target.endswith("gpt2-s")
     with pytest.raises(ModelNotFound, match="without 'vllm:'"):
         open_model("vllm:smollm2")

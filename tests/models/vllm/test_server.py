@@ -31,7 +31,7 @@ def test_exact_routes_give_the_numbers_of_the_model(
     assert report.counts() == local.word_report(WORDS, space=True).counts()
 
 
-def test_top_k_holds_the_exact_values(vllm_server: str, smol_folder: Path) -> None:
+def test_top_k_intervals_contain_the_exact_values(vllm_server: str, smol_folder: Path) -> None:
     load = LoadOptions(server=ServerOptions(route="top-k"))
     served = open_model(f"openai:{vllm_server}", words=EXACT, load=load)
     found = served.score(PROMPTS[:1], WORDS)
@@ -50,7 +50,7 @@ def test_chat_uses_the_servers_template(vllm_server: str, smol_folder: Path) -> 
 
 
 @pytest.mark.parametrize("chat", [False, True])
-def test_draws_follow_the_model_and_not_its_wishes(
+def test_samples_ignore_the_models_generation_config(
     vllm_server: str, smol_folder: Path, chat: bool
 ) -> None:
     """generation_config.json asks for the most probable token and a penalty, and the server would
@@ -66,14 +66,16 @@ def test_draws_follow_the_model_and_not_its_wishes(
     assert ("scored inside its chat template" in served.info.notes) == chat
 
 
-def test_answers_of_the_only_model(vllm_server: str) -> None:
+def test_without_a_name_the_only_model_answers(vllm_server: str) -> None:
     writer = open_writer(f"openai:{vllm_server}")
     turns = [("user", "Say hello. Answer in one short sentence.")]
     (answer,) = writer.write(turns, temperature=0, length=12)
     assert answer.strip()
 
 
-def test_the_command(vllm_server: str, clinometer: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_command_audits_through_the_server(
+    vllm_server: str, clinometer: Callable[..., Any], tmp_path: Path
+) -> None:
     found = []
     for model, out in ((f"openai:{vllm_server}#smol", "served"), ("smollm2", "local")):
         groups = ("--topic", "gender", "--groups", "nurse,engineer", "--single-token")

@@ -22,11 +22,13 @@ from clinometer.reliability.blanks.contribution import blank_contributions, fill
         ("No blank.", "No blank at all.", None),
     ],
 )
-def test_fills(points: str, version: str, fills: tuple[str, ...] | None) -> None:
+def test_fillings_are_split_by_blank(
+    points: str, version: str, fills: tuple[str, ...] | None
+) -> None:
     assert fills_of(Blanks.parse(points), version) == fills
 
 
-def test_each_blank_alone() -> None:
+def test_each_blank_is_scored_alone() -> None:
     statement = Statement(
         "1", "The nurse was late.", ("nurse",), points="The ___ nurse was late ___."
     )

@@ -49,7 +49,7 @@ def test_anything_else_is_refused_by_name(answer: str, reason: str) -> None:
 
 
 @given(st.data())
-def test_what_is_written_is_accepted_and_is_the_text(data: st.DataObject) -> None:
+def test_written_blanks_are_accepted_and_leave_the_text_unchanged(data: st.DataObject) -> None:
     words = data.draw(st.lists(st.sampled_from(["the", "poor", "don't", "say"]), min_size=1))
     text = " ".join(words) + data.draw(st.sampled_from(["", ".", "?!"]))
     starts = [i for i in range(len(text)) if text[i].isalnum() and (i == 0 or text[i - 1] == " ")]

@@ -42,7 +42,7 @@ class Scripted:
         return [self.answers.pop(0) for _ in range(n)]
 
 
-def test_the_rules_alone() -> None:
+def test_rules_propose_blanks_without_a_model() -> None:
     found = propose_points(STATEMENTS)
     assert [r["context_points"] for r in found.rows] == [
         "The ___ nurse is tired ___.",
@@ -52,7 +52,7 @@ def test_the_rules_alone() -> None:
     assert found.counts["acceptance"] is None
 
 
-def test_answers_are_checked_asked_again_and_replaced() -> None:
+def test_model_answers_are_checked_retried_and_replaced() -> None:
     writer = Scripted("The doctor ____ is tired.", "The nurse is ____ tired.", "no", "No.", "")
     found = propose_points(STATEMENTS, settings=PointSettings(model="scripted"), writer=writer)
     first, second = found.rows
@@ -65,7 +65,7 @@ def test_answers_are_checked_asked_again_and_replaced() -> None:
     assert len({seed for _, _, seed in writer.asked}) == 5
 
 
-def test_continues_and_is_read_as_statements(tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_and_reads_back_as_statements(tmp_path: Path) -> None:
     out = tmp_path / "points.jsonl"
     propose_points(STATEMENTS, out=out)
     whole = out.read_text(encoding="utf-8")
@@ -101,7 +101,7 @@ def test_settings_are_checked() -> None:
 
 
 @pytest.mark.usefixtures("smollm2")
-def test_the_embedded_model_is_really_asked() -> None:
+def test_the_embedded_model_proposes_blanks() -> None:
     settings = PointSettings(model="smollm2", attempts=1)
     row = propose_points(STATEMENTS[:1], settings=settings).rows[0]
     assert len(row["answers"]) == 1

@@ -17,7 +17,7 @@ def points(text: str, *targets: str) -> str:
     return next(rule_points([Statement(id="x", text=text, targets=targets)]))
 
 
-def test_before_nouns_and_after_what_is_said() -> None:
+def test_blanks_go_before_nouns_and_after_the_predicate() -> None:
     assert points("The women at the office are arrogant.") == (
         "The ___ women at the ___ office are arrogant ___."
     )
@@ -30,7 +30,7 @@ def test_a_target_term_is_not_split() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "…", "?!"])
-def test_nothing_said_no_blank(text: str) -> None:
+def test_a_text_that_says_nothing_gets_no_blank(text: str) -> None:
     assert points(text) == text
 
 
@@ -46,7 +46,7 @@ def test_positions_count_letters_and_survive_other_words() -> None:
     assert positions("___ He needed", text) == {0}
 
 
-def test_better_than_a_blank_everywhere_on_verified_statements(shared_data: Path) -> None:
+def test_rules_beat_a_blank_everywhere_on_verified_statements(shared_data: Path) -> None:
     """A tenth of what benchmarks/points.py measures; all 2,291 give F1 0.645 against 0.387."""
     statements = load_statements(shared_data / "cobias/statements.csv")[::10]
     texts = [s.text for s in statements]

@@ -40,7 +40,7 @@ def model(smollm2: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-def test_an_adapter_learns_and_is_opened(model: str, tmp_path: Path) -> None:
+def test_a_trained_adapter_lowers_its_loss_and_opens(model: str, tmp_path: Path) -> None:
     settings = TuneSettings(epochs=6, rank=4, last_layers=1, learning_rate=1e-2)
     tuned = tune_points(model, EXAMPLES, tmp_path / "adapter", settings=settings)
     assert tuned.examples == 1  # a statement without blanks teaches nothing

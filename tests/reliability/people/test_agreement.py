@@ -44,7 +44,7 @@ def test_table_1_of_the_paper() -> None:
     assert found.fleiss.value < 0  # as the paper's -0.08 on a sample of it
 
 
-def test_who_stands_apart() -> None:
+def test_an_annotator_who_stands_apart_is_named() -> None:
     """Figure 4: one says yes to everything, so they differ where the others say no."""
     rng = np.random.default_rng(0)
     table = {}
@@ -61,7 +61,7 @@ def test_who_stands_apart() -> None:
     assert "b for 0%: they use the categories differently" in note
 
 
-def test_the_paradox_is_explained_where_one_answer_prevails() -> None:
+def test_the_kappa_paradox_is_explained_where_one_answer_prevails() -> None:
     table = {str(i): {"a": "yes", "b": "yes"} for i in range(90)}
     table |= {f"x{i}": {"a": "yes", "b": "no"} for i in range(5)}
     table |= {f"y{i}": {"a": "no", "b": "yes"} for i in range(5)}
@@ -77,7 +77,7 @@ def test_the_paradox_is_explained_where_one_answer_prevails() -> None:
     assert agreement(Ratings.of(even), replicates=0).notes == ()
 
 
-def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
+def test_intervals_cover_the_truth_at_their_level() -> None:
     """Two of three people see the truth: kappa is known, and 95 % intervals cover it."""
     rng = np.random.default_rng(5)
 
@@ -99,7 +99,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
     assert 0.90 <= held / 200 <= 0.99
 
 
-def test_degenerate_judgements_have_no_number_but_a_sentence() -> None:
+def test_degenerate_judgements_give_a_sentence_instead_of_a_number() -> None:
     alike = agreement(Ratings.of({"1": {"a": "yes", "b": "yes"}, "2": {"a": "yes", "b": "yes"}}))
     assert alike.fleiss is None
     assert "not defined" in alike.notes[0]
@@ -111,7 +111,7 @@ def test_degenerate_judgements_have_no_number_but_a_sentence() -> None:
     json.dumps([alike.to_dict(), apart.to_dict()], allow_nan=False)
 
 
-def test_acceptance_counts_exactly() -> None:
+def test_acceptance_is_counted_exactly() -> None:
     table: dict[str, dict[str, str]] = {
         "two of three": {"a": "yes", "b": "yes", "c": "no"},
         "one of two": {"a": "yes", "b": "no", "c": ""},
@@ -147,7 +147,7 @@ def test_a_broken_table_is_refused(tmp_path: Path, text: str, said: str) -> None
         read_ratings(path)
 
 
-def test_wide_and_long_are_the_same(tmp_path: Path) -> None:
+def test_wide_and_long_tables_give_the_same_result(tmp_path: Path) -> None:
     (tmp_path / "w.csv").write_text("id,Annotator 1,Annotator 2\n1,4.0,3\n2,,5\n3,skip,2\n")
     (tmp_path / "l.csv").write_text(
         "id,annotator,value\n1,Annotator 1,4\n1,Annotator 2,3\n2,Annotator 2,5\n3,Annotator 2,2\n"

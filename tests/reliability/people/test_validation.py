@@ -15,7 +15,7 @@ from clinometer.reliability.people import Ratings, read_ratings, validate
 from clinometer.reliability.people.regressions import beyond, fit
 
 
-def test_the_published_ratings_and_scores(
+def test_published_ratings_and_scores_are_reproduced(
     shared_data: Path, clinometer: Callable[..., Any]
 ) -> None:
     folder = shared_data / "cobias"
@@ -71,7 +71,7 @@ def test_two_categories_are_plain_logistic_regression() -> None:
         assert ours.terms[0].se == pytest.approx(theirs.bse[1], abs=1e-4)
 
 
-def test_an_ordinal_law_is_found_again() -> None:
+def test_a_planted_ordinal_relation_is_recovered() -> None:
     rng = np.random.default_rng(3)
     x, noise = rng.normal(size=3000), rng.normal(size=3000)
     latent = 0.8 * x + rng.logistic(size=3000)
@@ -87,7 +87,7 @@ def test_an_ordinal_law_is_found_again() -> None:
     assert p < 1e-20
 
 
-def test_what_cannot_be_fitted_says_so() -> None:
+def test_a_model_that_cannot_be_fitted_gives_the_reason() -> None:
     x = np.arange(40.0)
     y = (x > 19).astype(int)
     apart = fit("multinomial", y, {"x": x}, categories=("no", "yes"))
@@ -99,7 +99,7 @@ def test_what_cannot_be_fitted_says_so() -> None:
         fit("ordinal", y * 0, {"x": x}, categories=("no", "yes"))
 
 
-def test_words_instead_of_numbers(tmp_path: Path) -> None:
+def test_words_can_stand_for_numbers(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     score = rng.random(120)
     table = {}

@@ -133,7 +133,9 @@ def test_every_edge_is_defined_and_counted(run: ReliabilityRun) -> None:
     assert json.dumps(run.record.to_dict(), allow_nan=False)
 
 
-def test_a_finished_run_asks_nobody(run: ReliabilityRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finished_run_loads_no_model(
+    run: ReliabilityRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(taus, "open_model", lambda *a, **k: pytest.fail("a model was opened"))
     again = cm.score_reliability(STATEMENTS, VERSIONS, out=run.path, settings=FEW)
     assert again.statements.equals(run.statements)
@@ -151,7 +153,7 @@ def test_a_finished_run_asks_nobody(run: ReliabilityRun, monkeypatch: pytest.Mon
         cm.score_reliability(STATEMENTS[:2], VERSIONS, out=run.path, settings=FEW)
 
 
-def test_an_interrupted_run_goes_on(
+def test_an_interrupted_run_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: ReliabilityRun
 ) -> None:
     """Stopped in the middle: what was answered is kept, only the rest is asked."""
@@ -244,12 +246,12 @@ def test_choices_that_change_a_score() -> None:
         {"replicates": -1},
     ],
 )
-def test_wrong_settings(wrong: dict[str, Any]) -> None:
+def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match=next(iter(wrong))):
         ReliabilitySettings(**wrong)
 
 
-def test_wrong_sets() -> None:
+def test_wrong_sets_are_refused() -> None:
     with pytest.raises(TableError, match="found none"):
         cm.score_reliability([], {})
     with pytest.raises(TableError, match="every id once"):
@@ -258,7 +260,7 @@ def test_wrong_sets() -> None:
         cm.score_reliability(["a"], {}, models=["pocket:bert", "pocket:bert"])
 
 
-def test_a_run_of_another_command_is_refused(tmp_path: Path, run: ReliabilityRun) -> None:
+def test_a_run_of_another_kind_is_refused(tmp_path: Path, run: ReliabilityRun) -> None:
     """Both have a run.json: each says what it expected."""
     cm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path, settings=FEW)
     with pytest.raises(RunError, match="expected a run of 'clinometer audit', found another kind"):

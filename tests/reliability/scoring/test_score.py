@@ -31,7 +31,7 @@ def published(folder: Path, model: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("model", "n"), [("bert-base-uncased", 2229), ("albert-base-v2", 2228)])
-def test_published_values(shared_data: Path, model: str, n: int) -> None:
+def test_published_values_are_reproduced(shared_data: Path, model: str, n: int) -> None:
     rows = published(shared_data, model)
     assert len(rows) == n
     tau = np.array([r["original"] for r in rows])
@@ -100,7 +100,7 @@ def test_intervals_cover_the_truth() -> None:
     assert 0.84 < np.mean((low <= 12.5) & (high >= 12.5)) < 0.93
 
 
-def test_convergence_ends_at_the_whole_and_spreads_less() -> None:
+def test_convergence_narrows_and_ends_at_the_full_value() -> None:
     rng = np.random.default_rng(2)
     tau = np.full(50, 2.0)
     versions = np.abs(2.0 + rng.normal(size=(50, 12)))
@@ -138,7 +138,7 @@ def test_length_adjusted_against_numpy() -> None:
     assert np.corrcoef(found.values, np.log2(words))[0, 1] == pytest.approx(0, abs=1e-9)
 
 
-def test_mean_estimate() -> None:
+def test_mean_estimate_by_hand() -> None:
     found = mean_estimate([0.2, 0.4, np.nan, 0.6], replicates=4000, level=0.9)
     assert found.value == pytest.approx(0.4)
     assert found.low is not None

@@ -25,7 +25,7 @@ BLANKS = Blanks.parse("The ___ women at the ___ office are arrogant ___.")
          "The women at the 5th-floor office are arrogant."),
     ],
 )  # fmt: skip
-def test_kept(version: str, kept: str) -> None:
+def test_valid_fillings_are_kept(version: str, kept: str) -> None:
     assert accept_version(BLANKS, version)[0] == kept
 
 
@@ -45,14 +45,14 @@ def test_kept(version: str, kept: str) -> None:
         ("", "text_changed"),
     ],
 )
-def test_refused_by_name(version: str, reason: str) -> None:
+def test_rejected_fillings_name_the_reason(version: str, reason: str) -> None:
     with pytest.raises(VariantRefused) as refused:
         accept_version(BLANKS, version)
     assert refused.value.reason == reason
 
 
 @given(st.lists(st.sampled_from(["", "young", "on the second floor"]), min_size=3, max_size=3))
-def test_every_filling_comes_back(fills: list[str]) -> None:
+def test_every_filling_can_be_recovered(fills: list[str]) -> None:
     text = BLANKS.fill(fills)
     if any(fills):
         assert accept_version(BLANKS, text) == (text, tuple(fills))

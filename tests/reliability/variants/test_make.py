@@ -49,7 +49,7 @@ def makers(settings: VariantSettings, filler: Any, writer: Any = None) -> Makers
     return made
 
 
-def test_no_version_is_invalid_or_twice_there(filler: Any) -> None:
+def test_variants_are_valid_and_distinct(filler: Any) -> None:
     settings = VariantSettings(n=12)
     found = make_variants(STATEMENTS, settings=settings, makers=makers(settings, filler))
     for statement, row in zip(STATEMENTS, found.rows, strict=True):
@@ -64,7 +64,7 @@ def test_no_version_is_invalid_or_twice_there(filler: Any) -> None:
     assert 0 < found.counts["distinct_words"] <= 1
 
 
-def test_answers_of_a_model_are_checked_and_completed(filler: Any) -> None:
+def test_model_answers_are_checked_and_completed(filler: Any) -> None:
     writer = Scripted(
         "The young women at the law office are arrogant today.",
         "The women at the office are arrogant.",
@@ -84,7 +84,7 @@ def test_answers_of_a_model_are_checked_and_completed(filler: Any) -> None:
     }
 
 
-def test_the_seed_decides_and_a_killed_run_continues(filler: Any, tmp_path: Path) -> None:
+def test_a_killed_run_resumes_to_the_same_variants(filler: Any, tmp_path: Path) -> None:
     settings = VariantSettings(n=5, seed=3)
     out = tmp_path / "variants.jsonl"
     make_variants(STATEMENTS, settings=settings, out=out, makers=makers(settings, filler))
@@ -116,7 +116,7 @@ def test_a_causal_model_fills_both_sides(smollm2: Any) -> None:
         assert accept_version(blanks, version)[0] == version
 
 
-def test_meanings_are_compared() -> None:
+def test_variants_can_be_filtered_by_meaning() -> None:
     from clinometer.models.texts.embeddings import SentenceEncoder
 
     settings = VariantSettings(n=3)

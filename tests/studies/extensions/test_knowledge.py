@@ -36,7 +36,7 @@ def answers(values: np.ndarray) -> Preferences:
     )
 
 
-def test_a_model_certain_of_the_right_answer() -> None:
+def test_a_model_certain_of_the_right_answer_has_full_knowledge() -> None:
     p = np.zeros((2, 2, 3))
     p[0, :, 0] = 1
     p[1, :, 1] = 1
@@ -47,7 +47,7 @@ def test_a_model_certain_of_the_right_answer() -> None:
 
 
 @pytest.mark.parametrize("exponent", [0.5, 0.25, 1.0])
-def test_a_model_right_in_half_of_the_contexts(exponent: float) -> None:
+def test_a_model_right_in_half_the_contexts(exponent: float) -> None:
     """E[J] = 1/2, J(E) = (1/2)^a, and the loss is their difference."""
     p = np.zeros((2, 2, 3))
     p[0, 0, 0] = p[0, 1, 1] = 1
@@ -60,7 +60,7 @@ def test_a_model_right_in_half_of_the_contexts(exponent: float) -> None:
         assert row["accuracy"] == pytest.approx(0.5)
 
 
-def test_a_distractor_of_one_subject_is_no_answer_of_another() -> None:
+def test_a_distractor_of_one_subject_is_not_an_answer_for_another() -> None:
     p = np.tile([0.2, 0.2, 0.6], (2, 2, 1))
     found = score_facts(answers(p), CAPITALS, exponent=1.0)
     assert found["knowledge"].tolist() == pytest.approx([0.5, 0.2])
@@ -68,7 +68,7 @@ def test_a_distractor_of_one_subject_is_no_answer_of_another() -> None:
     assert found["chance"].tolist() == pytest.approx([1 / 2, 1 / 3])
 
 
-def test_the_built_in_facts_can_be_asked() -> None:
+def test_the_builtin_facts_can_be_scored() -> None:
     for relation in builtin_facts():
         topic, contexts = relation.topic, relation.contexts
         assert len(topic) == len(relation.answers)
@@ -84,7 +84,7 @@ def test_the_built_in_facts_can_be_asked() -> None:
         ("[a", "facts"),
     ],
 )
-def test_a_wrong_file_is_named_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+def test_a_wrong_file_names_the_entry(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "facts.toml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(TopicError, match=said):

@@ -57,7 +57,7 @@ def direct(clip: Path, file: Path) -> FloatArray:
     return np.asarray(logits.softmax(dim=-1)[0], dtype=float)
 
 
-def test_answers_are_the_models_own_and_asked_once(
+def test_scores_match_the_models_own_and_are_cached(
     clip: Path, pictures: Path, tmp_path: Path
 ) -> None:
     images = find_images(pictures)
@@ -95,7 +95,7 @@ def test_answers_are_the_models_own_and_asked_once(
     assert json.loads((tmp_path / "study" / "study.json").read_text(encoding="utf-8"))["runs"]
 
 
-def test_what_is_wrong_with_a_folder_is_said(tmp_path: Path) -> None:
+def test_folder_errors_are_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no such folder"):
         find_images(tmp_path / "none")
     with pytest.raises(SettingsError, match="GROUP/SCENE"):

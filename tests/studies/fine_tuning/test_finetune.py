@@ -40,7 +40,7 @@ def test_training_moves_the_model_towards_its_texts(tmp_path: Path, lora: bool) 
         finetuned("pocket:gpt2-s", TEXTS[:4], folder, training=training)
 
 
-def test_what_cannot_be_trained_is_said(tmp_path: Path) -> None:
+def test_models_that_cannot_be_trained_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="with weights"):
         source_of("reference:random")
     with pytest.raises(SettingsError, match="above 0"):

@@ -63,7 +63,7 @@ def lean(mean: float, swing: float, *, C: int = 60, seed: int = 0) -> np.ndarray
     return np.clip(mean + swing * rng.normal(size=(12, C)), 0.01, 0.99)
 
 
-def test_slope_is_numpys() -> None:
+def test_slope_matches_numpy() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 6))
     assert slope(x, y) == pytest.approx(np.polyfit(x, y, 1)[0])
@@ -74,7 +74,7 @@ def test_slope_is_numpys() -> None:
     assert over_models(x[:2], y[:2], level=0.95) is None
 
 
-def test_size_finds_a_trend_that_is_there_and_none_that_is_not() -> None:
+def test_size_finds_a_trend_only_where_there_is_one() -> None:
     sizes = {"s": (0.65, 10**6), "m": (0.75, 10**7), "l": (0.85, 10**8)}
     asked = [
         (ask(n), made(n, lean(m, 0.03, seed=i), size=size))
@@ -95,7 +95,7 @@ def test_size_needs_two_sizes() -> None:
         size_findings([(ask("a"), made("a", lean(0.6, 0.1)))])
 
 
-def test_alignment_names_who_turned() -> None:
+def test_alignment_names_groups_that_changed_sides() -> None:
     before, after = lean(0.7, 0.1), lean(0.7, 0.1)
     after[3] = 1 - after[3]
     found = alignment_findings(
@@ -153,7 +153,7 @@ def test_views_of_runs() -> None:
         heatmap_findings(runs, groups=["astronaut"], contexts=5)
 
 
-def test_texts_are_filtered_and_drawn(tmp_path: Path) -> None:
+def test_texts_are_filtered_and_sampled(tmp_path: Path) -> None:
     table = tmp_path / "posts.csv"
     pd.DataFrame({"tweet": ["a  b", "c", "d"], "class": [0, 2, 1]}).to_csv(table, index=False)
     lines = tmp_path / "posts.jsonl"

@@ -30,7 +30,7 @@ def plan(*models: str) -> Plan:
     return Plan("table1", asks_of(models, TOPIC, CONTEXTS, SETTINGS, role="table1"))
 
 
-def test_a_plan_says_what_it_costs_and_asks_nothing(tmp_path: Path) -> None:
+def test_a_plan_gives_its_cost_without_scoring(tmp_path: Path) -> None:
     said = plan("pocket:gpt2-s", "nobody/knows").to_dict(tmp_path)
     assert said["prompts"] == 2 * 3 * 6
     assert said["audits"][0]["seconds"] > 0
@@ -40,7 +40,7 @@ def test_a_plan_says_what_it_costs_and_asks_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_parameters_are_read_from_the_heads_of_files() -> None:
+def test_parameters_are_read_from_file_headers() -> None:
     assert parameters_of("reference:random") == 0
     assert parameters_of("no such model !") is None
     small, large = parameters_of("pocket:gpt2-s"), parameters_of("pocket:gpt2-l")
@@ -56,7 +56,7 @@ def test_the_same_model_twice_is_refused() -> None:
         ask_all(Plan("table1", ()), Path("nowhere"))
 
 
-def test_an_interrupted_study_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_study_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second model is killed; the next call asks only what is missing."""
     whole = plan("reference:stereotyped", "pocket:gpt2-s")
     asked: list[str] = []
@@ -106,7 +106,7 @@ def test_tables_charts_and_page_are_written(tmp_path: Path) -> None:
     assert (tmp_path / "tables" / "table1.csv").read_text(encoding="utf-8").startswith("name,")
 
 
-def test_a_source_means_its_set_for_the_topic() -> None:
+def test_a_source_name_resolves_to_the_set_of_the_topic() -> None:
     """As for audit: `--contexts wikipedia`, and `--source mine=book`."""
     race = load_topic("race")
     assert study_contexts(race, "wikipedia").name == "wikipedia-race"
@@ -126,7 +126,7 @@ def test_a_model_alone_is_compared_with_itself_in_chat() -> None:
         alignment_plan(["smollm2"], topic=TOPIC, contexts="paper-gender", settings=SETTINGS)
 
 
-def test_folders_are_named_without_the_way_to_them(tmp_path: Path) -> None:
+def test_folder_names_omit_the_path(tmp_path: Path) -> None:
     for name in ("a/model", "b/model", "b/other"):
         (tmp_path / name).mkdir(parents=True)
     folders = [str(tmp_path / n) for n in ("a/model", "b/other")]

@@ -12,7 +12,7 @@ from clinometer.models.catalog.suites import suite
 from clinometer.studies.framework.published import printed, tables
 
 
-def test_every_number_stands_in_the_paper(shared_data: Path) -> None:
+def test_every_number_is_in_the_paper(shared_data: Path) -> None:
     """Each printed figure is found in the paper's text, in a row of its model's three numbers."""
     paper = next((shared_data.parent / "papers").glob("000_*.txt")).read_text(encoding="utf-8")
     text = re.sub(r"</?[iu]>", "", paper)
@@ -25,7 +25,7 @@ def test_every_number_stands_in_the_paper(shared_data: Path) -> None:
     assert rows == 12 + 12 + 4 * 6 + 3
 
 
-def test_which_rows_do_not_add_up() -> None:
+def test_rows_that_do_not_add_up_are_listed() -> None:
     odd = {(r.table, r.model) for t in tables() for r in printed(t) if not r.adds_up}
     assert odd == {
         ("table1", "Baichuan"),

@@ -42,7 +42,7 @@ def test_the_first_row_is_the_run(rows: dict[str, Control], run: Run) -> None:
     assert rows["as measured: "].R == run.risks.R
 
 
-def test_references_are_those_of_decompose(rows: dict[str, Control], run: Run) -> None:
+def test_references_match_decompose(rows: dict[str, Control], run: Run) -> None:
     p = run.preferences
     # Labour statistics, by hand; the ambassador has no figure.
     women = builtin_factors()["percent_women"].reindex(list(p.groups)).to_numpy() / 100
@@ -95,7 +95,7 @@ def test_names_lean_by_sex(rows: dict[str, Control], run: Run) -> None:
     assert rows["placebo group: first names, balanced"].note == "16 names as one group"
 
 
-def test_placebos_are_asked_once(
+def test_placebos_are_scored_once(
     run: Run, rows: dict[str, Control], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def never(*_: object, **__: object) -> None:
@@ -106,7 +106,7 @@ def test_placebos_are_asked_once(
     assert again == rows
 
 
-def test_what_cannot_be_had_is_said(tmp_path: Path) -> None:
+def test_unavailable_controls_give_a_reason(tmp_path: Path) -> None:
     known = audit(
         "reference:stereotyped",
         topic="race",
@@ -122,7 +122,7 @@ def test_what_cannot_be_had_is_said(tmp_path: Path) -> None:
     json.dumps(found.to_dict(), allow_nan=False)
 
 
-def test_a_table_of_ones_own(run: Run) -> None:
+def test_a_custom_table_of_names_is_used(run: Run) -> None:
     table = pd.DataFrame({"male": [1.0, 30.0], "female": [9.0, 70.0]}, index=["nurse", "teacher"])
     found = controls(run, ask=False, reference=table).rows
     line = next(r for r in found if r.option == "real world")

@@ -43,7 +43,7 @@ def test_the_table_has_no_invented_figures() -> None:
     assert frame["percent_women"].between(0, 100).sum() == frame["percent_women"].notna().sum()
 
 
-def test_a_table_of_ones_own(tmp_path: Path) -> None:
+def test_a_custom_table_of_factors_is_used(tmp_path: Path) -> None:
     path = tmp_path / "f.csv"
     run = audit("reference:unbiased")
     groups = run.risks.groups
@@ -66,14 +66,14 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
         ("group,x\nnobody,1\n", "no figure for any group"),
     ],
 )
-def test_wrong_tables(tmp_path: Path, text: str, message: str) -> None:
+def test_wrong_tables_are_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "f.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(TableError, match=message):
         factor_study(audit("reference:random"), table=read_factors(path))
 
 
-def test_wrong_measure_and_file() -> None:
+def test_wrong_measures_and_files_are_refused() -> None:
     with pytest.raises(TableError, match="measure"):
         factor_study(audit("reference:random"), measure="q")
     with pytest.raises(TableError, match="no such file"):

@@ -27,7 +27,7 @@ def risks(row: Choice) -> tuple[float | None, ...]:
     return row.R, row.R_bias, row.R_volatility
 
 
-def test_stored_scores_give_the_run_back(run: Run) -> None:
+def test_stored_scores_reproduce_the_run(run: Run) -> None:
     again = recounted(run, [word_counts(run.record)])[0]
     assert again.equals(run.preferences)
     np.testing.assert_allclose(
@@ -42,7 +42,7 @@ def test_the_first_line_is_the_run(run: Run) -> None:
     )
 
 
-def test_lines_are_what_they_say(run: Run) -> None:
+def test_each_line_matches_its_own_computation(run: Run) -> None:
     rows = {f"{r.choice}: {r.option}": r for r in sensitivity(run).rows}
     p = run.preferences
     even = decompose(p.values)
@@ -70,7 +70,7 @@ def test_lines_are_what_they_say(run: Run) -> None:
     assert f"{low.sum()} of {low.size} cells" in line.note or line.note == "no cell is left"
 
 
-def test_span_holds_the_comparable_lines(run: Run) -> None:
+def test_the_span_covers_the_comparable_lines(run: Run) -> None:
     sheet = sensitivity(run)
     low, high = sheet.span()["R"]
     inside = [r.R for r in sheet.rows if r.comparable and r.R is not None]
@@ -90,7 +90,7 @@ def test_random_halves_keep_the_same_ranks(run: Run) -> None:
 
 
 @pytest.mark.parametrize("alike", [True, False])
-def test_streamed_risks_are_those_of_decompose(run: Run, alike: bool) -> None:
+def test_streamed_risks_match_decompose(run: Run, alike: bool) -> None:
     counts = shuffled_counts(run, 4, 0, alike=alike)
     found = risks_under(run, counts)
     for row, p in zip(found, recounted(run, counts), strict=True):
@@ -104,7 +104,7 @@ def test_streamed_risks_are_those_of_decompose(run: Run, alike: bool) -> None:
         np.testing.assert_allclose(count.sum(axis=0), word_counts(run.record).sum(axis=0))
 
 
-def test_a_list_without_words_and_a_run_without_scores_say_so(run: Run, tmp_path: Path) -> None:
+def test_empty_word_lists_and_missing_scores_are_refused(run: Run, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no word of category"):
         word_counts(run.record, keep=["he"])
     known = audit("reference:random", settings=AuditSettings(), out=tmp_path / "known")

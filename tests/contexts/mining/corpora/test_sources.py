@@ -179,14 +179,14 @@ def test_a_folder_is_read_in_a_fixed_order(tmp_path: Path) -> None:
     assert texts(tmp_path)[0] == ["First.", *TEXTS]
 
 
-def test_a_member_of_a_zip_file(tmp_path: Path) -> None:
+def test_a_zip_member_can_be_read(tmp_path: Path) -> None:
     path = written(tmp_path, ".zip")
     assert texts(f"{path}:inside/a.jsonl")[0] == TEXTS
     with pytest.raises(ContextError, match="no member 'other'; there are inside/a"):
         find_sources([f"{path}:other"])
 
 
-def test_plain_text_is_cut_into_articles_at_blank_lines(tmp_path: Path) -> None:
+def test_plain_text_is_split_into_articles_at_blank_lines(tmp_path: Path) -> None:
     path = tmp_path / "book.txt"
     path.write_text(("word " * 1000 + "\n\n") * 10, encoding="utf-8")
     found, _ = texts(path)
@@ -205,7 +205,7 @@ def test_broken_lines_are_counted_and_skipped(tmp_path: Path) -> None:
     assert damage == {unpack.NOT_UTF8: 1, NOT_JSON: 1, NO_TEXT: 2}
 
 
-def test_an_endless_line_is_skipped_and_never_held(
+def test_an_endless_line_is_skipped_without_loading_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(unpack, "LONGEST_LINE", 1000)
@@ -242,7 +242,9 @@ def test_an_endless_line_is_skipped_and_never_held(
         ("c.docx", b"", "expected a file that ends in"),
     ],
 )
-def test_what_is_no_corpus(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+def test_files_that_are_not_a_corpus_are_refused(
+    tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(ContextError, match=message) as caught:
@@ -250,7 +252,7 @@ def test_what_is_no_corpus(tmp_path: Path, name: str, content: bytes, message: s
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_column_and_a_missing_file(tmp_path: Path) -> None:
+def test_missing_columns_and_files_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path, ".parquet")
     with pytest.raises(ContextError, match="name the right one with --field"):
         texts(path, field="body")
@@ -261,7 +263,7 @@ def test_a_missing_column_and_a_missing_file(tmp_path: Path) -> None:
         texts(tmp_path / "empty")
 
 
-def test_a_dataset_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_dataset_is_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Streamed with `datasets`; here a stand-in, as tests reach no hub."""
     asked = []
 
@@ -270,8 +272,8 @@ def test_a_dataset_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
         return [{"text": "One."}, {"text": None}, {"text": "Two."}]
 
     stand_in = types.ModuleType("datasets")
-    stand_in.load_dataset = load_dataset  # type: ignore[attr-defined]
-    stand_in.config = types.SimpleNamespace()  # type: ignore[attr-defined]
+    vars(stand_in)["load_dataset"] = load_dataset
+    vars(stand_in)["config"] = types.SimpleNamespace()
     stand_in.__spec__ = importlib.machinery.ModuleSpec("datasets", None)
     monkeypatch.setitem(sys.modules, "datasets", stand_in)
     found, damage = texts("hf:wikimedia/wikipedia:20231101.en")
@@ -282,7 +284,7 @@ def test_a_dataset_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_a_dataset_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_dataset_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match="pip install datasets"):
         texts("hf:wikimedia/wikipedia")

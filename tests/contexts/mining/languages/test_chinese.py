@@ -42,7 +42,7 @@ def test_pattern(chinese: Chinese, sentence: str, wanted: str) -> None:
     assert wanted in [d.template or f"({d.rule})" for d in decisions]
 
 
-def test_plural_pronouns_are_no_candidates(chinese: Chinese) -> None:
+def test_plural_pronouns_are_not_candidates(chinese: Chinese) -> None:
     (decisions,) = chinese.decide(["医生很累，但他们没有休息"])
     assert decisions == []
     assert chinese.find("没有代词的文章。") == []

@@ -39,7 +39,7 @@ def test_precision_on_gum(shared_data: Path, parser: Parser) -> None:
     assert found["recall"] >= 0.2
 
 
-def test_a_resolver_of_clusters(parser: Parser) -> None:
+def test_a_cluster_resolver_can_be_plugged_in(parser: Parser) -> None:
     """fastcoref itself is not here; what it answers is, as clusters of character spans."""
     parsed = next(parser.parse_words([["The", "nurse", "said", "that", "she", "left", "."]]))
     link = clause_link(parsed.doc[4])
@@ -51,7 +51,7 @@ def test_a_resolver_of_clusters(parser: Parser) -> None:
         Clusters(SimpleNamespace(predict=lambda texts: [apart]))(link, parsed, frozenset())
 
 
-def test_a_resolver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_resolver_names_its_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match="fastcoref"):
         open_resolver("fastcoref")

@@ -39,7 +39,7 @@ def said(language: English, sentence: str) -> list[str]:
     return [d.template or f"({d.rule})" for d in decisions]
 
 
-def test_the_table_is_as_long_as_promised() -> None:
+def test_the_example_table_has_enough_rows() -> None:
     assert len(cases("skeletons.txt")) >= 150
     assert len({sentence for sentence, _ in cases("skeletons.txt")}) == len(cases("skeletons.txt"))
 
@@ -75,7 +75,7 @@ def test_other_links(sentence: str, wanted: str) -> None:
     assert said(language, sentence) == [wanted]
 
 
-def test_the_candidates_are_few_and_miss_no_context(english: English) -> None:
+def test_only_sentences_with_a_candidate_are_found(english: English) -> None:
     text = "He was born in 1900. It rained. The nurse said that she would stay. Was he ill?"
     assert english.find(text) == ["The nurse said that she would stay."]
     assert english.find("Nothing of the kind.") == []
