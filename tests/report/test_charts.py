@@ -154,7 +154,7 @@ def test_each_chart_is_valid_and_fits(name: str, width: int) -> None:
     assert [sign for sign in signs if small_signs(sign) != sign or not stays_in_font(sign)] == []
 
 
-def test_every_light_colour_is_of_its_own() -> None:
+def test_every_light_colour_is_distinct() -> None:
     light = [pair[0] for pair in PALETTE.values()]
     assert len(set(light)) == len(light)
 
@@ -170,7 +170,7 @@ def contrast(a: str, b: str) -> float:
 
 
 @pytest.mark.parametrize("shade", [0, 1], ids=["light", "dark"])
-def test_colours_can_be_told_from_the_page(shade: int) -> None:
+def test_colours_contrast_with_the_page(shade: int) -> None:
     page = PALETTE["page"][shade]
     for name, colours in PALETTE.items():
         if name in ("page", "wash", "line"):
@@ -200,7 +200,7 @@ def test_pairs_that_carry_meaning_differ_without_red_or_green(
         assert np.abs(a - b).max() > 0.1
 
 
-def test_the_heat_map_is_one_pixel_a_cell() -> None:
+def test_the_heat_map_has_one_pixel_per_cell() -> None:
     strength = np.array([[1.0, 0.0], [np.nan, 0.5]])
     png = charts.heat_png(strength, np.array([[0, 1], [1, 1]]), 2)
     width, height = struct.unpack(">II", png[16:24])
@@ -226,12 +226,12 @@ def test_a_standalone_chart_carries_its_n() -> None:
     assert figure.png()[:4] == b"\x89PNG"
 
 
-def test_labels_are_cut_and_kept_apart() -> None:
+def test_labels_are_shortened_and_stay_distinct() -> None:
     assert brief("x" * 100, 10) == "x" * 9 + "…"
     assert distinct(["y" * 99, "y" * 98, "z"], 10) == ["y" * 9 + "…", "y" * 9 + "… (2)", "z"]
 
 
-def test_the_band_is_narrowest_near_the_middle_and_holds_the_line() -> None:
+def test_the_band_contains_the_line_and_is_narrowest_near_the_middle() -> None:
     x = np.arange(40.0)
     y = 0.2 + 0.01 * x + np.random.default_rng(1).normal(0, 0.05, 40)
     line = regression_line(y, x)
@@ -242,7 +242,7 @@ def test_the_band_is_narrowest_near_the_middle_and_holds_the_line() -> None:
     assert "n = 40 groups" in figure.caption
 
 
-def test_the_band_is_that_of_statsmodels() -> None:
+def test_the_band_matches_statsmodels() -> None:
     import statsmodels.api as sm
 
     rng = np.random.default_rng(2)

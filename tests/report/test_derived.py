@@ -27,7 +27,7 @@ def test_convergence_ends_at_the_risks_of_the_run(reading: Reading) -> None:
     assert (table["low"] <= table["value"] + 1e-12).all()
 
 
-def test_a_part_of_the_contexts_is_what_decompose_says(reading: Reading) -> None:
+def test_a_subset_of_contexts_matches_decompose(reading: Reading) -> None:
     pick = np.array([3, 17, 5, 30])
     p = reading.run.preferences
     direct = decompose(p.values[:, pick], context_weights=p.context_weights[pick])
@@ -36,7 +36,7 @@ def test_a_part_of_the_contexts_is_what_decompose_says(reading: Reading) -> None
     )
 
 
-def test_telling_contexts_are_the_outermost(reading: Reading) -> None:
+def test_telling_contexts_are_the_most_extreme(reading: Reading) -> None:
     p = reading.run.preferences
     mean = {}
     for c, name in enumerate(p.contexts):
@@ -52,7 +52,7 @@ def test_telling_contexts_are_the_outermost(reading: Reading) -> None:
     )
 
 
-def test_weighty_cells_sum_to_the_whole(reading: Reading) -> None:
+def test_cell_contributions_sum_to_the_total(reading: Reading) -> None:
     every = reading.weighty_cells(n=30 * 40)
     assert every["share"].sum() == pytest.approx(1)
     assert every["share"].is_monotonic_decreasing
@@ -60,7 +60,7 @@ def test_weighty_cells_sum_to_the_whole(reading: Reading) -> None:
     assert every["sentence"].iloc[0].endswith("___")
 
 
-def test_coverage_bins_hold_every_cell(reading: Reading) -> None:
+def test_coverage_bins_count_every_cell(reading: Reading) -> None:
     bins = reading.coverage_bins()
     assert bins is not None
     assert bins["count"].sum() == 30 * 40

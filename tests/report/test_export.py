@@ -25,7 +25,7 @@ def opened(run: Run) -> Opened:
     )
 
 
-def test_every_table_goes_to_csv_in_full(small: Run, tmp_path: Path) -> None:
+def test_every_table_is_exported_to_csv_in_full(small: Run, tmp_path: Path) -> None:
     tables = report_tables([opened(small)])
     files = write_csv(tables, tmp_path / "csv")
     names = {f.stem for f in files}
@@ -36,14 +36,14 @@ def test_every_table_goes_to_csv_in_full(small: Run, tmp_path: Path) -> None:
     assert len(pd.read_csv(tmp_path / "csv" / "contexts.csv")) == 40
 
 
-def test_a_formula_is_not_handed_to_a_spreadsheet(tmp_path: Path) -> None:
+def test_formulas_are_escaped_for_spreadsheets(tmp_path: Path) -> None:
     frame = pd.DataFrame({"group": [HOSTILE[7], "-1", "+x", "plain"]})
     (file,) = write_csv([Table("t", "t", frame)], tmp_path)
     rows = list(csv.reader(io.StringIO(file.read_text(encoding="utf-8"))))
     assert [r[0] for r in rows] == ["group", "'" + HOSTILE[7], "-1", "'+x", "plain"]
 
 
-def test_markdown_has_one_row_a_row_and_escapes(small: Run) -> None:
+def test_markdown_has_one_line_per_row_and_is_escaped(small: Run) -> None:
     text = to_markdown(groups_table(small))
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert len(rows) == 30 + 2
@@ -53,7 +53,7 @@ def test_markdown_has_one_row_a_row_and_escapes(small: Run) -> None:
     assert len([line for line in hostile.splitlines() if line.startswith("|")]) == len(HOSTILE) + 2
 
 
-def test_latex_escapes_every_sign() -> None:
+def test_latex_escapes_every_special_character() -> None:
     frame = pd.DataFrame({"group": [r"50 % & $x$ #1 a_b {c} ~ ^ \input{x}"], "r": [0.1234]})
     text = to_latex(Table("t", "A & B", frame))
     assert r"50 \% \& \$x\$ \#1 a\_b \{c\} \textasciitilde{} \textasciicircum{}" in text
@@ -63,7 +63,7 @@ def test_latex_escapes_every_sign() -> None:
     assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") == 1
 
 
-def test_the_summary_says_how_far_and_how_sure(small: Run) -> None:
+def test_the_summary_gives_the_size_and_its_uncertainty(small: Run) -> None:
     text = " ".join(sentences("m", small))
     assert f"{small.risks.R.value:.3f}" in text
     assert "95 % interval" in text
@@ -71,7 +71,7 @@ def test_the_summary_says_how_far_and_how_sure(small: Run) -> None:
     assert "lean to male" in text
 
 
-def test_no_share_is_claimed_that_the_interval_does_not_carry() -> None:
+def test_no_share_is_claimed_without_support_from_the_interval() -> None:
     few = made_run(None, groups=8, contexts=9, lean=0.0, seed=3)
     report = few.risks
     assert report.R_bias.low is not None

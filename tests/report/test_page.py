@@ -19,14 +19,14 @@ def page(small: Run) -> str:
     return render_report([small])
 
 
-def test_it_shows_the_numbers_and_the_reference_models(page: str, small: Run) -> None:
+def test_the_page_shows_the_numbers_and_the_reference_models(page: str, small: Run) -> None:
     for text in ("Ideally unbiased", "Randomly stereotyped", "made:model", "1.000"):
         assert text in page
     assert f"{small.risks.R.value:.3f}" in page
     assert f"{small.risks.n_eff:,.1f}" in page
 
 
-def test_settings_versions_hashes_and_flags_are_all_there(page: str, small: Run) -> None:
+def test_settings_versions_hashes_and_flags_are_shown(page: str, small: Run) -> None:
     assert small.record.topic.sha256 in page
     assert small.record.contexts.sha256 in page
     for name in ("numpy", "scipy", "settings.coverage_threshold", "settings.words.tolerance"):
@@ -35,12 +35,12 @@ def test_settings_versions_hashes_and_flags_are_all_there(page: str, small: Run)
         assert re.search(rf"{flag.replace('_', ' ')}.*?{count:,}", page, flags=re.S)
 
 
-def test_it_says_what_the_numbers_do_not_mean(page: str) -> None:
+def test_the_page_says_what_the_numbers_do_not_mean(page: str) -> None:
     assert "do not say that a model is fair" in page
     assert "no certificate" in page
 
 
-def test_nothing_in_the_page_points_elsewhere(page: str) -> None:
+def test_the_page_refers_to_nothing_external(page: str) -> None:
     assert not re.search(r"""(?:src|href)\s*=\s*["'](?!#|data:image/png;base64,)""", page)
     assert not re.search(r"url\((?!#)|@import|https?:", page)
     assert "default-src 'none'" in page
@@ -53,7 +53,7 @@ def test_ids_are_unique(page: str) -> None:
         assert used in ids
 
 
-def test_hostile_text_cannot_leave_its_place() -> None:
+def test_hostile_text_stays_text() -> None:
     page = render_report([made_run(None, groups=12, contexts=12, hostile=True)])
     for text in HOSTILE[:2]:
         assert text not in page
@@ -80,13 +80,13 @@ def test_one_group_and_one_context() -> None:
     assert "made:model" in render_report([made_run(None, groups=1, contexts=1)])
 
 
-def test_runs_of_other_topics_stand_side_by_side(small: Run) -> None:
+def test_runs_of_different_topics_are_shown_side_by_side(small: Run) -> None:
     page = render_report([small, made_run(None, groups=9, contexts=12, categories=3)])
     assert "made:model" in page
     assert "category 2" in page
 
 
-def test_no_run_and_no_place(tmp_path: Path) -> None:
+def test_missing_runs_and_unwritable_paths_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="at least one run"):
         render_report([])
     (tmp_path / "file").write_text("x", encoding="utf-8")

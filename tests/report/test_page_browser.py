@@ -29,7 +29,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "report.html"
 
 
-def test_offline_no_request_leaves_and_nothing_fails(chromium: Any, report: Path) -> None:
+def test_the_page_works_offline_without_requests(chromium: Any, report: Path) -> None:
     seen = watched(chromium, offline=True)
     seen.page.goto(report.as_uri())
     settled(seen.page)
@@ -39,9 +39,7 @@ def test_offline_no_request_leaves_and_nothing_fails(chromium: Any, report: Path
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_charts_are_drawn_in_the_colours_of_the_page(
-    chromium: Any, report: Path, scheme: str
-) -> None:
+def test_charts_use_the_colours_of_the_page(chromium: Any, report: Path, scheme: str) -> None:
     seen = watched(chromium, offline=True, color_scheme=scheme)
     seen.page.goto(report.as_uri())
     shade = 0 if scheme == "light" else 1
@@ -97,7 +95,7 @@ def test_sorting_and_filtering(chromium: Any, report: Path) -> None:
     assert table.locator("tbody tr:visible").count() == 30
 
 
-def test_pointing_at_a_mark_says_what_it_is(chromium: Any, report: Path) -> None:
+def test_hovering_over_a_mark_shows_its_tooltip(chromium: Any, report: Path) -> None:
     page = watched(chromium, offline=True).page
     page.goto(report.as_uri())
     mark = page.locator("#all-risks .wide [data-tip]").first
@@ -114,7 +112,7 @@ def test_axe_finds_nothing_serious(chromium: Any, report: Path, scheme: str) -> 
 
 
 @pytest.mark.parametrize("window", [PHONE, ZOOMED], ids=["phone", "400 % zoom"])
-def test_narrow_windows_get_their_own_drawings(
+def test_narrow_windows_get_their_own_charts(
     chromium: Any, report: Path, window: dict[str, int]
 ) -> None:
     page = watched(chromium, offline=True, viewport=window).page
@@ -126,7 +124,7 @@ def test_narrow_windows_get_their_own_drawings(
     assert page.locator("#all-risks .narrow svg").evaluate(scale) > 0.85  # text stays readable
 
 
-def test_it_prints_with_everything_open_and_light(chromium: Any, report: Path) -> None:
+def test_the_page_prints_expanded_and_light(chromium: Any, report: Path) -> None:
     page = watched(chromium, offline=True, color_scheme="dark").page
     page.goto(report.as_uri())
     page.emulate_media(media="print", color_scheme="dark")

@@ -29,7 +29,7 @@ def noisy(name: str, *, lean: float, seed: int, contexts: str | ContextSet = "pa
     return Run(record, preferences, preferences.decompose())
 
 
-def test_a_difference_is_that_of_the_reports() -> None:
+def test_differences_match_the_reports() -> None:
     a, b = noisy("a", lean=0.3, seed=1), noisy("b", lean=0.05, seed=2)
     found = compare_runs([a, b], replicates=300)
     r = next(d for d in found.overall if d.measure == "R")
@@ -41,7 +41,7 @@ def test_a_difference_is_that_of_the_reports() -> None:
     assert {d.group for d in found.by_group} == set(TOPIC.group_names)
 
 
-def test_other_contexts_are_refused_unless_told_how_to_align() -> None:
+def test_different_contexts_are_refused_unless_aligned() -> None:
     a, b = (
         noisy("a", lean=0.3, seed=1),
         noisy("b", lean=0.1, seed=2, contexts=load_contexts("paper-gender").top(6)),
@@ -52,7 +52,7 @@ def test_other_contexts_are_refused_unless_told_how_to_align() -> None:
     assert found.n_contexts == 6
 
 
-def test_other_categories_and_single_runs_are_refused() -> None:
+def test_different_categories_and_single_runs_are_refused() -> None:
     a = noisy("a", lean=0.3, seed=1)
     race = audit("reference:random", topic="race", contexts="paper-race")
     with pytest.raises(RunError, match="nothing to compare"):
@@ -61,14 +61,14 @@ def test_other_categories_and_single_runs_are_refused() -> None:
         compare_runs([a])
 
 
-def test_two_runs_of_one_model_keep_apart() -> None:
+def test_two_runs_of_one_model_stay_separate() -> None:
     found = compare_runs(
         [noisy("m", lean=0.3, seed=1), noisy("m", lean=0.3, seed=2)], replicates=200
     )
     assert len(set(found.models)) == 2
 
 
-def test_different_resampling_units_are_said() -> None:
+def test_different_resampling_units_are_reported() -> None:
     a, b = noisy("a", lean=0.3, seed=1), noisy("b", lean=0.05, seed=2)
     assert resampling_note([("a", a), ("b", b)]) == ""
     settings = replace(b.record.settings, clusters="predicate")

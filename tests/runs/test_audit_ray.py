@@ -37,7 +37,7 @@ print(json.dumps({"seen": seen, "refused": refused, "torch": "torch" in sys.modu
 """
 
 
-def test_a_node_that_dies_changes_no_number(tmp_path: Path, small: Run) -> None:
+def test_losing_a_node_changes_no_number(tmp_path: Path, small: Run) -> None:
     done = python(CODE, tmp_path / "run")
     assert done.returncode == 0, done.stderr[-3000:]
     told = json.loads(done.stdout.splitlines()[-1])

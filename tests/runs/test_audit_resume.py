@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.present import present
 from tests.processes import python, until
 from tests.runs.small_audit import CELLS, MODEL, SMALL, Started, finish, same
 
@@ -25,7 +26,7 @@ def stored(out: Path) -> int:
     return sum(0 if t is None else len(t) for _, t in RunFolder(out).parts.read())
 
 
-def test_killed_again_and_again_it_ends_with_the_same_numbers(tmp_path: Path, small: Run) -> None:
+def test_repeatedly_killed_runs_end_with_the_same_numbers(tmp_path: Path, small: Run) -> None:
     out, rng = tmp_path / "run", random.Random(0)  # noqa: S311
     kills, before = 0, 0
     while kills < 3 and before < CELLS:
@@ -44,7 +45,7 @@ def test_killed_again_and_again_it_ends_with_the_same_numbers(tmp_path: Path, sm
     assert stored(out) == CELLS
 
 
-def test_stopped_by_an_error_it_keeps_what_was_answered(tmp_path: Path) -> None:
+def test_an_error_keeps_the_scores_so_far(tmp_path: Path) -> None:
     seen = []
 
     def stop(done: int, _: int) -> None:
@@ -57,10 +58,10 @@ def test_stopped_by_an_error_it_keeps_what_was_answered(tmp_path: Path) -> None:
     assert stored(tmp_path / "run") == seen[-1] == 512
 
 
-def test_leftovers_without_a_record_are_nobodys(tmp_path: Path, small: Run) -> None:
+def test_leftovers_without_a_record_are_discarded(tmp_path: Path, small: Run) -> None:
     """A run that was being removed when it was killed: its parts must not become another's."""
     out = tmp_path / "run"
-    shutil.copytree(small.path, out)  # type: ignore[arg-type]
+    shutil.copytree(present(small.path), out)
     (out / "run.json").unlink()
     settings = replace(SMALL["settings"], replicates=100)
     with pytest.raises(RunError, match=r"no run\.json"):
@@ -75,7 +76,7 @@ def test_leftovers_without_a_record_are_nobodys(tmp_path: Path, small: Run) -> N
 
 def test_replay_needs_no_model_and_no_torch(small: Run, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    shutil.copytree(small.path, out)  # type: ignore[arg-type]
+    shutil.copytree(present(small.path), out)
     (out / "preferences.parquet").unlink()  # what is derived is written again
     (out / "groups.parquet").write_bytes(b"damaged")
     code = (
@@ -96,7 +97,7 @@ def test_replay_says_what_it_cannot_do(small: Run, tmp_path: Path) -> None:
         audit(MODEL, replay=True, **SMALL)
     with pytest.raises(RunError, match="expected a run to replay"):
         audit(MODEL, out=out, replay=True, **SMALL)
-    shutil.copytree(small.path, out)  # type: ignore[arg-type]
+    shutil.copytree(present(small.path), out)
     with pytest.raises(RunError, match="--fresh"):
         audit(MODEL, out=out, replay=True, fresh=True, **SMALL)
     with pytest.raises(RunError, match="another model"):
@@ -118,9 +119,9 @@ def test_replay_says_what_it_cannot_do(small: Run, tmp_path: Path) -> None:
 # --- damage -----------------------------------------------------------------------------------
 
 
-def test_a_turned_bit_in_a_part_is_scored_again(small: Run, tmp_path: Path) -> None:
+def test_a_bit_flip_in_a_part_is_rescored(small: Run, tmp_path: Path) -> None:
     out, rng = tmp_path / "run", np.random.default_rng(0)
-    shutil.copytree(small.path, out)  # type: ignore[arg-type]
+    shutil.copytree(present(small.path), out)
     part = RunFolder(out).parts.files()[-1]
     data = bytearray(part.read_bytes())
     data[int(rng.integers(len(data)))] ^= 1
@@ -132,12 +133,12 @@ def test_a_turned_bit_in_a_part_is_scored_again(small: Run, tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("no_model")
 @pytest.mark.parametrize("name", ["preferences", "groups", "contexts"])
-def test_a_turned_bit_in_a_table_is_refused_and_replayed(
+def test_a_bit_flip_in_a_table_is_refused_and_replayed(
     small: Run, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("clinometer.storage.result_folder._LOOKS_S", (0.0, 0.01))
     out = tmp_path / "run"
-    shutil.copytree(small.path, out)  # type: ignore[arg-type]
+    shutil.copytree(present(small.path), out)
     file = out / f"{name}.parquet"
     data = bytearray(file.read_bytes())
     data[len(data) // 3] ^= 4
@@ -148,7 +149,7 @@ def test_a_turned_bit_in_a_table_is_refused_and_replayed(
     assert same(Run.load(out), small)
 
 
-def test_another_model_is_refused_by_name_and_auto_stays_what_it_was(tmp_path: Path) -> None:
+def test_another_model_is_refused_and_auto_settings_stay_fixed(tmp_path: Path) -> None:
     out, few = tmp_path / "run", {**SMALL, "topic": SMALL["topic"].select(["nurse"])}
     audit(MODEL, out=out, **few)
     folder = RunFolder(out)
@@ -165,7 +166,7 @@ def test_another_model_is_refused_by_name_and_auto_stays_what_it_was(tmp_path: P
 # --- disks ------------------------------------------------------------------------------------
 
 
-def test_a_full_disk_is_one_line_and_goes_on_when_there_is_room(
+def test_a_full_disk_is_one_line_and_the_run_resumes(
     tmp_path: Path, small: Run, disk: Callable[[str], Path | None]
 ) -> None:
     folder = disk("size=200k")
@@ -182,11 +183,11 @@ def test_a_full_disk_is_one_line_and_goes_on_when_there_is_room(
     assert same(finish(out), small)
 
 
-def test_a_folder_that_cannot_be_written_can_be_read(
+def test_a_read_only_folder_can_be_read(
     tmp_path: Path, small: Run, disk: Callable[[str], Path | None]
 ) -> None:
     folder = disk("size=20m") or tmp_path / "disk"
-    shutil.copytree(small.path, folder / "run")  # type: ignore[arg-type]
+    shutil.copytree(present(small.path), folder / "run")
     if disk("ro") is None:  # nobody but root can write there after this
         (folder / "run").chmod(0o555)
         assert os.geteuid() != 0, "root without the right to mount cannot be kept out of a folder"
@@ -234,7 +235,7 @@ def test_ten_readers_never_see_half_a_run(tmp_path: Path) -> None:
         audit(MODEL, out=out, **SMALL)
         for norm in (1.0, 2.0, np.inf):
             audit(MODEL, out=out, **{**SMALL, "settings": replace(SMALL["settings"], norm=norm)})
-            until(lambda norm=norm: wrong or seen[-1:] == [norm])  # type: ignore[misc]
+            until(lambda wanted=norm: wrong or seen[-1:] == [wanted])  # type: ignore[misc]  # mypy infers no lambda with a default
         audit(MODEL, out=out, fresh=True, **SMALL)
         before = len(seen)
         until(lambda: wrong or len(seen) > before)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,12 @@ GENDER = load_topic("gender")
 
 
 def folder(base: Path, model: str = "reference:random", **changed: object) -> Path:
-    how: dict = {"topic": GENDER, "contexts": None, "settings": AuditSettings(), **changed}
+    how: dict[str, Any] = {
+        "topic": GENDER,
+        "contexts": None,
+        "settings": AuditSettings(),
+        **changed,
+    }
     return default_folder(base, model, how["topic"], how["contexts"], how["settings"])
 
 
@@ -31,7 +37,7 @@ def test_the_name_says_model_topic_and_contexts(tmp_path: Path) -> None:
     )
 
 
-def test_the_same_audit_gets_its_folder_again_and_another_one_the_next(tmp_path: Path) -> None:
+def test_the_same_audit_reuses_its_folder_and_another_gets_the_next(tmp_path: Path) -> None:
     few = GENDER.select(["nurse", "cook"])
     first = folder(tmp_path, topic=few)
     audit("reference:random", topic=few, out=first)
@@ -46,7 +52,7 @@ def test_the_same_audit_gets_its_folder_again_and_another_one_the_next(tmp_path:
     assert folder(tmp_path, settings=other) == first.with_name(first.name + "-3")
 
 
-def test_contexts_of_one_name_and_other_content_do_not_meet(tmp_path: Path) -> None:
+def test_contexts_with_one_name_but_different_content_stay_apart(tmp_path: Path) -> None:
     source = load_contexts("paper-gender")
     first = folder(tmp_path, contexts=source)
     audit("reference:random", topic=GENDER, contexts=source, out=first)
@@ -54,7 +60,7 @@ def test_contexts_of_one_name_and_other_content_do_not_meet(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("text", ["{", json.dumps({"schema_version": 99})])
-def test_what_cannot_be_read_is_not_overwritten(tmp_path: Path, text: str) -> None:
+def test_unreadable_folders_are_not_overwritten(tmp_path: Path, text: str) -> None:
     first = folder(tmp_path)
     first.mkdir()
     (first / "run.json").write_text(text, encoding="utf-8")

@@ -6,9 +6,11 @@ import json
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.present import present
 from tests.runs.small_audit import FORKS
 
 from clinometer.contexts import ContextSet
@@ -20,6 +22,7 @@ from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.record import new_record
 from clinometer.runs.folder.record_schema import RunRecord
 from clinometer.runs.precision import Drawn, precision_sentence
+from clinometer.statistics.estimate import Estimate
 from clinometer.topics import load_topic
 
 TOPIC = load_topic("gender").select(["nurse", "engineer", "teacher"])
@@ -48,8 +51,12 @@ CONTEXTS = ContextSet(
 MODEL = "pocket:gpt2-s"
 
 
-def precise(target: float, **more: object) -> AuditSettings:
-    return AuditSettings(precision=target, replicates=200, **more)  # type: ignore[arg-type]
+def precise(target: float, **more: Any) -> AuditSettings:
+    return AuditSettings(precision=target, replicates=200, **more)
+
+
+def width(found: Estimate) -> float:
+    return present(found.high) - present(found.low)
 
 
 def look(sample: Drawn, settings: AuditSettings, scale: float) -> Drawn:
@@ -86,19 +93,19 @@ def test_samples_are_nested_and_keep_their_cells() -> None:
     assert len(set(zip(x.tolist(), c.tolist(), strict=True))) == len(second)
 
 
-def test_it_stops_where_the_widths_allow() -> None:
+def test_an_audit_stops_when_the_intervals_are_narrow_enough() -> None:
     settings = precise(0.05)
     sample = look(Drawn.begin(CONTEXTS, settings, None), settings, 0.2)
     assert sample.reached
     assert sample.wanted is None
-    assert max(sample.looks[-1].half_widths.values()) <= 0.05
+    assert max(present(sample.looks[-1].half_widths).values()) <= 0.05
     unsure = look(Drawn.begin(CONTEXTS, settings, None), settings, 1.0)
     assert not unsure.reached
     assert unsure.wanted is not None
     assert 37 < unsure.wanted <= 84
 
 
-def test_the_ceiling_and_the_whole_set_end_it() -> None:
+def test_an_audit_stops_at_the_ceiling_or_the_whole_set() -> None:
     low = precise(1e-6, max_contexts=40)
     sample = look(Drawn.begin(CONTEXTS, low, None), low, 1.0).grown(low)
     sample = look(sample, low, 1.0)
@@ -117,7 +124,7 @@ def test_the_ceiling_and_the_whole_set_end_it() -> None:
     assert "whole set (84 contexts)" in precision_sentence(sample.precision(free))[0]
 
 
-def test_equal_draws_are_not_enough() -> None:
+def test_a_few_distinct_contexts_do_not_stop_an_audit() -> None:
     lonely = ContextSet("lonely", CONTEXTS.templates, [1e6, *[1.0] * 83])
     settings = precise(0.05)
     sample = Drawn.begin(lonely, settings, None)
@@ -131,7 +138,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=out, settings=precise(0.02))
 
 
-def test_a_run_says_how_far_it_came(run: Run) -> None:
+def test_a_run_records_its_rounds(run: Run) -> None:
     assert run.path is not None
     record = json.loads((run.path / "run.json").read_text(encoding="utf-8"))
     found = record["precision"]
@@ -144,7 +151,9 @@ def test_a_run_says_how_far_it_came(run: Run) -> None:
     assert record["settings"]["precision"] == 0.02
 
 
-def test_loading_and_asking_again_give_the_same(run: Run, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_loading_and_rerunning_give_the_same_result(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert run.path is not None
     again = Run.load(run.path)
     assert again.preferences.equals(run.preferences)
@@ -160,7 +169,7 @@ def test_loading_and_asking_again_give_the_same(run: Run, monkeypatch) -> None: 
     assert repeated.record.precision == run.record.precision
 
 
-def test_in_memory_it_is_the_same(run: Run) -> None:
+def test_an_audit_in_memory_gives_the_same_result(run: Run) -> None:
     alone = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, settings=precise(0.02))
     assert alone.preferences.equals(run.preferences)
 
@@ -186,7 +195,7 @@ def audits(*folders: Path, kill: bool) -> int | None:
     return process.exitcode
 
 
-def test_a_killed_run_ends_with_the_same_draws_and_numbers(tmp_path: Path) -> None:
+def test_a_killed_run_ends_with_the_same_samples_and_numbers(tmp_path: Path) -> None:
     """One process is killed in the second round; another ends that run, and makes one without
     interruption: the same samples of contexts, and the same numbers up to rounding."""
     killed, whole = tmp_path / "killed", tmp_path / "whole"
@@ -208,15 +217,15 @@ def test_a_killed_run_ends_with_the_same_draws_and_numbers(tmp_path: Path) -> No
     assert continued.preferences.contexts == run.preferences.contexts
 
 
-def test_a_finer_precision_goes_on_from_there(run: Run, tmp_path: Path) -> None:
+def test_a_finer_precision_resumes_from_the_stored_cells(run: Run, tmp_path: Path) -> None:
     import shutil
 
     assert run.path is not None
     folder = Path(shutil.copytree(run.path, tmp_path / "copy"))
     finer = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=folder, settings=precise(1e-4))
-    known = [r.draws for r in run.record.precision.rounds]
-    assert [r.draws for r in finer.record.precision.rounds][: len(known)] == known
-    assert finer.record.precision.whole_set
+    known = [r.draws for r in present(run.record.precision).rounds]
+    assert [r.draws for r in present(finer.record.precision).rounds][: len(known)] == known
+    assert present(finer.record.precision).whole_set
     assert finer.preferences.drawn is False
     with pytest.raises(RunError, match="seed of the draws"):
         audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=folder, settings=precise(0.02, seed=5))
@@ -226,30 +235,28 @@ def test_a_finer_precision_goes_on_from_there(run: Run, tmp_path: Path) -> None:
     assert {d.value for d in found.overall} == {0.0}
 
 
-def test_clusters_widen_and_need_a_label(tmp_path: Path) -> None:
+def test_clusters_widen_intervals_and_need_a_label(tmp_path: Path) -> None:
     plain = AuditSettings(replicates=400)
     out = tmp_path / "run"
-    arguments = {"topic": TOPIC, "contexts": CONTEXTS, "out": out}
-    single = audit(MODEL, settings=plain, **arguments)  # type: ignore[arg-type]
+    arguments: dict[str, Any] = {"topic": TOPIC, "contexts": CONTEXTS, "out": out}
+    single = audit(MODEL, settings=plain, **arguments)
     clustered = audit(
         MODEL,
         settings=AuditSettings(replicates=400, clusters="predicate", two_way=True),
-        **arguments,  # type: ignore[arg-type]
+        **arguments,
     )
     assert clustered.risks.n_eff <= len(VERBS) < single.risks.n_eff
     assert Run.load(out).risks.to_dict() == clustered.risks.to_dict()
-    assert clustered.risks.R.high - clustered.risks.R.low > (  # type: ignore[operator]
-        single.risks.R.high - single.risks.R.low  # type: ignore[operator]
-    )
+    assert width(clustered.risks.R) > width(single.risks.R)
     with pytest.raises(SettingsError, match="predicate"):
-        audit(MODEL, settings=AuditSettings(clusters="source"), **arguments)  # type: ignore[arg-type]
+        audit(MODEL, settings=AuditSettings(clusters="source"), **arguments)
     with pytest.raises(SettingsError, match="clusters"):
         AuditSettings(precision=0.1, clusters="predicate")
     with pytest.raises(SettingsError, match="replicates"):
         AuditSettings(precision=0.1, replicates=0)
 
 
-def test_settings_read_back() -> None:
+def test_settings_survive_a_round_trip() -> None:
     settings = AuditSettings(norm=2, load=LoadOptions(dtype="bfloat16"), precision=0.1)
     info = ModelInfo(name="made:model", kind="causal", revision="none")
     text = json.dumps(new_record(info, TOPIC, CONTEXTS, settings).to_dict())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,7 @@ def test_the_papers_first_example(tmp_path: Path) -> None:
     assert report.R_volatility.value == 0.0
 
 
-def test_parquet_and_gzip_give_the_same(tmp_path: Path) -> None:
+def test_parquet_and_gzip_give_the_same_result(tmp_path: Path) -> None:
     plain = read_table(write(tmp_path, M1))
     frame = pd.read_csv(tmp_path / "t.csv")
     frame.to_parquet(tmp_path / "t.parquet")
@@ -56,7 +57,7 @@ def test_names_that_look_like_numbers_or_missing_stay_names(tmp_path: Path) -> N
     assert table.contexts[0] == "007"
 
 
-def test_a_missing_cell_is_a_mask_not_a_number(tmp_path: Path) -> None:
+def test_a_missing_cell_is_masked(tmp_path: Path) -> None:
     text = M1 + "y,c1,a,0.9\ny,c1,b,0.1\n"
     table = read_table(write(tmp_path, text))
     assert table.observed.tolist() == [[True] * 3, [True, False, False]]
@@ -119,7 +120,9 @@ def test_context_weights_may_differ_between_groups() -> None:
         ),
     ],
 )
-def test_wrong_tables_are_refused_by_name(tmp_path: Path, change, message: str) -> None:  # type: ignore[no-untyped-def]
+def test_wrong_tables_name_the_error(
+    tmp_path: Path, change: Callable[[str], str], message: str
+) -> None:
     path = write(tmp_path, change(M1))
     with pytest.raises(TableError) as caught:
         read_table(path)
@@ -127,7 +130,7 @@ def test_wrong_tables_are_refused_by_name(tmp_path: Path, change, message: str) 
     assert "\n" not in str(caught.value)
 
 
-def test_a_frame_has_rows_not_lines() -> None:
+def test_errors_in_a_frame_count_rows_not_lines() -> None:
     frame = pd.DataFrame({"group": "x", "context": "c", "attribute": ["a", "b"], "p": ["1", "?"]})
     with pytest.raises(TableError, match=r"t.csv: row 2: expected a number in p, found '\?'"):
         from_frame(frame, name="t.csv")
@@ -141,7 +144,7 @@ def test_contradicting_weights_are_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["nothing.csv", "t.txt", "."])
-def test_wrong_paths(tmp_path: Path, name: str) -> None:
+def test_wrong_paths_are_refused(tmp_path: Path, name: str) -> None:
     if name == "t.txt":
         write(tmp_path, M1, name)
     with pytest.raises(TableError):

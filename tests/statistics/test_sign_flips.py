@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from clinometer.statistics import sign_flips
+from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.sign_flips import flip_interval, flip_p_value
 
 
-def enumerated(y):
+def enumerated(y: FloatArray) -> float:
     """Share of all sign flips whose sum is at least as far from 0, in plain Python."""
     flips = list(itertools.product((1, -1), repeat=len(y)))
     seen = abs(math.fsum(y))
@@ -23,7 +24,9 @@ def enumerated(y):
     return reached / len(flips)
 
 
-def made(rng, T, G, *, heavy=2.0):
+def made(
+    rng: np.random.Generator, T: int, G: int, *, heavy: float = 2.0
+) -> tuple[FloatArray, FloatArray]:
     """Weights, and residuals that sum to 0 with them."""
     a = rng.random((T, G)) ** heavy
     a /= a.sum(axis=1, keepdims=True)
@@ -32,12 +35,12 @@ def made(rng, T, G, *, heavy=2.0):
 
 
 @pytest.mark.parametrize("G", [1, 2, 3, 6, 11, 12])
-def test_every_flip_is_counted(rng, G):
+def test_every_flip_is_counted(rng: np.random.Generator, G: int) -> None:
     y = rng.normal(0.2, 1, (6, G)) * rng.exponential(size=G) ** 2
     np.testing.assert_allclose(flip_p_value(y), [enumerated(row) for row in y], atol=1e-15)
 
 
-def test_rows_with_few_and_many_units_go_together(rng):
+def test_rows_with_few_and_many_units_go_together(rng: np.random.Generator) -> None:
     y = rng.normal(0.1, 1, (3, 40))
     y[0, 7:], y[1, 1:] = 0, 0
     p = flip_p_value(y)
@@ -46,14 +49,14 @@ def test_rows_with_few_and_many_units_go_together(rng):
     assert p[2] == flip_p_value(y[2:])[0]
 
 
-def test_ties_count_whatever_the_order_of_additions():
+def test_ties_count_whatever_the_order_of_additions() -> None:
     # 0.1 + 0.2 - 0.3 is 5.6e-17, not 0; the four flips of a total of 0.6 are ±.6, ±.4, ±.2, ±0.
     assert flip_p_value(np.array([[0.1, 0.2, -0.3]])).tolist() == [1.0]
     assert flip_p_value(np.full((1, 10), 0.1)).tolist() == [2 / 1024]
 
 
 @pytest.mark.parametrize("heavy", [0.0, 1.0, 2.0])
-def test_many_units_against_brute_force(rng, heavy):
+def test_many_units_against_brute_force(rng: np.random.Generator, heavy: float) -> None:
     """300,000 random flips have a standard error of at most 0.0009; the normal rest adds less."""
     y = rng.normal(0.15, 1, (8, 45)) / np.arange(1, 46) ** heavy
     tossed = np.abs(rng.choice([-1.0, 1.0], (300_000, 45)) @ y.T)
@@ -61,7 +64,9 @@ def test_many_units_against_brute_force(rng, heavy):
     np.testing.assert_allclose(flip_p_value(y), expected, atol=0.006)
 
 
-def test_counted_and_smoothed_agree_where_both_are_possible(rng, monkeypatch):
+def test_counted_and_smoothed_agree_where_both_are_possible(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     y = rng.normal(0.25, 1, (40, 20))
     exact = flip_p_value(y)
     monkeypatch.setattr(sign_flips, "EXACT", 10)
@@ -69,25 +74,27 @@ def test_counted_and_smoothed_agree_where_both_are_possible(rng, monkeypatch):
 
 
 @pytest.mark.parametrize("G", [6, 10, 20, 21, 500])
-def test_never_below_two_to_the_one_minus_units(G):
+def test_never_below_two_to_the_one_minus_units(G: int) -> None:
     p = flip_p_value(np.full((1, G), 1.0))[0]
     assert p >= 2.0 ** (1 - G)
     if G <= 20:
         assert p == 2.0 ** (1 - G)
 
 
-def test_nan_stays_and_nothing_gives_one():
+def test_nan_stays_and_nothing_gives_one() -> None:
     assert np.isnan(flip_p_value(np.array([[np.nan, 1.0]]))).all()
     assert flip_p_value(np.zeros((2, 5))).tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(("G", "heavy"), [(7, 0.5), (12, 2.0), (20, 1.0), (60, 3.0)])
-def test_the_interval_is_what_the_test_does_not_reject(rng, G, heavy):
+def test_the_interval_is_what_the_test_does_not_reject(
+    rng: np.random.Generator, G: int, heavy: float
+) -> None:
     a, u = made(rng, 12, G, heavy=heavy)
     d = rng.normal(0, 0.3, 12)
     low, high = flip_interval(d, u, a, level=0.95)
 
-    def p(delta):
+    def p(delta: FloatArray) -> FloatArray:
         return flip_p_value(u + a * (d - delta)[:, None])
 
     known = ~np.isnan(low)
@@ -100,7 +107,7 @@ def test_the_interval_is_what_the_test_does_not_reject(rng, G, heavy):
     np.testing.assert_array_equal(holds[known], (p(np.zeros(12)) > 0.05)[known])
 
 
-def test_the_interval_against_all_flips_one_by_one(rng):
+def test_the_interval_against_all_flips_one_by_one(rng: np.random.Generator) -> None:
     """The end is the quantile over the flips of |U| / (1 - A sign U), made one at a time."""
     a, u = made(rng, 1, 9)
     _, high = flip_interval(np.zeros(1), u, a, level=0.9)
@@ -118,7 +125,7 @@ def test_the_interval_against_all_flips_one_by_one(rng):
     assert high[0] <= expected * (1 + 1e-9)
 
 
-def test_too_few_units_have_no_interval_and_no_spread_has_none_to_show():
+def test_too_few_units_have_no_interval_and_no_spread_has_none_to_show() -> None:
     a, u = np.full((1, 5), 0.2), np.array([[0.1, -0.1, 0.1, -0.1, 0.0]])
     assert np.isnan(flip_interval(np.array([0.3]), u, a, level=0.95)).all()
     a, u = np.full((1, 8), 0.125), np.zeros((1, 8))
@@ -129,7 +136,7 @@ def test_too_few_units_have_no_interval_and_no_spread_has_none_to_show():
     assert np.isnan(flip_interval(np.array([0.3]), spread, one, level=0.95)).all()
 
 
-def test_turning_the_sign_turns_the_interval(rng):
+def test_turning_the_sign_turns_the_interval(rng: np.random.Generator) -> None:
     a, u = made(rng, 5, 30)
     d = rng.normal(0, 0.2, 5)
     low, high = flip_interval(d, u, a, level=0.9)

@@ -28,7 +28,7 @@ def client(address: str) -> Iterator[httpx.Client]:
         yield found
 
 
-def test_the_list_the_filters_and_the_order(client: httpx.Client) -> None:
+def test_the_list_can_be_filtered_and_sorted(client: httpx.Client) -> None:
     page = client.get("/").text
     assert "4 runs" in page
     assert "made:other" in page
@@ -41,7 +41,7 @@ def test_the_list_the_filters_and_the_order(client: httpx.Client) -> None:
     assert 'aria-sort="descending"' in ordered
 
 
-def test_from_run_to_word(client: httpx.Client) -> None:
+def test_pages_lead_from_run_to_word(client: httpx.Client) -> None:
     run = client.get("/run", params={"id": "real"}).text
     assert "/group?id=real&amp;group=nurse" in run
     group = client.get("/group", params={"id": "real", "group": "nurse"}).text
@@ -65,14 +65,14 @@ def test_compare(client: httpx.Client) -> None:
     assert "nothing to compare" in other.text
 
 
-def test_figures_come_as_pieces(client: httpx.Client) -> None:
+def test_figures_are_loaded_as_fragments(client: httpx.Client) -> None:
     piece = client.get("/figure", params={"name": "leaning", "id": "second"})
     assert piece.status_code == 200
     assert "<svg" in piece.text
     assert client.get("/figure", params={"name": "nonsense", "id": "second"}).status_code == 404
 
 
-def test_charts_drawn_at_once_do_not_mix(address: str, root: Path) -> None:
+def test_charts_rendered_concurrently_do_not_mix(address: str, root: Path) -> None:
     """Altair is not made for threads; each must get its own bars."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -169,7 +169,7 @@ def test_hostile_names_are_text_on_every_page(client: httpx.Client) -> None:
         assert "\u202e" not in shown
 
 
-def test_headers_keep_others_out(client: httpx.Client) -> None:
+def test_security_headers_are_set_and_foreign_hosts_refused(client: httpx.Client) -> None:
     found = client.get("/").headers
     assert "script-src 'self'" in found["content-security-policy"]
     assert found["x-content-type-options"] == "nosniff"
@@ -178,7 +178,7 @@ def test_headers_keep_others_out(client: httpx.Client) -> None:
     assert client.get("/", headers={"host": "evil.example"}).status_code == 400
 
 
-def test_others_need_a_token(root: Path) -> None:
+def test_other_machines_need_a_token(root: Path) -> None:
     assert [is_loopback(h) for h in ("127.0.0.1", "::1", "10.0.0.1", "example.org")] == [
         True,
         True,
@@ -197,14 +197,14 @@ def test_others_need_a_token(root: Path) -> None:
     assert new_app(title="x").openapi_url is None
 
 
-def test_no_folder_and_an_empty_one(tmp_path: Path) -> None:
+def test_missing_and_empty_folders_get_a_page(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="no such folder"):
         viewer(tmp_path / "nothing")
     with served(tmp_path) as address:
         assert "no run below this folder yet" in httpx.get(address).text
 
 
-def test_a_root_that_is_itself_a_run(root: Path) -> None:
+def test_the_root_may_be_a_run(root: Path) -> None:
     with served(root / "second") as address:
         assert "1 run<" in httpx.get(address).text
         assert httpx.get(f"{address}/run", params={"id": "."}).status_code == 200
@@ -228,7 +228,7 @@ def test_damaged_runs_are_listed_as_such(tmp_path: Path, root: Path) -> None:
             assert "as stored" in shown.text
 
 
-def test_the_list_reads_only_what_has_changed(tmp_path: Path, root: Path) -> None:
+def test_the_list_rereads_only_changed_runs(tmp_path: Path, root: Path) -> None:
     """200 runs: the second look parses nothing, and a touched run is read again."""
     for i in range(200):
         (tmp_path / f"run{i}").mkdir()

@@ -31,7 +31,7 @@ PAGES = {
 }
 
 
-def test_from_the_list_to_the_word_in_clicks(chromium: Any, address: str) -> None:
+def test_clicks_lead_from_the_list_to_the_word(chromium: Any, address: str) -> None:
     seen = watched(chromium)
     page = seen.page
     page.goto(address)
@@ -51,7 +51,7 @@ def test_from_the_list_to_the_word_in_clicks(chromium: Any, address: str) -> Non
     assert all(r.startswith((address, "data:")) for r in seen.requests)
 
 
-def test_from_the_list_to_the_word_by_keyboard_alone(chromium: Any, address: str) -> None:
+def test_the_keyboard_leads_from_the_list_to_the_word(chromium: Any, address: str) -> None:
     page = watched(chromium).page
     page.goto(address)
 
@@ -108,7 +108,7 @@ def test_compare_two_runs(chromium: Any, address: str) -> None:
     assert re.search(r"made:\w+ − made:\w+", page.locator("table").first.inner_text())
 
 
-def test_drawings_come_when_they_are_scrolled_to(chromium: Any, address: str) -> None:
+def test_charts_load_when_scrolled_into_view(chromium: Any, address: str) -> None:
     seen = watched(chromium, color_scheme="dark")
     seen.page.goto(f"{address}/run?id=second")
     heat = seen.page.locator("figure[data-src*='name=heat']")
@@ -131,7 +131,7 @@ def test_axe_finds_nothing_serious(chromium: Any, address: str, name: str, schem
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("window", [PHONE, ZOOMED], ids=["phone", "400 % zoom"])
-def test_nothing_runs_out_of_narrow_windows(
+def test_nothing_overflows_narrow_windows(
     chromium: Any, address: str, name: str, window: dict[str, int]
 ) -> None:
     page = watched(chromium, viewport=window).page
@@ -139,7 +139,7 @@ def test_nothing_runs_out_of_narrow_windows(
     assert overflow(page) <= 0
 
 
-def test_hostile_names_run_nothing(chromium: Any, address: str) -> None:
+def test_hostile_names_run_no_script(chromium: Any, address: str) -> None:
     seen = watched(chromium)
     page = seen.page
     for path in ("/", "/run?id=hostile"):
@@ -155,7 +155,7 @@ def test_hostile_names_run_nothing(chromium: Any, address: str) -> None:
     assert all(r.startswith((address, "data:")) for r in seen.requests)
 
 
-def test_a_run_that_is_being_written(chromium: Any, tmp_path: Path, root: Path) -> None:
+def test_an_unfinished_run_is_shown(chromium: Any, tmp_path: Path, root: Path) -> None:
     """The open pages follow: nothing, half of the cells, more of them, finished."""
     topic, contexts = load_topic("gender"), load_contexts("paper-gender")
     with served(tmp_path) as address:

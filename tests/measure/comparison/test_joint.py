@@ -31,7 +31,7 @@ def test_values_are_the_corrected_risks() -> None:
     assert found.n_eff == pytest.approx(w.sum() ** 2 / (w**2).sum())
 
 
-def test_spread_of_the_replicates_is_that_of_fresh_samples() -> None:
+def test_replicates_spread_like_fresh_samples() -> None:
     """The standard deviation of R over new samples, against the bootstrap's of one of them."""
     truth = np.random.default_rng(1)
     fresh = [decompose(binary(truth, 6, 3, (5, 50))).R.value for _ in range(400)]
@@ -39,7 +39,7 @@ def test_spread_of_the_replicates_is_that_of_fresh_samples() -> None:
     assert np.std(one.draws[:, 0, 0]) == pytest.approx(np.std(fresh), rel=0.35)
 
 
-def test_an_interval_of_a_difference_holds_zero_for_twins() -> None:
+def test_twins_have_zero_in_their_difference_interval() -> None:
     p = binary(np.random.default_rng(2), 6, 4, (4, 30))
     found = joint_replicates([read_preferences(p)] * 2, replicates=100)
     gap = found.draws[:, 0, 0] - found.draws[:, 1, 0]
@@ -51,7 +51,7 @@ def test_no_model_is_an_error() -> None:
         joint_replicates([])
 
 
-def test_kendall_is_scipys_without_ties_and_bounded_with_them() -> None:
+def test_kendall_matches_scipy_without_ties_and_is_bounded_with_them() -> None:
     rng = np.random.default_rng(3)
     for _ in range(20):
         a, b = rng.normal(size=(2, 7))

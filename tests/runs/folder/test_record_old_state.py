@@ -89,7 +89,7 @@ def test_a_finished_run_loads_with_the_same_numbers(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*FINISHED, "interrupted"])
-def test_a_record_is_written_as_it_was_read(name: str, tmp_path: Path) -> None:
+def test_a_record_survives_a_round_trip(name: str, tmp_path: Path) -> None:
     before = json.loads((DATA / "audit" / name / "run.json").read_text("utf-8"))
     record = RunFolder(DATA / "audit" / name).read_record()
     RunFolder(tmp_path).write_record(record)
@@ -97,14 +97,14 @@ def test_a_record_is_written_as_it_was_read(name: str, tmp_path: Path) -> None:
     assert {**after, "updated": before["updated"]} == before
 
 
-def test_an_interrupted_run_is_shown_as_far_as_it_goes() -> None:
+def test_an_interrupted_run_shows_its_finished_cells() -> None:
     opened = open_run(DATA / "audit" / "interrupted")
     assert (opened.state, opened.done, opened.total) == ("half-finished", 256, 600)
     assert "topic cannot be found again" in opened.notice  # 60 of the built-in groups
     assert "256 of 600 cells" in render_report([DATA / "audit" / "interrupted"])
 
 
-def test_an_interrupted_run_continues_to_the_same_end(copy: Copy) -> None:
+def test_an_interrupted_run_resumes_to_the_same_result(copy: Copy) -> None:
     out = copy("audit") / "interrupted"
     scored = []
     run = audit(
@@ -126,7 +126,7 @@ def test_an_interrupted_run_continues_to_the_same_end(copy: Copy) -> None:
     assert run.record.verdict == before.record.verdict
 
 
-def test_stored_scores_give_the_same_numbers_again(copy: Copy, no_model: None) -> None:
+def test_stored_scores_reproduce_the_numbers(copy: Copy, no_model: None) -> None:
     out = copy("audit") / "sampled"
     before = Run.load(out)
     run = audit(
@@ -181,7 +181,7 @@ def test_a_finished_reliability_run_loads_with_the_same_numbers() -> None:
     assert run.statements["cobias"].tolist() == [row["cobias"] for row in known["statements"]]
 
 
-def test_an_interrupted_reliability_run_continues_to_the_same_end(copy: Copy) -> None:
+def test_an_interrupted_reliability_run_resumes_to_the_same_result(copy: Copy) -> None:
     from clinometer.cli.reliability.common import read_statements
     from clinometer.reliability.variants.files import read_variants
 
@@ -211,7 +211,7 @@ def test_a_mined_set_opens(copy: Copy) -> None:
     assert contexts.metadata["strategy"] == "coreference"
 
 
-def test_an_interrupted_mining_continues_to_the_same_end(copy: Copy) -> None:
+def test_interrupted_mining_resumes_to_the_same_result(copy: Copy) -> None:
     folder = copy("mining")
     settings = MineSettings(topic=load_topic("gender"), sample=None, source="sentences of our own")
     stages: list[tuple[str, int]] = []
@@ -227,7 +227,7 @@ def test_an_interrupted_mining_continues_to_the_same_end(copy: Copy) -> None:
     assert not (folder / "interrupted.csv.mining").exists()
 
 
-def test_judgements_under_the_former_names_open(copy: Copy) -> None:
+def test_judgements_under_former_names_open(copy: Copy) -> None:
     from clinometer.web.annotation import Store, read_task
 
     folder = copy("annotation")

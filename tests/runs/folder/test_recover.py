@@ -64,12 +64,12 @@ def half(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_finished_run_needs_no_notice(small: Run) -> None:
+def test_a_finished_run_gets_no_notice(small: Run) -> None:
     opened = open_run(small.path or "")
     assert (opened.state, opened.notice) == ("finished", "")
 
 
-def test_half_finished_is_measured_as_far_as_it_goes(half: Path) -> None:
+def test_a_half_finished_run_is_measured_on_its_finished_cells(half: Path) -> None:
     opened = open_run(half)
     assert opened.state == "half-finished"
     assert (opened.done, opened.total) == (500, 1200)
@@ -99,7 +99,7 @@ def test_reading_changes_nothing_on_disk(half: Path) -> None:
     assert before == sorted((f.name, f.stat().st_mtime_ns) for f in half.rglob("*") if f.is_file())
 
 
-def test_half_finished_with_questions_that_cannot_be_found_again(half: Path) -> None:
+def test_a_half_finished_run_of_a_lost_topic_is_reported(half: Path) -> None:
     record = json.loads((half / "run.json").read_text(encoding="utf-8"))
     edit(half, topic={**record["topic"], "sha256": "0" * 64})
     opened = open_run(half)
@@ -109,7 +109,7 @@ def test_half_finished_with_questions_that_cannot_be_found_again(half: Path) -> 
     assert "500 of 1,200" in render_report([half])
 
 
-def test_nothing_scored_yet(half: Path) -> None:
+def test_a_run_without_scores_says_so(half: Path) -> None:
     for file in (half / "scores").iterdir():
         file.unlink()
     opened = open_run(half)
@@ -143,14 +143,14 @@ def test_an_older_schema_shows_what_is_stored(changed: Changed, small: Run, vers
     assert f"{small.risks.R.value:.3f}" in page
 
 
-def test_a_newer_schema_asks_for_an_update(changed: Changed) -> None:
+def test_a_newer_schema_suggests_an_update(changed: Changed) -> None:
     folder = changed("new")
     edit(folder, schema_version=99)
     assert "update this one" in open_run(folder).notice
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "", '"x"'])
-def test_a_damaged_record(changed: Changed, content: str) -> None:
+def test_a_damaged_record_is_named(changed: Changed, content: str) -> None:
     folder = changed("damaged")
     (folder / "run.json").write_text(content, encoding="utf-8")
     opened = open_run(folder)
@@ -168,7 +168,7 @@ def test_damaged_preferences_leave_the_stored_risks(changed: Changed, small: Run
     assert f"{small.risks.R.value:.3f}" in render_report([folder])
 
 
-def test_damaged_beyond_use_is_an_error_that_names_it(changed: Changed) -> None:
+def test_an_unusable_run_is_named(changed: Changed) -> None:
     folder = changed("lost")
     (folder / "run.json").write_text("{", encoding="utf-8")
     (folder / "groups.parquet").unlink()
@@ -180,7 +180,7 @@ def test_damaged_beyond_use_is_an_error_that_names_it(changed: Changed) -> None:
         render_report([folder.parent])
 
 
-def test_the_good_run_beside_the_bad_one_is_shown(changed: Changed, small: Run) -> None:
+def test_a_good_run_beside_a_damaged_one_is_shown(changed: Changed, small: Run) -> None:
     folder = changed("lost")
     (folder / "run.json").write_text("{", encoding="utf-8")
     (folder / "groups.parquet").unlink()
@@ -189,7 +189,7 @@ def test_the_good_run_beside_the_bad_one_is_shown(changed: Changed, small: Run) 
     assert f"{small.risks.R.value:.3f}" in page
 
 
-def test_cells_are_found_where_rounds_of_a_precise_audit_put_them(small: Run) -> None:
+def test_cells_of_a_multi_round_audit_are_found(small: Run) -> None:
     from dataclasses import replace
 
     from clinometer.runs.cells import places

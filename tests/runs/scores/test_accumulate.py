@@ -16,7 +16,9 @@ from clinometer.topics import load_topic
     ("coverage", "skipped", "bound"),
     [(0.5, 0.0, 0.0), (0.5, 0.001, 0.002), (0.001, 0.5, 1.0), (0.0, 0.1, 1.0)],
 )
-def test_the_bound_is_skipped_over_finished(coverage: float, skipped: float, bound: float) -> None:
+def test_the_bound_is_skipped_over_covered_probability(
+    coverage: float, skipped: float, bound: float
+) -> None:
     topic = load_topic("gender").select(["nurse"])
     grid = CellGrid(topic, ContextSet("one", ["The [X] said that [Y]"], [1]), 1)
     table = PreferenceTable(grid, np.ones((len(topic.words), 2)))

@@ -52,7 +52,7 @@ def scored(cache_on: Path, filled: tuple[Run, Path]) -> Run:
     return filled[0]
 
 
-def test_the_same_audit_elsewhere_opens_no_model(
+def test_the_same_audit_in_another_folder_loads_no_model(
     scored: Run, no_model: None, tmp_path: Path
 ) -> None:
     again = asked(out=tmp_path / "again")
@@ -64,13 +64,13 @@ def test_the_same_audit_elsewhere_opens_no_model(
     assert same(replayed, scored)
 
 
-def test_fewer_groups_and_contexts_are_found_in_any_order(scored: Run, no_model: None) -> None:
+def test_cached_subsets_are_found_in_any_order(scored: Run, no_model: None) -> None:
     contexts = ContextSet("some", [TEMPLATES[5], TEMPLATES[1]], [1, 1])
     assert found(asked(topic=TOPIC.select([FEW[7], FEW[2]]), contexts=contexts)) == 4
 
 
 @pytest.mark.usefixtures("scored")
-def test_more_groups_are_found_as_far_as_they_are_known() -> None:
+def test_only_unknown_groups_are_scored() -> None:
     """Cells from the cache beside fresh ones: the same as without a cache, up to rounding."""
     more = {"topic": TOPIC.select(TOPIC.group_names[20:40])}
     mixed = asked(**more)
@@ -93,13 +93,13 @@ def test_more_groups_are_found_as_far_as_they_are_known() -> None:
     ],
     ids=["words", "dtype", "model", "contexts", "no cache"],
 )
-def test_what_would_be_another_number_is_not_found(changed: dict[str, Any]) -> None:
+def test_settings_that_change_scores_miss_the_cache(changed: dict[str, Any]) -> None:
     topic = TOPIC.select(FEW[:2])
     assert found(asked(**{"topic": topic, **changed})) == 0
     assert found(asked(topic=topic)) == 20
 
 
-def test_other_weights_of_the_same_name_are_another_model(cache_on: Path, tmp_path: Path) -> None:
+def test_other_weights_under_the_same_name_miss_the_cache(cache_on: Path, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(ModelSpec.parse(MODEL).target, folder)
     small = {"topic": TOPIC.select(FEW[:2])}
@@ -117,7 +117,7 @@ def test_other_weights_of_the_same_name_are_another_model(cache_on: Path, tmp_pa
     assert found(asked(str(folder), **small)) == 0
 
 
-def test_damage_is_scored_again(scored: Run, cache_on: Path, tmp_path: Path) -> None:
+def test_damaged_entries_are_rescored(scored: Run, cache_on: Path, tmp_path: Path) -> None:
     database = sqlite3.connect(cache_on / "scores.sqlite")
     database.execute("UPDATE rows SET data=zeroblob(length(data)) WHERE id <= 256")
     database.commit()
@@ -130,7 +130,7 @@ def test_damage_is_scored_again(scored: Run, cache_on: Path, tmp_path: Path) -> 
     assert found(asked()) == 0
 
 
-def test_a_run_looks_once(cache_on: Path, tmp_path: Path) -> None:
+def test_a_run_queries_the_cache_once(cache_on: Path, tmp_path: Path) -> None:
     """What the cache learns while a run is interrupted must not change the run: cells that are
     scored together stay together."""
 
@@ -146,7 +146,7 @@ def test_a_run_looks_once(cache_on: Path, tmp_path: Path) -> None:
     assert same(continued, asked(cache=False))
 
 
-def test_the_command_loads_no_torch_when_all_is_known(scored: Run, tmp_path: Path) -> None:
+def test_the_command_loads_no_torch_when_every_score_is_cached(scored: Run, tmp_path: Path) -> None:
     code = """if True:
         import sys
         from clinometer.cli import main
@@ -158,8 +158,8 @@ def test_the_command_loads_no_torch_when_all_is_known(scored: Run, tmp_path: Pat
     contexts = tmp_path / "contexts.csv"
     lines = [f'"{t}",{i + 1}' for i, t in enumerate(TEMPLATES)]
     contexts.write_text("\n".join(["template,count", *lines]) + "\n", encoding="utf-8")
-    options = ["--contexts", contexts, "--groups", ",".join(FEW), "--single-token"]
-    options += ["--device", "cpu", "--replicates", "0", "--out", tmp_path / "run", "--json"]
+    options = ["--contexts", str(contexts), "--groups", ",".join(FEW), "--single-token"]
+    options += ["--device", "cpu", "--replicates", "0", "--out", str(tmp_path / "run"), "--json"]
     done = subprocess.run(
         [sys.executable, "-c", code, "audit", MODEL, *options],
         capture_output=True,

@@ -63,7 +63,7 @@ def test_the_warning_comes_first(store: Store) -> None:
     assert 'h1 class="sentence"' in client.get("/judge").text
 
 
-def test_one_cannot_read_or_change_the_answers_of_another(store: Store) -> None:
+def test_annotators_cannot_read_or_change_each_others_answers(store: Store) -> None:
     first, second = come(store, 1), come(store, 2)
     first.post("/judge", data={"item": "3", "value": "no", "comment": "mine alone"})
     assert "mine alone" in first.get("/answers").text
@@ -76,7 +76,7 @@ def test_one_cannot_read_or_change_the_answers_of_another(store: Store) -> None:
     assert said(store) == {(1, 3): "no"}
 
 
-def test_an_answer_sent_twice_is_one_and_can_be_changed_and_undone(store: Store) -> None:
+def test_a_repeated_answer_counts_once_and_can_be_changed_and_undone(store: Store) -> None:
     client = come(store, 1)
     for value in ("yes", "yes", "no"):
         assert client.post("/judge", data={"item": "0", "value": value}).status_code == 200
@@ -86,7 +86,7 @@ def test_an_answer_sent_twice_is_one_and_can_be_changed_and_undone(store: Store)
     assert said(store) == {}
 
 
-def test_nonsense_is_refused(store: Store) -> None:
+def test_invalid_answers_are_refused(store: Store) -> None:
     client = come(store, 1)
     for data, status in (
         ({"item": "99", "value": "yes"}, 404),
@@ -103,7 +103,7 @@ def test_nonsense_is_refused(store: Store) -> None:
     assert store.judgements()[0].comment == "ab"
 
 
-def test_a_form_of_another_page_is_refused(store: Store) -> None:
+def test_a_form_from_another_page_is_refused(store: Store) -> None:
     client = come(store, 1)
     data = {"item": "0", "value": "yes"}
     for headers in (
@@ -130,7 +130,7 @@ def test_hostile_texts_are_shown_as_text(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("answers", "left"), [("keep", 1), ("delete", 0)])
-def test_one_can_stop_at_any_time_and_come_back(store: Store, answers: str, left: int) -> None:
+def test_annotators_can_stop_at_any_time_and_resume(store: Store, answers: str, left: int) -> None:
     client = come(store, 1)
     client.post("/judge", data={"item": "0", "value": "yes"})
     assert "Thank you" in client.post("/stop", data={"answers": answers}).text
@@ -166,7 +166,7 @@ def test_the_export_has_numbers_and_no_names_or_tokens(store: Store, tmp_path: P
         assert found.observed.value == 0.0
 
 
-def test_tokens_stay_the_same_and_more_people_can_join(store: Store, database: str) -> None:
+def test_tokens_are_stable_and_more_people_can_join(store: Store, database: str) -> None:
     before = store.annotators(at_least=2)
     again = Store(database, store.task)
     after = again.annotators(at_least=4)

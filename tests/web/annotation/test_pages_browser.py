@@ -118,7 +118,7 @@ def rating(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield served
 
 
-def test_ratings_by_key_comments_and_the_switch(chromium: Any, rating: Server) -> None:
+def test_ratings_by_key_comments_and_switching_keys_off(chromium: Any, rating: Server) -> None:
     seen = enter(chromium, rating.links[0])
     page = seen.page
     page.keyboard.press("4")
@@ -154,7 +154,7 @@ def test_without_script_the_forms_work(chromium: Any, rating: Server) -> None:
     far(page, 0, 40)
 
 
-def test_by_tab_and_enter_alone(chromium: Any, rating: Server) -> None:
+def test_the_keyboard_is_enough(chromium: Any, rating: Server) -> None:
     page = enter(chromium, rating.links[2]).page
     for _ in range(30):
         page.keyboard.press("Tab")
@@ -180,7 +180,7 @@ def test_axe_finds_nothing_serious(chromium: Any, rating: Server, path: str, sch
 
 
 @pytest.mark.parametrize("window", [PHONE, ZOOMED], ids=["phone", "400 % zoom"])
-def test_nothing_runs_out_of_narrow_windows(
+def test_nothing_overflows_narrow_windows(
     chromium: Any, rating: Server, window: dict[str, int]
 ) -> None:
     page = enter(chromium, rating.links[5], viewport=window).page

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.annotate import intact, simulate
 
 
-def test_fifty_people_at_once_lose_and_double_nothing(database: str, tmp_path: Path) -> None:
+def test_fifty_people_at_once_lose_and_duplicate_nothing(database: str, tmp_path: Path) -> None:
     # In a thread of its own: the browser of other tests keeps an event loop running in this one.
     with ThreadPoolExecutor(1) as thread:
         crowd = partial(simulate, people=50, seconds=10, kill_at=0, database=database)

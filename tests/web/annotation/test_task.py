@@ -53,7 +53,7 @@ def test_an_unknown_mode_is_refused(dataset: Path) -> None:
         read_task(dataset, mode="stars")
 
 
-def test_judgements_are_not_given_to_other_items(dataset: Path, database: str) -> None:
+def test_a_task_of_other_items_is_refused(dataset: Path, database: str) -> None:
     Store(database, read_task(dataset)).close()
     again = Store(database, read_task(dataset))  # the same items: goes on
     again.close()
@@ -64,7 +64,7 @@ def test_judgements_are_not_given_to_other_items(dataset: Path, database: str) -
     Store(database, read_task(dataset, name="second")).close()
 
 
-def test_a_database_that_is_none_is_one_line(dataset: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_one_line(dataset: Path, tmp_path: Path) -> None:
     task = read_task(dataset)
     write(tmp_path / "not.sqlite", "this is a letter, not a database" * 9)
     with pytest.raises(RunError, match="cannot be used: file is not a database"):
@@ -78,12 +78,12 @@ def test_a_database_that_is_none_is_one_line(dataset: Path, tmp_path: Path) -> N
     assert "secret" not in str(caught.value)
 
 
-def test_the_file_with_the_tokens_is_ones_own(dataset: Path, tmp_path: Path) -> None:
+def test_the_token_file_is_private(dataset: Path, tmp_path: Path) -> None:
     Store(str(tmp_path / "a.sqlite"), read_task(dataset)).close()
     assert (tmp_path / "a.sqlite").stat().st_mode & 0o077 == 0
 
 
-def test_guidelines_can_do_nothing(tmp_path: Path) -> None:
+def test_guidelines_cannot_run_scripts(tmp_path: Path) -> None:
     path = write(
         tmp_path / "g.md", "# Hi\n<script>x</script> [a](javascript:x) ![b](http://c/d.png)"
     )

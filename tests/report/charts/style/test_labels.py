@@ -32,7 +32,7 @@ def cover(a: Box, b: Box) -> bool:
 
 @pytest.mark.parametrize("n", [1, 2, 7, 20])
 @pytest.mark.parametrize("spread", [12.0, 60.0, 150.0])
-def test_clear_names_cover_no_name_and_no_point_and_stay_inside(n: int, spread: float) -> None:
+def test_placed_labels_overlap_nothing_and_stay_inside(n: int, spread: float) -> None:
     rng = np.random.default_rng(n)
     dots = np.clip(rng.normal((320, 160), spread, (n, 2)), 7, (633, 313))
     places = placed(dots)
@@ -48,7 +48,7 @@ def test_clear_names_cover_no_name_and_no_point_and_stay_inside(n: int, spread: 
             assert not cover(place.box, (x - 6, y - 6, x + 6, y + 6))
 
 
-def test_a_name_stands_by_its_own_point() -> None:
+def test_a_label_is_next_to_its_own_point() -> None:
     dots = np.array([[300.0, 150.0], [318.0, 156.0]])
     for place, (x, y) in zip(placed(dots), dots, strict=True):
         assert place.clear
@@ -58,14 +58,14 @@ def test_a_name_stands_by_its_own_point() -> None:
     assert left.at[0] < right.at[0]  # each on its own side
 
 
-def test_names_at_one_point_stand_apart() -> None:
+def test_labels_at_one_point_are_separated() -> None:
     a, b = placed(np.array([[300.0, 150.0]] * 2))
     assert a.clear
     assert b.clear
     assert not cover(a.box, b.box)
 
 
-def test_a_name_avoids_a_line() -> None:
+def test_a_label_avoids_a_line() -> None:
     through = np.array([[0.0, 150.0, 640.0, 150.0], [300.0, 0.0, 300.0, 320.0]])
     (place,) = placed(np.array([[300.0, 150.0]]), lines=through)
     left, top, right, bottom = place.box
@@ -73,22 +73,22 @@ def test_a_name_avoids_a_line() -> None:
     assert not left < 300 < right
 
 
-def test_what_fits_nowhere_is_not_clear() -> None:
+def test_a_label_that_fits_nowhere_is_not_placed() -> None:
     assert not placed(np.array([[300.0, 150.0]]), widths=700.0)[0].clear
     assert not all(p.clear for p in placed(np.array([[300.0, 150.0]] * 40)))
 
 
 @pytest.mark.parametrize("log_x", [False, True])
-def test_pixels_and_values_are_inverse(log_x: bool) -> None:
+def test_pixels_and_values_are_inverses(log_x: bool) -> None:
     plot = Plot((1.0, 100.0), (0.0, 0.5), 600, 300, log_x=log_x)
     at = plot.pixels([10.0, 1.0], [0.25, 0.5])
     np.testing.assert_allclose(at[1], [0, 0], atol=1e-9)
     np.testing.assert_allclose(at[0, 0], 300 if log_x else 600 / 11, rtol=1e-9)
-    np.testing.assert_allclose(plot.values(at), [[10, 1], [0.25, 0.5]])
+    np.testing.assert_allclose(np.stack(plot.values(at)), [[10.0, 1.0], [0.25, 0.5]])
 
 
 @pytest.mark.parametrize("text", ["pocket:gpt2-m before", "WMWM", "illi.:", "20"])
-def test_the_width_of_a_text_is_about_what_is_drawn(text: str) -> None:
+def test_estimated_text_width_is_close_to_the_rendered_width(text: str) -> None:
     ink = np.flatnonzero(drawn(text).any(axis=0))
     wide = (ink[-1] - ink[0]) / 2  # drawn() draws at twice the size
     assert wide <= text_width(text) <= 1.35 * wide + 8
@@ -106,7 +106,7 @@ def texts(svg: str) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [charts.WIDE, charts.NARROW])
-def test_two_names_stand_in_the_plot_and_twenty_in_a_key(width: int) -> None:
+def test_two_names_are_labelled_in_the_plot_and_twenty_in_a_key(width: int) -> None:
     two = texts(plane(2, width))
     assert {"model 0", "model 1"} <= set(two)
     twenty = texts(plane(20, width))
