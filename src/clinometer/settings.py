@@ -123,7 +123,8 @@ def with_settings(settings: T, given: Mapping[str, Any]) -> T:
     for name in given:
         if name not in known:
             raise SettingsError(f"{name}: no such setting{closest(name, known)}")
-    return _replaced(type(settings), settings, given)
+    found: T = _replaced(type(settings), settings, given)
+    return found
 
 
 def _names(kind: Any) -> Iterator[str]:
