@@ -15,7 +15,7 @@ from tests.present import present
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import ClinometerError, RunError, SettingsError
-from clinometer.models import Model, WordOptions
+from clinometer.models import Scorer, WordOptions
 from clinometer.models.options import SampleOptions
 from clinometer.runs import AuditSettings, Run, RunFolder, audit
 from clinometer.topics import load_topic
@@ -118,7 +118,7 @@ def test_a_finished_run_is_not_rescored(run: Run, monkeypatch: pytest.MonkeyPatc
     assert other.risks.R.value >= run.risks.R.value
 
 
-def test_a_lost_or_damaged_part_is_rescored(tmp_path: Path, run: Run, smollm2: Model) -> None:
+def test_a_lost_or_damaged_part_is_rescored(tmp_path: Path, run: Run, smollm2: Scorer) -> None:
     import shutil
 
     folder = tmp_path / "copy"

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from clinometer.contexts import load_contexts
-from clinometer.contexts.mining import MineSettings, formats, mine, read
+from clinometer.contexts.mining import MineSettings, mine, read
 from clinometer.contexts.mining.article_sample import Smallest, priority
+from clinometer.contexts.mining.corpora import unpack
 from clinometer.errors import ContextError, SettingsError
 
 Write = Callable[..., Path]
@@ -155,7 +156,7 @@ def test_a_huge_single_line_is_mined(
     gender: MineSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same as 300 MB with 16 MB allowed, in small; benchmarks/mining.py does it in full."""
-    monkeypatch.setattr(formats, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(unpack, "LONGEST_LINE", 1 << 20)
     path = tmp_path / "corpus.jsonl"
     path.write_bytes(b'{"text": "' + b"He said he left. " * 200_000 + b'"}')
     with pytest.raises(ContextError, match="no article in it; skipped: 1 × line longer than"):
