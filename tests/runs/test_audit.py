@@ -147,9 +147,23 @@ def test_another_audit_in_the_same_folder_is_refused_by_name(
         audit("smollm2", **{**arguments, **change})
 
 
+def test_a_reference_model_overwrites_no_other_run(run: Run, tmp_path: Path) -> None:
+    before = Run.load(run.path or "").record
+    with pytest.raises(RunError, match=r"other settings: model \('smollm2', now 'reference:"):
+        audit("reference:random", topic=TOPIC, contexts=CONTEXTS, out=run.path)
+    assert Run.load(run.path or "").record == before
+    out, exact = tmp_path / "r", AuditSettings(precision=0.01)  # computed: nothing is drawn
+    first, again = (audit("reference:random", out=out, settings=exact) for _ in range(2))
+    assert first.record.summary == again.record.summary
+    with pytest.raises(RunError, match="other settings: topic"):
+        audit("reference:random", topic=TOPIC, out=out, settings=exact)
+    other = audit("reference:random", topic=TOPIC, out=out, settings=exact, fresh=True)
+    assert len(other.preferences.groups) == len(TOPIC)
+
+
 def test_two_writers_are_refused(tmp_path: Path) -> None:
     with (
-        RunFolder(tmp_path / "r").locked(),
+        RunFolder(tmp_path / "r").opened({}),
         pytest.raises(RunError, match="another process"),
     ):
         audit("reference:random", out=tmp_path / "r")

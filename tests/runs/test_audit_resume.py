@@ -100,7 +100,7 @@ def test_replay_says_what_it_cannot_do(small: Run, tmp_path: Path) -> None:
     shutil.copytree(present(small.path), out)
     with pytest.raises(RunError, match="--fresh"):
         audit(MODEL, out=out, replay=True, fresh=True, **SMALL)
-    with pytest.raises(RunError, match="another model"):
+    with pytest.raises(RunError, match="other settings: model"):
         audit("pocket:gpt2-m", out=out, replay=True, **SMALL)
     part = RunFolder(out).parts.files()[0]
     whole = part.read_bytes()

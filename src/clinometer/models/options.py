@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, asdict, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, replace
 from functools import partial
 
 from clinometer.errors import SettingsError
@@ -142,6 +142,12 @@ class LoadOptions:
         if self.device.split(":")[0] not in DEVICES:
             known = ", ".join(DEVICES)
             raise SettingsError(f"device: expected one of {known}; found {self.device!r}")
+
+    def resumed(self, dtype: str) -> LoadOptions:
+        """These options for a run that was begun in `dtype`: `auto` is decided once in the life of
+        a run, so that on another device it resumes in the same precision."""
+        auto = self.dtype == "auto" and dtype in DTYPES
+        return replace(self, dtype=dtype) if auto else self
 
     def scoring(self) -> dict[str, object]:
         """Those that change a score, by name; the ones of later versions only where they are set,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import ExitStack, closing, nullcontext
-from dataclasses import replace
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +15,14 @@ from clinometer.errors import RunError, SettingsError
 from clinometer.execution.ray_pool import Need
 from clinometer.measure import Preferences
 from clinometer.measure.equations.reference_models import random_outcomes, reference_preferences
-from clinometer.models import LoadOptions, ModelInfo, ModelSource, ModelSpec
+from clinometer.models import ModelInfo, ModelSource, ModelSpec
 from clinometer.models.catalog.spec import asked_name
-from clinometer.models.options import DTYPES
 from clinometer.runs.cells import CellGrid
-from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.folder.folder import RunFolder, Scored
 from clinometer.runs.folder.provenance import versions
 from clinometer.runs.folder.record import (
+    audit_identity,
     context_record,
-    earlier_record,
     new_record,
     word_record,
 )
@@ -35,9 +33,10 @@ from clinometer.runs.scores.accumulate import PreferenceTable
 from clinometer.runs.scores.cache import ScoreCache
 from clinometer.runs.scores.executors import Executor, ModelQuery, make_executor
 from clinometer.runs.scores.recount import word_counts
-from clinometer.runs.scores.scoring import Progress, Scored, Scoring
+from clinometer.runs.scores.scoring import Scoring
 from clinometer.runs.settings import AuditSettings
 from clinometer.settings import with_settings
+from clinometer.storage.resumable import Progress
 from clinometer.topics import Topic, load_topic
 
 
@@ -79,15 +78,14 @@ def audit(
     spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
     spec = spec.asked_with(settings.load)
     with ExitStack() as stack:
-        stack.enter_context(folder.locked() if folder else nullcontext())
-        if folder and fresh and folder.exists():
-            folder.clear()
-        elif folder and not folder.exists():
-            folder.parts.clear()  # parts without a record are nobody's
+        identity = audit_identity(spec.name, asked, drawn, settings)
+        if folder:
+            stack.enter_context(folder.opened(identity, fresh=fresh))
+        record = folder.read_record() if folder and folder.exists() else None
         if spec.place is ModelSource.REFERENCE:
             return _audit_reference(spec, asked, drawn, settings, folder)
-        record = earlier_record(folder, spec.name, asked, drawn, settings)
-        question = ModelQuery(spec, _load_options(settings, record), settings.words, asked.words)
+        load = settings.load.resumed(record.model.dtype if record else "auto")
+        question = ModelQuery(spec, load, settings.words, asked.words)
         asker = stack.enter_context(closing(make_executor(executor, question, need)))
         known = stack.enter_context(closing(ScoreCache(question, settings.scoring(), use=cache)))
         if record is None:
@@ -195,15 +193,6 @@ def _begin(
     return record
 
 
-def _load_options(settings: AuditSettings, record: RunRecord | None) -> LoadOptions:
-    """How the model is opened. `auto` is decided once in the life of a run: on another device the
-    run goes on in the precision it was begun in."""
-    begun = record.model.dtype if record else ""
-    if settings.load.dtype == "auto" and begun in DTYPES:
-        return replace(settings.load, dtype=begun)
-    return settings.load
-
-
 def _audit_model(
     record: RunRecord,
     topic: Topic,
@@ -262,9 +251,9 @@ def _replay(
         raise RunError("replay: measures what is stored; --fresh would remove it")
     if not folder.exists():
         raise RunError(f"{folder.path}: expected a run to replay, found no run.json in it")
-    with folder.locked():
-        record = earlier_record(folder, model, topic, contexts, settings)
-        if record is None or record.words is None:
+    with folder.opened(audit_identity(model, topic, contexts, settings)):
+        record = folder.read_record()
+        if record.words is None:
             raise RunError(f"{folder.path}: a reference model is computed, there are no scores")
         return _audit_model(record, topic, contexts, settings, folder, scoring=None)
 

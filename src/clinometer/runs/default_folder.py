@@ -11,8 +11,9 @@ from clinometer.models import ModelSource, ModelSpec
 from clinometer.models.catalog.spec import asked_name, folder_name
 from clinometer.runs.audit import asked_contexts
 from clinometer.runs.folder.folder import RunFolder
-from clinometer.runs.folder.record import differences
+from clinometer.runs.folder.record import audit_identity
 from clinometer.runs.settings import AuditSettings
+from clinometer.storage.resumable import differences
 from clinometer.topics import Topic
 
 
@@ -35,12 +36,14 @@ def default_folder(
     stem = "-".join(folder_name(part) for part in (name, topic.name, asked.name, *drawn))
     names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
 
+    identity = audit_identity(name, topic, asked, settings)
+
     def is_ours(path: Path) -> bool:
         folder = RunFolder(path)
         if not folder.exists():
             return True
         try:
-            return not differences(folder.read_record(), name, topic, asked, settings)
+            return not differences(folder.read_record().identity, identity)
         except RunError:
             return False  # damaged, or of another version: not ours to overwrite
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from clinometer.errors import InputError, RunError
+from clinometer.errors import InputError
 
 
 @contextlib.contextmanager
@@ -35,19 +35,29 @@ def replacing(path: Path, *, error: type[InputError] = InputError) -> Iterator[P
 
 
 @contextlib.contextmanager
-def only_writer(path: Path, lock_file: Path) -> Iterator[None]:
-    """The right to write `path`, refused while another process has it; it goes with the process."""
+def only_writer(
+    path: Path, lock_file: Path, *, error: type[InputError] = InputError
+) -> Iterator[None]:
+    """Exclusive right to write `path`; raises if another process has it, ends with the process. A
+    folder made for the lock goes with it if nothing else was written there."""
     lock = FileLock(lock_file)
+    new = not lock_file.parent.exists()
     try:
         lock_file.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
-    except Timeout as error:
-        raise RunError(f"{path}: another process is writing it") from error
-    except OSError as error:
-        raise RunError(
-            f"{path}: cannot be written: {error.strerror}; choose another place with --out"
-        ) from error
+    except Timeout as exc:
+        raise error(f"{path}: another process is writing it; wait for it or stop it") from exc
+    except OSError as exc:
+        raise error(
+            f"{path}: cannot be written: {exc.strerror}; choose another place with --out"
+        ) from exc
     try:
         yield
     finally:
+        # Removed while it is held: a refused process never gets here, and one that opened the file
+        # before it was removed notices (filelock checks that the file it locked still has a name).
+        with contextlib.suppress(OSError):
+            lock_file.unlink()
+            if new:
+                lock_file.parent.rmdir()
         lock.release()

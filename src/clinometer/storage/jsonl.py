@@ -1,67 +1,92 @@
-"""A jsonl file that grows a statement at a time and is continued by the same command.
+"""A .jsonl file that grows by one statement at a time and is resumed by the same command.
 
-NAME.jsonl   a row a statement, written when it is done
-NAME.json    what was asked with what settings, and, at the end, what came of it
+NAME.jsonl   one row per statement, written when it is done
+NAME.json    the settings it was begun with and, at the end, a summary
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from clinometer.errors import RunError
-from clinometer.storage.atomic import only_writer, replacing
+from clinometer.storage.atomic import replacing
+from clinometer.storage.resumable import Identity, Progress, Resumable, store_as_they_come
+
+Row = dict[str, Any]
 
 
-class Lines:
-    """Rows of an earlier attempt, and the place where new ones go. Without a path all stays in
-    memory."""
+class Lines(Resumable):
+    """Rows of an earlier attempt, and where new ones go. Without a path all stays in memory."""
 
-    def __init__(self, path: Path | None, settings: dict[str, Any]) -> None:
-        self.path, self.settings = path, settings
-        self.rows: dict[str, dict[str, Any]] = {}
+    def __init__(self, path: str | Path | None, settings: Identity) -> None:
+        self.stored, self.path, self.settings = path is not None, Path(path or ".jsonl"), settings
+        self.record_file = self.path.with_suffix(".json")
+        self.lock_file = self.path.with_name(f".{self.path.name}.lock")
+        self.rows: dict[str, Row] = {}
 
-    @property
-    def record_file(self) -> Path:
-        assert self.path is not None  # noqa: S101  (for the type checker)
-        return self.path.with_suffix(".json")
-
-    @contextlib.contextmanager
-    def opened(self, *, fresh: bool = False) -> Iterator[None]:
-        """Hold the file, and take what is in it; refuse one that was begun with other settings."""
-        if self.path is None:
-            yield
+    @contextmanager
+    def resumed(self, *, fresh: bool = False) -> Iterator[Self]:
+        """Begin the file, or take what is in it if it was begun with the same settings."""
+        if not self.stored:
+            yield self
             return
         if self.path.suffix != ".jsonl":
             raise RunError(f"{self.path}: expected a file name that ends in .jsonl")
-        with only_writer(self.path, self.path.with_name(f".{self.path.name}.lock")):
-            if fresh:
-                self.path.unlink(missing_ok=True)
-                self.record_file.unlink(missing_ok=True)
-            self._check_settings()
+        with self.opened(self.settings, fresh=fresh):
             self._read()
-            yield
+            yield self
 
-    def add(self, row: dict[str, Any]) -> None:
-        """One row more; on the disk before it counts."""
-        if self.path is not None:
-            line = json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
+    def take(self, rows: Iterable[Row], ids: Sequence[str], progress: Progress | None) -> list[Row]:
+        """Store new rows as they come; all rows, in the order of `ids`."""
+        done = sum(name in self.rows for name in ids)
+        store_as_they_come(rows, self._add, done=done, total=len(ids), progress=progress)
+        return [self.rows[name] for name in ids]
+
+    def finish(self, summary: dict[str, Any]) -> None:
+        if self.stored:
+            self._write_record({"status": "finished", "summary": summary})
+
+    # --- as every resumable -----------------------------------------------------------------------
+
+    def earlier(self) -> Identity | None:
+        try:
+            return dict(json.loads(self.record_file.read_bytes())["settings"])
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise RunError(f"{self.record_file}: cannot be read; --fresh starts over") from error
+
+    def begin(self, identity: Identity) -> None:
+        if self.path.exists():
+            raise RunError(
+                f"{self.path}: exists, and is not from this command (no {self.record_file.name} "
+                "beside it); choose another --out, or --fresh to overwrite it"
+            )
+        self._write_record({"status": "running"})
+
+    def clear(self) -> None:
+        self.path.unlink(missing_ok=True)
+        self.record_file.unlink(missing_ok=True)
+
+    # --- files ------------------------------------------------------------------------------------
+
+    def _add(self, rows: Sequence[Row]) -> None:
+        """New rows; on the disk before they count."""
+        if self.stored:
+            text = "".join(json.dumps(r, ensure_ascii=False, allow_nan=False) + "\n" for r in rows)
             try:
                 with self.path.open("a", encoding="utf-8") as stream:
-                    stream.write(line)
+                    stream.write(text)
                     stream.flush()
                     os.fsync(stream.fileno())
             except OSError as error:
                 raise RunError(f"{self.path}: cannot be written: {error.strerror}") from error
-        self.rows[str(row["id"])] = row
-
-    def finish(self, summary: dict[str, Any]) -> None:
-        if self.path is not None:
-            self._write_record({"status": "finished", "summary": summary})
+        self.rows.update((str(row["id"]), row) for row in rows)
 
     def _write_record(self, more: dict[str, Any]) -> None:
         record = {"schema_version": 1, "settings": self.settings, **more}
@@ -69,29 +94,8 @@ class Lines:
         with replacing(self.record_file, error=RunError) as beside:
             beside.write_text(text, encoding="utf-8")
 
-    def _check_settings(self) -> None:
-        try:
-            known = json.loads(self.record_file.read_text(encoding="utf-8"))["settings"]
-        except FileNotFoundError:
-            if self.path is not None and self.path.exists():
-                raise RunError(
-                    f"{self.path}: is there already, and not from this command (no "
-                    f"{self.record_file.name} beside it): choose another --out, or --fresh"
-                ) from None
-            self._write_record({"status": "running"})
-            return
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise RunError(f"{self.record_file}: cannot be read; --fresh starts over") from error
-        changed = sorted(k for k in self.settings if known.get(k) != self.settings[k])
-        if changed:
-            raise RunError(
-                f"{self.path}: was begun with another {' and '.join(changed)}; choose another "
-                "--out, or --fresh to start over"
-            )
-
     def _read(self) -> None:
         """Whole lines only: what a killed process left half-written is cut off, and done again."""
-        assert self.path is not None  # noqa: S101
         if not self.path.exists():
             return
         data = self.path.read_bytes()
@@ -99,7 +103,8 @@ class Lines:
         if len(whole) < len(data):
             with self.path.open("r+b") as stream:
                 stream.truncate(len(whole))
-        for number, line in enumerate(whole.decode("utf-8").splitlines(), start=1):
+        # Bytes are cut at line feeds alone, texts also at characters that JSON leaves as they are.
+        for number, line in enumerate(whole.splitlines(), start=1):
             try:
                 row = json.loads(line)
                 self.rows[str(row["id"])] = row

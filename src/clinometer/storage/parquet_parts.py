@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clinometer.errors import InputError, RunError
 from clinometer.storage.atomic import replacing
+
+T = TypeVar("T")
 
 
 class Parts:
@@ -55,6 +58,23 @@ class Parts:
                 continue
             sound = file.stem.rpartition("-")[2] == digest_of(data)
             yield file, decode(data) if sound else None
+
+    def results(
+        self, read: Callable[[pa.Table], T | None], *, advice: str | None = None
+    ) -> Iterator[T]:
+        """What `read` makes of each part; None stands for a damaged one.
+
+        A damaged part is removed, so that it is computed again; with `advice` it is an error that
+        ends with it.
+        """
+        for file, table in self.read():
+            found = None if table is None else read(table)
+            if found is not None:
+                yield found
+            elif advice is not None:
+                raise self.error(f"{file}: damaged; {advice}")
+            else:
+                file.unlink(missing_ok=True)
 
     def clear(self) -> None:
         """Remove the parts, what a killed writer left half-written, and the folder."""

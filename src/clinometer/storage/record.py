@@ -1,4 +1,4 @@
-"""What every run.json has in common: its schema, and how a file is checked against it.
+"""What the records of a command have in common: a schema, and how a file is checked against it.
 
 Schema version 1 is the only one so far. A key that this program does not know, because a later one
 added it, is kept and written back. A change that an older program would misread needs a new version
@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from clinometer.errors import RunError
+from clinometer.errors import InputError, RunError
 
 SCHEMA_VERSION = 1
 
@@ -21,6 +21,22 @@ class RecordPart(BaseModel):
     """An object in a run.json. Nothing is converted: a text is not a number."""
 
     model_config = ConfigDict(strict=True, extra="allow", validate_by_name=True, frozen=True)
+
+    @classmethod
+    def from_json(
+        cls, text: str | bytes, file: Path, *, error: type[InputError] = RunError
+    ) -> Self:
+        """Check the content of `file`; what is wrong is named by its place in it."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as exc:
+            first = exc.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise error(f"{file}: damaged: {where}: {_problem(first)}") from exc
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values: what was given, also where it is the default, and nothing else."""
+        return self.model_dump(by_alias=True, exclude_unset=True)
 
 
 class ModelRecord(RecordPart):
@@ -33,6 +49,16 @@ class ModelRecord(RecordPart):
     device: str = "cpu"
     parameters: int | None = None
     notes: list[str] = Field(default_factory=list)
+
+    def check_same(self, now: ModelRecord) -> None:
+        """Refuse to resume with other weights, or in another precision, than a run began with."""
+        for what in ("revision", "kind", "dtype"):
+            begun, found = getattr(self, what), getattr(now, what)
+            if begun != found:
+                raise RunError(
+                    f"the run was begun with {what} {begun} of {now.id}, found {found} now: "
+                    "--fresh starts over"
+                )
 
 
 class FolderRecord(RecordPart):
@@ -56,19 +82,10 @@ class FolderRecord(RecordPart):
     def finished(self) -> bool:
         return self.status == "finished"
 
-    @classmethod
-    def from_json(cls, text: str, file: Path) -> Self:
-        """Check the content of `file`; what is wrong is named by its place in it."""
-        try:
-            return cls.model_validate_json(text)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise RunError(f"{file}: damaged: {where}: {_problem(first)}") from error
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values: what was given, also where it is the default, and nothing else."""
-        return self.model_dump(by_alias=True, exclude_unset=True)
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What makes it another run, by the names that an error shows."""
+        raise NotImplementedError
 
 
 def _problem(error: Any) -> str:

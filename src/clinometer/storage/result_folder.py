@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from abc import abstractmethod
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from clinometer.errors import RunError
-from clinometer.storage.atomic import only_writer, replacing
+from clinometer.storage.atomic import replacing
 from clinometer.storage.parquet_parts import decode, digest_of, encode
 from clinometer.storage.record import SCHEMA_VERSION, FolderRecord
+from clinometer.storage.resumable import Identity, Resumable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +30,7 @@ Record = TypeVar("Record", bound=FolderRecord)
 _LOOKS_S = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 
 
-class ResultFolder(Generic[Record]):
+class ResultFolder(Resumable, Generic[Record]):
     """What the folders of all commands share; a command names its tables and what repairs them."""
 
     #: The schema of its run.json.
@@ -44,26 +45,20 @@ class ResultFolder(Generic[Record]):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-
-    @property
-    def record_file(self) -> Path:
-        return self.path / "run.json"
+        self.lock_file, self.record_file = path / ".lock", path / "run.json"
 
     def exists(self) -> bool:
         return self.record_file.is_file()
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """One process writes a run at a time. A run that never began leaves no folder behind."""
-        lock = self.path / ".lock"
-        with only_writer(self.path, lock):
-            try:
-                yield
-            finally:  # while the lock is held: one that was refused must not remove another's
-                if {p.name for p in self.path.iterdir()} <= {lock.name}:
-                    with suppress(OSError):
-                        lock.unlink(missing_ok=True)
-                        self.path.rmdir()
+    def earlier(self) -> Identity | None:
+        return self.read_record().identity if self.exists() else None
+
+    def begin(self, identity: Identity) -> None:  # the record waits for the model
+        self.clear_scores()
+
+    @abstractmethod
+    def clear_scores(self) -> None:
+        """Remove the scores."""
 
     # --- run.json -----------------------------------------------------------------------------
 
@@ -100,10 +95,11 @@ class ResultFolder(Generic[Record]):
             beside.write_text(text, encoding="utf-8")
 
     def clear(self) -> None:
-        """Remove what an earlier run left here, and nothing else."""
-        self.record_file.unlink(missing_ok=True)
-        for name in self.tables:
-            self._table_file(name).unlink(missing_ok=True)
+        if self.exists():
+            self.record_file.unlink()
+            for name in self.tables:
+                self._table_file(name).unlink(missing_ok=True)
+        self.clear_scores()
 
     # --- tables -------------------------------------------------------------------------------
 

@@ -92,7 +92,8 @@ def test_a_killed_run_resumes_to_the_same_bytes(
         assert done.returncode == -signal.SIGKILL
         assert not killed.exists()
         assert len(list((tmp_path / "killed.csv.mining" / "parts").glob("*.json"))) >= left - 1
-    with pytest.raises(ContextError, match="left by a mining with other settings"):
+    refused = r"killed\.csv: was begun with other settings: seed \(0, now 1\); choose"
+    with pytest.raises(ContextError, match=refused):
         mine([path], killed, replace(gender, seed=1), name="same")
     monkeypatch.setattr(read, "PIECE", 6)
     mine([path], killed, gender, name="same")
@@ -173,6 +174,7 @@ def test_wrong_settings_are_refused(gender: MineSettings, corpus: Write, tmp_pat
         replace(gender, strategy="magic")
     with pytest.raises(SettingsError, match="python -m spacy download xx_none_sm"):
         mine([corpus(2)], tmp_path / "c.csv", replace(gender, parser="xx_none_sm"))
+    assert files(tmp_path) == {"corpus.jsonl"}  # the right parser is not refused afterwards
     with pytest.raises(SettingsError, match="mining knows the languages en, zh"):
         mine([corpus(2)], tmp_path / "c.csv",
              replace(gender, topic=replace(gender.topic, language="fi")))  # fmt: skip

@@ -82,7 +82,7 @@ def test_an_interrupted_run_resumes_and_reads_back_as_statements(tmp_path: Path)
 def test_other_settings_and_foreign_files_are_refused(tmp_path: Path) -> None:
     out = tmp_path / "points.jsonl"
     propose_points(STATEMENTS, out=out)
-    with pytest.raises(RunError, match="another seed"):
+    with pytest.raises(RunError, match="other settings: seed"):
         propose_points(STATEMENTS, out=out, settings=PointSettings(seed=1))
     propose_points(STATEMENTS, out=out, settings=PointSettings(seed=1), fresh=True)
     other = tmp_path / "mine.jsonl"

@@ -142,7 +142,7 @@ def test_a_finished_run_loads_no_model(
     loaded = ReliabilityRun.load(run.path or "")
     assert loaded.statements.equals(run.statements)
     assert loaded.versions.equals(run.versions)
-    with pytest.raises(RunError, match="another masking"):
+    with pytest.raises(RunError, match="other settings: masking"):
         cm.score_reliability(
             STATEMENTS,
             VERSIONS,

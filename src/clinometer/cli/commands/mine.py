@@ -67,7 +67,7 @@ def mine_command(
         from clinometer.models.texts.perplexity import perplexity_of
 
         judge = perplexity_of(perplexity_model)
-    kept = Kept(WorkFolder(out).path)
+    kept = Kept(WorkFolder(out).folder)
     with progress("mining", unit="articles", start="loading the parser", kept=kept) as watch:
 
         def report(stage: str, done: int, total: int | None) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-from filelock import FileLock, Timeout
 
 from clinometer.contexts.context_set import ContextSet
 from clinometer.contexts.mining import executors
@@ -17,12 +16,13 @@ from clinometer.contexts.mining.languages import Language, open_language
 from clinometer.contexts.mining.read import Sampled, read_source
 from clinometer.contexts.mining.settings import MineSettings
 from clinometer.contexts.mining.tally import Tally, merged
-from clinometer.contexts.mining.work_folder import WorkFolder
-from clinometer.errors import ContextError
+from clinometer.contexts.mining.work_folder import SourceCounts, WorkFolder
+from clinometer.errors import ContextError, InputError
 from clinometer.storage.atomic import replacing
+from clinometer.storage.resumable import store_as_they_come
 
 #: Called with the stage, what is done, and the total where it is known.
-Progress = Callable[[str, int, int | None], None]
+StageProgress = Callable[[str, int, int | None], None]
 
 
 def mine(
@@ -37,7 +37,7 @@ def mine(
     fresh: bool = False,
     perplexity: Callable[[Sequence[str]], Sequence[float]] | None = None,
     max_perplexity: float | None = None,
-    progress: Progress | None = None,
+    progress: StageProgress | None = None,
 ) -> ContextSet:
     """Mine contexts from a corpus and write them to `out`, with a sidecar .json.
 
@@ -47,7 +47,6 @@ def mine(
     templates that it finds too unlikely.
     """
     path = Path(out)
-    tell = progress or (lambda stage, done, total: None)
     sources = find_sources([os.fspath(place) for place in corpus])
     language = open_language(settings)
     if not path.parent.is_dir():
@@ -55,9 +54,14 @@ def mine(
     if not path.name.endswith((".csv", ".csv.gz")):
         raise ContextError(f"{path}: expected a file that ends in .csv or .csv.gz")
     work = WorkFolder(path)
-    lock = FileLock(f"{work.path}.lock")
-    try:
-        with lock.acquire(timeout=0):
+    about = {
+        **settings.describe(),
+        "sources": [source.identity for source in sources],
+        "explain": explain is not None,
+    }
+    once = any(source.is_stdin for source in sources)  # what was read cannot be read again
+    with work.opened(about, fresh=fresh or once):
+        try:
             contexts = _mine(
                 sources,
                 settings,
@@ -67,17 +71,15 @@ def mine(
                 executor=executor,
                 processes=processes,
                 explain=None if explain is None else Path(explain),
-                fresh=fresh or any(source.is_stdin for source in sources),
                 gate=_perplexity_gate(perplexity, max_perplexity),
-                tell=tell,
+                tell=progress or (lambda stage, done, total: None),
             )
-            contexts.save(path)
-            work.remove()
-    except Timeout as exc:
-        raise ContextError(f"{path}: another process is mining into it") from exc
-    finally:
-        if not lock.is_locked:
-            Path(lock.lock_file).unlink(missing_ok=True)
+        except InputError:
+            if not work.has_parts():  # what was wrong at the start leaves nothing behind
+                work.clear()
+            raise
+        contexts.save(path)
+        work.clear()
     return contexts
 
 
@@ -91,37 +93,28 @@ def _mine(
     executor: str,
     processes: int,
     explain: Path | None,
-    fresh: bool,
     gate: Callable[[dict[str, int]], tuple[dict[str, int], int]],
-    tell: Progress,
+    tell: StageProgress,
 ) -> ContextSet:
-    about = {
-        **settings.describe(),
-        "sources": [source.identity for source in sources],
-        "explain": explain is not None,
-    }
-    work.begin(about, fresh=fresh)
-    try:
-        counts = _read_all(sources, settings, language, work, tell)
-    except ContextError:
-        work.remove()  # nothing was parsed yet: a wrong corpus leaves nothing behind
-        raise
+    counts = _read_all(sources, settings, language, work, tell)
     sampled = Sampled(work, len(sources), settings.sample)
     pieces = sum(1 for _ in sampled.pieces())
     left = ((n, piece) for n, piece in enumerate(sampled.pieces()) if not work.has_part(n))
-    done = sum(work.has_part(n) for n in range(pieces))
-    tell("parsing", done, pieces)
-    for number, tally, decisions in executors.run(
+    parsed = executors.run(
         left,
         settings,
         language,
         explain=explain is not None,
         executor=executor,
         processes=processes,
-    ):
-        work.write_part(number, tally, decisions)
-        done += 1
-        tell("parsing", done, pieces)
+    )
+    store_as_they_come(
+        parsed,
+        work.write_parts,
+        done=sum(work.has_part(n) for n in range(pieces)),
+        total=pieces,
+        progress=partial(tell, "parsing"),
+    )
     total = Tally()
     for tally in work.tallies(pieces):
         total.add(tally)
@@ -137,7 +130,7 @@ def _mine(
         ):
             f.writelines(work.explained(pieces))
     if not kept:
-        work.remove()
+        work.clear()
         raise _nothing(counts, sampled, total, settings)
     dropped: dict[str, int] = dict(sorted(total.rules.items(), key=lambda r: (-r[1], r[0])))
     metadata: dict[str, Any] = {
@@ -147,8 +140,8 @@ def _mine(
         "language": settings.topic.language,
         "command": command(sources, settings),
         **language.describe(),
-        "articles": {"read": counts["articles"], "mined": sampled.articles},
-        "damage": counts["damage"],
+        "articles": {"read": counts.articles, "mined": sampled.articles},
+        "damage": counts.damage,
         "sentences_parsed": sampled.sentences,
         "occurrences": sum(kept.values()),
         "dropped": dropped,
@@ -164,9 +157,9 @@ def _read_all(
     settings: MineSettings,
     language: Language,
     work: WorkFolder,
-    tell: Progress,
-) -> dict[str, Any]:
-    articles = 0
+    tell: StageProgress,
+) -> SourceCounts:
+    articles = characters = 0
     damage: Counter[str] = Counter()
     for number, source in enumerate(sources):
         before = articles
@@ -178,23 +171,26 @@ def _read_all(
             work,
             lambda n, before=before: tell("reading", before + n, None),  # type: ignore[misc]
         )
-        articles += counts["articles"]
-        damage.update(counts["damage"])
+        articles += counts.articles
+        characters += counts.characters
+        damage.update(counts.damage)
     if not articles:
         lost = ", ".join(f"{n} × {what}" for what, n in damage.items())
         where = ", ".join(source.name for source in sources[:3])
         raise ContextError(
             f"{where}: no article in it" + (f"; skipped: {lost}" if lost else ": it is empty")
         )
-    return {"articles": articles, "damage": dict(sorted(damage.items()))}
+    return SourceCounts(
+        articles=articles, characters=characters, damage=dict(sorted(damage.items()))
+    )
 
 
 def _nothing(
-    counts: dict[str, Any], sampled: Sampled, total: Tally, settings: MineSettings
+    counts: SourceCounts, sampled: Sampled, total: Tally, settings: MineSettings
 ) -> ContextError:
     rules = ", ".join(f"{n} × {rule}" for rule, n in total.rules.most_common(3))
     return ContextError(
-        f"topic {settings.topic.name!r}: no context found in {counts['articles']} articles "
+        f"topic {settings.topic.name!r}: no context found in {counts.articles} articles "
         f"({sampled.sentences} sentences parsed{'; dropped: ' + rules if rules else ''}); "
         "nothing was written"
     )

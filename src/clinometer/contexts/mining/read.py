@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from clinometer.contexts.mining.article_sample import Smallest, priority
 from clinometer.contexts.mining.corpora import Source, articles
 from clinometer.contexts.mining.languages import Language
 from clinometer.contexts.mining.settings import MineSettings
-from clinometer.contexts.mining.work_folder import WorkFolder
+from clinometer.contexts.mining.work_folder import SourceCounts, WorkFolder
 from clinometer.errors import ContextError
 
 PIECE = 400  # sentences of a piece: what a kill can cost
@@ -27,7 +26,7 @@ def read_source(
     settings: MineSettings,
     work: WorkFolder,
     progress: Callable[[int], None],
-) -> dict[str, Any]:
+) -> SourceCounts:
     """Spool the candidate sentences of a source; returns its counts. Done once."""
     known = work.read_counts(number)
     if known is not None:
@@ -45,7 +44,7 @@ def read_source(
                     row = [read, drawn, len(text), found]
                     spool.write(json.dumps(row, ensure_ascii=False) + "\n")
             progress(read)
-    counts = {"articles": read, "characters": characters, "damage": dict(damage)}
+    counts = SourceCounts(articles=read, characters=characters, damage=dict(damage))
     work.write_counts(number, counts)
     return counts
 

@@ -1,8 +1,8 @@
-"""The work folder beside the output: what a killed run left, and what its next start continues.
+"""The work folder beside the output: what a killed run left, and what its next start resumes.
 
 contexts.csv.mining/
   settings.json             what is mined; a folder of another mining is refused
-  sources/00000.jsonl       candidate sentences of a source, an article a line
+  sources/00000.jsonl       candidate sentences of a source, one article per line
   sources/00000.json        counts of that source; there when it was read to its end
   parts/000000.json         the tally of a piece, written whole or not at all
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,48 +19,57 @@ from clinometer.contexts.mining.decision import Decision
 from clinometer.contexts.mining.tally import Tally
 from clinometer.errors import ContextError
 from clinometer.storage.atomic import replacing
+from clinometer.storage.record import RecordPart
+from clinometer.storage.resumable import Identity, Resumable
 
 
-class WorkFolder:
+class SourceCounts(RecordPart):
+    """What a source that was read to its end held."""
+
+    articles: int
+    characters: int
+    damage: dict[str, int]
+
+
+class WorkFolder(Resumable):
     """Reads and writes the folder; knows nothing of what is mined."""
 
+    error = ContextError
+
     def __init__(self, out: Path) -> None:
-        self.path = out.with_name(out.name + ".mining")
+        self.path = out
+        self.folder = out.with_name(out.name + ".mining")
+        self.lock_file = out.with_name(out.name + ".mining.lock")
+        self._settings_file = self.folder / "settings.json"
 
-    def begin(self, settings: dict[str, Any], *, fresh: bool) -> None:
-        """Make the folder, or check that it belongs to the same mining."""
-        if fresh:
-            self.remove()
-        about = self.path / "settings.json"
-        text = json.dumps(settings, sort_keys=True, ensure_ascii=False)
-        if about.exists():
-            if about.read_text(encoding="utf-8") != text:
-                raise ContextError(
-                    f"{self.path}: left by a mining with other settings or another corpus; "
-                    "give the same command again to continue it, or --fresh to drop it"
-                )
-            return
+    def earlier(self) -> Identity | None:
+        return _read(self._settings_file)
+
+    def begin(self, identity: Identity) -> None:
+        self.clear()
         for folder in ("sources", "parts"):
-            (self.path / folder).mkdir(parents=True, exist_ok=True)
-        _write(about, text)
+            (self.folder / folder).mkdir(parents=True, exist_ok=True)
+        _write(self._settings_file, json.dumps(identity, sort_keys=True, ensure_ascii=False))
 
-    def remove(self) -> None:
-        """Remove the folder with all it holds."""
-        shutil.rmtree(self.path, ignore_errors=True)
+    def clear(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     # --- sources ------------------------------------------------------------------------------
 
     def spool(self, source: int) -> Path:
         """Where the candidate sentences of a source are."""
-        return self.path / "sources" / f"{source:05}.jsonl"
+        return self.folder / "sources" / f"{source:05}.jsonl"
 
-    def read_counts(self, source: int) -> dict[str, Any] | None:
+    def read_counts(self, source: int) -> SourceCounts | None:
         """The counts of a source, or None when it was not read to its end."""
-        return _read(self.spool(source).with_suffix(".json"))
+        file = self.spool(source).with_suffix(".json")
+        if not file.exists():
+            return None
+        return SourceCounts.from_json(file.read_bytes(), file, error=ContextError)
 
-    def write_counts(self, source: int, counts: dict[str, Any]) -> None:
+    def write_counts(self, source: int, counts: SourceCounts) -> None:
         """Say that a source was read to its end."""
-        _write(self.spool(source).with_suffix(".json"), json.dumps(counts))
+        _write(self.spool(source).with_suffix(".json"), json.dumps(counts.to_dict()))
 
     # --- pieces -------------------------------------------------------------------------------
 
@@ -68,23 +77,17 @@ class WorkFolder:
         """Whether a piece was done."""
         return self._part(number).exists()
 
-    def write_part(self, number: int, tally: Tally, decisions: list[Decision]) -> None:
-        """Write the tally of a piece, and what it decided where that is wanted."""
-        if decisions:
-            rows = (
-                json.dumps(
-                    {
-                        "sentence": d.sentence,
-                        "template": d.template,
-                        "dropped": d.rule or None,
-                        "parse": d.evidence,
-                    },
-                    ensure_ascii=False,
-                )
-                for d in decisions
-            )
-            _write(self._part(number).with_suffix(".explain"), "".join(r + "\n" for r in rows))
-        _write(self._part(number), json.dumps(tally.to_dict(), ensure_ascii=False))
+    def has_parts(self) -> bool:
+        """Whether any piece was done."""
+        return any((self.folder / "parts").glob("*.json"))
+
+    def write_parts(self, parts: Iterable[tuple[int, Tally, list[Decision]]]) -> None:
+        """Write the tallies of pieces, and what they decided where that is wanted."""
+        for number, tally, decisions in parts:
+            if decisions:
+                lines = "".join(map(_explained, decisions))
+                _write(self._part(number).with_suffix(".explain"), lines)
+            _write(self._part(number), json.dumps(tally.to_dict(), ensure_ascii=False))
 
     def tallies(self, pieces: int) -> Iterator[Tally]:
         """The tallies of all pieces, in order."""
@@ -100,7 +103,18 @@ class WorkFolder:
                     yield from file
 
     def _part(self, number: int) -> Path:
-        return self.path / "parts" / f"{number:06}.json"
+        return self.folder / "parts" / f"{number:06}.json"
+
+
+def _explained(d: Decision) -> str:
+    """A line of --explain."""
+    row = {
+        "sentence": d.sentence,
+        "template": d.template,
+        "dropped": d.rule or None,
+        "parse": d.evidence,
+    }
+    return json.dumps(row, ensure_ascii=False) + "\n"
 
 
 def _write(path: Path, text: str) -> None:
@@ -110,9 +124,8 @@ def _write(path: Path, text: str) -> None:
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        data: dict[str, Any] = json.loads(path.read_bytes())
+        return dict(json.loads(path.read_bytes()))
     except FileNotFoundError:
         return None
-    except ValueError as exc:
+    except (OSError, TypeError, ValueError) as exc:
         raise ContextError(f"{path}: damaged; start over with --fresh") from exc
-    return data

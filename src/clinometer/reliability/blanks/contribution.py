@@ -17,8 +17,8 @@ from clinometer.errors import TableError
 from clinometer.reliability.blank_notation import Blanks
 from clinometer.reliability.scoring.run import score_reliability
 from clinometer.reliability.scoring.settings import ReliabilitySettings
-from clinometer.reliability.scoring.taus import Progress
 from clinometer.reliability.statement import Statement, VariantSet
+from clinometer.storage.resumable import Progress
 
 if TYPE_CHECKING:
     import pandas as pd

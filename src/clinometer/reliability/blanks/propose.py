@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,7 @@ from clinometer.reliability.parsing import DEFAULT_PARSER
 from clinometer.reliability.statement import Statement
 from clinometer.settings import check_settings, option
 from clinometer.storage.jsonl import Lines
-
-Progress = Callable[[int, int], None]
+from clinometer.storage.resumable import Progress
 
 #: Who put the blanks there.
 MODEL, RULES = "model", "rules"
@@ -79,17 +78,13 @@ def propose_points(
     settings = settings or PointSettings()
     if not statements:
         raise TableError("statements: expected at least one, found none")
-    lines = Lines(None if out is None else Path(out), settings.to_dict())
-    with lines.opened(fresh=fresh):
+    with Lines(out, settings.to_dict()).resumed(fresh=fresh) as lines:
         missing = [s for s in statements if s.id not in lines.rows]
         if missing and settings.model is not None and writer is None:
             writer = open_writer(settings.model, load=settings.load)
         by_rule = rule_points(missing, parser=settings.parser)
-        for done, (statement, rules) in enumerate(zip(missing, by_rule, strict=True), start=1):
-            lines.add(_row(statement, rules, writer, settings))
-            if progress:
-                progress(len(statements) - len(missing) + done, len(statements))
-        rows = [lines.rows[s.id] for s in statements]
+        new = (_row(s, rules, writer, settings) for s, rules in zip(missing, by_rule, strict=True))
+        rows = lines.take(new, [s.id for s in statements], progress)
         counts = _counts(rows)
         lines.finish(counts)
     return ProposedPoints(rows, counts)

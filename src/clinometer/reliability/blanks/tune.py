@@ -11,7 +11,7 @@ import math
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,9 @@ from clinometer.ranges import COUNT, POSITIVE, SEED
 from clinometer.reliability.blanks.prompts import points_prompt
 from clinometer.reliability.statement import Statement
 from clinometer.settings import check_settings, option
+from clinometer.storage.resumable import Progress
 
 RECORD = "training.json"
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,15 +2,15 @@
 
 run.json                    what was asked of whom, with what result
 scores/MODEL/part-*.parquet log-probabilities of texts as they came, for each model
-statements.parquet          a row a statement: tau, cv, cobias, stability, intervals, flags
-models.parquet              a row a statement and model
-versions.parquet            a row a version: its text, tau, and why it was left out
+statements.parquet          one row per statement: tau, cv, cobias, stability, intervals, flags
+models.parquet              one row per statement and model
+versions.parquet            one row per version: its text, tau, and why it was left out
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,11 @@ from clinometer.models.texts.types import TextScores
 from clinometer.reliability.scoring.record_schema import ReliabilityRecord
 from clinometer.storage.parquet_parts import Parts, digest_of
 from clinometer.storage.result_folder import ResultFolder
+
+Scored = tuple[NDArray[np.int64], TextScores]
+
+#: The fields of TextScores.
+_COLUMNS = ("log_prob", "tokens", "unknown", "problem")
 
 
 class ReliabilityFolder(ResultFolder[ReliabilityRecord]):
@@ -31,40 +36,28 @@ class ReliabilityFolder(ResultFolder[ReliabilityRecord]):
     tables = ("statements", "models", "versions")
     repair = "the same command"
 
-    def clear(self) -> None:
-        super().clear()
+    def clear_scores(self) -> None:
         for folder in (self.path / "scores").glob("*"):
             Parts(folder).clear()
 
-    def write_scores(self, model: str, rows: NDArray[np.int64], scores: TextScores) -> None:
+    def write_scores(self, model: str, scored: Sequence[Scored]) -> None:
         """One part: texts by their number in the run, and their scores."""
-        table = pa.table(
-            {
-                "text": pa.array(rows),
-                "log_prob": pa.array(scores.log_prob),
-                "tokens": pa.array(scores.tokens),
-                "unknown": pa.array(scores.unknown),
-                "problem": pa.array(scores.problem),
-            }
-        )
-        self._parts(model).write(int(rows[0]), table)
+        tables = [
+            pa.table({"text": rows, **{n: getattr(scores, n) for n in _COLUMNS}})
+            for rows, scores in scored
+        ]
+        self._parts(model).write(int(scored[0][0][0]), pa.concat_tables(tables))
 
-    def read_scores(self, model: str) -> Iterator[tuple[NDArray[np.int64], TextScores]]:
+    def read_scores(self, model: str) -> Iterator[Scored]:
         """All parts; one that is damaged is removed, so that its texts are scored again."""
-        for file, table in self._parts(model).read():
-            if table is None:
-                file.unlink(missing_ok=True)
-                continue
-            yield (
-                table["text"].to_numpy(),
-                TextScores(
-                    table["log_prob"].to_numpy(),
-                    table["tokens"].to_numpy(),
-                    table["unknown"].to_numpy(),
-                    tuple(table["problem"].to_pylist()),
-                ),
-            )
+        return self._parts(model).results(_from_table)
 
     def _parts(self, model: str) -> Parts:
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
         return Parts(self.path / "scores" / f"{name}-{digest_of(model.encode())[:6]}")
+
+
+def _from_table(table: pa.Table) -> Scored:
+    log_prob, tokens, unknown = (table[name].to_numpy() for name in _COLUMNS[:-1])
+    scores = TextScores(log_prob, tokens, unknown, tuple(table["problem"].to_pylist()))
+    return table["text"].to_numpy(), scores

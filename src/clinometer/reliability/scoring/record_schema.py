@@ -43,3 +43,15 @@ class ReliabilityRecord(FolderRecord):
     length: LengthRecord | None = None
     agreement: list[RankAgreement] = Field(default_factory=list)
     counts: CountsRecord = CountsRecord()
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {**self.scoring, "set of statements and versions": self.texts}
+
+    def model(self, name: str) -> ModelRecord | None:
+        """A model that was opened for this run."""
+        return next((m for m in self.models if m.id == name), None)
+
+    def keep_model(self, model: ModelRecord) -> None:
+        """Note a model that was opened; its name stands for one model."""
+        self.models = list({m.id: m for m in (*self.models, model)}.values())

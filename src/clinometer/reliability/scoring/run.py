@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from clinometer.errors import RunError, SettingsError
-from clinometer.models import ModelInfo
+from clinometer.errors import SettingsError
 from clinometer.reliability.scoring.folder import ReliabilityFolder
 from clinometer.reliability.scoring.record_schema import ReliabilityRecord
 from clinometer.reliability.scoring.result import ReliabilityRun
 from clinometer.reliability.scoring.settings import ReliabilitySettings
-from clinometer.reliability.scoring.taus import Progress, fingerprint, model_taus
+from clinometer.reliability.scoring.taus import fingerprint, model_taus
 from clinometer.reliability.scoring.texts_to_score import TextsToScore, ask
 from clinometer.reliability.statement import Statement, VariantSet
 from clinometer.settings import with_settings
-from clinometer.storage.record import SCHEMA_VERSION, ModelRecord
+from clinometer.storage.record import SCHEMA_VERSION
+from clinometer.storage.resumable import Progress, part_of
 
 
 def score_reliability(
@@ -47,40 +47,25 @@ def score_reliability(
         raise SettingsError(f"models: expected one or several, each once; found {names}")
     asked = ask(_statements(statements), _variants(variants), settings)
     folder = None if out is None else ReliabilityFolder(Path(out))
-    with folder.locked() if folder else nullcontext():
-        if folder and fresh:
-            folder.clear()
-        begun = folder is not None and folder.exists()
-        record = folder.read_record() if folder and begun else _new_record(asked, settings)
-        _check_same(record, asked, settings, folder)
-        known = {m.id: m for m in record.models}
-
-        def begin(info: ModelInfo) -> None:
-            known[info.name] = ModelRecord(**info.to_dict())
-            record.models = list(known.values())
-            if folder:
-                folder.write_record(record, status="running")
-
-        found = []
-        for number, model in enumerate(names):
-            found.append(
-                model_taus(
-                    model,
-                    asked,
-                    settings,
-                    folder=folder,
-                    known=known.get(model),
-                    begin=begin,
-                    progress=None if progress is None else _shifted(progress, number, len(names)),
-                )
+    with ExitStack() as stack:
+        record = _new_record(asked, settings)
+        if folder:
+            stack.enter_context(folder.opened(record.identity, fresh=fresh))
+            record = folder.read_record() if folder.exists() else record
+        found = [
+            model_taus(
+                model,
+                asked,
+                settings,
+                record,
+                folder=folder,
+                progress=part_of(progress, number, len(names)),
             )
+            for number, model in enumerate(names)
+        ]
         record.models = [m.model for m in found]
         record.settings = settings.to_dict()
         return ReliabilityRun.measured(record, asked, found, settings, folder=folder)
-
-
-def _shifted(progress: Progress, number: int, models: int) -> Progress:
-    return lambda done, total: progress(number * total + done, models * total)
 
 
 def _statements(given: Sequence[Statement | str]) -> list[Statement]:
@@ -104,22 +89,3 @@ def _new_record(asked: TextsToScore, settings: ReliabilitySettings) -> Reliabili
         scoring=settings.scoring(),
         settings=settings.to_dict(),
     )
-
-
-def _check_same(
-    record: ReliabilityRecord,
-    asked: TextsToScore,
-    settings: ReliabilitySettings,
-    folder: ReliabilityFolder | None,
-) -> None:
-    """Refuse to mix two runs in one folder."""
-    if folder is None:
-        return
-    changed = [n for n, v in settings.scoring().items() if record.scoring.get(n) != v]
-    if record.texts != fingerprint(asked):
-        changed.append("set of statements and versions")
-    if changed:
-        raise RunError(
-            f"{folder.path}: holds a run with another {' and '.join(changed)}; choose another "
-            "--out, or --fresh to start over"
-        )

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.errors import RunError
-from clinometer.models import ModelInfo, Scorer, open_model
+from clinometer.models import Scorer, open_model
 from clinometer.models.texts.types import TextScores
-from clinometer.reliability.scoring.folder import ReliabilityFolder
+from clinometer.reliability.scoring.folder import ReliabilityFolder, Scored
+from clinometer.reliability.scoring.record_schema import ReliabilityRecord
 from clinometer.reliability.scoring.settings import ReliabilitySettings
 from clinometer.reliability.scoring.texts_to_score import TextsToScore
 from clinometer.storage.record import ModelRecord
+from clinometer.storage.resumable import FLUSH_S, Progress, store_as_they_come
 
-#: Called with (texts done, texts in all) as a run goes on.
-Progress = Callable[[int, int], None]
-
-#: Seconds of work that a killed run may lose, and texts that are pooled at a time.
-_FLUSH_SECONDS = 10.0
+#: Texts that are pooled at a time, by device.
 _POOL = {"cpu": 256, "cuda": 10_240}
 
 NOT_ASKED = "not_asked"
+
+#: The fields of TextScores, as they are filled.
+Columns = dict[str, Any]
 
 
 @dataclass
@@ -65,36 +65,36 @@ def model_taus(
     model: str,
     asked: TextsToScore,
     settings: ReliabilitySettings,
+    record: ReliabilityRecord,
     *,
     folder: ReliabilityFolder | None,
-    known: ModelRecord | None,
-    begin: Callable[[ModelInfo], None],
     progress: Progress | None,
 ) -> ModelTaus:
     """Answers of one model, from the folder where they are there.
 
-    `known` is what an earlier attempt wrote down of the model; `begin` is told of a model that has
-    been opened, before it is asked.
+    A model that has to be opened is noted in `record`, and that in the folder, before it is asked.
     """
     found = _blank(len(asked.texts))
     if folder:
         for rows, scores in folder.read_scores(model):
             _put(found, rows, scores)
     missing = np.array(
-        [i for i, t in enumerate(asked.texts) if t.is_asked and found.problem[i] == NOT_ASKED],
+        [i for i, t in enumerate(asked.texts) if t.is_asked and found["problem"][i] == NOT_ASKED],
         dtype=np.int64,
     )
+    known = record.model(model)
     if len(missing) or known is None:
-        scorer = open_model(model, load=settings.load)
-        if known is not None and known.revision != scorer.info.revision:
-            raise RunError(
-                f"the run was begun with revision {known.revision} of {model}, found "
-                f"{scorer.info.revision} now: --fresh starts over"
-            )
-        begin(scorer.info)
-        known = ModelRecord(**scorer.info.to_dict())
+        scorer = open_model(model, load=settings.load.resumed(known.dtype if known else "auto"))
+        opened = ModelRecord(**scorer.info.to_dict())
+        if known is not None:
+            known.check_same(opened)
+        record.keep_model(opened)
+        if folder:
+            folder.write_record(record, status="running")
         _score(scorer, asked, missing, settings, found, folder=folder, progress=progress)
-    return ModelTaus(model, known, found.frozen())
+        known = opened
+    scores = TextScores(**{**found, "problem": tuple(found["problem"])})
+    return ModelTaus(model, known, scores)
 
 
 def _score(
@@ -102,7 +102,7 @@ def _score(
     asked: TextsToScore,
     missing: NDArray[np.int64],
     settings: ReliabilitySettings,
-    found: _Growing,
+    found: Columns,
     *,
     folder: ReliabilityFolder | None,
     progress: Progress | None,
@@ -112,68 +112,39 @@ def _score(
     size = _POOL.get(scorer.info.device.split(":")[0], _POOL["cpu"])
     pools = np.split(missing, range(size, len(missing), size))
     texts = ([asked.texts[i].marked for i in pool] for pool in pools)
-    waiting: list[tuple[NDArray[np.int64], TextScores]] = []
-    written, done = time.monotonic(), 0
     total = sum(t.is_asked for t in asked.texts)
-    already = total - len(missing)
-    if progress:  # the model is open: what follows is scoring
-        progress(already, total)
-    try:
-        for pool, scores in zip(
+
+    def store(scored: list[Scored]) -> None:
+        if folder:
+            folder.write_scores(scorer.info.name, scored)
+
+    def scored() -> Iterator[Scored]:
+        for rows, scores in zip(
             pools, score_chunks(scorer, texts, settings.text_options), strict=True
         ):
-            _put(found, pool, scores)
-            waiting.append((pool, scores))
-            done += len(pool)
-            if folder and time.monotonic() - written > _FLUSH_SECONDS:
-                _flush(folder, scorer.info.name, waiting)
-                written = time.monotonic()
-            if progress:
-                progress(already + done, total)
-    finally:
-        if folder:  # an interrupted run keeps what it has
-            _flush(folder, scorer.info.name, waiting)
+            _put(found, rows, scores)
+            yield rows, scores
 
-
-def _flush(
-    folder: ReliabilityFolder, model: str, waiting: list[tuple[NDArray[np.int64], TextScores]]
-) -> None:
-    if waiting:
-        rows = np.concatenate([pool for pool, _ in waiting])
-        folder.write_scores(model, rows, _joined([scores for _, scores in waiting]))
-        waiting.clear()
-
-
-@dataclass
-class _Growing:
-    """Scores that arrive in pieces."""
-
-    log_prob: NDArray[np.float64]
-    tokens: NDArray[np.int64]
-    unknown: NDArray[np.int64]
-    problem: list[str]
-
-    def frozen(self) -> TextScores:
-        return TextScores(self.log_prob, self.tokens, self.unknown, tuple(self.problem))
-
-
-def _blank(n: int) -> _Growing:
-    zeros = np.zeros(n, dtype=np.int64)
-    return _Growing(np.full(n, np.nan), zeros, zeros.copy(), [NOT_ASKED] * n)
-
-
-def _put(found: _Growing, rows: NDArray[np.int64], scores: TextScores) -> None:
-    found.log_prob[rows] = scores.log_prob
-    found.tokens[rows] = scores.tokens
-    found.unknown[rows] = scores.unknown
-    for row, problem in zip(rows.tolist(), scores.problem, strict=True):
-        found.problem[row] = problem
-
-
-def _joined(parts: Sequence[TextScores]) -> TextScores:
-    return TextScores(
-        np.concatenate([p.log_prob for p in parts]),
-        np.concatenate([p.tokens for p in parts]),
-        np.concatenate([p.unknown for p in parts]),
-        tuple(problem for p in parts for problem in p.problem),
+    store_as_they_come(
+        scored(),
+        store,
+        done=total - len(missing),
+        total=total,
+        progress=progress,
+        size=lambda rows_scores: len(rows_scores[0]),
+        every_s=FLUSH_S,
     )
+
+
+def _blank(n: int) -> Columns:
+    return {
+        "log_prob": np.full(n, np.nan),
+        "tokens": np.zeros(n, dtype=np.int64),
+        "unknown": np.zeros(n, dtype=np.int64),
+        "problem": np.full(n, NOT_ASKED, dtype=object),
+    }
+
+
+def _put(found: Columns, rows: NDArray[np.int64], scores: TextScores) -> None:
+    for name, column in found.items():
+        column[rows] = getattr(scores, name)

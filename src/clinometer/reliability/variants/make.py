@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -29,12 +29,11 @@ from clinometer.reliability.variants.filling import Filler, Fills
 from clinometer.reliability.variants.prompts import variants_prompt
 from clinometer.settings import check_settings, option
 from clinometer.storage.jsonl import Lines
+from clinometer.storage.resumable import Progress
 
 if TYPE_CHECKING:
     from clinometer.models.local.causal import CausalScorer
     from clinometer.models.local.masked import MaskedScorer
-
-Progress = Callable[[int, int], None]
 
 #: Who filled the blanks.
 MODEL, FILLER = "model", "filler"
@@ -147,17 +146,9 @@ def make_variants(
             "'clinometer reliability points' proposes them"
         )
     makers = makers or Makers(settings)
-    lines = Lines(None if out is None else Path(out), settings.to_dict())
-    with lines.opened(fresh=fresh):
-        done = sum(s.id in lines.rows for s in statements)
-        for statement in statements:
-            if statement.id in lines.rows:
-                continue
-            lines.add(_Row(statement, settings, makers).made())
-            done += 1
-            if progress:
-                progress(done, len(statements))
-        rows = [lines.rows[s.id] for s in statements]
+    with Lines(out, settings.to_dict()).resumed(fresh=fresh) as lines:
+        new = (_Row(s, settings, makers).made() for s in statements if s.id not in lines.rows)
+        rows = lines.take(new, [s.id for s in statements], progress)
         counts = _counts(rows, settings) | _meaning(statements, rows, embed)
         lines.finish(counts)
     return MadeVariants(rows, counts)

@@ -10,18 +10,20 @@ contexts.parquet        context_id, template, weight, influence
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from clinometer.errors import RunError
 from clinometer.models import WordScores
 from clinometer.runs.folder.record_schema import RunRecord
 from clinometer.runs.scores.codec import from_table, to_table
 from clinometer.storage.parquet_parts import Parts
 from clinometer.storage.result_folder import ResultFolder
+
+Scored = tuple[NDArray[np.int64], WordScores]
 
 
 class RunFolder(ResultFolder[RunRecord]):
@@ -36,30 +38,19 @@ class RunFolder(ResultFolder[RunRecord]):
         super().__init__(path)
         self.parts = Parts(path / "scores")
 
-    def clear(self) -> None:
-        super().clear()
+    def clear_scores(self) -> None:
         self.parts.clear()
 
-    def write_scores(self, scored: Sequence[tuple[NDArray[np.int64], WordScores]]) -> None:
+    def write_scores(self, scored: Sequence[Scored]) -> None:
         """One part: cells by number, and their scores."""
         table = pa.concat_tables([to_table(cells, scores) for cells, scores in scored])
         self.parts.write(int(scored[0][0][0]), table)
 
-    def read_scores(
-        self, *, words: int, repair: bool = True
-    ) -> Iterator[tuple[NDArray[np.int64], WordScores]]:
+    def read_scores(self, *, words: int, repair: bool = True) -> Iterator[Scored]:
         """All parts as (cell numbers, scores).
 
         A damaged part is removed, so that its cells are scored again; without `repair` it is an
         error.
         """
-        for file, table in self.parts.read():
-            found = None if table is None else from_table(table, words=words)
-            if found is not None:
-                yield found
-            elif repair:
-                file.unlink(missing_ok=True)
-            else:
-                raise RunError(
-                    f"{file}: damaged; 'clinometer audit' without --replay scores it anew"
-                )
+        advice = None if repair else "'clinometer audit' without --replay scores it again"
+        return self.parts.results(partial(from_table, words=words), advice=advice)

@@ -1,4 +1,4 @@
-"""run.json: what was asked of whom, and whether a folder holds the same run."""
+"""What goes into a run.json, and what makes an audit another one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from clinometer.contexts import ContextSet
-from clinometer.errors import RunError
 from clinometer.models import ModelInfo, WordReport
-from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.provenance import git_revision, versions
 from clinometer.runs.folder.record_schema import (
+    SEED_OF_DRAWS,
     ContextsRecord,
     DrawRecord,
     RunRecord,
@@ -78,54 +77,18 @@ def word_record(report: WordReport, topic: Topic) -> WordsRecord:
     )
 
 
-def earlier_record(
-    folder: RunFolder | None,
-    model: str,
-    topic: Topic,
-    contexts: ContextSet,
-    settings: AuditSettings,
-) -> RunRecord | None:
-    """The record of the run that stands in the folder, if it is the same run."""
-    if folder is None or not folder.exists():
-        return None
-    record = folder.read_record()
-    changed = differences(record, model, topic, contexts, settings)
-    if changed:
-        raise RunError(
-            f"{folder.path}: holds a run with another {' and '.join(changed)}; choose another "
-            "--out, or --fresh to start over"
-        )
-    return record
-
-
-def differences(
-    record: RunRecord,
-    model: str,
-    topic: Topic,
-    contexts: ContextSet,
-    settings: AuditSettings,
-) -> list[str]:
-    """What makes a recorded run another one than this, by name; [] for the same run."""
-    # Drawn to a precision, a run is known by what it draws from: how much it draws may grow.
-    precision = record.precision
-    earlier = {
-        "model": record.model.id,
-        "topic": record.topic.sha256,
-        "contexts": precision.source if precision else record.contexts.sha256,
-        "seed of the draws (--precision, --seed)": precision.seed if precision else None,
-        **record.scoring,
-    }
-    now = {
+def audit_identity(
+    model: str, topic: Topic, contexts: ContextSet, settings: AuditSettings
+) -> dict[str, Any]:
+    """What makes an audit another one. A reference model is computed, not drawn to a precision."""
+    reference = model.startswith("reference:")
+    return {
         "model": model,
         "topic": topic.sha256,
         "contexts": contexts.sha256,
-        "seed of the draws (--precision, --seed)": (
-            None if settings.precision is None else settings.seed
-        ),
+        SEED_OF_DRAWS: None if settings.precision is None or reference else settings.seed,
         **settings.scoring(),
     }
-    names = dict.fromkeys([*now, *earlier])
-    return [name for name in names if now.get(name) != earlier.get(name)]
 
 
 def model_info(record: RunRecord) -> ModelInfo:
@@ -140,17 +103,6 @@ def model_info(record: RunRecord) -> ModelInfo:
         parameters=model.parameters,
         notes=tuple(model.notes),
     )
-
-
-def check_same_model(record: RunRecord, info: ModelInfo) -> None:
-    """Refuse to go on with other weights, or in another precision, than the run was begun with."""
-    for what in ("revision", "kind", "dtype"):
-        begun, found = getattr(record.model, what), getattr(info, what)
-        if begun != found:
-            raise RunError(
-                f"the run was begun with {what} {begun} of {info.name}, found {found} now: "
-                "--fresh starts over"
-            )
 
 
 def added(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:

@@ -15,6 +15,9 @@ from clinometer.runs.settings import AuditSettings
 from clinometer.statistics.estimate import Estimate
 from clinometer.storage.record import FolderRecord, ModelRecord, RecordPart
 
+#: Of an audit to a precision.
+SEED_OF_DRAWS = "seed of the samples (--precision, --seed)"
+
 
 class TopicRecord(RecordPart):
     """The topic; of its groups the number, of its words all."""
@@ -175,6 +178,18 @@ class RunRecord(FolderRecord):
     bounds: BoundsRecord | None = None
     n_eff: float | None = None
     counts: dict[str, int] = Field(default_factory=dict)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Drawn to a precision, a run is known by what it draws from: how much may grow."""
+        drawn = self.precision
+        return {
+            "model": self.model.id,
+            "topic": self.topic.sha256,
+            "contexts": drawn.source if drawn else self.contexts.sha256,
+            SEED_OF_DRAWS: drawn.seed if drawn else None,
+            **self.scoring,
+        }
 
     @property
     def scored_words(self) -> WordsRecord:

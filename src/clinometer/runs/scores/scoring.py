@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator
 
 from clinometer.errors import ModelError
-from clinometer.models import WordScores
-from clinometer.runs.folder.folder import RunFolder
-from clinometer.runs.folder.record import added, check_same_model, model_info
+from clinometer.runs.folder.folder import RunFolder, Scored
+from clinometer.runs.folder.record import added, model_info
 from clinometer.runs.folder.record_schema import CacheRecord, RunRecord
 from clinometer.runs.scores.accumulate import PreferenceTable
 from clinometer.runs.scores.cache import ScoreCache
 from clinometer.runs.scores.executors import CellBlock, Executor
 from clinometer.storage.record import ModelRecord
+from clinometer.storage.resumable import FLUSH_S, Progress, store_as_they_come
 
-#: Called with (cells done, cells in all) as an audit goes on.
-Progress = Callable[[int, int], None]
-
-#: A chunk is written as soon as it is done, unless one was written less than this ago: a killed run
-#: loses the chunk it was at and, of a fast model, at most so many seconds.
-_FLUSH_S = 1.0
 #: Cells that are looked up in the cache at a time.
 _SLAB = 16_384
-
-Scored = tuple[NDArray[np.int64], WordScores]
 
 
 class Scoring:
@@ -59,9 +47,7 @@ class Scoring:
             found = self._fill_from_cache(table, record, first=seen.looked_up)
             record.cache = CacheRecord(looked_up=len(table.grid), found=seen.found + found)
             self._write(record)
-        self._report(table)
-        if not table.complete():
-            self._fill_from_model(table, record)
+        self._fill_from_model(table, record)
         if not table.complete():  # never measure what was not asked
             raise ModelError(f"{table.done()} of {len(table.grid)} cells were answered")
 
@@ -81,42 +67,42 @@ class Scoring:
         return found
 
     def _fill_from_model(self, table: PreferenceTable, record: RunRecord) -> None:
-        waiting: list[Scored] = []
-        written = time.monotonic() - _FLUSH_S
-        before = record.usage
-        counted = self._counted
-        try:
+        before, counted = record.usage, self._counted
+
+        def scored() -> Iterator[Scored]:
             for answer in self.executor.score(_blocks(table)):
-                check_same_model(record, answer.info)
-                record.model = ModelRecord(**answer.info.to_dict())
+                found = ModelRecord(**answer.info.to_dict())
+                record.model.check_same(found)
+                record.model = found
                 table.add(answer.cells, answer.scores)
-                waiting.append((answer.cells, answer.scores))
-                if time.monotonic() - written >= _FLUSH_S:
-                    self._flush(waiting, table, record)
-                    written = time.monotonic()
-                self._report(table)
-        finally:  # whatever stopped us, what was answered and paid for is kept
-            self._flush(waiting, table, record)
+                yield answer.cells, answer.scores
+
+        def store(some: list[Scored]) -> None:
+            if self.folder:
+                self.folder.write_scores(some)
+            for cells, scores in some:
+                self.cache.put(model_info(record), table.grid.prompts(cells), scores)
+
+        try:
+            store_as_they_come(
+                () if table.complete() else scored(),  # open no model for nothing
+                store,
+                done=table.done(),
+                total=len(table.grid),
+                progress=self._progress,
+                size=lambda cells_scores: len(cells_scores[0]),
+                every_s=FLUSH_S,
+            )
+        finally:  # whatever stopped us, what was answered was paid for
             self._counted = self.executor.usage()
             new = {k: n - counted.get(k, 0) for k, n in self._counted.items()}
             if new:
                 record.usage = added(before, new)
                 self._write(record)
 
-    def _flush(self, waiting: list[Scored], table: PreferenceTable, record: RunRecord) -> None:
-        done, waiting[:] = list(waiting), []
-        if done and self.folder:
-            self.folder.write_scores(done)
-        for cells, scores in done:
-            self.cache.put(model_info(record), table.grid.prompts(cells), scores)
-
     def _write(self, record: RunRecord) -> None:
         if self.folder:
             self.folder.write_record(record, status="running")
-
-    def _report(self, table: PreferenceTable) -> None:
-        if self._progress:
-            self._progress(table.done(), len(table.grid))
 
 
 def _blocks(table: PreferenceTable) -> Iterator[CellBlock]:

@@ -6,7 +6,7 @@ the statements keep their scores whatever the temperature (the paper: 0.955, 1.1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,9 @@ from clinometer.reliability.scoring.score import mean_estimate
 from clinometer.reliability.variants import VariantSettings, make_variants
 from clinometer.reliability.variants.make import Makers
 from clinometer.statistics.cronbach import cronbach_alpha
+from clinometer.storage.resumable import Progress, part_of
 
 TEMPERATURES = (1.1, 1.2, 1.3, 1.4)
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def temperature_study(
             out=None if folder is None else folder / f"versions-{temperature:g}.jsonl",
             fresh=fresh,
             makers=makers,
-            progress=_shifted(progress, number, len(temperatures)),
+            progress=part_of(progress, number, len(temperatures)),
         )
         run = score_reliability(
             statements,
@@ -103,9 +103,3 @@ def temperature_study(
         statements=int(good.sum()),
         left_out=int((~good).sum()),
     )
-
-
-def _shifted(progress: Progress | None, number: int, parts: int) -> Progress | None:
-    if progress is None:
-        return None
-    return lambda done, total: progress(number * total + done, parts * total)

@@ -28,7 +28,7 @@ from clinometer.report.derived import Reading
 from clinometer.report.figures.comparison import leaning_figure, risks_figure
 from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.folder.record import new_record
-from clinometer.runs.scores.scoring import Progress
+from clinometer.storage.resumable import Progress
 from clinometer.studies.framework.frame import Findings
 from clinometer.studies.framework.side_by_side import risks_table
 from clinometer.topics import Group, Topic

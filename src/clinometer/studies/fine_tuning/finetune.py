@@ -23,7 +23,7 @@ from clinometer.models import ModelSpec
 from clinometer.models.catalog.pretrained import loading, pretrained
 from clinometer.models.catalog.resolve import weights_source
 from clinometer.ranges import COUNT, POSITIVE, SEED, SHARE_BELOW_1, TOKENS
-from clinometer.runs.scores.scoring import Progress
+from clinometer.storage.resumable import Progress
 
 RECORD = "training.json"
 

@@ -24,8 +24,8 @@ from clinometer.extras import require
 from clinometer.report import Extra, Figure, Table, write_report
 from clinometer.report.export import write_csv, write_files
 from clinometer.runs import Run, audit
-from clinometer.runs.scores.scoring import Progress
 from clinometer.storage.atomic import replacing
+from clinometer.storage.resumable import Progress
 from clinometer.studies.framework.plan import Ask, Plan
 
 #: Called before each audit; gives what reports its progress.

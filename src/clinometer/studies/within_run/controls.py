@@ -24,9 +24,9 @@ from clinometer.measure import Estimate, Preferences, RiskReport
 from clinometer.measure.equations.stereotype import REFERENCE_FLOOR
 from clinometer.runs import Run
 from clinometer.runs.scores.recount import has_scores
-from clinometer.runs.scores.scoring import Progress
 from clinometer.runs.scores.shuffled_words import shuffled_counts
 from clinometer.statistics.percentile import central_interval
+from clinometer.storage.resumable import Progress
 from clinometer.studies.within_run.factors import builtin_factors
 from clinometer.studies.within_run.placebo import placebo_run
 from clinometer.studies.within_run.word_lists import risks_under

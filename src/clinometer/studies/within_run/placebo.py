@@ -8,7 +8,7 @@ from clinometer.contexts import ContextSet
 from clinometer.errors import RunError
 from clinometer.runs import Run, audit
 from clinometer.runs.scores.recount import has_scores
-from clinometer.runs.scores.scoring import Progress
+from clinometer.storage.resumable import Progress
 from clinometer.topics import Topic, placebo_groups
 
 

@@ -1,0 +1,50 @@
+"""Rows of statements, as a file that is killed and resumed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clinometer.errors import RunError
+from clinometer.storage.jsonl import Lines
+
+
+def take(path: Path | None, ids: list[str]) -> list[str]:
+    """Make what is missing; returns the ids that were made."""
+    made: list[str] = []
+    with Lines(path, {"seed": 0}).resumed() as lines:
+        for name in ids:
+            if name not in lines.rows:
+                made.append(name)
+        rows = lines.take(({"id": name, "text": "a\u2028b"} for name in made), ids, None)
+    assert [row["id"] for row in rows] == ids
+    assert all(row["text"] == "a\u2028b" for row in rows)
+    return made
+
+
+def test_rows_are_kept_with_every_character_and_only_the_rest_is_made(tmp_path: Path) -> None:
+    out = tmp_path / "points.jsonl"
+    assert take(out, ["1", "2"]) == ["1", "2"]
+    assert take(out, ["1", "2", "3"]) == ["3"]
+    assert {p.name for p in tmp_path.iterdir()} == {"points.jsonl", "points.json"}
+    assert take(None, ["1"]) == ["1"]
+
+
+def test_a_half_written_row_is_made_again(tmp_path: Path) -> None:
+    out = tmp_path / "points.jsonl"
+    take(out, ["1", "2"])
+    whole = out.read_bytes()
+    for cut in range(len(whole) // 2 + 1, len(whole)):
+        out.write_bytes(whole[:cut])
+        assert take(out, ["1", "2"]) == ["2"]
+        assert out.read_bytes() == whole
+
+
+def test_a_damaged_row_is_named_by_its_line(tmp_path: Path) -> None:
+    out = tmp_path / "points.jsonl"
+    take(out, ["1"])
+    with out.open("ab") as file:
+        file.write(b"{}\n")
+    with pytest.raises(RunError, match="line 2 is damaged; --fresh starts over"):
+        take(out, ["1"])
