@@ -55,7 +55,7 @@ def by_mining(path: Path, topic: str) -> dict[str, object]:
     return {
         "seconds": time.perf_counter() - start,
         "cpu_seconds": time.process_time() - cpu,
-        "sentences_parsed": contexts.metadata["sentences_parsed"],
+        "sentences_parsed": contexts.metadata.sentences_parsed,
         "peak_mb": peak_mb(),
     }
 

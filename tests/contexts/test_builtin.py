@@ -50,15 +50,15 @@ def test_builtin_sets_are_listed_by_name() -> None:
 def test_a_source_name_resolves_to_the_set_of_the_topic(source: str, topic: str) -> None:
     contexts = load_contexts(source, topic=load_topic(topic))
     assert contexts.name == f"{source}-{topic}"
-    assert contexts.metadata["topic"] == topic
-    assert str(contexts.metadata["command"]).startswith("clinometer mine ")
+    assert contexts.metadata.topic == topic
+    assert (contexts.metadata.command or "").startswith("clinometer mine ")
     assert len(contexts.templates) > 1
 
 
 def test_crossed_topics_and_other_languages() -> None:
     assert load_contexts("wikipedia", topic=load_topic("gender-race")).name == "wikipedia-gender"
     chinese = load_contexts("wikipedia", topic=load_topic("gender-zh"))
-    assert chinese.metadata["language"] == "zh"
+    assert chinese.metadata.language == "zh"
     with pytest.raises(ContextError, match="no set of this source for topic 'gender-zh'"):
         load_contexts("book", topic=load_topic("gender-zh"))
     with pytest.raises(ContextError, match="without a topic; there are wikipedia-disability"):
@@ -68,7 +68,7 @@ def test_crossed_topics_and_other_languages() -> None:
 @pytest.mark.parametrize("name", [n for n in builtin_contexts() if not n.startswith("paper")])
 def test_mined_templates_contain_no_names_numbers_or_topic_words(name: str) -> None:
     contexts = load_contexts(name)
-    words = set(load_topic(str(contexts.metadata["topic"])).words)
+    words = set(load_topic(str(contexts.metadata.topic)).words)
     for template in contexts.templates:
         rest = template.replace("[X]", "").replace("[Y]", "")
         assert not any(c.isdigit() for c in rest), template
@@ -92,7 +92,7 @@ def test_paper_race_is_table_9() -> None:
 def test_every_set_says_where_it_comes_from(name: str) -> None:
     contexts = load_contexts(name)
     assert contexts.name == name
-    assert {"corpus", "topic", "source"} <= set(contexts.metadata)
+    assert {"corpus", "topic", "source"} <= set(contexts.metadata.to_dict())
     assert contexts.merged == 0
 
 

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clinometer.contexts import ContextSet
+from clinometer.contexts import ContextSet, SetMetadata
+from clinometer.contexts.sidecar import DrawRecord, TopRecord
 from clinometer.errors import ContextError
 
 SAID, FELT, SAW = "The [X] said that [Y]", "The [X] felt that [Y]", "The [X] saw [Y]"
@@ -123,7 +124,7 @@ def test_top_is_sorted_with_ties_by_alphabet() -> None:
     top = THREE.top(2)
     assert top.templates == (SAID, FELT)
     assert top.extra == {"verb": ("say", "feel")}
-    assert top.metadata["top"] == {"n": 2, "from": THREE.sha256}
+    assert top.metadata.top == TopRecord(n=2, source=THREE.sha256)
     assert THREE.top(99).templates == (SAID, FELT, SAW)
 
 
@@ -147,14 +148,14 @@ def test_sampling_all_or_more_returns_the_set_itself() -> None:
 
 def test_a_sample_records_its_origin() -> None:
     drawn = THREE.draw(2, seed=7)
-    assert drawn.metadata["drawn"] == {"n": 2, "seed": 7, "from": THREE.sha256}
+    assert drawn.metadata.drawn == DrawRecord(n=2, seed=7, source=THREE.sha256)
     generator = THREE.draw(2, seed=np.random.default_rng(7))
     assert generator == ContextSet(
         "three",
         drawn.templates,
         drawn.counts,
         drawn.extra,
-        {"drawn": {"n": 2, "seed": None, "from": THREE.sha256}},
+        SetMetadata(drawn=DrawRecord(n=2, source=THREE.sha256)),
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clinometer.contexts import ContextSet
+from clinometer.contexts import ContextSet, SetMetadata
 from clinometer.errors import ContextError
 
 SAID, CAME = "The [X] said that [Y]", "The [X], who came, is [Y]"
@@ -30,7 +30,7 @@ def test_sets_survive_a_round_trip(tmp_path: Path, name: str) -> None:
         [SAID, CAME, 'The [X] "knew" [Y]', "[X]说[Y]"],
         [2142, 0.1, 1e300, 3],
         {"verb": ["say", "come, go", 'the "know"', ""]},
-        {"corpus": "novels", "topic": "gender", "dropped": {"too long": 3}},
+        SetMetadata(corpus="novels", topic="gender", dropped={"too long": 3}),
     )
     contexts.save(tmp_path / name)
     again = ContextSet.load(tmp_path / name)
@@ -40,12 +40,14 @@ def test_sets_survive_a_round_trip(tmp_path: Path, name: str) -> None:
 
 
 def test_files_have_the_documented_format(tmp_path: Path) -> None:
-    ContextSet("m", [SAID, CAME], [3, 1], metadata={"corpus": "novels"}).save(tmp_path / "m.csv")
+    ContextSet("m", [SAID, CAME], [3, 1], metadata=SetMetadata(corpus="novels")).save(
+        tmp_path / "m.csv"
+    )
     assert (tmp_path / "m.csv").read_bytes() == (
         b'template,count\nThe [X] said that [Y],3\n"The [X], who came, is [Y]",1\n'
     )
     about = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
-    assert list(about) == ["name", "sha256", "n", "n_eff", "corpus"]
+    assert list(about) == ["schema_version", "name", "sha256", "n", "n_eff", "corpus"]
     assert (about["name"], about["n"], about["n_eff"]) == ("m", 2, 1.6)
 
 
@@ -90,7 +92,7 @@ def test_name_and_metadata_come_from_the_sidecar(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text('{"name": "novels", "corpus": "14 novels"}')
     contexts = load(tmp_path, f"template,count\n{SAID},3\n")
     assert contexts.name == "novels"
-    assert contexts.metadata == {"corpus": "14 novels"}
+    assert contexts.metadata == SetMetadata(corpus="14 novels")
 
 
 REFUSED = [
@@ -180,7 +182,18 @@ def test_broken_gzip_is_refused(tmp_path: Path, data: bytes) -> None:
         load(tmp_path, data, "mine.csv.gz")
 
 
-@pytest.mark.parametrize(("text", "message"), [("{", "not readable as JSON"), ("[]", "found list")])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "Invalid JSON"),
+        ("[" * 100_000, "Invalid JSON"),
+        ("[]", "expected an object"),
+        ('{"schema_version": 2}', "schema_version: expected 1, found 2"),
+        ('{"name": 5}', "name: expected a valid string, found 5"),
+        ('{"articles": 5}', "articles: expected .*, found 5"),
+        ('{"dropped": {"too long": "many"}}', "dropped.too long: expected a valid integer"),
+    ],
+)
 def test_a_broken_sidecar_is_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "mine.json").write_text(text)
     with pytest.raises(ContextError, match=rf"mine\.json: .*{message}"):
@@ -194,7 +207,7 @@ def test_a_sidecar_of_other_content_is_refused(tmp_path: Path) -> None:
 
 
 def test_metadata_must_be_json(tmp_path: Path) -> None:
-    contexts = ContextSet("m", [SAID], [1], metadata={"corpus": object()})
+    contexts = ContextSet("m", [SAID], [1], metadata=SetMetadata.model_validate({"mine": object()}))
     with pytest.raises(ContextError, match="cannot be written as JSON"):
         contexts.save(tmp_path / "mine.csv")
     assert list(tmp_path.iterdir()) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clinometer.contexts import ContextSet, load_contexts
+from clinometer.contexts import ContextSet, SetMetadata, load_contexts
 from clinometer.contexts.load import default_contexts
 from clinometer.errors import ContextError
 from clinometer.runs import audit
@@ -68,7 +68,7 @@ def test_custom_sets_are_accepted(tmp_path: Path) -> None:
 
 
 def test_predicates_mined_for_gender_accept_adjectives() -> None:
-    about = {"topic": "gender", "language": "en", "strategy": "predicate"}
+    about = SetMetadata(topic="gender", language="en", strategy="predicate")
     mined = ContextSet("mine", ["The [X] is [Y]"], [1], metadata=about)
     assert audit("reference:unbiased", topic="race", contexts=mined).risks.R.value == 0
 

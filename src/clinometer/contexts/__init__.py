@@ -2,10 +2,12 @@
 
 from clinometer.contexts.context_set import ContextSet
 from clinometer.contexts.load import builtin_contexts, load_contexts
+from clinometer.contexts.sidecar import SetMetadata
 from clinometer.contexts.template import clean_template, template_problem
 
 __all__ = [
     "ContextSet",
+    "SetMetadata",
     "builtin_contexts",
     "clean_template",
     "load_contexts",

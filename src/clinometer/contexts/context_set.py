@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.contexts import files
+from clinometer.contexts.sidecar import DrawRecord, SetMetadata, TopRecord
 from clinometer.contexts.template import clean_template, template_problem, write_count
 from clinometer.display.notebook import titled_html
 from clinometer.errors import ContextError
@@ -43,7 +44,7 @@ class ContextSet:
     templates: Sequence[str]
     counts: Sequence[float]
     extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    metadata: Mapping[str, object] = field(default_factory=dict)
+    metadata: SetMetadata = field(default_factory=SetMetadata)
     merged: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
@@ -77,7 +78,6 @@ class ContextSet:
         object.__setattr__(self, "counts", tuple(added.values()))
         kept = {column: tuple(values[row] for row in first) for column, values in extra.items()}
         object.__setattr__(self, "extra", kept)
-        object.__setattr__(self, "metadata", dict(self.metadata))
         object.__setattr__(self, "merged", self.merged + len(templates) - len(added))
 
     def __len__(self) -> int:
@@ -150,17 +150,17 @@ class ContextSet:
         drawn = np.searchsorted(steps / steps[-1], uniform, side="right")
         times = np.zeros(len(self))
         times[order] = np.bincount(drawn, minlength=len(self))
-        about = {"n": n, "seed": seed if isinstance(seed, int) else None, "from": self.sha256}
+        about = DrawRecord(n=n, seed=seed if isinstance(seed, int) else None, source=self.sha256)
         rows = np.flatnonzero(times).tolist()
-        return self._rows(rows, counts=times[rows].tolist(), metadata={"drawn": about})
+        return self._rows(rows, counts=times[rows].tolist(), about={"drawn": about})
 
     def top(self, n: int) -> ContextSet:
         """The n most frequent contexts, most frequent first; ties in alphabetical order."""
         n = _number(n, where="top")
         order = sorted(range(len(self)), key=lambda row: (-self.counts[row], self.templates[row]))
-        about = {"n": n, "from": self.sha256}
+        about = TopRecord(n=n, source=self.sha256)
         rows = order[:n]
-        return self._rows(rows, counts=[self.counts[r] for r in rows], metadata={"top": about})
+        return self._rows(rows, counts=[self.counts[r] for r in rows], about={"top": about})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ContextSet:
@@ -172,14 +172,14 @@ class ContextSet:
         files.write(self, Path(path))
 
     def _rows(
-        self, rows: Sequence[int], *, counts: Sequence[float], metadata: Mapping[str, object]
+        self, rows: Sequence[int], *, counts: Sequence[float], about: Mapping[str, object]
     ) -> ContextSet:
         return replace(
             self,
             templates=tuple(self.templates[row] for row in rows),
             counts=tuple(counts),
             extra={column: tuple(v[row] for row in rows) for column, v in self.extra.items()},
-            metadata={**self.metadata, **metadata},
+            metadata=self.metadata.model_copy(update=dict(about)),
         )
 
 

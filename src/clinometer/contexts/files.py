@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clinometer.contexts.sidecar import Sidecar
 from clinometer.contexts.template import clean_template, template_problem, write_count
 from clinometer.errors import ContextError
 from clinometer.storage.atomic import replacing
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from clinometer.contexts.context_set import ContextSet
 
 COLUMNS = ("template", "count")
-# What `write` puts into the sidecar about the content itself; not metadata when read back.
-_ABOUT_THE_CONTENT = ("name", "sha256", "n", "n_eff")
 
 
 def read(path: Path, build: Callable[..., ContextSet], *, shown: str | None = None) -> ContextSet:
@@ -47,17 +46,17 @@ def read(path: Path, build: Callable[..., ContextSet], *, shown: str | None = No
             extra[column].append(row[at])
     if not templates:
         raise ContextError(f"{shown}: expected at least one template, found none after the header")
-    about = _read_sidecar(sidecar) if sidecar.exists() else {}
-    metadata = {key: value for key, value in about.items() if key not in _ABOUT_THE_CONTENT}
+    about = Sidecar.read(sidecar) if sidecar.exists() else Sidecar()
+    name = about.name or path.name.split(".csv")[0]
     try:
-        contexts = build(_name(about, path), templates, counts, extra, metadata)
+        contexts = build(name, templates, counts, extra, about.metadata)
     except ContextError as exc:
         # `build` checks the templates once; only a failure is traced back to its line.
         for line, template in zip(lines, templates, strict=True):
             if problem := template_problem(clean_template(template)):
                 raise ContextError(f"{shown}: line {line}: {problem}") from exc
         raise ContextError(f"{shown}: {exc}") from exc
-    if "sha256" in about and about["sha256"] != contexts.sha256:
+    if about.sha256 not in (None, contexts.sha256):
         raise ContextError(
             f"{shown}: the content does not match {sidecar.name} (sha256 differs); "
             f"restore it, or remove sha256 from {sidecar.name} if the change is intended"
@@ -76,13 +75,13 @@ def write(contexts: ContextSet, path: Path) -> None:
     content = buffer.getvalue().encode()
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)  # the same content gives the same file
-    about = {
-        "name": contexts.name,
-        "sha256": contexts.sha256,
-        "n": len(contexts),
-        "n_eff": contexts.n_eff,
-        **contexts.metadata,
-    }
+    about = Sidecar.describing(
+        contexts.metadata,
+        name=contexts.name,
+        sha256=contexts.sha256,
+        n=len(contexts),
+        n_eff=contexts.n_eff,
+    ).to_dict()
     try:
         described = json.dumps(about, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     except (TypeError, ValueError) as exc:
@@ -167,18 +166,3 @@ def _sidecar(path: Path, *, shown: str) -> Path:
         if path.name.endswith(ending) and path.name != ending:
             return path.with_name(path.name.removesuffix(ending) + ".json")
     raise ContextError(f"{shown}: expected a file that ends in .csv or .csv.gz")
-
-
-def _read_sidecar(path: Path) -> dict[str, object]:
-    try:
-        about = json.loads(path.read_bytes())
-    except (OSError, ValueError) as exc:
-        raise ContextError(f"{path}: not readable as JSON: {exc}") from exc
-    if not isinstance(about, dict):
-        raise ContextError(f"{path}: expected a JSON object, found {type(about).__name__}")
-    return about
-
-
-def _name(about: dict[str, object], path: Path) -> str:
-    name = about.get("name")
-    return name if isinstance(name, str) and name else path.name.split(".csv")[0]

@@ -18,15 +18,15 @@ _PRONOUNS = "gender"
 
 def misfit(contexts: ContextSet, topic: Topic) -> str | None:
     """Why these contexts do not suit this topic; None if they do."""
-    language = contexts.metadata.get("language")
-    if isinstance(language, str) and _primary(language) != _primary(topic.language):
-        return f"its sentences are in {language!r}, topic {topic.name!r} is in {topic.language!r}"
-    made_for = contexts.metadata.get("topic")
-    # Predicates ("The [X], who …, is [Y]") take adjectives of any topic.
-    pronouns = isinstance(made_for, str) and family(made_for) == _PRONOUNS
-    if pronouns and contexts.metadata.get("strategy") != "predicate" and topic.name in ADJECTIVES:
+    about = contexts.metadata
+    if about.language and _primary(about.language) != _primary(topic.language):
+        its, other = about.language, topic.language
+        return f"its sentences are in {its!r}, topic {topic.name!r} is in {other!r}"
+    # Predicates ("The [X], who …, is [Y]") hold adjectives, whatever topic they were mined for.
+    pronouns = about.topic is not None and family(about.topic) == _PRONOUNS
+    if pronouns and about.strategy != "predicate" and topic.name in ADJECTIVES:
         return (
-            f"its sentences were made for topic {made_for!r} and need a pronoun or noun at [Y], "
+            f"its sentences were made for topic {about.topic!r} and need a pronoun or noun at [Y], "
             f"topic {topic.name!r} has adjectives"
         )
     return None

@@ -32,7 +32,8 @@ class RecordPart(BaseModel):
         except ValidationError as exc:
             first = exc.errors(include_url=False)[0]
             where = ".".join(map(str, first["loc"]))
-            raise error(f"{file}: damaged: {where}: {_problem(first)}") from exc
+            problem = f"{where}: {_problem(first)}" if where else _problem(first)
+            raise error(f"{file}: damaged: {problem}") from exc
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values: what was given, also where it is the default, and nothing else."""
@@ -93,6 +94,8 @@ def _problem(error: Any) -> str:
         return "missing"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
+    if error["type"] == "json_invalid":
+        return str(error["msg"])
     found = repr(error["input"])
     found = found if len(found) <= 60 else f"{found[:59]}…"
     return f"{error['msg'].replace('Input should be', 'expected')}, found {found}"

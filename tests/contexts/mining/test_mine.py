@@ -18,6 +18,7 @@ from clinometer.contexts import load_contexts
 from clinometer.contexts.mining import MineSettings, mine, read
 from clinometer.contexts.mining.article_sample import Smallest, priority
 from clinometer.contexts.mining.corpora import unpack
+from clinometer.contexts.sidecar import ArticlesRecord
 from clinometer.errors import ContextError, SettingsError
 
 Write = Callable[..., Path]
@@ -40,9 +41,9 @@ def test_counts_and_sidecar_are_written(
     assert sum(contexts.counts) == 120
     assert load_contexts(tmp_path / "c.csv") == contexts
     about = contexts.metadata
-    assert about["articles"] == {"read": 60, "mined": 60}
-    assert about["sentences_parsed"] == 120
-    assert about["command"] == "clinometer mine corpus.jsonl --topic gender --sample 10000 --seed 0"
+    assert about.articles == ArticlesRecord(read=60, mined=60)
+    assert about.sentences_parsed == 120
+    assert about.command == "clinometer mine corpus.jsonl --topic gender --sample 10000 --seed 0"
     rows = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()]
     assert len(rows) == 120
     assert {"sentence", "template", "dropped", "parse"} == set(rows[0])
@@ -112,7 +113,7 @@ def test_the_sample_is_random_seeded_and_of_the_right_size(
         for n, seed in enumerate((0, 0, 1))
     ]
     for contexts in drawn:
-        assert contexts.metadata["articles"] == {"read": 60, "mined": 20}
+        assert contexts.metadata.articles == ArticlesRecord(read=60, mined=20)
         assert sum(contexts.counts) == 40
     assert drawn[0] == drawn[1]
     assert drawn[0].counts != drawn[2].counts
@@ -195,7 +196,7 @@ def test_a_language_model_can_drop_templates(
         max_perplexity=50,
     )
     assert not any("because" in t for t in contexts.templates)
-    assert contexts.metadata["too_unlikely"] == 1
+    assert contexts.metadata.too_unlikely == 1
 
 
 def test_the_command_mines_and_prints_a_summary(

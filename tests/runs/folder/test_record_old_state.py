@@ -208,7 +208,7 @@ def test_a_mined_set_opens(copy: Copy) -> None:
     assert sum(contexts.counts) == 60
     known = "778380fbd3de74a1c5ba92cd0e7cbdbb3dd5320bcbe434d18603c2887a9899d3"
     assert contexts.sha256 == known
-    assert contexts.metadata["strategy"] == "coreference"
+    assert contexts.metadata.strategy == "coreference"
 
 
 def test_interrupted_mining_resumes_to_the_same_result(copy: Copy) -> None:

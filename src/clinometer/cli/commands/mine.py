@@ -16,6 +16,7 @@ from clinometer.cli.progress import Kept, progress
 from clinometer.cli.table import TerminalTable
 from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.work_folder import WorkFolder
+from clinometer.contexts.sidecar import ArticlesRecord
 from clinometer.errors import SettingsError
 
 
@@ -88,8 +89,9 @@ def mine_command(
         )
     about = contexts.metadata
     if json_output:
-        print_json({"out": str(out), "name": contexts.name, "contexts": len(contexts),
-                    "n_eff": contexts.n_eff, "sha256": contexts.sha256, **about})  # fmt: skip
+        about_set = {"out": str(out), "name": contexts.name, "contexts": len(contexts)}
+        about_set |= {"n_eff": contexts.n_eff, "sha256": contexts.sha256}
+        print_json({**about_set, **about.to_dict()})
         return
     table = TerminalTable(f"{contexts.name}: the ten most frequent of {len(contexts)} contexts")
     table.add_text("template").add_numbers("count")
@@ -97,13 +99,13 @@ def mine_command(
     for template, count in zip(top.templates, top.counts, strict=True):
         table.add_row(template, f"{count:.0f}")
     table.print(console())
-    articles = about["articles"]
+    articles = about.articles or ArticlesRecord(read=0, mined=0)
     console().print(
-        f"{about['occurrences']} occurrences in {articles['mined']} articles "  # type: ignore[index]
-        f"({articles['read']} read, {about['sentences_parsed']} sentences parsed), "  # type: ignore[index]
+        f"{about.occurrences} occurrences in {articles.mined} articles "
+        f"({articles.read} read, {about.sentences_parsed} sentences parsed), "
         f"n_eff {contexts.n_eff:.1f}; written to {out}",
         soft_wrap=True,
         markup=False,
     )
-    for what, number in about["damage"].items():  # type: ignore[attr-defined]
+    for what, number in about.damage.items():
         sys.stderr.write(f"skipped {number} × {what}\n")

@@ -63,7 +63,7 @@ def contexts_command(name: NAME = None, json_output: JSON = False) -> None:
                 {"template": t, "count": c, "weight": float(w)}
                 for t, c, w in zip(chosen.templates, chosen.counts, chosen.weights, strict=True)
             ],
-            **{k: v for k, v in chosen.metadata.items() if k not in ("name", "sha256", "n_eff")},
+            **chosen.metadata.to_dict(),
         }
         _show(shown, json_output)
         return

@@ -17,6 +17,7 @@ from clinometer.contexts.mining.read import Sampled, read_source
 from clinometer.contexts.mining.settings import MineSettings
 from clinometer.contexts.mining.tally import Tally, merged
 from clinometer.contexts.mining.work_folder import SourceCounts, WorkFolder
+from clinometer.contexts.sidecar import ArticlesRecord, SetMetadata
 from clinometer.errors import ContextError, InputError
 from clinometer.storage.atomic import replacing
 from clinometer.storage.resumable import store_as_they_come
@@ -53,6 +54,7 @@ def mine(
         raise ContextError(f"{path}: the folder {path.parent} does not exist; make it first")
     if not path.name.endswith((".csv", ".csv.gz")):
         raise ContextError(f"{path}: expected a file that ends in .csv or .csv.gz")
+    tell = progress or (lambda stage, done, total: None)
     work = WorkFolder(path)
     about = {
         **settings.describe(),
@@ -62,94 +64,66 @@ def mine(
     once = any(source.is_stdin for source in sources)  # what was read cannot be read again
     with work.opened(about, fresh=fresh or once):
         try:
-            contexts = _mine(
-                sources,
+            counts = _read_all(sources, settings, language, work, tell)
+            sampled = Sampled(work, len(sources), settings.sample)
+            pieces = sum(1 for _ in sampled.pieces())
+            left = ((n, piece) for n, piece in enumerate(sampled.pieces()) if not work.has_part(n))
+            parsed = executors.run(
+                left,
                 settings,
                 language,
-                work,
-                name or path.name.split(".csv")[0],
+                explain=explain is not None,
                 executor=executor,
                 processes=processes,
-                explain=None if explain is None else Path(explain),
-                gate=_perplexity_gate(perplexity, max_perplexity),
-                tell=progress or (lambda stage, done, total: None),
+            )
+            store_as_they_come(
+                parsed,
+                work.write_parts,
+                done=sum(work.has_part(n) for n in range(pieces)),
+                total=pieces,
+                progress=partial(tell, "parsing"),
             )
         except InputError:
             if not work.has_parts():  # what was wrong at the start leaves nothing behind
                 work.clear()
             raise
+        if explain is not None:
+            with (
+                replacing(Path(explain), error=ContextError) as beside,
+                beside.open("w", encoding="utf-8") as f,
+            ):
+                f.writelines(work.explained(pieces))
+        total = Tally()
+        for tally in work.tallies(pieces):
+            total.add(tally)
+        found = merged(total.templates, language.merge_key)
+        likely = _likely(found, perplexity, max_perplexity)
+        kept = {t: n for t, n in likely.items() if n >= settings.min_count}
+        if not kept:
+            work.clear()
+            raise _nothing(counts, sampled, total, settings)
+        described: dict[str, Any] = language.describe()
+        metadata = SetMetadata(
+            corpus=", ".join(source.name for source in sources),
+            source=settings.source or "not said",
+            topic=settings.topic.name,
+            language=settings.topic.language,
+            command=command(sources, settings),
+            **described,
+            articles=ArticlesRecord(read=counts.articles, mined=sampled.articles),
+            damage=counts.damage,
+            sentences_parsed=sampled.sentences,
+            occurrences=sum(kept.values()),
+            dropped=dict(sorted(total.rules.items(), key=lambda r: (-r[1], r[0]))),
+            near_duplicates_merged=len(total.templates) - len(found),
+            below_min_count=len(likely) - len(kept),
+            too_unlikely=len(found) - len(likely),
+        )
+        name = name or path.name.split(".csv")[0]
+        contexts = ContextSet(name, list(kept), list(map(float, kept.values())), metadata=metadata)
         contexts.save(path)
         work.clear()
     return contexts
-
-
-def _mine(
-    sources: list[Source],
-    settings: MineSettings,
-    language: Language,
-    work: WorkFolder,
-    name: str,
-    *,
-    executor: str,
-    processes: int,
-    explain: Path | None,
-    gate: Callable[[dict[str, int]], tuple[dict[str, int], int]],
-    tell: StageProgress,
-) -> ContextSet:
-    counts = _read_all(sources, settings, language, work, tell)
-    sampled = Sampled(work, len(sources), settings.sample)
-    pieces = sum(1 for _ in sampled.pieces())
-    left = ((n, piece) for n, piece in enumerate(sampled.pieces()) if not work.has_part(n))
-    parsed = executors.run(
-        left,
-        settings,
-        language,
-        explain=explain is not None,
-        executor=executor,
-        processes=processes,
-    )
-    store_as_they_come(
-        parsed,
-        work.write_parts,
-        done=sum(work.has_part(n) for n in range(pieces)),
-        total=pieces,
-        progress=partial(tell, "parsing"),
-    )
-    total = Tally()
-    for tally in work.tallies(pieces):
-        total.add(tally)
-    found = merged(total.templates, language.merge_key)
-    near = len(total.templates) - len(found)
-    found, unlikely = gate(found)
-    rare = sum(count < settings.min_count for count in found.values())
-    kept = {t: n for t, n in found.items() if n >= settings.min_count}
-    if explain is not None:
-        with (
-            replacing(explain, error=ContextError) as beside,
-            beside.open("w", encoding="utf-8") as f,
-        ):
-            f.writelines(work.explained(pieces))
-    if not kept:
-        work.clear()
-        raise _nothing(counts, sampled, total, settings)
-    dropped: dict[str, int] = dict(sorted(total.rules.items(), key=lambda r: (-r[1], r[0])))
-    metadata: dict[str, Any] = {
-        "corpus": ", ".join(source.name for source in sources),
-        "source": settings.source or "not said",
-        "topic": settings.topic.name,
-        "language": settings.topic.language,
-        "command": command(sources, settings),
-        **language.describe(),
-        "articles": {"read": counts.articles, "mined": sampled.articles},
-        "damage": counts.damage,
-        "sentences_parsed": sampled.sentences,
-        "occurrences": sum(kept.values()),
-        "dropped": dropped,
-        "near_duplicates_merged": near,
-        "below_min_count": rare,
-        "too_unlikely": unlikely,
-    }
-    return ContextSet(name, list(kept), [float(n) for n in kept.values()], metadata=metadata)
 
 
 def _read_all(
@@ -216,16 +190,13 @@ def command(sources: Sequence[Source], settings: MineSettings) -> str:
     return " ".join(words)
 
 
-def _perplexity_gate(
-    perplexity: Callable[[Sequence[str]], Sequence[float]] | None, limit: float | None
-) -> Callable[[dict[str, int]], tuple[dict[str, int], int]]:
-    def gate(found: dict[str, int]) -> tuple[dict[str, int], int]:
-        if perplexity is None or limit is None or not found:
-            return found, 0
-        texts = list(found)
-        kept = {
-            t: found[t] for t, value in zip(texts, perplexity(texts), strict=True) if value <= limit
-        }
-        return kept, len(found) - len(kept)
-
-    return gate
+def _likely(
+    found: dict[str, int],
+    perplexity: Callable[[Sequence[str]], Sequence[float]] | None,
+    limit: float | None,
+) -> dict[str, int]:
+    """Templates that a language model, if there is one, finds likely enough."""
+    if perplexity is None or limit is None or not found:
+        return found
+    values = perplexity(list(found))
+    return {t: n for (t, n), v in zip(found.items(), values, strict=True) if v <= limit}

@@ -52,6 +52,7 @@ class WorkFolder(Resumable):
         _write(self._settings_file, json.dumps(identity, sort_keys=True, ensure_ascii=False))
 
     def clear(self) -> None:
+        self._settings_file.unlink(missing_ok=True)  # killed after this, the rest is nobody's
         shutil.rmtree(self.folder, ignore_errors=True)
 
     # --- sources ------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from clinometer.runs.folder.provenance import git_revision, versions
 from clinometer.runs.folder.record_schema import (
     SEED_OF_DRAWS,
     ContextsRecord,
-    DrawRecord,
     RunRecord,
     TopicRecord,
     WordsRecord,
@@ -52,13 +51,12 @@ def new_record(
 
 def context_record(contexts: ContextSet) -> ContextsRecord:
     """Which contexts are asked; for a draw also what it was drawn from."""
-    drawn: Any = contexts.metadata.get("drawn")
     return ContextsRecord(
         name=contexts.name,
         sha256=contexts.sha256,
         n=len(contexts),
         n_eff=contexts.n_eff,
-        drawn=None if drawn is None else DrawRecord(**drawn),
+        drawn=contexts.metadata.drawn,
         labels=list(contexts.extra),
     )
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
+from clinometer.contexts.sidecar import DrawRecord
 from clinometer.errors import RunError
 from clinometer.runs.settings import AuditSettings
 from clinometer.statistics.estimate import Estimate
@@ -31,14 +32,6 @@ class TopicRecord(RecordPart):
     reference: list[float] | None = None
     shared: Literal["split", "drop"] = "split"
     left_out: list[str] = Field(default_factory=list)
-
-
-class DrawRecord(RecordPart):
-    """A draw of contexts: how many, with what seed, and the sha256 of the set drawn from."""
-
-    n: int
-    seed: int | None = None
-    source: str = Field(validation_alias="from", serialization_alias="from")
 
 
 class ContextsRecord(RecordPart):

@@ -101,7 +101,7 @@ class PreferenceTable:
 
     def preferences(self, settings: AuditSettings) -> Preferences:
         topic, contexts = self.grid.topic, self.grid.contexts
-        drawn = "drawn" in contexts.metadata
+        drawn = contexts.metadata.drawn is not None
         return Preferences(
             values=self._placed(self.values),
             groups=topic.group_names,

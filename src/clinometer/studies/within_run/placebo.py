@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from clinometer.contexts import ContextSet
+from clinometer.contexts import ContextSet, SetMetadata
 from clinometer.errors import RunError
 from clinometer.runs import Run, audit
 from clinometer.runs.scores.recount import has_scores
@@ -53,5 +53,5 @@ def placebo_run(run: Run, *, ask: bool, progress: Progress | None) -> tuple[Run 
 def _contexts(run: Run) -> ContextSet:
     """The contexts of a run as a set; a draw stays a draw."""
     about, p = run.record.contexts, run.preferences
-    drawn = {} if about.drawn is None else {"drawn": about.drawn.model_dump(by_alias=True)}
+    drawn = SetMetadata(drawn=about.drawn)
     return ContextSet(about.name, p.templates, p.context_weights.tolist(), metadata=drawn)

@@ -1,0 +1,112 @@
+"""The sidecar of a context set: a .json beside the .csv that says where the set comes from.
+
+Schema version 1; sidecars of before it have the same fields and no version. A field that is not
+known here is kept and written back.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from clinometer.errors import ContextError
+from clinometer.storage.record import SCHEMA_VERSION, RecordPart
+
+
+class DrawRecord(RecordPart):
+    """A draw of contexts: how many, with what seed, and the sha256 of the set drawn from."""
+
+    n: int
+    seed: int | None = None
+    source: str = Field(validation_alias="from", serialization_alias="from")
+
+
+class TopRecord(RecordPart):
+    """The most frequent contexts: how many, and the sha256 of the set they are from."""
+
+    n: int
+    source: str = Field(validation_alias="from", serialization_alias="from")
+
+
+class ArticlesRecord(RecordPart):
+    """Articles of a corpus that were read, and those of them in the sample."""
+
+    read: int
+    mined: int
+
+
+class SetMetadata(RecordPart):
+    """Where a set comes from; every field is optional.
+
+    strategy             how templates were found; with parser, its version and resolver
+    damage               what was skipped while reading, by reason
+    occurrences          sentences behind the templates
+    dropped              candidates that became no template, by rule
+    articles_by_context  articles of each context, by context id
+    min_confidence       links with less confidence were dropped
+    confidence           mean confidence of the links behind each context, by context id
+    """
+
+    corpus: str | None = None
+    source: str | None = None
+    topic: str | None = None
+    language: str | None = None
+    command: str | None = None
+    strategy: str | None = None
+    parser: str | None = None
+    parser_version: str | None = None
+    resolver: str | None = None
+    articles: ArticlesRecord | None = None
+    damage: dict[str, int] = Field(default_factory=dict)
+    sentences_parsed: int | None = None
+    occurrences: int | None = None
+    dropped: dict[str, int] = Field(default_factory=dict)
+    near_duplicates_merged: int | None = None
+    below_min_count: int | None = None
+    too_unlikely: int | None = None
+    note: str | None = None
+    articles_by_context: dict[str, list[int]] | None = None
+    min_confidence: float | None = None
+    confidence: dict[str, float] | None = None
+    drawn: DrawRecord | None = None
+    top: TopRecord | None = None
+
+
+class _Content(RecordPart):
+    """What a sidecar says of the content itself; it is no metadata when read back."""
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    name: str = ""
+    sha256: str | None = None
+    n: int | None = None
+    n_eff: float | None = None
+
+
+class Sidecar(SetMetadata, _Content):
+    """The content of the file."""
+
+    @classmethod
+    def read(cls, file: Path) -> Sidecar:
+        """Of a file that is there; what is wrong is one line."""
+        try:
+            data = file.read_bytes()
+        except OSError as exc:
+            raise ContextError(f"{file}: cannot be read: {exc.strerror}") from exc
+        return cls.from_json(data, file, error=ContextError)
+
+    @property
+    def metadata(self) -> SetMetadata:
+        content = _Content.model_fields
+        return SetMetadata(**{k: v for k, v in self.to_dict().items() if k not in content})
+
+    @classmethod
+    def describing(
+        cls, metadata: SetMetadata, *, name: str, sha256: str, n: int, n_eff: float
+    ) -> Sidecar:
+        """The sidecar to write for a set."""
+        content = _Content(
+            schema_version=SCHEMA_VERSION, name=name, sha256=sha256, n=n, n_eff=n_eff
+        )
+        return cls(**content.to_dict(), **metadata.to_dict())
