@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import Field
 
 from clinometer.errors import ContextError
-from clinometer.storage.record import SCHEMA_VERSION, RecordPart
+from clinometer.storage.record import RecordPart
 
 
 class DrawRecord(RecordPart):
@@ -77,7 +77,7 @@ class SetMetadata(RecordPart):
 class _Content(RecordPart):
     """What a sidecar says of the content itself; it is no metadata when read back."""
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[1] = 1
     name: str = ""
     sha256: str | None = None
     n: int | None = None
@@ -106,7 +106,5 @@ class Sidecar(SetMetadata, _Content):
         cls, metadata: SetMetadata, *, name: str, sha256: str, n: int, n_eff: float
     ) -> Sidecar:
         """The sidecar to write for a set."""
-        content = _Content(
-            schema_version=SCHEMA_VERSION, name=name, sha256=sha256, n=n, n_eff=n_eff
-        )
+        content = _Content(schema_version=1, name=name, sha256=sha256, n=n, n_eff=n_eff)
         return cls(**content.to_dict(), **metadata.to_dict())
