@@ -14,6 +14,13 @@ raised here as it was raised there. Nothing is kept by the workers: what the cal
 of the results is the only truth, and a caller that stops may be started again with the blocks that
 are left.
 
+Ray's own retries (max_restarts, max_task_retries) stay off: they repeat a task on the same actor.
+An actor whose node is gone restarts only where there is room, and a worker takes a whole node
+unless told otherwise, so the block would wait, or fail, beside idle workers. Measured with Ray 2.60
+on two nodes of one worker each: five seconds after a node died its task raised
+ActorUnavailableError in spite of max_restarts=3 and max_task_retries=2; the live worker was never
+given it.
+
 Pool connects to the cluster of $RAY_ADDRESS, else to one that `ray start` began on this machine,
 else it starts Ray here for as long as the pool lives. Blocks, results and `make` travel pickled, as
 everything does in Ray: a cluster is one trusted network.
