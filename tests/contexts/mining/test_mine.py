@@ -139,7 +139,7 @@ def test_every_article_is_sampled_equally_often() -> None:
         (b'{"text": "Nothing of the kind stands here."}\n', "no context found in 1 articles"),
         (b"\0\0\0\0", "binary file"),
         (b'\xff\xff\n{"text": "Nothing here."}\n', "no context found in 1 articles"),
-        (b"\xff\xff\n", "skipped: 1 × not valid UTF-8"),
+        (b"\xff\xff\n", r"skipped: 1 × read as Windows-1252 \(not valid UTF-8\)"),
         (b'{"body": "He said he left."}\n', "name the right one with --field"),
     ],
 )
