@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import click
@@ -24,3 +25,13 @@ def top_commands() -> dict[str, click.Command]:
     group = typer.main.get_command(app)
     assert isinstance(group, typer.core.TyperGroup)
     return group.commands
+
+
+def every_command() -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Each command that does something, by its path: ("study", "size")."""
+    waiting = [((name,), command) for name, command in top_commands().items()]
+    for path, command in waiting:
+        if isinstance(command, typer.core.TyperGroup):
+            waiting += [((*path, name), inner) for name, inner in command.commands.items()]
+        else:
+            yield path, command

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
 
+import click
 import pytest
-from tests.command import Clinometer, top_commands
+from tests.command import Clinometer, every_command, top_commands
+from tests.present import present
 
+EVERY = list(every_command())
 COMMANDS = sorted(top_commands())
 M2 = """group,context,attribute,p
 x,c1,a,0.5
@@ -36,6 +41,20 @@ def test_every_command_and_option_has_help(clinometer: Clinometer, command: str)
     for parameter in top_commands()[command].params:
         if parameter.name != "help":
             assert parameter.help, f"{command} {parameter.name} has no help"
+
+
+def types_in(hint: object) -> set[object]:
+    """dict[str, Any] | None: dict, str, Any, NoneType."""
+    inner = get_args(hint)
+    return {get_origin(hint) or hint}.union(*map(types_in, inner))
+
+
+@pytest.mark.parametrize(("path", "command"), EVERY, ids=[" ".join(path) for path, _ in EVERY])
+def test_every_command_has_precise_types(path: tuple[str, ...], command: click.Command) -> None:
+    function = inspect.unwrap(present(command.callback))
+    hints = get_type_hints(function)
+    assert set(inspect.signature(function).parameters) | {"return"} == set(hints)
+    assert not [name for name, hint in hints.items() if Any in types_in(hint)]
 
 
 def test_version(clinometer: Clinometer) -> None:

@@ -8,18 +8,10 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 import typer
-from tests.command import Clinometer
+from tests.command import Clinometer, every_command
+from tests.present import present
 
-from clinometer.cli.app import app
 from clinometer.ranges import Range
-
-
-def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from commands(command, (*path, name))
-        else:
-            yield (*path, name), command
 
 
 def kinds(annotation: Any) -> set[type]:
@@ -30,8 +22,10 @@ def kinds(annotation: Any) -> set[type]:
 
 def number_options() -> Iterator[tuple[tuple[str, ...], Any, type, list[str]]]:
     """Path of the command, the option, its type, and what else the command needs."""
-    for path, command in commands(typer.main.get_command(app)):
-        function = inspect.unwrap(command.callback, stop=lambda f: hasattr(f, "__signature__"))
+    for path, command in every_command():
+        function = inspect.unwrap(
+            present(command.callback), stop=lambda f: hasattr(f, "__signature__")
+        )
         hints = get_type_hints(function)
         needed = [
             word

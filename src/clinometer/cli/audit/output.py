@@ -12,9 +12,10 @@ from clinometer.runs.group_sentences import group_sentences
 
 if TYPE_CHECKING:
     from clinometer.runs import Run
+    from clinometer.topics import Topic
 
 
-def print_runs(runs: list[Run], topic: Any) -> None:
+def print_runs(runs: list[Run], topic: Topic) -> None:
     """The risks of all runs in one table, and under it what a reader must know of each."""
     reference = len(topic.categories) if topic.reference is None else list(topic.reference)
     title = (

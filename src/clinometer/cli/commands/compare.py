@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +18,9 @@ from clinometer.display.numbers import p_value
 from clinometer.errors import SettingsError
 from clinometer.runs import AuditSettings, Run, compare
 from clinometer.runs.align import resampling_note
+
+if TYPE_CHECKING:
+    from clinometer.measure.comparison.result import Difference
 
 
 def compare_command(
@@ -83,7 +87,9 @@ def _notes(resampling: str, cluster: str | None) -> list[str]:
     return [f"{resampling} This comparison resamples {unit} for all of them."]
 
 
-def _differences(rows, letters: dict[str, str], *, title: str, group: bool) -> TerminalTable:  # type: ignore[no-untyped-def]
+def _differences(
+    rows: Sequence[Difference], letters: dict[str, str], *, title: str, group: bool
+) -> TerminalTable:
     table = TerminalTable(title).add_text("pair", *(["group"] if group else []), "risk")
     table.add_numbers("difference", "p", "p (Holm)")
     for d in rows:
@@ -105,7 +111,7 @@ def _ranks(ranks) -> TerminalTable:  # type: ignore[no-untyped-def]
     return table
 
 
-def _difference(d: Any) -> str:
+def _difference(d: Difference) -> str:
     """+0.087, and under it its interval, +0.053 to +0.119."""
     if d.value is None:
         return "–"

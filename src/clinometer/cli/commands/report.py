@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from clinometer.cli.printing import console
 from clinometer.errors import ClinometerError, SettingsError
+
+if TYPE_CHECKING:
+    from clinometer.report import Extra
+    from clinometer.runs.folder.recover import Opened
 
 #: format -> what --out is when it is not given
 FORMATS = {
@@ -69,7 +73,7 @@ def report_command(
     console().print(f"wrote {written}", markup=False, soft_wrap=True)
 
 
-def _write(form: str, opened: list[Any], target: Path) -> str:
+def _write(form: str, opened: list[Opened], target: Path) -> str:
     from clinometer.report.export import to_latex, to_markdown, write_csv, write_files
     from clinometer.report.page import report_figures, report_tables
 
@@ -88,7 +92,7 @@ def _write(form: str, opened: list[Any], target: Path) -> str:
     return f"{len(files)} charts in {target}"
 
 
-def factor_extras(opened: list[Any]) -> list[Any]:
+def factor_extras(opened: list[Opened]) -> list[Extra]:
     """Risk against the built-in social factors, for each run whose groups have figures."""
     from clinometer.report import Extra
     from clinometer.report.figures.comparison import basis

@@ -15,6 +15,8 @@ from clinometer.storage.atomic import replacing
 if TYPE_CHECKING:
     import pandas as pd
 
+    from clinometer.reliability import Statement
+
 StatementsArgument = Annotated[
     str,
     typer.Argument(
@@ -42,7 +44,9 @@ LimitOption = Annotated[
 ]
 
 
-def read_statements(source: str, *, format: str | None, limit: int | None, seed: int) -> list[Any]:
+def read_statements(
+    source: str, *, format: str | None, limit: int | None, seed: int
+) -> list[Statement]:
     """Statements of the source, or a sample of them in their order."""
     import numpy as np
 

@@ -6,22 +6,28 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from clinometer.cli.printing import console, print_json
-from clinometer.cli.progress import kept_cells, progress
+from clinometer.cli.progress import Watch, kept_cells, progress
 from clinometer.cli.study.options import StudyOutput
 from clinometer.cli.table import TerminalTable
+
+if TYPE_CHECKING:
+    from clinometer.display.table import Table
+    from clinometer.runs import Run
+    from clinometer.studies.framework.frame import Findings
+    from clinometer.studies.framework.plan import Ask, Plan
 
 #: Tables of up to so many rows are shown in the terminal; all are csv files.
 _SHOWN = 24
 
 
 def carry_out(
-    plan: Any,
-    findings: Any,
+    plan: Plan,
+    findings: Callable[[list[tuple[Ask, Run]]], Findings],
     *,
     output: StudyOutput,
     before: Callable[[], None] | None = None,
@@ -46,7 +52,7 @@ def carry_out(
         before()
     with ExitStack() as bars:
 
-        def watch(ask: Any) -> Any:
+        def watch(ask: Ask) -> Watch:
             bars.close()
             place = folder / "runs" / ask.folder
             return bars.enter_context(progress(ask.label, kept=kept_cells(place)))
@@ -59,7 +65,7 @@ def carry_out(
         raise typer.Exit(max(one.error.exit_status for one in failed))
 
 
-def finish(found: Any, folder: Path, output: StudyOutput) -> None:
+def finish(found: Findings, folder: Path, output: StudyOutput) -> None:
     """Write what was found and print it."""
     missing = found.write(folder, page=not output.no_page)
     if missing:
@@ -93,7 +99,7 @@ def show_plan(plain: dict[str, Any], *, stderr: bool) -> None:
     (sys.stderr if stderr else sys.stdout).write(text)
 
 
-def show_table(table: Any) -> None:
+def show_table(table: Table) -> None:
     """A study's table for people; a long one is a file, and its name is said."""
     if len(table.frame) > _SHOWN:
         line = f"{table.title}: {len(table.frame)} rows in tables/{table.key}.csv"

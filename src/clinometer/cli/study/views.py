@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from clinometer.cli.number_option import number_option
 from clinometer.cli.parameters import grouped
 from clinometer.cli.study.frame import finish
 from clinometer.cli.study.options import RUNS, StudyOutput
+
+if TYPE_CHECKING:
+    from clinometer.runs import Run
 
 OUTPUT = Annotated[StudyOutput, "out", "no_page", "json_output"]
 
@@ -51,7 +54,7 @@ def heatmap_command(
     finish(found, output.folder("heatmap"), output)
 
 
-def _named(paths: list[Path]) -> list[tuple[str, Any]]:
+def _named(paths: list[Path]) -> list[tuple[str, Run]]:
     """Runs by the name of their model; by model and folder where two have the same."""
     from clinometer.runs import Run
 
