@@ -2,6 +2,7 @@
 # make test       runs every test but vLLM's
 # make test-vllm  runs vLLM's tests, in an environment of their own
 # make check      formatting, lint, types
+# make coverage   runs the same tests and lists the lines that none of them reaches
 # Each does its own set-up in .venv; after the first time none of them needs the network.
 # PYTHON=... chooses the Python; without it, the newest supported one that runs.
 
@@ -12,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet --constraint constraints.txt
 STAMPS := $(VENV)/.stamps
 
-.PHONY: demo test test-vllm check clean
+.PHONY: demo test test-vllm check coverage clean
 
 demo: $(STAMPS)/demo
 	$(BIN)/clinometer audit smollm2 --topic gender --contexts paper-gender --out demo/run
@@ -28,6 +29,9 @@ check: $(STAMPS)/test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+coverage: $(STAMPS)/test
+	$(BIN)/python -m pytest -n 2 --dist loadscope --ignore tests/models/vllm --cov=clinometer $(PYTEST)
 
 # A name on the PATH proves nothing (version managers put one there for every Python they know of),
 # so each is run.
@@ -72,4 +76,4 @@ $(STAMPS)/vllm: $(STAMPS)/test tests/models/vllm/requirements.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo build dist
+	rm -rf $(VENV) demo build dist .coverage

@@ -100,7 +100,7 @@ def _convert(file: Path, folder: Path) -> None:
             if hasattr(config, "quantization_config"):
                 del config.quantization_config
             with torch.device("meta"):
-                plain = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
+                plain = AutoModelForCausalLM.from_config(config)
             plain.load_state_dict(model.state_dict(), assign=True)
             plain.tie_weights()
             plain.save_pretrained(folder)

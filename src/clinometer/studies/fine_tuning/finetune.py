@@ -209,7 +209,7 @@ def _collate(batch: list[list[int]], tokenizer: Any) -> dict[str, Any]:
 def _watcher(progress: Progress, steps: int) -> Any:
     import transformers
 
-    class Watcher(transformers.TrainerCallback):
+    class Watcher(transformers.TrainerCallback):  # type: ignore[misc]  # not followed by mypy
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             progress(state.global_step, max(steps, state.global_step))
 
