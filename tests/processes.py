@@ -109,7 +109,7 @@ def two_nodes() -> tuple[Any, Any]:
     in a process of its own, as Ray leaves threads and sockets behind."""
     from ray.cluster_utils import Cluster
 
-    class Patient(Cluster):  # type: ignore[misc]  # Ray has no types
+    class Patient(Cluster):
         def _wait_for_node(self, node: Any, timeout: float = PATIENCE_S) -> None:
             super()._wait_for_node(node, timeout)
 

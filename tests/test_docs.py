@@ -8,7 +8,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tests.command import top_commands
+from tests.command import commands_of, top_commands
+from typer.core import TyperGroup
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -41,7 +42,6 @@ def test_links_resolve_and_commands_exist(path: Path) -> None:
 
 
 def test_readme_commands_have_the_options_they_use() -> None:
-
     known = top_commands()
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     lines = [re.sub(r"\s#.*", "", line) for line in re.findall(r"^clinometer .+", text, flags=re.M)]
@@ -50,8 +50,8 @@ def test_readme_commands_have_the_options_they_use() -> None:
         for part in line.split(";"):
             words = shlex.split(part)
             command = known[words[1]]
-            if hasattr(command, "commands"):
-                command = command.commands[words[2]]
+            if isinstance(command, TyperGroup):
+                command = commands_of(command)[words[2]]
             options = {o for p in command.params for o in p.opts}
             used = {w for w in words if w.startswith("--")}
             assert used <= options, part

@@ -32,7 +32,11 @@ if TYPE_CHECKING:
     )
     from clinometer.reliability.check import Check, check
     from clinometer.report import write_report
-    from clinometer.runs import AuditSettings, Run, audit, compare, read_table
+
+    # From their own modules: mypy takes `clinometer.runs.audit` for the module otherwise.
+    from clinometer.runs import AuditSettings, Run, read_table
+    from clinometer.runs.audit import audit
+    from clinometer.runs.compare import compare
     from clinometer.topics import Topic, load_topic
 
 __version__ = "0.2.0.dev0"

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
-import click
 import pytest
 from tests.command import Clinometer, every_command, top_commands
 from tests.present import present
+from typer.core import TyperArgument, TyperCommand, TyperOption
 
 EVERY = list(every_command())
 COMMANDS = sorted(top_commands())
@@ -40,6 +40,7 @@ def test_every_command_and_option_has_help(clinometer: Clinometer, command: str)
     assert "Usage" in result.out
     for parameter in top_commands()[command].params:
         if parameter.name != "help":
+            assert isinstance(parameter, TyperArgument | TyperOption)
             assert parameter.help, f"{command} {parameter.name} has no help"
 
 
@@ -50,7 +51,7 @@ def types_in(hint: object) -> set[object]:
 
 
 @pytest.mark.parametrize(("path", "command"), EVERY, ids=[" ".join(path) for path, _ in EVERY])
-def test_every_command_has_precise_types(path: tuple[str, ...], command: click.Command) -> None:
+def test_every_command_has_precise_types(path: tuple[str, ...], command: TyperCommand) -> None:
     function = inspect.unwrap(present(command.callback))
     hints = get_type_hints(function)
     assert set(inspect.signature(function).parameters) | {"return"} == set(hints)

@@ -85,7 +85,12 @@ def test_the_thread_writes_and_ends_with_the_block(
     monkeypatch.setattr(module, "_LOOK_S", 0.001)
     written = threading.Event()
     line = Watch.line
-    monkeypatch.setattr(Watch, "line", lambda self: (written.set(), line(self))[1])
+
+    def noticed(self: Watch) -> str:
+        written.set()
+        return line(self)
+
+    monkeypatch.setattr(Watch, "line", noticed)
     with progress("model"):
         assert written.wait(60)
     assert "loading model" in capsys.readouterr().err

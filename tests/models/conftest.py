@@ -16,7 +16,7 @@ def one_thread() -> None:
 
     torch.set_num_threads(1)
     if platform.machine() in {"aarch64", "arm64"}:
-        torch.backends.mkldnn.enabled = False
+        torch.backends.mkldnn.enabled = False  # type: ignore[assignment]  # a property of the module
 
 
 @pytest.fixture(scope="session")

@@ -122,7 +122,7 @@ def train(folder: Path, out: Path) -> None:
     ],
     ids=["audit", "study toxicity", "embedder"],
 )
-def test_code_of_a_model_does_not_run_unasked(
+def test_model_code_does_not_run_unless_allowed(
     use: Callable[[Path, Path], Any], with_code: Path, proof: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(ModelError, match="brings its own code"):
@@ -131,7 +131,7 @@ def test_code_of_a_model_does_not_run_unasked(
 
 
 @pytest.mark.usefixtures("says_yes")
-def test_what_lies_beside_a_gguf_file_is_not_read(
+def test_files_beside_a_gguf_file_are_not_read(
     proof: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLINOMETER_CACHE", str(tmp_path / "cache"))

@@ -40,7 +40,7 @@ def test_every_flip_is_counted(rng: np.random.Generator, G: int) -> None:
     np.testing.assert_allclose(flip_p_value(y), [enumerated(row) for row in y], atol=1e-15)
 
 
-def test_rows_with_few_and_many_units_go_together(rng: np.random.Generator) -> None:
+def test_rows_with_few_and_many_units_can_be_mixed(rng: np.random.Generator) -> None:
     y = rng.normal(0.1, 1, (3, 40))
     y[0, 7:], y[1, 1:] = 0, 0
     p = flip_p_value(y)
@@ -49,7 +49,7 @@ def test_rows_with_few_and_many_units_go_together(rng: np.random.Generator) -> N
     assert p[2] == flip_p_value(y[2:])[0]
 
 
-def test_ties_count_whatever_the_order_of_additions() -> None:
+def test_ties_count_in_any_order_of_addition() -> None:
     # 0.1 + 0.2 - 0.3 is 5.6e-17, not 0; the four flips of a total of 0.6 are ±.6, ±.4, ±.2, ±0.
     assert flip_p_value(np.array([[0.1, 0.2, -0.3]])).tolist() == [1.0]
     assert flip_p_value(np.full((1, 10), 0.1)).tolist() == [2 / 1024]
@@ -81,13 +81,13 @@ def test_never_below_two_to_the_one_minus_units(G: int) -> None:
         assert p == 2.0 ** (1 - G)
 
 
-def test_nan_stays_and_nothing_gives_one() -> None:
+def test_nan_stays_nan_and_no_units_give_one() -> None:
     assert np.isnan(flip_p_value(np.array([[np.nan, 1.0]]))).all()
     assert flip_p_value(np.zeros((2, 5))).tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(("G", "heavy"), [(7, 0.5), (12, 2.0), (20, 1.0), (60, 3.0)])
-def test_the_interval_is_what_the_test_does_not_reject(
+def test_the_interval_contains_what_the_test_does_not_reject(
     rng: np.random.Generator, G: int, heavy: float
 ) -> None:
     a, u = made(rng, 12, G, heavy=heavy)
@@ -125,7 +125,7 @@ def test_the_interval_against_all_flips_one_by_one(rng: np.random.Generator) -> 
     assert high[0] <= expected * (1 + 1e-9)
 
 
-def test_too_few_units_have_no_interval_and_no_spread_has_none_to_show() -> None:
+def test_too_few_units_give_no_interval_and_no_spread_one_of_width_zero() -> None:
     a, u = np.full((1, 5), 0.2), np.array([[0.1, -0.1, 0.1, -0.1, 0.0]])
     assert np.isnan(flip_interval(np.array([0.3]), u, a, level=0.95)).all()
     a, u = np.full((1, 8), 0.125), np.zeros((1, 8))
@@ -136,7 +136,7 @@ def test_too_few_units_have_no_interval_and_no_spread_has_none_to_show() -> None
     assert np.isnan(flip_interval(np.array([0.3]), spread, one, level=0.95)).all()
 
 
-def test_turning_the_sign_turns_the_interval(rng: np.random.Generator) -> None:
+def test_flipping_the_sign_flips_the_interval(rng: np.random.Generator) -> None:
     a, u = made(rng, 5, 30)
     d = rng.normal(0, 0.2, 5)
     low, high = flip_interval(d, u, a, level=0.9)

@@ -21,7 +21,7 @@ from clinometer.studies.cobias.variant_count import growing_pairwise, version_co
 
 def unit(rows: int, seed: int) -> FloatArray:
     v = np.random.default_rng(seed).normal(size=(rows, 6))
-    return np.divide(v, np.linalg.norm(v, axis=1, keepdims=True))
+    return np.asarray(v / np.linalg.norm(v, axis=1, keepdims=True))
 
 
 def test_the_curve_is_the_average_of_the_first_n() -> None:

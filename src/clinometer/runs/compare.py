@@ -53,18 +53,19 @@ def compare(
             f"found {len(models)}"
         )
     opened = [Run.load(m) if isinstance(m, str | Path) else m for m in models]
-    labelled = [isinstance(m, Run | Preferences) for m in opened]
+    labelled = [m for m in opened if isinstance(m, Run | Preferences)]
+    plain = [m for m in opened if not isinstance(m, Run | Preferences)]
     how: dict[str, Any] = {"replicates": replicates, "level": level, "seed": seed}
-    if not any(labelled):
+    if not labelled:
         if align != "same" or isinstance(clusters, str):
             raise SettingsError(
                 "compare: arrays have no labels to align or cluster by; give arrays of the same "
                 "shape, and clusters as one label per context"
             )
-        return compare_arrays(*opened, names=names, clusters=clusters, **how, **arrays)
-    if not all(labelled):
+        return compare_arrays(*plain, names=names, clusters=clusters, **how, **arrays)
+    if plain:
         raise SettingsError("compare: expected arrays only, or runs and Preferences; found both")
-    runs = [m for m in opened if isinstance(m, Run)]
+    runs = [m for m in labelled if isinstance(m, Run)]
     own = {"norm", "normalize"} if not runs else set()
     if stray := arrays.keys() - own:
         raise SettingsError(
@@ -74,16 +75,16 @@ def compare(
     if clusters is not None and not isinstance(clusters, str):
         raise SettingsError(f"clusters: expected the name of a label, found {type(clusters)}")
     how.update(align=align, clusters=clusters, **arrays)
-    if len(runs) == len(opened):
+    if len(runs) == len(labelled):
         return compare_runs(runs, names=names, **how)
     if len({(run.risks.norm, run.risks.normalized) for run in runs}) > 1:
         raise SettingsError("compare: expected runs of one norm and scale, found several")
     if runs:
         how.update(norm=runs[0].risks.norm, normalize=runs[0].risks.normalized)
     called = iter(run_names(runs))
-    shown = [next(called) if isinstance(m, Run) else f"{i}" for i, m in enumerate(opened)]
+    shown = [next(called) if isinstance(m, Run) else f"{i}" for i, m in enumerate(labelled)]
     return compare_preferences(
-        [m.preferences if isinstance(m, Run) else m for m in opened],
+        [m.preferences if isinstance(m, Run) else m for m in labelled],
         names=names or shown,
         **how,
     )

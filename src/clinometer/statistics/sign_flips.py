@@ -126,7 +126,7 @@ def _student_reach(u: FloatArray, a: FloatArray, spread: FloatArray, level: floa
     room = 1 - c2 * square
     middle = c2 * cross / room
     found = middle + np.sqrt(middle**2 + c2 * spread**2 / room)
-    return np.clip(found, spread, 6 * spread)
+    return np.asarray(np.clip(found, spread, 6 * spread))
 
 
 def _counted(size: FloatArray, total: FloatArray) -> FloatArray:
@@ -141,7 +141,8 @@ def _counted(size: FloatArray, total: FloatArray) -> FloatArray:
         have.size * want.size - np.searchsorted(have, want).sum()
         for have, want in zip(first, wanted, strict=True)
     ]
-    return np.minimum(2.0 * np.array(reached) / (first.shape[1] * second.shape[1]), 1.0)
+    share = 2.0 * np.array(reached) / (first.shape[1] * second.shape[1])
+    return np.asarray(np.minimum(share, 1.0))
 
 
 def _largest(size: FloatArray, n: int) -> FloatArray:

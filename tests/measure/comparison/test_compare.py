@@ -105,7 +105,7 @@ def test_even_weights_give_the_paired_t_test(rng: np.random.Generator) -> None:
     assert ours.high == pytest.approx(high, abs=0.02 * (high - low))
 
 
-def test_it_agrees_with_swapping_the_models_by_brute_force() -> None:
+def test_p_values_match_swapping_the_models_by_brute_force() -> None:
     """All 1024 ways to swap the two models in ten contexts, the risks computed anew each time."""
     rng, n = np.random.default_rng(3), 10
     w = 1.0 / np.arange(1, n + 1)
@@ -202,7 +202,7 @@ def test_identical_models_do_not_differ(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize(("C", "low", "p"), [(9, None, 2.0**-8), (30, 1.0, 0.0)])
-def test_models_that_do_not_swing_differ_as_surely_as_their_contexts_are_many(
+def test_steady_models_differ_by_the_number_of_their_contexts(
     C: int, low: float | None, p: float
 ) -> None:
     """Too few contexts that agree have no interval of width 0; 2^-29 is 0 to the tolerance."""

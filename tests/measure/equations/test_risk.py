@@ -70,7 +70,7 @@ def reference_of(
     if kind == "uniform":
         return None
     drawn = rng.dirichlet(np.full(K, 3.0), size=size) + 0.02
-    return np.divide(drawn, drawn.sum(axis=-1, keepdims=True))
+    return np.asarray(drawn / drawn.sum(axis=-1, keepdims=True))
 
 
 @pytest.mark.parametrize("masked", [False, True])

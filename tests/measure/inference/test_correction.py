@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,7 +40,11 @@ def test_hand_value_at_exact_parity() -> None:
 
 def test_plug_in_agrees_with_decompose(rng: np.random.Generator) -> None:
     p = rng.dirichlet(np.ones(4), (5, 9))
-    settings = {"context_weights": rng.random(9), "group_weights": rng.random(5), "norm": 2}
+    settings: dict[str, Any] = {
+        "context_weights": rng.random(9),
+        "group_weights": rng.random(5),
+        "norm": 2,
+    }
     report = decompose(p, **settings)
     found = corrected(p, **settings).plug_in
     values = (report.R.value, report.R_bias.value, report.R_volatility.value)

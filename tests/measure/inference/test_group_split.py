@@ -52,7 +52,7 @@ def slow_split(
 
 
 @given(seed=st.integers(0, 10_000))
-def test_it_equals_the_slow_implementation_and_keeps_its_bounds(seed: int) -> None:
+def test_the_split_matches_plain_loops_and_keeps_its_bounds(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, C, K = rng.integers(2, 6), rng.integers(1, 8), rng.integers(2, 5)
     p = rng.dirichlet(np.ones(K), (X, C))
@@ -95,7 +95,7 @@ def planted(shared: float, between: float, *, seed: int = 0) -> Preferences:
 @pytest.mark.parametrize(
     ("shared", "between"), [(0.5, 0.0), (0.0, 0.5), (0.4, 0.2), (0.2, 0.5), (0.0, 0.0)]
 )
-def test_planted_models_are_told_apart(shared: float, between: float) -> None:
+def test_planted_models_are_distinguished(shared: float, between: float) -> None:
     report = planted(shared, between).estimate(replicates=400)
     a, b = report.R_shared, report.R_between
     assert a is not None
@@ -126,5 +126,5 @@ def test_the_interval_covers_the_truth() -> None:
     assert 0.912 <= held / 300 <= 0.988
 
 
-def test_one_group_shares_with_nobody() -> None:
+def test_one_group_has_no_split() -> None:
     assert group_split(read_preferences([[0.9, 0.1], [0.2, 0.8]])) is None

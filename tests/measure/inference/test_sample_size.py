@@ -37,7 +37,7 @@ def test_contexts_needed_by_hand() -> None:
     t = stats.t(df=49).ppf(0.975)
 
     def arm(n: float) -> float:
-        return 0.1 * stats.t(df=n - 1).ppf(0.975) / t * np.sqrt(50 / n)
+        return float(0.1 * stats.t(df=n - 1).ppf(0.975) / t * np.sqrt(50 / n))
 
     n = contexts_needed(report, 0.05)
     assert arm(n) <= 0.05 < arm(n - 1)

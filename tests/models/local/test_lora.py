@@ -91,7 +91,7 @@ def test_merging_matches_a_merge_by_hand(
         ({"lora_alpha": None}, "no LoRA configuration"),
     ],
 )
-def test_what_cannot_be_merged_is_refused(
+def test_adapters_that_cannot_be_merged_are_refused(
     changes: dict[str, Any], message: str, small_model: Folder, tmp_path: Path
 ) -> None:
     base = tmp_path / "base"

@@ -83,7 +83,7 @@ def test_the_auditors_headline_names_the_floor_and_the_shared_part_first(honesty
     assert any("the same for every group" in line for line in sentences("gpt2-s", honesty))
 
 
-def test_a_folder_keeps_it(honesty: Run) -> None:
+def test_the_floor_is_stored_in_the_folder(honesty: Run) -> None:
     assert honesty.path is not None
     stored: dict[str, Any] = json.loads((honesty.path / "run.json").read_text())
     assert stored["floor"]["shuffles"] == 99

@@ -64,10 +64,10 @@ def points_command(
         found = propose_points(statements, settings=settings, out=out, fresh=fresh, progress=watch)
     summary = dict(found.counts)
     if measure:
-        known = [i for i, s in enumerate(statements) if s.points]
+        known = {i: s.points for i, s in enumerate(statements) if s.points}
         score = point_score(
             [found.rows[i]["context_points"] for i in known],
-            [statements[i].points for i in known],
+            list(known.values()),
             [statements[i].text for i in known],
         )
         summary["against_given_points"] = score.to_dict() if known else None

@@ -41,7 +41,7 @@ def pretrained_pipeline(task: str, model: str, device: Any) -> Any:
     import transformers
 
     return transformers.pipeline(
-        task,  # type: ignore[call-overload]
+        task,
         model=model,
         device=device,
         trust_remote_code=False,
