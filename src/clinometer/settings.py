@@ -1,4 +1,4 @@
-"""Settings declared once: type, default, range and help text of each stand in its dataclass.
+"""Settings declared once: a dataclass has the type, default, range and help text of each.
 
 The library checks them, and the command line derives its options from them.
 """
@@ -17,16 +17,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """What is known of a setting beside its type and default.
+    """Metadata of a setting besides its type and default.
 
     help       one sentence for --help
-    flags      names on the command line, where they are not --name-of-the-field
+    flags      names on the command line, if not --name-of-the-field
     panel      heading of --help under which it is listed
     allowed    range of a number
-    choices    all texts that are allowed
-    typed      the default as it is typed, where that differs from its value; `parse` reads it
-    parse      from what is typed to the value
-    unset      what happens without it, for a default that says nothing (None)
+    choices    all allowed texts
+    typed      the default as typed on the command line, if different; `parse` reads it
+    parse      converts what is typed to the value
+    unset      describes a default of None
     """
 
     help: str
@@ -39,7 +39,7 @@ class Option:
     unset: str = ""
 
     def check(self, name: str, value: object) -> None:
-        """Refuse a value that the setting `name` may not have."""
+        """Raise if the setting `name` must not have this value."""
         if value is None:
             return
         if self.allowed is not None:
@@ -75,12 +75,12 @@ def option(
 
 
 def option_of(one: Field[Any]) -> Option | None:
-    """What `option` said of a field; None for a field that is no option."""
+    """The `Option` of a field; None for a field that is not an option."""
     return one.metadata.get("option")
 
 
 def check_settings(settings: Any) -> None:
-    """Refuse a dataclass with a value outside its range or choices.
+    """Raise if a value of the dataclass is outside its range or choices.
 
     >>> from clinometer.ranges import COUNT
     >>> @dataclass
@@ -106,8 +106,8 @@ def dataclass_in(hint: Any) -> Any:
 def with_settings(settings: T, given: Mapping[str, Any]) -> T:
     """A dataclass of settings with some of them replaced, those of nested dataclasses too.
 
-    A name that several of the dataclasses have, such as the seed, sets all of them. A nested
-    dataclass that is None is made when a setting is given that only it has.
+    A name that several of the dataclasses share, such as the seed, sets all of them. A nested
+    dataclass that is None is created if one of its own settings is given.
 
     >>> @dataclass
     ... class Cup:

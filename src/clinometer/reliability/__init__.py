@@ -1,4 +1,4 @@
-"""COBIAS: is a statement of a bias benchmark a reliable judge, or does context change it all?
+"""COBIAS: how reliable is a statement of a bias benchmark, or does adding context change it?
 
 Importing this package loads no model library; scoring does.
 """

@@ -1,4 +1,4 @@
-"""Table 2 of the paper for any set of benchmarks, and what stands behind its means."""
+"""Table 2 of the paper for any set of benchmarks, and the statements behind its means."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True)
 class BenchmarkView:
-    """benchmarks, categories: a row each; worst, best: statements by stability."""
+    """benchmarks, categories: one row each; worst, best: statements by stability."""
 
     benchmarks: pd.DataFrame
     categories: pd.DataFrame
@@ -52,8 +52,8 @@ def benchmark_view(
 ) -> BenchmarkView:
     """Statements of one or several runs (column `source` names the benchmark) as tables.
 
-    Sorted by stability, the most reliable first: that is the paper's Table 2 from its last line up,
-    because the COBIAS that it prints rises with unreliability.
+    Sorted by stability, the most reliable first. This reverses the paper's Table 2, whose printed
+    COBIAS rises with unreliability.
     """
     import pandas as pd
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 BLANK = "___"
 _MARK = re.compile(r"_{2,}")
-#: Signs that stand close to the word before them.
+#: Punctuation without a space before it.
 _CLOSING = ".,;:!?)]}'\"’”…%"
 
 
 @dataclass(frozen=True)
 class Blanks:
-    """A sentence cut at its blanks: `parts` has one string more than there are `marks`.
+    """A sentence split at its blanks: `parts` has one more item than `marks`.
 
     >>> b = Blanks.parse("The ___ nurse is tired ___.")
     >>> str(b), b.plain, b.positions
@@ -28,7 +28,7 @@ class Blanks:
 
     @classmethod
     def parse(cls, text: str) -> Blanks:
-        """Cut a text at its blanks, two underscores or more."""
+        """Split a text at its blanks, each two or more underscores."""
         return cls(tuple(_MARK.split(text)), tuple(_MARK.findall(text)))
 
     def __len__(self) -> int:
@@ -45,18 +45,18 @@ class Blanks:
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """Where in `plain` the text of each blank would begin."""
+        """The offset in `plain` at which each blank's text would start."""
         return tuple(self._written([""] * len(self))[1])
 
     def fill(self, texts: Sequence[str]) -> str:
-        """The sentence with a text in each blank; an empty text takes its space with it."""
+        """The sentence with a text in each blank; an empty text also removes its space."""
         return self._written(texts)[0]
 
     def _written(self, texts: Sequence[str]) -> tuple[str, list[int]]:
         done, positions = self.parts[0], []
         for text, part in zip(texts, self.parts[1:], strict=True):
             if not text.strip():
-                # One of the two spaces around an empty blank goes; before a sign, both.
+                # Drop one of the two spaces around an empty blank; before punctuation, both.
                 if part[:1].isspace() and (not done or done[-1].isspace()):
                     part = part[1:]
                 if done.endswith(" ") and (not part or part[0] in _CLOSING):

@@ -1,6 +1,6 @@
-"""One sentence, from start to end: where context is missing, how much it matters, what to ask.
+"""Check one sentence: where context is missing, how much it matters, what to ask.
 
-Step 4 of Figure 2 of the COBIAS paper: instead of refusing, a system can ask for what it lacks.
+Step 4 of Figure 2 of the COBIAS paper: instead of refusing, a system can ask for missing context.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from clinometer.reliability.variants.make import FILLER, Makers, VariantSettings
 
 SCHEMA_VERSION = 1
 
-#: Versions when none are asked for: (blanks + 1) · words² of them is what scoring costs, and this
-#: budget keeps it below 20 seconds on two cores.
+#: The cost of scoring a version grows with (blanks + 1) · words². This budget sets the default
+#: number of versions, so that a check takes less than 20 seconds on two cores.
 _MOST, _LEAST, _BUDGET = 12, 4, 12_000
 
 
 @dataclass(frozen=True)
 class CheckedBlank:
-    """One blank: where it stands, what was put there, the question for it, and how much it alone
-    changes the sentence. `share` is None where no blank changes anything."""
+    """One blank: its position, its fills, the question it raises, and how much it changes the
+    sentence on its own. `share` is None if no blank changes anything."""
 
     number: int
     before: str
@@ -46,10 +46,10 @@ class CheckedBlank:
 
 @dataclass(frozen=True, repr=False)
 class Check:
-    """What is known of a sentence.
+    """The result of checking a sentence.
 
-    points         the sentence with blanks; `proposer` says who put them there
-    versions       the sentence with context, `origins` who filled it in
+    points         the sentence with blanks, as placed by `proposer`
+    versions       the sentence with context; `origins` says what filled in each one
     cv, cobias, stability
                    how much the versions differ from the sentence for the scoring models; stability
                    is 1 when context changes nothing. None when no version could be scored
@@ -72,7 +72,7 @@ class Check:
         return f"Check({self.points!r}, {self._outcome})"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the questions, the most telling first."""
+        """The questions as a table, the most important first."""
         rows = [[b.question, show(b.share, "share")] for b in self.by_weight]
         return titled_html(self.points, ["question", "share of the change"], rows, self._outcome)
 
@@ -83,18 +83,18 @@ class Check:
 
     @property
     def by_weight(self) -> list[CheckedBlank]:
-        """Blanks, the one that matters most first."""
+        """Blanks, the most influential first."""
         return sorted(self.blanks, key=lambda b: -b.cv)
 
     @property
     def matters_most(self) -> int | None:
-        """The number of the blank that changes the sentence most; None when none does."""
+        """The index of the blank that changes the sentence most; None if none does."""
         first = next(iter(self.by_weight), None)
         return first.number if first is not None and first.cv > 0 else None
 
     @property
     def questions(self) -> list[str]:
-        """What to ask, the most telling first, each once."""
+        """The distinct questions, the most important first."""
         return list(dict.fromkeys(b.question for b in self.by_weight))
 
     def to_dict(self) -> dict[str, Any]:
@@ -132,12 +132,12 @@ def check(
 ) -> Check:
     """Does a sentence need more context, and where?
 
-    `n` versions are made; None takes 12, or down to 4 for a long sentence with many blanks, whose
-    scoring grows with the square of its length: an answer is for somebody who waits.
+    `n` is the number of versions. By default 12, down to 4 for a long sentence with many blanks:
+    scoring time grows with the square of the length, and checks are interactive.
 
-    `model` proposes blanks and writes versions (any that writes; None: rules and the filler alone,
-    offline); `filler` fills what is left open; `models` score. `points` is the sentence with blanks
-    of one's own.
+    `model` proposes blanks and writes versions (any generating model; None uses only the rules and
+    the filler, offline); `filler` writes the remaining versions; `models` score. Pass `points` to
+    place the blanks yourself.
     """
     text = " ".join(sentence.split())
     if not any(c.isalnum() for c in text):
@@ -186,7 +186,7 @@ def check(
 
 
 def affordable(blanks: Blanks) -> int:
-    """Versions that can be scored while somebody waits.
+    """The number of versions that can be scored interactively.
 
     >>> affordable(Blanks.parse("The ___ women at the ___ office are arrogant ___."))
     12
@@ -204,7 +204,7 @@ def _scored(
     models: Sequence[str],
     settings: ReliabilitySettings,
 ) -> tuple[float | None, tuple[CheckedBlank, ...]]:
-    """The sentence's context variance and its blanks; both from one round of scoring."""
+    """The sentence's context variance and its blanks, from one scoring pass."""
     if not versions.of(statement):
         return None, ()
     asked = questions(blanks)

@@ -1,4 +1,4 @@
-"""What a thoughtful system would ask at each blank instead of refusing: Which? Where? When?"""
+"""The question that each blank raises: Which? Where? When?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def questions(blanks: Blanks, *, parser: str = DEFAULT_PARSER) -> list[str]:
     """A question for every blank, from the parse of the statement without blanks.
 
     Before a noun, which one is meant ("At which office?"); after a clause, on what occasion. A
-    question that was asked before is put more sharply the second time, where that is possible.
+    repeated question is made more specific if possible.
     """
     doc = next(iter(parse([blanks.plain], parser=parser)))
     found: list[str] = []
@@ -43,7 +43,7 @@ def _question(doc: Doc, before: Token | None, after: Token | None, asked: list[s
 
 
 def _noun_at(token: Token | None) -> Token | None:
-    """The noun that a blank before this token would narrow down, if it is one."""
+    """The noun that a blank before this token would narrow down, if any."""
     if token is None:
         return None
     if token.pos_ in _NOUNS:
@@ -69,7 +69,7 @@ def _which(doc: Doc, noun: Token) -> str:
 
 
 def _phrase(doc: Doc, noun: Token) -> str:
-    """The noun with the words that narrow it down already, without its determiner or owner."""
+    """The noun with its modifiers, without its determiner or possessor."""
     first = min(
         [t.i for t in noun.lefts if t.dep_ in ("compound", "amod", "nummod") and t.i < noun.i],
         default=noun.i,

@@ -1,7 +1,8 @@
 """How far context moves a statement's meaning (Eq. 1): d(a, b) = 1 - STS(a, b).
 
-STS is the cosine of two sentence embeddings, cut to [0, 1]. Context that says nothing new teaches
-nothing; context that changes the subject makes versions incomparable: see it beside COBIAS.
+STS is the cosine of two sentence embeddings, clipped to [0, 1]. Context that adds no meaning tells
+nothing about a statement; context that changes the subject makes versions incomparable. Report it
+next to COBIAS.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
-#: Texts to vectors of length 1 [T, D].
+#: From texts to unit vectors [T, D].
 Embed = Callable[[Sequence[str]], Floats]
 
 
 def dissimilarity(a: ArrayLike, b: ArrayLike) -> Floats:
-    """1 - cosine, cut to [0, 1], of vectors of length 1 [..., D].
+    """1 - cosine, clipped to [0, 1], of unit vectors [..., D].
 
     >>> dissimilarity([1.0, 0.0], [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]).tolist()
     [0.0, 1.0, 1.0]
@@ -28,7 +29,7 @@ def dissimilarity(a: ArrayLike, b: ArrayLike) -> Floats:
 
 
 def average_pairwise(vectors: ArrayLike) -> float:
-    """Mean dissimilarity of all pairs of n vectors; NaN below two."""
+    """Mean dissimilarity over all pairs of n vectors; NaN if n < 2."""
     v = np.asarray(vectors, dtype=np.float64)
     n = len(v)
     if n < 2:
@@ -39,7 +40,7 @@ def average_pairwise(vectors: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class Dissimilarity:
-    """For each statement: its versions among themselves, and their distance to it. NaN: too few."""
+    """Per statement: dissimilarity among its versions, and their distance to it; NaN if too few."""
 
     pairwise: Floats
     to_statement: Floats

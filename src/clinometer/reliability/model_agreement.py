@@ -1,4 +1,4 @@
-"""Do scoring models agree on which statements are reliable? Barely, so it is always reported."""
+"""Do scoring models agree on which statements are reliable? Barely, so this is always reported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clinometer.statistics.rank import spearman
 class RankAgreement:
     """Spearman's rank correlation of two models' scores over the statements both have scored.
 
-    1: the same order; 0: none. `rho` is None with fewer than three statements, or when one model
+    1: the same order; 0: unrelated. `rho` is None with fewer than three statements, or if one model
     gives all of them the same score.
     """
 

@@ -1,7 +1,7 @@
-"""Two sentences of a pair as one: "(Jews | Christians) can't be trusted".
+"""The two sentences of a pair merged into one: "(Jews | Christians) can't be trusted".
 
 Sentences are aligned word by word; what differs becomes a span of alternatives, and a word that one
-sentence lacks stands against nothing: "(not | )". The same notation is read back without loss.
+sentence lacks has an empty alternative: "(not | )". The notation can be parsed back without loss.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ _PRONOUNS = frozenset(
 
 @dataclass(frozen=True)
 class Merged:
-    """A sentence in pieces: a string is common text, a tuple holds the alternatives."""
+    """A sentence in pieces: a string is shared text, a tuple contains the alternatives."""
 
     pieces: tuple[str | tuple[str, ...], ...]
 
@@ -93,13 +93,13 @@ class Merged:
         return tuple(p for p in self.pieces if not isinstance(p, str))
 
     def side(self, index: int) -> str:
-        """One of the sentences again, words set apart by single spaces."""
+        """One of the original sentences, with single spaces between words."""
         words = (p if isinstance(p, str) else p[index] for p in self.pieces)
         return " ".join(w for w in words if w)
 
     @classmethod
     def parse(cls, text: str) -> Merged:
-        """Read the notation.
+        """Parse the notation.
 
         >>> merged = Merged.parse("(Black | white) people might (not | ) be able to")
         >>> merged.spans, merged.side(1)
@@ -118,7 +118,7 @@ class Merged:
 
 
 def merge(*sentences: str) -> Merged:
-    """Merge sentences of one pair, or of three: the first is aligned with each of the others.
+    """Merge two or three sentences: the first is aligned with each of the others.
 
     >>> str(merge("Men are bad at it.", "Women are good at it."))
     '(Men | Women) are (bad | good) at it.'
@@ -154,7 +154,7 @@ Opcodes = Sequence[tuple[str, int, int, int, int]]
 
 
 def _differing(matches: Sequence[Opcodes]) -> list[tuple[int, int]]:
-    """Stretches of the first sentence where any other differs; those that touch are joined."""
+    """Word ranges of the first sentence where any other differs; adjacent ones are joined."""
     found = sorted((i, j) for codes in matches for op, i, j, _, _ in codes if op != "equal")
     joined: list[tuple[int, int]] = []
     for start, stop in found:
@@ -166,8 +166,8 @@ def _differing(matches: Sequence[Opcodes]) -> list[tuple[int, int]]:
 
 
 def _counterpart(codes: Opcodes, start: int, stop: int) -> tuple[int, int]:
-    """The stretch of another sentence that stands against words start to stop of the first, with
-    what it inserts at either end."""
+    """The range of another sentence that is aligned with words start to stop of the first,
+    including insertions at either end."""
     if not codes:  # both are empty
         return 0, 0
     begin = next(
@@ -198,9 +198,9 @@ def differing_characters(first: str, second: str) -> tuple[tuple[Span, ...], tup
 def target_term(merged: Merged, *, side: int = 0) -> str | None:
     """The main target term of a pair: the entity that the pair contrasts.
 
-    The first differing span of the chosen side that names somebody or something: not a word of mere
-    grammar or negation, and not a pronoun if a noun differs too. Articles, negations at the edges
-    and punctuation are taken off. None when the sentences are the same.
+    The first differing span of the chosen side that names an entity: not a function word or
+    negation, and not a pronoun if a noun differs too. Articles, negations at the edges and
+    punctuation are removed. None if the sentences are identical.
 
     >>> target_term(merge("She wasn't a woman of words.", "He was a man of words."))
     'woman'

@@ -1,9 +1,9 @@
-"""A model's CrowS-Pairs or StereoSet score, and what becomes of it without unreliable statements.
+"""A model's CrowS-Pairs or StereoSet score, and how it changes without unreliable statements.
 
-CrowS-Pairs asks of each pair in which sentence the shared words are likelier (the differing ones
-are visible); StereoSet asks which of the differing words are likelier. The score is the percentage
-of pairs in which that is the stereotype: 50 is even. Reliability then counts: statements may be
-left out below a stability, or weighted by it.
+CrowS-Pairs compares how likely the shared words are in each sentence (the differing ones are
+visible); StereoSet compares how likely the differing words are. The score is the percentage of
+pairs in which the stereotype is preferred: 50 is even. Statements of low stability can be left out,
+or all statements weighted by stability.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Floats = NDArray[np.float64]
 def stereotype_preferred(
     scorer: Scorer, statements: Sequence[Statement], *, metric: str = "shared"
 ) -> Floats:
-    """1 where the model prefers the stereotype of a pair, 0 where not, 0.5 for a tie; NaN for a
-    statement without a pair, or with a sentence that cannot be scored.
+    """1 if the model prefers the stereotype of a pair, 0 if not, 0.5 for a tie; NaN for a statement
+    without a pair, or with a sentence that cannot be scored.
 
     `metric`: shared (CrowS-Pairs; sum over the words both sentences share) or differing
     (StereoSet; mean over the words that differ).
@@ -66,9 +66,9 @@ def _complement(spans: Sequence[Span], length: int) -> tuple[Span, ...]:
 
 @dataclass(frozen=True)
 class PairScore:
-    """A score in per cent under one treatment of unreliable statements.
+    """A score in percent under one treatment of unreliable statements.
 
-    change is its difference to the score of all pairs, with the interval of that difference.
+    change is the difference from the score of all pairs, with its interval.
     """
 
     treatment: str
@@ -90,7 +90,7 @@ def pair_scores(
     seed: int = 0,
 ) -> list[PairScore]:
     """The score of all pairs; without the least stable share, for each share of `leave_out`; and
-    weighted by stability. Bootstrap over pairs, the same draws for every treatment."""
+    weighted by stability. Bootstrap over pairs, with the same resamples for every treatment."""
     good = np.isfinite(preferred) & np.isfinite(stability)
     if not good.any():
         raise TableError("pairs: expected pairs with a preference and a stability, found none")

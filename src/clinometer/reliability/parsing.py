@@ -1,4 +1,4 @@
-"""An English parse, for the rules that place blanks and the questions that are asked of them."""
+"""Parse English, for the rules that place blanks and the questions about them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["DEFAULT_PARSER", "parse"]
 
 
 def parse(texts: Iterable[str], *, parser: str = DEFAULT_PARSER) -> Iterator[Doc]:
-    """Parsed texts in their order; names and lemmas are not looked for."""
+    """Parsed texts in order, without named entities and lemmas."""
     nlp = _opened(parser).nlp
     unused = [p for p in nlp.pipe_names if p in ("ner", "lemmatizer")]
     return nlp.pipe(texts, batch_size=64, disable=unused)
@@ -23,5 +23,5 @@ def parse(texts: Iterable[str], *, parser: str = DEFAULT_PARSER) -> Iterator[Doc
 
 @lru_cache(maxsize=2)
 def _opened(name: str) -> Parser:
-    """A pipeline takes seconds to load and is asked often."""
+    """The pipeline, kept in memory because it takes seconds to load."""
     return Parser(name)

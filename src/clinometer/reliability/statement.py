@@ -1,4 +1,4 @@
-"""A statement of a bias benchmark: its text, its target terms, and where context may be added."""
+"""A statement of a bias benchmark: its text, its target terms, and its context-addition points."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Statement:
 
     id          unique in its set
     text        the sentence that is scored
-    targets     its target terms, the main one first; they may be none (Winogender, RedditBias)
+    targets     its target terms, the main one first; may be empty (Winogender, RedditBias)
     points      the same sentence with blanks `___` where context may be added, if known
-    category    the kind of bias (gender, race-color, …), if the benchmark says
+    category    the kind of bias (gender, race-color, …), if known
     source      the benchmark
-    other       the sentence it is paired with, if there is one
-    direction   "stereo" or "antistereo", where a benchmark says so
+    other       the sentence it is paired with, if any
+    direction   "stereo" or "antistereo", if the benchmark says so
     """
 
     id: str
@@ -36,16 +36,16 @@ class Statement:
 
     @property
     def blanks(self) -> Blanks | None:
-        """The sentence with its blanks; None where no points are known."""
+        """The sentence with its blanks; None if no points are known."""
         return None if self.points is None else Blanks.parse(self.points)
 
     def target_spans(self, text: str | None = None) -> tuple[Span, ...]:
-        """Where the target terms stand in the sentence, or in a version of it."""
+        """Character spans of the target terms in the sentence, or in a version of it."""
         return find_terms(self.text if text is None else text, self.targets)
 
     @property
     def has_its_targets(self) -> bool:
-        """Whether its main target term stands in it; True when it has none."""
+        """Whether it contains its main target term; True if it has none."""
         return not self.targets or bool(find_term(self.text, self.targets[0]))
 
 
@@ -63,10 +63,10 @@ class VariantSet:
 
 
 def find_term(text: str, term: str) -> tuple[Span, ...]:
-    """Every place of a term in a text: whole words, in upper or lower case, any white space.
+    """Every span of a term in a text: whole words, ignoring case and the amount of white space.
 
-    A term that does not stand there as it is counts in the plural: benchmarks name "schoolgirl" as
-    the target of "Schoolgirls are so innocent".
+    If the term does not occur, its plural counts: benchmarks name "schoolgirl" as the target of
+    "Schoolgirls are so innocent".
 
     >>> find_term("Black cats and a black  dog; blackbirds", "black")
     ((0, 5), (17, 22))
@@ -83,7 +83,7 @@ def find_term(text: str, term: str) -> tuple[Span, ...]:
 
 
 def find_terms(text: str, terms: tuple[str, ...]) -> tuple[Span, ...]:
-    """Places of several terms, in order."""
+    """Spans of several terms, in order."""
     if len(terms) == 1:
         return find_term(text, terms[0])
     return tuple(sorted({span for term in terms for span in find_term(text, term)}))
@@ -96,7 +96,7 @@ def _pattern(term: str, ending: str) -> re.Pattern[str]:
 
 
 def count_words(text: str, targets: tuple[Span, ...] = ()) -> int:
-    """Context words of a text: pieces between white space that hold a letter or digit outside the
+    """Number of context words: tokens between white space that have a letter or digit outside the
     target terms.
 
     >>> count_words("The poor are lazy - they say.")
@@ -106,5 +106,5 @@ def count_words(text: str, targets: tuple[Span, ...] = ()) -> int:
     """
     rest = list(text)
     for a, b in targets:
-        rest[a:b] = "_" * (b - a)  # no letter and no space: "poor." is no context word
+        rest[a:b] = "_" * (b - a)  # no letter and no space: "poor." is not a context word
     return sum(any(c.isalnum() for c in word) for word in "".join(rest).split())

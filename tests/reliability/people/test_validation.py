@@ -95,7 +95,7 @@ def test_a_model_that_cannot_be_fitted_gives_the_reason() -> None:
     json.dumps(apart.to_dict(), allow_nan=False)
     with pytest.raises(SettingsError, match="x: expected values that vary"):
         fit("ordinal", y, {"x": np.ones(40)}, categories=("no", "yes"))
-    with pytest.raises(SettingsError, match="expected two categories or more, found no"):
+    with pytest.raises(SettingsError, match="expected at least two categories, found no"):
         fit("ordinal", y * 0, {"x": x}, categories=("no", "yes"))
 
 

@@ -1,4 +1,4 @@
-"""Mining: contexts and their weights from a corpus that resembles where a model is used."""
+"""Mining: contexts and their weights from a corpus that resembles the model's use."""
 
 from clinometer.contexts.mining.decision import Decision
 from clinometer.contexts.mining.mine import mine

@@ -1,8 +1,8 @@
 """A random sample of N articles in one pass over a stream of unknown length.
 
-Every article has a random number of its own, drawn from the seed and its place in the corpus; the
-sample are the N articles with the smallest. So shards can be read apart and in any order, and the
-sample is the same: the N smallest of all are among the N smallest of each.
+Each article gets a random number that depends only on the seed and its position in the corpus; the
+sample is the N articles with the smallest numbers. Shards can therefore be read separately and in
+any order: the N smallest overall are among the N smallest of each shard.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Smallest:
         self._heap: list[int] = []  # negated: the largest kept number is on top
 
     def add(self, number: int) -> bool:
-        """Take a number in; whether it is among the n smallest now."""
+        """Add a number; return whether it is now among the n smallest."""
         if len(self._heap) < self.n:
             heapq.heappush(self._heap, -number)
             return True

@@ -1,4 +1,4 @@
-"""Words found in running text by one automaton, however many words there are."""
+"""Find words in running text with one automaton, regardless of how many words there are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clinometer.extras import require
 
 
 class WordAutomaton:
-    """Finds whole words of a list, letter case aside.
+    """Finds whole words of a list, ignoring case.
 
     >>> list(WordAutomaton(["he", "she"]).find("There She said he"))
     [(6, 'she'), (15, 'he')]
@@ -25,9 +25,9 @@ class WordAutomaton:
         self._automaton.make_automaton()
 
     def find(self, text: str) -> Iterator[tuple[int, str]]:
-        """Where each word begins, and the word, in the order of their ends."""
+        """The start of each word, and the word, in the order of their ends."""
         lower = text.lower()
-        if len(lower) != len(text):  # a few letters grow when lowered, and positions would shift
+        if len(lower) != len(text):  # lower() lengthens a few letters, which would shift positions
             lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
         size = len(lower)
         for end, word in self._automaton.iter(lower):

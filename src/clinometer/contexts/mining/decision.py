@@ -1,4 +1,4 @@
-"""What the miner says of a sentence: kept with its template, or dropped with the rule's name."""
+"""The miner's decision on a sentence: kept with its template, or dropped by a named rule."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 class Dropped(Exception):
-    """A rule that drops a sentence; its name is counted and shown."""
+    """Raised by a rule that drops a sentence; its name is counted and shown."""
 
     def __init__(self, rule: str) -> None:
         super().__init__(rule)
@@ -15,11 +15,11 @@ class Dropped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One word of Y in one sentence, or one predicate: the template it gave, or why none.
+    """The decision on one word of Y in a sentence, or on one predicate.
 
     template  the context, or None
-    rule      the rule that dropped it; "" when it was kept
-    evidence  what the parse said, for a person to read
+    rule      the rule that dropped it; "" if it was kept
+    evidence  a readable extract of the parse
     """
 
     sentence: str

@@ -1,7 +1,7 @@
 """Where pieces are parsed: in this process, in several, or on a Ray cluster.
 
-Each takes (number, sentences) and gives (number, tally, decisions), in any order: the counts add up
-to the same.
+Each takes (number, sentences) and yields (number, tally, decisions) in any order, which does not
+affect the sums.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from clinometer.errors import ContextError, SettingsError
 
 Piece = tuple[int, list[str]]
 Done = tuple[int, Tally, list[Decision]]
-#: Pieces handed out at a time to a cluster: what is held in memory here.
+#: Pieces sent to a cluster at a time: the number in memory here.
 _WINDOW = 256
 
 
 def decide_piece(language: Language, explain: bool, piece: Piece) -> Done:
-    """Parse the sentences of a piece and count."""
+    """Parse the sentences of a piece and count the decisions."""
     number, sentences = piece
     tally = Tally()
     told: list[Decision] = []
@@ -46,7 +46,7 @@ def run(
     executor: str,
     processes: int,
 ) -> Iterator[Done]:
-    """Every piece, done, as they come."""
+    """Yield the finished pieces as they complete."""
     if executor == "ray":
         yield from _on_ray(pieces, settings, explain)
     elif executor != "local":
@@ -68,13 +68,13 @@ def _open(settings: MineSettings, explain: bool) -> Callable[[Piece], Done]:
 
 
 def _begin(settings: MineSettings, explain: bool) -> None:
-    global _WORK  # noqa: PLW0603  (one parser a process, loaded once)
+    global _WORK  # noqa: PLW0603  (one parser per process, loaded once)
     _WORK = _open(settings, explain)
 
 
 def _work(piece: Piece) -> Done:
     if _WORK is None:
-        raise RuntimeError("asked before it was opened")
+        raise RuntimeError("used before it was opened")
     return _WORK(piece)
 
 
@@ -100,7 +100,7 @@ def _in_processes(
                     yield future.result()
         except BrokenProcessPool as exc:
             raise ContextError(
-                "mining: a worker process died; the same command continues where it stopped"
+                "mining: a worker process died; rerun the same command to resume"
             ) from exc
 
 

@@ -1,6 +1,6 @@
-"""First stage: every article is read once, and its candidate sentences are put aside.
+"""First stage: read every article once and spool its candidate sentences.
 
-No parser runs here. Memory is one article, and one number for each article of the sample.
+No parser runs here. Memory holds one article, and one number per sampled article.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from clinometer.contexts.mining.settings import MineSettings
 from clinometer.contexts.mining.work_folder import SourceCounts, WorkFolder
 from clinometer.errors import ContextError
 
-PIECE = 400  # sentences of a piece: what a kill can cost
+PIECE = 400  # sentences per piece: the most work that a kill can lose
 
 
 def read_source(
@@ -27,7 +27,7 @@ def read_source(
     work: WorkFolder,
     progress: Callable[[int], None],
 ) -> SourceCounts:
-    """Spool the candidate sentences of a source; returns its counts. Done once."""
+    """Spool the candidate sentences of a source, once; returns its counts."""
     known = work.read_counts(number)
     if known is not None:
         return known
@@ -50,7 +50,7 @@ def read_source(
 
 
 class Sampled:
-    """The articles of the sample among all that were spooled."""
+    """The sampled articles among all spooled ones."""
 
     def __init__(self, work: WorkFolder, sources: int, sample: int | None) -> None:
         self._work = work
@@ -64,7 +64,7 @@ class Sampled:
         self.articles = self.sentences = self.characters = 0
 
     def pieces(self) -> Iterator[list[str]]:
-        """Pieces of PIECE candidate sentences, in the order of the corpus; counts as it goes."""
+        """Pieces of PIECE candidate sentences in corpus order; counts them while iterating."""
         piece: list[str] = []
         self.articles = self.sentences = self.characters = 0
         for _, drawn, size, found in self._rows():

@@ -1,4 +1,4 @@
-"""What a mining run is asked to do."""
+"""Settings of a mining run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _corpus = partial(option, panel="Corpus")
 
 
 def parse_sample(text: str) -> int | None:
-    """Articles to sample as they are typed: a number, or all."""
+    """Parse the number of articles to sample: a number, or all."""
     if text == "all":
         return None
     try:
@@ -33,13 +33,13 @@ def parse_sample(text: str) -> int | None:
 
 
 def parse_links(text: str) -> tuple[str, ...]:
-    """Links as they are typed: separated by commas."""
+    """Parse links separated by commas."""
     return tuple(link.strip() for link in text.split(",") if link.strip())
 
 
 @dataclass(frozen=True, kw_only=True)
 class MineSettings:
-    """Everything that affects the result; how the work is spread over processes does not."""
+    """Everything that affects the result; the distribution of the work does not."""
 
     topic: Topic = option(
         MISSING, help="A built-in topic or a .toml file.", typed="gender", parse=load_topic
@@ -83,7 +83,7 @@ class MineSettings:
             )
 
     def describe(self) -> dict[str, Any]:
-        """What the sidecar and the work folder say of the settings."""
+        """The settings as recorded in the sidecar and the work folder."""
         return {
             "topic": self.topic.name,
             "topic_sha256": self.topic.sha256,

@@ -1,4 +1,4 @@
-"""What a piece of the corpus gave: templates with counts, and rules with what they dropped."""
+"""The result of one piece of the corpus: templates with counts, and rules with dropped counts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from clinometer.display.plain import to_plain
 
 @dataclass
 class Tally:
-    """Counts that add up: the same whatever the order and the division of the work."""
+    """Counts that add up to the same, however the work is divided and ordered."""
 
     templates: Counter[str] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)
 
     def take(self, decisions: Iterable[Decision]) -> None:
-        """Count the decisions on one sentence; a template counts once a sentence."""
+        """Count the decisions on one sentence; a template counts once per sentence."""
         kept = set()
         for decision in decisions:
             if decision.template is None:
@@ -34,12 +34,12 @@ class Tally:
         self.rules.update(other.rules)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can write it; `from_dict` reads it back."""
+        """Plain values for JSON; `from_dict` reads them back."""
         return to_plain(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Tally:
-        """What `to_dict` wrote."""
+        """Read what `to_dict` wrote."""
         return cls(Counter(data["templates"]), Counter(data["rules"]))
 
 

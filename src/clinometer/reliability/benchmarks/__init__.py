@@ -1,6 +1,6 @@
-"""Bias benchmarks as statements: one loader a file, each for the files as published.
+"""Bias benchmarks as statements: one module per benchmark, which reads the files as published.
 
-The benchmarks hold offensive sentences: that is their subject.
+The benchmarks contain offensive sentences: that is their subject.
 """
 
 from clinometer.reliability.benchmarks.load import FORMATS, load_statements

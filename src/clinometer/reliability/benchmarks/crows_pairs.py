@@ -1,8 +1,7 @@
 """CrowS-Pairs (Nangia et al. 2020): crows_pairs_anonymized.csv, and its French translation.
 
-The statement is the sentence about the disadvantaged group: `sent_more` of a stereotype,
-`sent_less` of an anti-stereotype, as COBIAS took them. The main target term comes from the merged
-pair.
+The statement is the sentence about the disadvantaged group, as in COBIAS: `sent_more` of a
+stereotype, `sent_less` of an anti-stereotype. The main target term comes from the merged pair.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ COLUMNS = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
 
 
 def load(path: Path) -> list[Statement]:
-    """One statement a pair."""
+    """One statement per pair."""
     rows = read_rows(path)
     need_columns(path, rows, COLUMNS)
     found = []

@@ -1,4 +1,4 @@
-"""Tables as rows of strings: csv, tsv, jsonl and parquet, with one line that says what is wrong."""
+"""Tables as rows of strings (csv, tsv, jsonl, parquet), with one-line errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".csv.gz", ".jsonl.
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Every row of a table; the format by the file's ending."""
+    """Every row of a table; the file's suffix decides its format."""
     name = path.name.removesuffix(".gz")
     try:
         if name.endswith(".parquet"):
@@ -49,14 +49,14 @@ def _json_lines(stream: TextIO, path: Path) -> Iterator[Row]:
         try:
             row = json.loads(line)
         except json.JSONDecodeError as error:
-            raise TableError(f"{path}: line {number} is no JSON object: {error.msg}") from error
+            raise TableError(f"{path}: line {number} is not a JSON object: {error.msg}") from error
         if not isinstance(row, dict):
             raise TableError(f"{path}: line {number}: expected a JSON object, found {line[:40]!r}")
         yield row
 
 
 def need_columns(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> None:
-    """Refuse a table that lacks a column, by name."""
+    """Raise if a column is missing, and name it."""
     if not rows:
         raise TableError(f"{path}: expected at least one row, found none")
     missing = [c for c in columns if c not in rows[0]]

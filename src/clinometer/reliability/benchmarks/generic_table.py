@@ -1,8 +1,8 @@
-"""A table of one's own (csv, tsv, jsonl, parquet), and the COBIAS dataset, which is one of them.
+"""Your own table (csv, tsv, jsonl, parquet), or the COBIAS dataset, which has the same columns.
 
-Columns: `sentence` (or `text`); and, where there are any, `id`, `target_term` (several set apart by
-`;`), `context_points` (the sentence with blanks), `category` (or `bias_type`), `other` and
-`direction`. A sentence in the notation "(a | b) …" is a merged pair: its first side is scored.
+Columns: `sentence` (or `text`); optionally `id`, `target_term` (several are separated by `;`),
+`context_points` (the sentence with blanks), `category` (or `bias_type`), `other` and `direction`.
+A sentence in the notation "(a | b) …" is a merged pair: its first side is scored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COBIAS_COLUMNS = ("id", "sentence", "target_term", "context_points")
 
 
 def load(path: Path) -> list[Statement]:
-    """One statement a row."""
+    """One statement per row."""
     rows = read_rows(path)
     if rows and "sentence" not in rows[0] and "context_points" in rows[0]:
         rows = [{**row, "sentence": Blanks.parse(str(row["context_points"])).plain} for row in rows]

@@ -1,4 +1,4 @@
-"""Datasets of the Hugging Face hub, fetched once and then read like files of one's own."""
+"""Datasets from the Hugging Face hub, downloaded once and then read like local files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PATTERNS = ["*.csv", "*.tsv", "*.json", "*.jsonl", "*.parquet", "*.txt.dev", "*
 
 
 def fetch(name: str) -> Path:
-    """The folder with the data files of a dataset, from the cache where the hub is out of reach."""
+    """The folder with a dataset's files; taken from the cache if the hub cannot be reached."""
     require("fetching a dataset", "huggingface_hub")
     from huggingface_hub import snapshot_download
 
@@ -27,13 +27,13 @@ def fetch(name: str) -> Path:
         )
     except Exception as error:
         raise InputError(
-            f"dataset {name!r}: not in the local cache, and the Hugging Face hub did not give it: "
+            f"dataset {name!r}: not in the local cache, and downloading it from the hub failed: "
             f"check the name and the connection ({' '.join(str(error).split())[:100]})"
         ) from error
 
 
 def table_in(folder: Path, name: str, choice: str | None) -> Path:
-    """The one table of a fetched dataset, or the one whose path holds `choice`."""
+    """The only table of a downloaded dataset, or the one whose path contains `choice`."""
     endings = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
     files = sorted(f for f in folder.rglob("*") if f.suffix in endings)
     chosen = [f for f in files if choice is None or choice in str(f.relative_to(folder))]
@@ -41,7 +41,7 @@ def table_in(folder: Path, name: str, choice: str | None) -> Path:
         known = ", ".join(str(f.relative_to(folder)) for f in files[:8]) or "no table"
         place = f" with {choice!r} in its path" if choice else ""
         raise TableError(
-            f"dataset {name!r}: expected one table{place}, found {len(chosen)}: say "
+            f"dataset {name!r}: expected one table{place}, found {len(chosen)}: use "
             f"hf:{name}#PART with a part of one of: {known}"
         )
     return chosen[0]

@@ -1,4 +1,4 @@
-"""From a path or a name to statements: the format is told, or recognised by what is there."""
+"""From a path or a name to statements: the format is given, or detected from the files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FORMATS: dict[str, Callable[[Path], list[Statement]]] = {
 
 
 def load_statements(source: str | Path, *, format: str | None = None) -> list[Statement]:
-    """Statements of a benchmark's files, of a table of one's own, or of a dataset of the hub.
+    """Statements from a benchmark's files, your own table, or a dataset on the hub.
 
     `source` is a file or folder, or `hf:NAME` (`hf:NAME#PART` for one of several tables).
     """
@@ -51,13 +51,13 @@ def load_statements(source: str | Path, *, format: str | None = None) -> list[St
     chosen = format or recognise(path)
     if chosen is None:
         raise TableError(
-            f"{path}: cannot tell which benchmark this is; say --format {'|'.join(FORMATS)}"
+            f"{path}: cannot tell which benchmark this is; use --format {'|'.join(FORMATS)}"
         )
     return FORMATS[chosen](path)
 
 
 def recognise(path: Path) -> str | None:
-    """The format of a file or folder by what is in it; None when nothing fits."""
+    """The format of a file or folder, detected from its content; None if no format matches."""
     if path.is_dir():
         for name, pattern in (
             ("winobias", winobias.PATTERN),

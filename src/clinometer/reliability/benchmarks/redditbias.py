@@ -1,7 +1,7 @@
 """RedditBias (Barikeri et al. 2021): the folder with reddit_comments_*_biased_*_reduced.csv.
 
-Fragments of comments, lower-cased, without pairs and without marked target terms; the category is
-in the file's name. COBIAS takes the column `comments_processed` of every row.
+Fragments of comments in lower case, without pairs or marked target terms; the category is in the
+file name. COBIAS takes the column `comments_processed` of every row.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PATTERN = "reddit_comments_*.csv"
 
 
 def load(path: Path) -> list[Statement]:
-    """Every row of every file of the folder."""
+    """Every row of every file in the folder."""
     files = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
     if not files:
         raise TableError(f"{path}: expected a folder with RedditBias' {PATTERN}, found none")

@@ -1,7 +1,7 @@
-"""StereoSet (Nadeem et al. 2021): dev.json, or the tables of its page on the Hugging Face hub.
+"""StereoSet (Nadeem et al. 2021): dev.json, or the tables on the Hugging Face hub.
 
-The statement is the stereotyped sentence, its pair the anti-stereotyped one; of an intersentence
-item both follow the context sentence. StereoSet names its target terms itself.
+The statement is the stereotyped sentence, its pair the anti-stereotyped one; in an intersentence
+item both follow the context sentence. StereoSet lists its own target terms.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _HUB_LABELS = ("anti-stereotype", "stereotype", "unrelated")
 
 
 def load(path: Path, *, tasks: tuple[str, ...] = ("intrasentence",)) -> list[Statement]:
-    """Items of the tasks, intrasentence unless said otherwise, as in COBIAS."""
+    """Items of the given tasks; intrasentence by default, as in COBIAS."""
     found: list[Statement] = []
     for task, items in _items(path).items():
         if task in tasks:
@@ -40,7 +40,7 @@ def _items(path: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def _from_hub(row: dict[str, Any]) -> dict[str, Any]:
-    """The hub's columns of lists as the list of sentences of the original."""
+    """The hub's columns of lists, converted to the original list of sentences."""
     pairs = zip(row["sentences"]["sentence"], row["sentences"]["gold_label"], strict=True)
     return {**row, "sentences": [{"sentence": s, "gold_label": _HUB_LABELS[g]} for s, g in pairs]}
 

@@ -1,7 +1,7 @@
 """WinoBias (Zhao et al. 2018): the folder with {pro,anti}_stereotyped_type{1,2}.txt.{dev,test}.
 
-Each numbered line marks an entity and a pronoun in brackets. The lines of the pro- and the anti-
-stereotyped file are pairs that differ in the pronoun, which is the target term.
+Each numbered line marks an entity and a pronoun in brackets. Lines of the pro- and the
+anti-stereotyped file form pairs that differ in the pronoun, which is the target term.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MARKED = re.compile(r"\[([^\]]*)\]")
 
 
 def load(path: Path) -> list[Statement]:
-    """Every sentence of the folder, with its partner from the other file."""
+    """Every sentence in the folder, paired with the same line of the other file."""
     files = sorted(path.glob(PATTERN)) if path.is_dir() else []
     if not files:
         raise TableError(f"{path}: expected a folder with WinoBias' {PATTERN}, found none")

@@ -17,7 +17,7 @@ _PAIR = {"male": "female", "female": "male", "neutral": "male"}
 
 
 def load(path: Path) -> list[Statement]:
-    """Every sentence: 240 times three."""
+    """Every sentence: 240 schemas with three pronouns each."""
     found = []
     for key, sentences in _triples(path).items():
         merged = merge(*(sentences[g] for g in _GENDERS if g in sentences))

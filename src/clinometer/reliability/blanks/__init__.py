@@ -1,11 +1,12 @@
 """Context-addition points: where could more be said?
 
-gaps      places for blanks in a text, and a model's answer checked against the text
-rules     blanks from the parse, offline
-prompts   what a language model is told (Figure 6)
-propose   statements to points: a model's answers, retried, then the rules
-measure   precision, recall and F1 of positions
-tune      a LoRA adapter from expert examples
+positions     where a text can have blanks, and a model's answer checked against the text
+rules         blanks from the parse, offline
+prompts       the prompt for a language model (Figure 6)
+propose       statements to points: a model's answers, retried, then the rules
+evaluate      precision, recall and F1 of positions
+contribution  how much each blank changes a statement
+tune          a LoRA adapter from expert examples
 """
 
 from clinometer.reliability.blanks.positions import accept, with_blanks

@@ -1,8 +1,8 @@
-"""Which blank matters: the context variance that each context-addition point makes alone.
+"""Which blank matters: the context variance that each context-addition point causes on its own.
 
-What the versions put into a blank is taken out of them, and the statement is scored with only that
-blank filled. cv_b is its context variance; its share is of the sum over blanks. What the blanks do
-together beyond that sum (or less than it) is the interaction.
+The fills of each blank are extracted from the versions, and the statement is scored with only that
+blank filled. cv_b is its context variance, and its share is cv_b over the sum of all blanks. The
+interaction is the context variance of all blanks together less that sum.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 def fills_of(blanks: Blanks, version: str) -> tuple[str, ...] | None:
-    """What a version put into each blank; None when it changed anything else but the case.
+    """The text that a version has in each blank; None if it changed anything else except case.
 
     >>> b = Blanks.parse("The ___ nurse is tired ___.")
     >>> fills_of(b, "The young nurse is tired today."), fills_of(b, "The nurse is tired.")
     (('young', 'today'), ('', ''))
     >>> fills_of(b, "The young doctor is tired.") is None
     True
-    >>> fills_of(b, "The young nurse is tiredness.") is None  # a word that goes on is another word
+    >>> fills_of(b, "The young nurse is tiredness.") is None  # a longer word is another word
     True
     """
     pattern = r"\s*(.*?)\s*".join(_whole(part) for part in blanks.parts)
@@ -41,7 +41,7 @@ def fills_of(blanks: Blanks, version: str) -> tuple[str, ...] | None:
 
 
 def _whole(part: str) -> str:
-    """A pattern for this text and no beginning or end of a longer word."""
+    """A pattern that matches this text, but not inside a longer word."""
     words = part.split()
     begins = r"(?<![\w'’-])" if words and words[0][0].isalnum() else ""
     ends = r"(?![\w'’-])" if words and words[-1][-1].isalnum() else ""
@@ -50,7 +50,7 @@ def _whole(part: str) -> str:
 
 @dataclass(frozen=True)
 class BlankReport:
-    """A row a blank, the most telling first, and what could not be used."""
+    """One row per blank, the most influential first, and counts of what could not be used."""
 
     table: pd.DataFrame
     counts: dict[str, int]
@@ -69,7 +69,7 @@ def blank_contributions(
     """Score every statement with one blank filled at a time, and with all of them.
 
     Columns: id, blank (from 0), before (the text before it), fills (distinct), cv (of this blank
-    alone), share (of the sum), cv_all (the statement's own), interaction (cv_all less the sum).
+    alone), share (of the sum), cv_all (all blanks filled), interaction (cv_all less the sum).
     """
     known = variants if isinstance(variants, VariantSet) else VariantSet(_tuples(variants))
     settings = settings or ReliabilitySettings()

@@ -1,4 +1,4 @@
-"""How well proposed blanks meet verified ones: positions, counted over all statements together."""
+"""How well proposed blanks match verified ones: positions, pooled over all statements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clinometer.reliability.blank_notation import Blanks
 
 @dataclass(frozen=True)
 class PointScore:
-    """Precision: proposed blanks that are verified; recall: verified ones that were proposed."""
+    """Precision: share of proposed blanks that are verified; recall: share of verified ones met."""
 
     proposed: int
     verified: int
@@ -28,7 +28,7 @@ class PointScore:
 
     @property
     def f1(self) -> float:
-        """Their harmonic mean; 0 when nothing was met."""
+        """Their harmonic mean; 0 if nothing matched."""
         total = self.proposed + self.verified
         return 2 * self.both / total if total else float("nan")
 
@@ -44,10 +44,10 @@ class PointScore:
 
 
 def positions(points: str, text: str) -> frozenset[int]:
-    """Blanks of a statement as the number of its letters and digits before them.
+    """The position of each blank: the number of letters and digits before it.
 
-    Signs and spaces do not count: "office ___." and "office. ___" are one place. Where the points
-    were written with other words than the text, letters are aligned first.
+    Punctuation and spaces do not count: "office ___." and "office. ___" are the same position. If
+    the wording of the points differs from the text, letters are aligned first.
 
     >>> sorted(positions("The ___ nurse is tired ___.", "The nurse is tired"))
     [3, 15]
@@ -67,7 +67,7 @@ def positions(points: str, text: str) -> frozenset[int]:
 def point_score(
     proposed: Iterable[str], verified: Iterable[str], texts: Sequence[str]
 ) -> PointScore:
-    """Compare statement by statement; counts are summed, so that long ones count for more."""
+    """Compare statement by statement; counts are summed, so long statements weigh more."""
     n_proposed = n_verified = n_both = 0
     for mine, theirs, text in zip(proposed, verified, texts, strict=True):
         a, b = positions(mine, text), positions(theirs, text)

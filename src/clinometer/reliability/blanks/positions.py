@@ -1,8 +1,8 @@
-"""Places for blanks in a text: written into it, and read from a model's answer.
+"""Positions of blanks: write them into a text, and read them from a model's answer.
 
-A place is an offset in the text at which a word begins or ends. A model's answer counts only when
-nothing but blanks was added; its places are carried over to the text itself, so that what is kept
-is the text, character for character.
+A position is an offset at which a word begins or ends. A model's answer counts only if it adds
+nothing but blanks; its positions are applied to the original text, which stays unchanged character
+for character.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import accumulate
 from clinometer.reliability.blank_notation import BLANK, Blanks
 from clinometer.reliability.statement import Span
 
-#: What is wrong with an answer.
+#: Reasons to reject an answer.
 EMPTY, NO_BLANK, CHANGED = "empty", "no_blank", "text_changed"
 IN_WORD, IN_TARGET = "inside_a_word", "inside_a_target"
 
@@ -21,7 +21,7 @@ _QUOTES = {'"': '"', "“": "”", "'": "'", "`": "`"}
 
 
 class BlanksRefused(ValueError):
-    """An answer that is no statement with blanks; `reason` is one of the names above."""
+    """An answer that is not the statement with blanks; `reason` is one of the names above."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -29,7 +29,7 @@ class BlanksRefused(ValueError):
 
 
 def with_blanks(text: str, places: Iterable[int]) -> str:
-    """The text with a blank at each place, set off by a space.
+    """The text with a blank at each position, separated by a space.
 
     >>> with_blanks("The nurse is tired.", [4, 18])
     'The ___ nurse is tired ___.'
@@ -44,10 +44,10 @@ def with_blanks(text: str, places: Iterable[int]) -> str:
 
 
 def accept(answer: str, text: str, targets: Iterable[Span] = ()) -> str:
-    """The text with the blanks of a model's answer; raises NotAccepted when the answer changed
-    anything else, put a blank inside a word or a target term, or put none.
+    """The text with the blanks of a model's answer. Raises NotAccepted if the answer changes
+    anything else, has a blank inside a word or a target term, or has no blank.
 
-    White space is the model's own business, and so are quotes around the whole.
+    Differences in white space, and quotes around the whole answer, are ignored.
 
     >>> accept(' "The ____ nurse is tired ____ ." ', "The nurse is tired.")
     'The ___ nurse is tired ___.'
@@ -69,8 +69,8 @@ def accept(answer: str, text: str, targets: Iterable[Span] = ()) -> str:
 
 
 def _word_edge(text: str, place: int) -> int:
-    """The place itself, at the end of a word; or the beginning of the next word, where a determiner
-    or the like has just ended and the blank belongs to what follows: both are one gap."""
+    """The position itself, at the end of a word; or the start of the next word if a determiner or
+    the like has just ended, because the blank then belongs to what follows. Both are one gap."""
     if place == len(text):
         return _before_signs(text, place)
     if text[place].isspace():
@@ -86,7 +86,7 @@ def _word_edge(text: str, place: int) -> int:
 
 
 def _before_signs(text: str, place: int) -> int:
-    """A blank after the last full stop means one before it: context ends with the sentence."""
+    """Move a blank after the last full stop to before it: context ends with the sentence."""
     while place and not text[place - 1].isalnum():
         place -= 1
     return place or len(text)
@@ -97,7 +97,7 @@ def _solid(text: str) -> str:
 
 
 def _unquoted(answer: str, text: str) -> str:
-    """Without quotes around the whole that the text itself does not have."""
+    """The answer without enclosing quotes, unless the text itself has them."""
     opens = answer[:1]
     if opens in _QUOTES and answer.endswith(_QUOTES[opens]) and not text.startswith(opens):
         return answer[1:-1].strip()

@@ -1,4 +1,4 @@
-"""What a language model is told when it is asked for blanks: Figure 6 of the COBIAS paper."""
+"""The prompt that asks a language model for blanks: Figure 6 of the COBIAS paper."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _READY = "I understand your request. Please provide me with a sentence to work o
 
 
 def points_prompt(text: str, examples: Sequence[tuple[str, str]] = ()) -> list[Turn]:
-    """The conversation up to the model's answer; `examples` are (sentence, its points), shown as
-    answers that were given before."""
+    """The conversation up to the model's answer; `examples` are (sentence, points) pairs, shown as
+    earlier turns."""
     shown = [
         turn
         for sentence, points in examples

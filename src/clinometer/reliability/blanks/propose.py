@@ -1,4 +1,4 @@
-"""Statements to context-addition points: a model's answers, checked and asked again, then rules."""
+"""Statements to context-addition points: a model's answers, checked and retried, then rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clinometer.settings import check_settings, option
 from clinometer.storage.jsonl import Lines
 from clinometer.storage.resumable import Progress
 
-#: Who put the blanks there.
+#: Names of proposers.
 MODEL, RULES = "model", "rules"
 
 
@@ -51,14 +51,14 @@ class PointSettings:
         check_settings(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Those that change a point."""
+        """The settings that affect the points."""
         return to_plain(self) | {"load": self.load.dtype}
 
 
 @dataclass(frozen=True)
 class ProposedPoints:
     """Rows as written (id, sentence, target_term, context_points, proposer, answers), and counts:
-    answers of the model by what was wrong with them, and statements by proposer."""
+    the model's answers by outcome, and statements by proposer."""
 
     rows: list[dict[str, Any]]
     counts: dict[str, Any]
@@ -73,8 +73,8 @@ def propose_points(
     progress: Progress | None = None,
     writer: Writer | None = None,
 ) -> ProposedPoints:
-    """Blanks for every statement. With `out` (a .jsonl file) rows are written as they come, and the
-    same call continues; the file is read as statements by every other command."""
+    """Propose blanks for every statement. With `out` (a .jsonl file) rows are written as they are
+    made, and the same call resumes; every other command reads the file as statements."""
     settings = settings or PointSettings()
     if not statements:
         raise TableError("statements: expected at least one, found none")

@@ -8,8 +8,8 @@ The rules, chosen by what people verified in the COBIAS dataset (figures in the 
    is an indefinite predicate ("is a ___ nurse");
 3. before a bare noun that is the object of a preposition or of a verb ("buy ___ drugs").
 
-A blank never stands inside a target term. Before an adjective or a comma people rarely saw room for
-context (one in five), so that these places are left alone.
+A blank is never inside a target term. People rarely saw room for context before an adjective or a
+comma (one in five), so the rules add no blanks there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NOUNS = frozenset({"NOUN", "PROPN"})
 
 
 def rule_points(statements: Sequence[Statement], *, parser: str = DEFAULT_PARSER) -> Iterator[str]:
-    """Every statement with blanks by rule; a statement without a word has none."""
+    """Every statement with blanks from the rules; a statement without words gets none."""
     docs = parse([s.text for s in statements], parser=parser)
     for statement, doc in zip(statements, docs, strict=True):
         yield with_blanks(statement.text, places(doc, statement.target_spans()))

@@ -1,7 +1,7 @@
 """A LoRA adapter that proposes blanks, trained on expert examples (the paper: 30 of them).
 
-Every example is the conversation of Figure 6 with the expert's points as its answer; only the
-answer is learned. The adapter folder is a model like any other: `--model FOLDER`.
+Every example is the conversation of Figure 6 with the expert's points as the answer; the loss
+covers only the answer. Use the adapter folder like any other model: `--model FOLDER`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RECORD = "training.json"
 
 @dataclass(frozen=True, kw_only=True)
 class TuneSettings:
-    """How the adapter is trained; its matrices are scaled by twice the rank over the rank."""
+    """How the adapter is trained; LoRA's alpha is twice the rank."""
 
     epochs: int = option(3, help="Passes over the examples.", allowed=COUNT)
     rank: int = option(8, help="Rank of the adapter.", allowed=COUNT)
@@ -74,11 +74,11 @@ def tune_points(
     settings: TuneSettings | None = None,
     progress: Progress | None = None,
 ) -> Tuned:
-    """Train on statements that have points, and write the adapter to a folder of its own."""
+    """Train on statements that have points, and write the adapter to a new folder."""
     settings = settings or TuneSettings()
     folder = Path(out)
     if folder.exists():
-        raise SettingsError(f"{folder}: expected a new folder, found one that is there")
+        raise SettingsError(f"{folder}: expected a new folder, found one that exists")
     taken = [s for s in examples if s.blanks is not None and len(s.blanks)]
     if not taken:
         raise SettingsError("examples: expected statements with context_points, found none")
@@ -115,7 +115,7 @@ def _adapted(peft: Any, writer: CausalWriter, settings: TuneSettings) -> Any:
     chosen = None
     if settings.last_layers is not None:
         chosen = list(range(max(0, layers - settings.last_layers), layers))
-    torch.manual_seed(settings.seed)  # peft draws its first matrices from the global state
+    torch.manual_seed(settings.seed)  # peft initialises its matrices from the global generator
     how = peft.LoraConfig(
         r=settings.rank,
         lora_alpha=2 * settings.rank,
@@ -127,7 +127,7 @@ def _adapted(peft: Any, writer: CausalWriter, settings: TuneSettings) -> Any:
 
 
 def _linear_names(model: Any) -> list[str]:
-    """Last names of the linear maps inside the layers (q_proj, …)."""
+    """Names of the linear modules inside the layers (q_proj, …)."""
     import torch
 
     output = model.get_output_embeddings()
@@ -138,8 +138,8 @@ def _linear_names(model: Any) -> list[str]:
     }
     if not names:
         raise SettingsError(
-            f"model {type(model).__name__}: expected linear maps to adapt, found none (GPT-2's own "
-            "are of another kind): train another model"
+            f"model {type(model).__name__}: expected linear layers to adapt, found none (GPT-2 "
+            "uses Conv1D layers instead): train another model"
         )
     return sorted(names)
 

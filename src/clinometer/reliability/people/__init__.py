@@ -1,4 +1,4 @@
-"""What people say of statements: do they agree, and does the score go with their judgement?
+"""Human judgements of statements: do annotators agree, and does the score match their judgement?
 
 Importing this package loads no statsmodels; the regressions of `validate` do.
 """

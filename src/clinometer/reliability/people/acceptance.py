@@ -1,4 +1,4 @@
-"""From judgements to a dataset: what enough people accepted."""
+"""From judgements to a dataset: the items that enough annotators accepted."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from clinometer.reliability.people.ratings import Ratings
 class Rule:
     """An item is accepted when `share` of its judgements are in `categories`.
 
-    judgements: an item with fewer is not accepted. Shares are fractions, so that two of three are
-    two thirds.
+    judgements: an item with fewer is not accepted. Shares are fractions, so that two of three is
+    exactly two thirds.
     """
 
     categories: tuple[str, ...] = ("yes",)

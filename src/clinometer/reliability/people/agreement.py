@@ -1,4 +1,4 @@
-"""Do people agree? Percent agreement, what chance explains of it, and who stands apart."""
+"""Do annotators agree? Percent agreement, how much of it is chance, and who deviates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clinometer.statistics import chance_agreement
 from clinometer.statistics.percentile import percentile_estimate, resampled_counts
 
 NO_MAJORITY = "no majority"
-#: From this share of one category on, kappa says more about the skew than about the annotators.
+#: Above this share of one category, kappa says more about the skew than about the annotators.
 SKEWED = 0.75
 #: Annotators whose shares of a category are this far apart use the categories differently.
 APART = 0.25
@@ -44,11 +44,11 @@ class PairKappa:
 
 @dataclass(frozen=True)
 class AnnotatorRow:
-    """What one annotator said, and how often others had a majority against it (Figure 4).
+    """One annotator's judgements, and how often the majority disagreed (Figure 4).
 
     shares        of each category in the annotator's judgements
-    against       category -> items whose majority is this category and who said another
-    with_majority category -> items whose majority is this category, that this annotator judged
+    against       category -> items with this majority for which the annotator chose another
+    with_majority category -> items with this majority that the annotator judged
     """
 
     annotator: str
@@ -62,13 +62,13 @@ class AnnotatorRow:
 class Agreement:
     """Agreement of annotators about items.
 
-    levels       (category, share of the judgements it has, items): Table 1; ties are NO_MAJORITY
+    levels       (category, its share of the judgements, items): Table 1; ties are NO_MAJORITY
     observed     share of pairs of judgements of an item that agree
     fleiss, ac1, brennan_prediger, alpha (by level of measurement)
                  agreement beyond chance; None where it is not defined
     prevalence   share of each category, mean over items
-    by_chance    what two people would agree on who ignore the items (Fleiss)
-    notes        what must be known to read the numbers, in sentences
+    by_chance    expected agreement of two people who ignore the items (Fleiss)
+    notes        sentences that explain how to read the numbers
     """
 
     items: int
@@ -155,7 +155,7 @@ def agreement(
 
 
 def _draws(counts: NDArray[np.int64], replicates: int, seed: int) -> NDArray[np.int64]:
-    """[B, patterns] how often each pattern comes up when items are drawn with replacement."""
+    """[B, patterns] how often each pattern occurs when items are sampled with replacement."""
     n = int(counts.sum())
     if replicates < 1 or n < 2:
         return np.zeros((0, len(counts)), dtype=np.int64)
@@ -226,7 +226,7 @@ def _notes(
     ac1: Estimate | None,
     rows: tuple[AnnotatorRow, ...],
 ) -> list[str]:
-    """Why kappa may say less than it seems to."""
+    """Warnings about misleading values of kappa."""
     found = []
     top, share = max(prevalence.items(), key=lambda x: x[1])
     if observed is None:
@@ -247,7 +247,7 @@ def _notes(
         if high - low >= APART:
             found.append(
                 f"{most} chose {category!r} for {high:.0%} of the items, {least} for {low:.0%}: "
-                "they use the categories differently. Go through the guidelines with them first."
+                "they use the categories differently. Review the guidelines with them first."
             )
             break
     return found

@@ -1,4 +1,4 @@
-"""Judgements of several people about the same items, some of them missing."""
+"""Judgements of several annotators about the same items; some may be missing."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from clinometer.errors import TableError
 from clinometer.reliability.benchmarks.files import Row, need_columns, read_rows
 
-#: Answers that are no judgement.
+#: Answers that count as missing.
 NO_ANSWER = frozenset({"", "skip", "na", "nan", "none", "null"})
-#: More classes than this are measurements, not classes.
+#: With more distinct values than this, a column contains measurements, not categories.
 MOST_CATEGORIES = 50
 MISSING = -1
 
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """codes [n items, m annotators] counts into `categories`; -1 where there is no judgement.
+    """codes [n items, m annotators] are indices into `categories`; -1 for no judgement.
 
-    numeric     whether every category is a number; they are then in order of size
-    texts       the sentence of an item, by its id, where the table has one
-    rows        what the table says of an item besides the judgements, by its id
+    numeric     whether every category is a number; categories are then sorted by value
+    texts       the sentence of each item by id, if the table has one
+    rows        the other columns of each item by id
     """
 
     items: tuple[str, ...]
@@ -39,18 +39,18 @@ class Ratings:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """[n, K]: how many judged an item to be of a category."""
+        """[n, K]: number of judgements per item and category."""
         return np.stack([(self.codes == k).sum(axis=1) for k in range(len(self.categories))], 1)
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """[K] what a category is worth: its number, or its place."""
+        """[K] the value of each category: its number, or its index."""
         if self.numeric:
             return np.array([float(c) for c in self.categories])
         return np.arange(len(self.categories), dtype=float)
 
     def means(self) -> NDArray[np.float64]:
-        """[n] mean judgement of each item; NaN for an item without any. Numbers only."""
+        """[n] mean judgement of each item; NaN for an item without any. Numeric categories only."""
         self.need_numbers("mean judgements")
         counts = self.counts
         total = counts.sum(axis=1)
@@ -69,7 +69,7 @@ class Ratings:
         annotators: Sequence[str] | None = None,
         rows: Mapping[str, Row] | None = None,
     ) -> Ratings:
-        """From item -> annotator -> judgement; words count in upper or lower case alike.
+        """From item -> annotator -> judgement, ignoring case.
 
         >>> r = Ratings.of({"a": {"1": "Yes", "2": "yes"}, "b": {"1": "no", "2": "skip"}})
         >>> r.categories, r.codes.tolist()
@@ -104,8 +104,8 @@ class Ratings:
 def read_ratings(path: Path, *, columns: Sequence[str] | None = None) -> Ratings:
     """A table of judgements, wide or long.
 
-    Wide: a row an item, with `id` and a column an annotator: those named in `columns`, otherwise
-    those whose name begins with "annotator" or "rater". Long: `id`, `annotator`, `value`.
+    Wide: one row per item, with `id` and one column per annotator: those named in `columns`,
+    otherwise those whose names start with "annotator" or "rater". Long: `id`, `annotator`, `value`.
     """
     rows = read_rows(path)
     need_columns(path, rows, ("id",))
@@ -160,7 +160,7 @@ def _word(value: object) -> str:
     if value is None:
         return ""
     text = str(value).strip().lower()
-    # 4.0 and 4 are the same judgement: pandas writes whole numbers beside gaps with a point.
+    # 4.0 and 4 are the same judgement: pandas writes integers as floats if a column has gaps.
     return text.removesuffix(".0") if _is_number(text) else text
 
 

@@ -1,6 +1,6 @@
 """Logistic regressions of a judgement on scores: multinomial, and ordinal (proportional odds).
 
-Both are statsmodels'; the likelihood-ratio test is against shares of the categories alone.
+Both use statsmodels; the likelihood-ratio test is against the intercept-only model.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Kind = Literal["multinomial", "ordinal"]
 
 @dataclass(frozen=True)
 class Term:
-    """One coefficient: the change of log-odds for one standard deviation of the factor.
+    """One coefficient: the change in log-odds per standard deviation of the factor.
 
-    `outcome`: multinomial, the category whose odds against the most frequent one they are; ordinal,
-    "" (the odds of a higher category, wherever the line is drawn).
+    `outcome`: in a multinomial fit, the category whose odds against the most frequent one it is; in
+    an ordinal fit "" (the odds of a higher category, at every threshold).
     """
 
     factor: str
@@ -49,10 +49,10 @@ class Term:
 class RegressionFit:
     """A fitted regression.
 
-    chi2, df, p   likelihood ratio against the shares of the categories alone
-    mcfadden      1 - log-likelihood / that of the shares: 0 nothing explained, 1 all of it
-    base          the category that odds are against; "" for an ordinal one
-    problem       what went wrong in fitting, "" if nothing; the numbers are then not to be used
+    chi2, df, p   likelihood ratio against the intercept-only model
+    mcfadden      1 - log-likelihood / that of the intercept-only model: 0 nothing explained, 1 all
+    base          the reference category of the odds; "" for an ordinal fit
+    problem       why the numbers must not be used, "" if the fit succeeded
     """
 
     kind: Kind
@@ -68,7 +68,7 @@ class RegressionFit:
     problem: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON: None for a number that the fit does not have."""
+        """Plain values, ready for JSON: None for a missing number."""
         terms = [to_plain(t) | {"odds_ratio": plain(t.odds_ratio)} for t in self.terms]
         return to_plain(self) | {"terms": terms}
 
@@ -81,19 +81,19 @@ def fit(
     categories: Sequence[str],
     level: float = 0.95,
 ) -> RegressionFit:
-    """Fit categories (places in `categories`) on factors, each brought to a deviation of 1.
+    """Fit categories (indices into `categories`) on factors, each scaled to standard deviation 1.
 
-    Categories that do not occur are left out. Expects two that do, and factors that vary.
+    Categories that do not occur are dropped. Requires at least two others, and factors that vary.
     """
     codes, y, counts = np.unique(np.asarray(outcome), return_inverse=True, return_counts=True)
-    if kind == "multinomial":  # odds against a rare category are all noise
+    if kind == "multinomial":  # odds against a rare category are noisy
         order = np.concatenate(
             [[counts.argmax()], np.delete(np.arange(len(codes)), counts.argmax())]
         )
         codes, y = codes[order], np.argsort(order)[y]
     names = [categories[int(k)] for k in codes]
     if len(names) < 2:
-        raise SettingsError(f"outcome: expected two categories or more, found {', '.join(names)}")
+        raise SettingsError(f"outcome: expected at least two categories, found {', '.join(names)}")
     for name, values in factors.items():
         if not np.ptp(values) > 0:
             raise SettingsError(f"{name}: expected values that vary, found one value only")
@@ -104,7 +104,7 @@ def fit(
     reached = float(result.llf)
     df = X.shape[1] * (len(names) - 1 if kind == "multinomial" else 1)
     ratio = 2 * (reached - null)
-    if not reached < -1e-3:  # NaN, or every judgement foretold: coefficients without bound
+    if not reached < -1e-3:  # NaN, or perfect prediction: coefficients diverge
         problem = "the factors separate the categories completely"
     return RegressionFit(
         kind=kind,
@@ -122,7 +122,7 @@ def fit(
 
 
 def beyond(larger: RegressionFit, smaller: RegressionFit) -> tuple[float, int, float]:
-    """Chi-square, degrees of freedom and p of what the larger of two nested fits adds."""
+    """Likelihood-ratio test of two nested fits: chi-square, degrees of freedom and p."""
     ratio = max(2 * (larger.log_likelihood - smaller.log_likelihood), 0.0)
     df = larger.df - smaller.df
     return ratio, df, float(chi2.sf(ratio, df))
@@ -144,7 +144,7 @@ def _fitted(kind: Kind, y: NDArray[np.int64], X: Floats) -> tuple[Any, str]:
                 model = OrderedModel(y, X, distr="logit")
                 result = model.fit(method="bfgs", maxiter=500, gtol=1e-8, disp=False)
         except np.linalg.LinAlgError as error:
-            raise SettingsError(f"{kind} regression: the factors cannot be told apart") from error
+            raise SettingsError(f"{kind} regression: the factors are collinear") from error
     bad = [w for w in said if issubclass(w.category, ConvergenceWarning | PerfectSeparationWarning)]
     if any(issubclass(w.category, PerfectSeparationWarning) for w in bad):
         return result, "the factors separate the categories completely"
@@ -157,7 +157,7 @@ def _terms(
     """The coefficients of the factors; constants and thresholds are left out."""
     width = float(ndtri((1 + level) / 2))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a standard error of an unfit model; `problem` says so
+        warnings.simplefilter("ignore")  # the standard errors of a failed fit; `problem` says so
         values, errors = np.asarray(result.params), np.asarray(result.bse)
     places: list[tuple[str, str, tuple[int, ...]]]
     if kind == "multinomial":

@@ -1,4 +1,4 @@
-"""Does a score go with what people say? (COBIAS, section 4.4)"""
+"""Does a score agree with human judgement? (COBIAS, section 4.4)"""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ LENGTH = "length"
 
 @dataclass(frozen=True)
 class Validation:
-    """A score against the judgement of people.
+    """A score compared with human judgements.
 
-    correlation     Spearman's of the score and the mean judgement
-    given_length    the same with the number of words held; None where no text is known
+    correlation     Spearman's correlation of the score and the mean judgement
+    given_length    the same, controlling for the number of words; None without texts
     with_length     correlation of score and length
-    outcome         items by their middle judgement (of two middle ones, the lower; of words the
-                    most frequent): what the regressions are fitted to
+    outcome         items by their median judgement (the lower of two middle ones; for words, the
+                    most frequent): the response of the regressions
     multinomial, ordinal
-                    None where the judgements have no order or the score nothing to explain
+                    None if the judgements have no order or the score has nothing to explain
     length_added    what the score adds to length in the ordinal regression: chi-square, df, p
-    unmatched       ids that have a score or a judgement only
+    unmatched       ids with only a score or only a judgement
     """
 
     score: str
@@ -81,10 +81,10 @@ def validate(
     level: float = 0.95,
     seed: int = 0,
 ) -> Validation:
-    """Hold a score (id -> number) against judgements of the same ids; texts for their length.
+    """Compare a score (id -> number) with judgements of the same ids; texts give the length.
 
-    Words as judgements (yes, no) have no mean: there is no correlation then, and no ordinal
-    regression unless there are two categories.
+    Judgements that are words (yes, no) have no mean, so there is no correlation, and no ordinal
+    regression unless there are exactly two categories.
     """
     kept = [i for i, item in enumerate(ratings.items) if item in scores]
     judged = [i for i in kept if (ratings.codes[i] >= 0).any()]
@@ -131,10 +131,10 @@ def validate(
 
 
 def _consensus(ratings: Ratings, chosen: list[int]) -> NDArray[np.int64]:
-    """[n] one category an item: the middle of numbers, the most frequent (or first) of words."""
+    """[n] one category per item: the median of numbers, the most frequent (or first) of words."""
     if not ratings.numeric:
         return np.asarray(ratings.counts[chosen].argmax(axis=1))
-    codes = np.sort(ratings.codes[chosen], axis=1)  # missing ones, -1, come first
+    codes = np.sort(ratings.codes[chosen], axis=1)  # missing judgements, -1, come first
     missing = (codes < 0).sum(axis=1)
     place = missing + (codes.shape[1] - missing - 1) // 2
     return np.asarray(np.take_along_axis(codes, place[:, None], axis=1)[:, 0])

@@ -1,10 +1,10 @@
 """Context-added versions: the blanks of a statement filled in many plausible ways.
 
-accepted    a version checked: the statement's words survive in order, additions stand at blanks
-prompts     what a language model is told (Figure 7)
-filling     what every filler shares: how long a fill may be, which words end one
+accepted    check a version: the statement's words survive in order, additions only at blanks
+prompts     the prompt for a language model (Figure 7)
+filling     shared by the fillers: how long a fill may be, which words cannot end one
 masked      blanks filled by a masked model, offline
-causal      blanks filled by a causal model that reads on
+causal      blanks filled by a causal model, weighted by how well the rest follows
 make        statements to versions, resumable
 diversity   how different the versions are
 """

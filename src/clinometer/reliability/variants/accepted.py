@@ -1,4 +1,4 @@
-"""A version is kept when the statement's words survive in order and all else stands at a blank."""
+"""A version is accepted if the statement's words survive in order and additions are at blanks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from clinometer.reliability.blank_notation import Blanks
 from clinometer.reliability.blanks.contribution import fills_of
 
-#: What is wrong with a version.
+#: Reasons to reject a version.
 CHANGED, BAD_FILL, LONG_FILL, ORIGINAL, REPEATED = (
     "text_changed",
     "fill_is_no_phrase",
@@ -16,16 +16,16 @@ CHANGED, BAD_FILL, LONG_FILL, ORIGINAL, REPEATED = (
     "repeated",
 )
 
-#: Words that one blank may hold.
+#: Most words in one blank.
 LONGEST_FILL = 15
 
-#: Letters, digits and the signs inside phrases; an end of a sentence, a bracket or another blank
-#: means that the model went on talking.
+#: Letters, digits and the punctuation of phrases; the end of a sentence, a bracket or another blank
+#: means that the model wrote more than a fill.
 _PHRASE = re.compile(r",? ?[\w$€£#&][\w\s$€£%&'’,/#-]*[\w%'’,]|[\w$€£#&]")
 
 
 class VariantRefused(ValueError):
-    """A version that is not kept; `reason` is one of the names above."""
+    """A rejected version; `reason` is one of the names above."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -33,10 +33,10 @@ class VariantRefused(ValueError):
 
 
 def accept_version(blanks: Blanks, version: str) -> tuple[str, tuple[str, ...]]:
-    """The version as the statement with its fills, and the fills; raises NotAccepted.
+    """The statement with the version's fills, and the fills; raises NotAccepted.
 
-    What is given back is made from the statement and the fills, so that not a letter of the
-    statement can differ.
+    The text returned is built from the statement and the fills, so the statement's own text never
+    changes.
 
     >>> b = Blanks.parse("The ___ nurse is tired ___.")
     >>> accept_version(b, "the young nurse is tired , again.")
@@ -46,7 +46,7 @@ def accept_version(blanks: Blanks, version: str) -> tuple[str, tuple[str, ...]]:
     if fills is None:
         raise VariantRefused(CHANGED)
     made = join(blanks, fills)
-    if _spaced(made) != _spaced(version):  # "Therapist" is no filled "The ___"
+    if _spaced(made) != _spaced(version):  # "Therapist" is not "The ___" filled
         raise VariantRefused(CHANGED)
     for fill in filter(None, fills):
         if not _PHRASE.fullmatch(fill) or "_" in fill:
@@ -64,5 +64,5 @@ def join(blanks: Blanks, fills: tuple[str, ...] | list[str]) -> str:
 
 
 def _spaced(text: str) -> str:
-    """Text in which only words and their order count: one space between them, none before signs."""
+    """Normalised white space: one space between words, none before punctuation."""
     return re.sub(r"\s+([.,;:!?…])", r"\1", " ".join(text.split())).casefold()

@@ -1,10 +1,9 @@
-"""Blanks filled by a causal model, which cannot see what follows: it writes on from the blank, and
-what it wrote is weighed by how probable the rest of the statement is after it (importance
-resampling), so that a fill fits on both sides.
+"""Blanks filled by a causal model, which cannot see what follows. It continues the text from the
+blank, and each continuation is weighted by the probability of the rest of the statement after it
+(importance resampling), so that a fill fits on both sides.
 
-Every blank has a pool of its own, made with the other blanks empty, from which all versions draw:
-far cheaper than a pool a version, at the price that two fills of one version do not know of each
-other.
+Every blank has one pool, made with the other blanks empty, from which all versions sample. This is
+far cheaper than one pool per version, but the fills of one version are independent of each other.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ from clinometer.reliability.variants.accepted import join
 from clinometer.reliability.variants.filling import (
     FUNCTION_WORDS,
     Fills,
-    draw_length,
     is_modifier,
     neighbours,
+    sample_length,
 )
 
 if TYPE_CHECKING:
     from clinometer.models.local.causal import CausalScorer
 
-#: Continuations that compete for a blank, beside one for each version; and tokens of each.
+#: Candidate continuations per blank, in addition to one per version; and tokens of each.
 _CANDIDATES = 12
 _TOKENS = {True: 5, False: 9}
-#: A phrase is drawn once before any is drawn twice, so that none may have no chance at all.
+#: Sampling is without replacement until the pool is exhausted, so every phrase needs some weight.
 _LEAST = 1e-9
 
 
 class CausalFiller:
-    """A causal model (`smollm2`), without its chat template: it writes on from the statement."""
+    """A causal model (`smollm2`), without its chat template: it continues the statement."""
 
     def __init__(self, scorer: CausalScorer) -> None:
         self.scorer, self.info = scorer, scorer.info
@@ -59,7 +58,7 @@ class CausalFiller:
         seed: int,
         chance: np.random.Generator,
     ) -> tuple[list[str], np.ndarray[Any, np.dtype[np.float64]]]:
-        """Phrases for one blank and their weights; the empty one where none was fit."""
+        """Phrases for one blank and their weights; only the empty phrase if none was usable."""
         head = blanks.plain[: blanks.positions[number]].rstrip()
         drawn = continue_tokens(
             self.scorer,
@@ -70,7 +69,7 @@ class CausalFiller:
             length=_TOKENS[is_modifier(blanks, number)],
         )
         closed = neighbours(blanks.parts, number)
-        found = {self._cut(text, draw_length(blanks, number, chance)) for text in drawn}
+        found = {self._cut(text, sample_length(blanks, number, chance)) for text in drawn}
         good = sorted(f for f in found if f and not closed & set(f.casefold().split()))
         if not good:
             return [""], np.ones(1)
@@ -82,7 +81,7 @@ class CausalFiller:
 
     @staticmethod
     def _cut(text: str, words: int) -> str:
-        """The first so many words of a continuation; "" where it is no phrase of whole words.
+        """The first words of a continuation; "" if they are not a phrase of whole words.
 
         >>> CausalFiller._cut(" at the office. Then", 3), CausalFiller._cut("s and", 1)
         ('at the office', '')
@@ -122,7 +121,7 @@ class CausalFiller:
         width = max(map(len, rows))
         ids = torch.tensor([row + [0] * (width - len(row)) for row in rows], device=device)
         with torch.inference_mode():
-            # Padding on the right is never seen by what stands before it.
+            # Tokens never attend to the padding on their right.
             found = self.scorer.model(input_ids=ids).logits.float().log_softmax(dim=-1)
         own = found[:, :-1].gather(-1, ids[:, 1:, None])[..., 0].double().cpu().numpy()
         return np.array(

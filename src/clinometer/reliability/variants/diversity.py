@@ -12,7 +12,7 @@ from clinometer.reliability.variants.filling import FUNCTION_WORDS, Fills
 @dataclass(frozen=True)
 class WordDiversity:
     """near_copies: versions that add the same content words as an earlier one, or none at all;
-    distinct: distinct content words over all that were added (1: no word twice), None without any.
+    distinct: distinct content words over all added ones (1: no word twice), None if none.
     """
 
     near_copies: int
@@ -20,7 +20,7 @@ class WordDiversity:
 
 
 def word_diversity(fills: Sequence[Fills]) -> WordDiversity:
-    """From what the versions of one statement put into its blanks.
+    """Diversity of the fills of one statement's versions.
 
     >>> word_diversity([("young", ""), ("the young", ""), ("old", "today")])
     WordDiversity(near_copies=1, distinct=0.75)

@@ -1,4 +1,4 @@
-"""Context-added versions from files: jsonl with lists, or a table with one version a row."""
+"""Context-added versions from files: jsonl with lists, or a table with one version per row."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from clinometer.reliability.statement import VariantSet
 def read_variants(path: str | Path) -> VariantSet:
     """Versions by statement id.
 
-    jsonl: {"id": …, "variants": [ … ]}. csv, tsv, parquet: columns id and version, a row each.
-    White space around a version (generators leave new lines) is taken off.
+    jsonl: {"id": …, "variants": [ … ]}. csv, tsv, parquet: columns id and version, one row each.
+    White space around a version is stripped: generators leave newlines.
     """
     file = Path(path).expanduser()
     rows = read_rows(file)

@@ -1,4 +1,4 @@
-"""What every filler shares: how many words a blank takes, and which words cannot end a phrase."""
+"""Shared by all fillers: how many words a blank takes, and which words cannot end a phrase."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clinometer.reliability.blank_notation import Blanks
 Fills = tuple[str, ...]
 
 #: Articles, prepositions, conjunctions, auxiliaries, pronouns: a phrase that ends with one of them
-#: is cut off, and versions that differ in nothing else say the same.
+#: is incomplete, and versions that differ only in them say the same.
 FUNCTION_WORDS = frozenset(
     """a an the this that these those my your his her its our their and or but nor so yet if because
     as than of in on at by for with from to into onto over under about after before between through
@@ -24,22 +24,22 @@ FUNCTION_WORDS = frozenset(
 
 
 class Filler(Protocol):
-    """Fills blanks by sampling; every fill is free of the statement's own words."""
+    """Fills blanks by sampling; fills do not repeat the words next to the blank."""
 
     info: ModelInfo
 
     def fill(self, blanks: Blanks, *, n: int, temperature: float, seed: int) -> list[Fills]:
-        """n draws of a text for each blank; what is drawn need not be different or good."""
+        """n samples of a text per blank; they may repeat and are not checked."""
 
 
 def is_modifier(blanks: Blanks, number: int) -> bool:
-    """Whether a word follows the blank ("the ___ office"), so that a word or two fit; a blank
-    before a sign or the end takes a phrase."""
+    """Whether a word follows the blank ("the ___ office"), so that one or two words fit; a blank
+    before punctuation or the end takes a phrase."""
     rest = blanks.parts[number + 1].lstrip()
     return bool(rest) and rest[0].isalnum()
 
 
-def draw_length(blanks: Blanks, number: int, chance: Generator) -> int:
+def sample_length(blanks: Blanks, number: int, chance: Generator) -> int:
     """Words for a blank: mostly one before a noun, two to four after a clause."""
     if is_modifier(blanks, number):
         return int(chance.choice([1, 2], p=[0.8, 0.2]))
@@ -47,7 +47,7 @@ def draw_length(blanks: Blanks, number: int, chance: Generator) -> int:
 
 
 def neighbours(parts: Sequence[str], number: int) -> frozenset[str]:
-    """The words on both sides of a blank: a fill that repeats one of them reads "the the".
+    """The words on both sides of a blank, which a fill must not repeat ("the the").
 
     >>> sorted(neighbours(["The ", " nurse is"], 0))
     ['nurse', 'the']

@@ -1,4 +1,4 @@
-"""Statements with blanks to context-added versions: a model's answers that hold, then a filler."""
+"""From statements with blanks to context-added versions: a model's valid answers, then a filler."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from clinometer.models.local.causal import CausalScorer
     from clinometer.models.local.masked import MaskedScorer
 
-#: Who filled the blanks.
+#: Origins of versions.
 MODEL, FILLER = "model", "filler"
 DEFAULT_FILLER = "pocket:bert"
-#: Answers that are asked for together: enough to keep a machine busy, few enough to stop early.
+#: Answers requested per batch: enough to keep a machine busy, few enough to stop early.
 _TOGETHER = 10
 
 
@@ -66,14 +66,14 @@ class VariantSettings:
         check_settings(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Those that change a version."""
+        """The settings that affect the versions."""
         return asdict(self) | {"load": self.load.dtype}
 
 
 @dataclass(frozen=True)
 class MadeVariants:
-    """Rows as written (id, variants, origins, answers), versions by id, counts, and, where the
-    meaning was compared, how different the versions are."""
+    """Rows as written (id, variants, origins, answers), versions by id, counts, and, if meanings
+    were compared, how different the versions are."""
 
     rows: list[dict[str, Any]]
     counts: dict[str, Any]
@@ -110,7 +110,7 @@ class Makers:
 
 
 def open_filler(scorer: Scorer) -> Filler:
-    """The filler for a model's kind."""
+    """The filler for the model's architecture."""
     if scorer.info.kind == "masked":
         from clinometer.reliability.variants.masked import MaskedFiller
 
@@ -135,8 +135,9 @@ def make_variants(
     progress: Progress | None = None,
     makers: Makers | None = None,
 ) -> MadeVariants:
-    """Versions of every statement that has blanks. With `out` (a .jsonl file that `score` reads)
-    rows are written as they come, and the same call continues. `embed` compares meanings."""
+    """Make versions of every statement that has blanks. With `out` (a .jsonl file that `score`
+    reads) rows are written as they are made, and the same call resumes. `embed` compares meanings.
+    """
     settings = settings or VariantSettings()
     if not statements:
         raise TableError("statements: expected at least one, found none")
@@ -155,7 +156,7 @@ def make_variants(
 
 
 class _Row:
-    """Versions of one statement as they come."""
+    """The versions of one statement while they are being made."""
 
     def __init__(self, statement: Statement, settings: VariantSettings, makers: Makers) -> None:
         self.statement, self.settings, self.makers = statement, settings, makers
@@ -213,7 +214,7 @@ class _Row:
                 self._take(blanks, blanks.fill(fills), FILLER)
 
     def _take(self, blanks: Blanks, text: str, origin: str) -> None:
-        """Keep a version that holds and is new; count what became of it either way."""
+        """Keep a version if it is valid and new; count the outcome either way."""
         try:
             made, fills = accept_version(blanks, text)
             if not self._keeps_targets(made):
@@ -228,7 +229,7 @@ class _Row:
         self.origins.append(origin)
 
     def _keeps_targets(self, version: str) -> bool:
-        """Blanks never stand inside a target term that was known when they were put there."""
+        """Blanks are never inside a target term that was known when they were placed."""
         statement = self.statement
         return not statement.target_spans() or bool(statement.target_spans(version))
 
@@ -260,7 +261,7 @@ def _counts(rows: Sequence[dict[str, Any]], settings: VariantSettings) -> dict[s
 def _meaning(
     statements: Sequence[Statement], rows: Sequence[dict[str, Any]], embed: Embed | None
 ) -> dict[str, Any]:
-    """Mean dissimilarity of versions among themselves and to their statement; None: not asked."""
+    """Mean dissimilarity among versions and to their statement; None if not requested."""
     import numpy as np
 
     if embed is None:

@@ -1,7 +1,7 @@
-"""Blanks filled by a masked model: masks in their place, one drawn after the other.
+"""Blanks filled by a masked model: each is replaced by masks, which are sampled one by one.
 
-Only whole words are drawn, and of them the most probable that hold three quarters of the
-probability: the far tail of a small model is noise.
+Only whole words are sampled, from the most probable ones that make up three quarters of the
+probability: the tail of a small model is noise.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clinometer.reliability.blank_notation import Blanks
-from clinometer.reliability.variants.filling import FUNCTION_WORDS, Fills, draw_length, neighbours
+from clinometer.reliability.variants.filling import FUNCTION_WORDS, Fills, neighbours, sample_length
 
 if TYPE_CHECKING:
     from clinometer.models.local.masked import MaskedScorer
 
 _NUCLEUS = 0.75
-#: How tokenizers mark a token that begins a word.
+#: Prefixes by which tokenizers mark the start of a word.
 _SPACES = ("Ġ", "▁")
 
 
@@ -35,7 +35,7 @@ class MaskedFiller:
 
     def fill(self, blanks: Blanks, *, n: int, temperature: float, seed: int) -> list[Fills]:
         chance = np.random.default_rng(seed)
-        lengths = [[draw_length(blanks, b, chance) for b in range(len(blanks))] for _ in range(n)]
+        lengths = [[sample_length(blanks, b, chance) for b in range(len(blanks))] for _ in range(n)]
         mask = self.scorer.tokenizer.mask_token
         texts = [blanks.fill([" ".join([mask] * m) for m in row]) for row in lengths]
         ids = [self.scorer.tokenizer.encode(text) for text in texts]
@@ -63,7 +63,7 @@ class MaskedFiller:
         return [i for i, word in self.words.items() if word.casefold() in words]
 
     def _logits(self, rows: list[list[int]]) -> list[np.ndarray[Any, np.dtype[np.float64]]]:
-        """Logits of every place of every row; rows are padded, and what is padding is masked."""
+        """Logits of every position of every row; rows are padded, and the padding is masked."""
         import torch
 
         tokenizer, width = self.scorer.tokenizer, max(map(len, rows))
@@ -83,7 +83,7 @@ def _nucleus(
     temperature: float,
     chance: np.random.Generator,
 ) -> int:
-    """One token of those that hold most of the probability, at a temperature."""
+    """Sample one of the tokens that make up most of the probability, at a temperature."""
     logits = np.where(allowed[: len(logits)], logits, -np.inf) / temperature
     p = np.exp(logits - logits.max())
     p /= p.sum()
@@ -93,7 +93,7 @@ def _nucleus(
 
 
 def _words(tokenizer: Any) -> dict[int, str]:
-    """Tokens that are whole words of letters, as they are written after a space."""
+    """Tokens that are whole words of letters, in the form that follows a space."""
     vocabulary: dict[str, int] = tokenizer.get_vocab()
     marked = any(t.startswith(_SPACES) for t in vocabulary)
     special = set(tokenizer.all_special_ids)

@@ -1,4 +1,4 @@
-"""What a language model is told when it is asked to fill blanks: Figure 7 of the COBIAS paper."""
+"""The prompt that asks a language model to fill blanks: Figure 7 of the COBIAS paper."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from clinometer.models.generation.writer import Turn
 
 
 def variants_prompt(points: str) -> list[Turn]:
-    """The request, and the statement with its blanks."""
+    """The prompt with the statement and its blanks."""
     return [("user", f"Fill in the blanks with information. Do not modify anything else. {points}")]

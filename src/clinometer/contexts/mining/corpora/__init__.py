@@ -1,4 +1,4 @@
-"""Corpora of any common format, streamed as articles."""
+"""Corpora in all common formats, streamed as articles."""
 
 from clinometer.contexts.mining.corpora.sources import Source, articles, find_sources
 

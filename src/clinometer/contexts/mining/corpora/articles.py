@@ -1,4 +1,4 @@
-"""Articles of each format. A damaged one is counted and skipped; a file without any is an error."""
+"""Articles by format. Damaged ones are counted and skipped; a file without any is an error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import IO, Any
 from clinometer.contexts.mining.corpora.unpack import LONGEST_LINE, read
 from clinometer.errors import ContextError
 
-#: Least number of characters of a .txt file that make one article: whole lines.
+#: A .txt file is split at line ends into articles of at least this many characters.
 BLOCK = 10_000
 _PIECE = 1 << 16
 
@@ -21,7 +21,7 @@ NOT_UNICODE = "text with half a surrogate pair"
 
 
 def blocks(found: Iterable[str]) -> Iterator[str]:
-    """Lines of plain text gathered into articles of at least BLOCK characters."""
+    """Lines of plain text, joined into articles of at least BLOCK characters."""
     gathered: list[str] = []
     size = 0
     for line in found:
@@ -45,7 +45,7 @@ def json_lines(found: Iterable[str], damage: Counter[str]) -> Iterator[Any]:
 
 
 def json_values(stream: IO[bytes], *, name: str) -> Iterator[Any]:
-    """The elements of a JSON array, or JSON values one after the other, read one at a time.
+    """The elements of a JSON array, or a sequence of JSON values, read one at a time.
 
     Unlike a damaged line, a damaged value hides where the next one begins: it is an error.
     """

@@ -1,4 +1,4 @@
-"""Which files a corpus has, and the articles in them, streamed.
+"""List the files of a corpus and stream their articles.
 
 A place is a file (.txt, .jsonl, .json, a Wikipedia dump .xml, each also as .gz, .zst, .bz2 or .xz;
 .parquet, .arrow, .zip), a member of a zip file (calls.zip:switchboard/transcript), a folder of
@@ -36,16 +36,16 @@ class Source:
     """One stream of articles: a file, a member of a zip file, or a dataset."""
 
     place: str
-    name: str  # without folders: what the sidecar and messages say
+    name: str  # without folders, as in the sidecar and messages
     member: str | None = None
 
     @property
     def identity(self) -> list[object]:
-        """What tells that the source is still the same when a run is resumed."""
+        """Identifies the source, to detect changes when a run is resumed."""
         if self.place.startswith(HF):
             return [self.place]
         if self.is_stdin:
-            # Nobody can tell what it held before: such a run never resumes.
+            # Its previous content is unknown: such a run never resumes.
             return [self.name, time.time_ns()]
         about = Path(self.place).stat()
         return [self.name, about.st_size, about.st_mtime_ns]
@@ -56,7 +56,7 @@ class Source:
 
     @property
     def kind(self) -> str:
-        """The ending that tells the format, without that of the compression."""
+        """The suffix of the format, without that of the compression."""
         name = self.member or self.place
         for packed in PACKED:
             name = name.removesuffix(packed)
@@ -77,7 +77,7 @@ def find_sources(places: Iterable[str]) -> list[Source]:
 
 
 def articles(source: Source, *, field: str, damage: Counter[str]) -> Iterator[str]:
-    """The texts of a source, one after the other; what is skipped is counted in `damage`."""
+    """The texts of a source, one by one; `damage` counts what is skipped."""
     if source.place.startswith(HF):
         rows = hub_rows(source.place.removeprefix(HF))
     elif source.kind == ".parquet":
@@ -102,7 +102,7 @@ def _streamed(
         yield from texts(json_values(stream, name=name), field, name=name, damage=damage)
         return
     found = lines(stream, name=name, damage=damage)
-    if source.is_stdin:  # objects, or plain text: the first line tells
+    if source.is_stdin:  # objects or plain text: see the first line
         first = next(found, "")
         kind = ".jsonl" if first.lstrip().startswith("{") else ".txt"
         found = itertools.chain([first], found)

@@ -11,7 +11,7 @@ from clinometer.extras import require
 
 
 def parquet_rows(path: Path, field: str) -> Iterator[dict[str, Any]]:
-    """The column of a parquet file, a batch at a time."""
+    """The column of a parquet file, one batch at a time."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -18,12 +18,12 @@ from typing import IO, Any
 from clinometer.errors import ContextError
 from clinometer.extras import require
 
-#: Standard input, as it is typed.
+#: Standard input on the command line.
 STDIN = "-"
 PACKED = (".gz", ".zst", ".bz2", ".xz")
-#: A line longer than this is not an article; it is skipped, and never held in memory whole.
+#: A line longer than this is not an article; it is skipped, and never loaded whole.
 LONGEST_LINE = 16 * 1024 * 1024
-#: Bytes given to zstandard at a time: a hostile frame expands them to at most some 100 MB.
+#: Bytes passed to zstandard at a time: a malicious frame expands them to at most about 100 MB.
 _ZST_CHUNK = 2048
 _PROBE = 8192
 
@@ -66,7 +66,7 @@ def opened(place: str, member: str | None = None) -> Iterator[IO[bytes]]:
 class _ZstReader(io.RawIOBase):
     """zstandard frames, one after the other; a file that ends inside a frame is an error.
 
-    zstandard's own stream_reader takes such a file for a shorter one.
+    zstandard's own stream_reader silently accepts such a file.
     """
 
     def __init__(self, raw: IO[bytes]) -> None:
@@ -74,7 +74,7 @@ class _ZstReader(io.RawIOBase):
 
         self._raw, self._decompressor = raw, zstandard.ZstdDecompressor()
         self._frame = self._decompressor.decompressobj()
-        self._given = False  # whether the frame has been given any bytes
+        self._given = False  # whether the frame has received any bytes
         self._packed = self._ready = b""
 
     def readable(self) -> bool:
@@ -118,7 +118,7 @@ def lines(stream: IO[bytes], *, name: str, damage: Counter[str]) -> Iterator[str
 
 
 def read(method: Any, size: int, *, name: str) -> bytes:
-    """`method(size)` of a stream, with damage to the file as one line."""
+    """`method(size)` of a stream; a damaged file becomes a one-line error."""
     try:
         found: bytes = method(size)
     except _DAMAGED as exc:
@@ -127,9 +127,9 @@ def read(method: Any, size: int, *, name: str) -> bytes:
 
 
 def decoded(line: bytes, damage: Counter[str]) -> str | None:
-    """A line as text; None where it is neither UTF-8 nor Windows-1252 (Latin-1).
+    """A line as text; None if it is neither UTF-8 nor Windows-1252 (Latin-1).
 
-    Bytes that are not UTF-8 are taken for Windows-1252 unless other characters of the line are
+    Bytes that are not UTF-8 are read as Windows-1252, unless other characters of the line are
     UTF-8: then the line is damaged.
 
     >>> damage = Counter()
@@ -150,7 +150,7 @@ def decoded(line: bytes, damage: Counter[str]) -> str | None:
 
 
 def _without_mark(line: bytes, name: str) -> bytes:
-    """The first line without a byte-order mark; a file that is not text is refused."""
+    """The first line without a byte-order mark; raises if the file is not text."""
     if line.startswith(_UTF16):
         raise ContextError(f"{name}: expected UTF-8, found UTF-16; save it as UTF-8")
     if b"\0" in line[:_PROBE]:

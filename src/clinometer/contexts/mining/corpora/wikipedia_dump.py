@@ -54,7 +54,7 @@ class _Pages:
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._characters
-        # A dump has no document type; one could define entities that expand without end.
+        # A dump has no DOCTYPE; one could define entities that expand without limit.
         self._parser.StartDoctypeDeclHandler = self._refuse
         self._found: list[str | None] = []
         self._page: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Languages the miner can read: a module each, and nothing elsewhere names one of them."""
+"""Languages the miner supports, one module each; no other code depends on a language."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ MODULES = {
 
 
 class Language(Protocol):
-    """What a language must be able to do."""
+    """Protocol for a language that can be mined."""
 
     def find(self, text: str) -> list[str]:
-        """The sentences of an article that are worth a close look; cheap, no parser."""
+        """The sentences of an article that are worth parsing; cheap, without a parser."""
         ...
 
     def decide(self, sentences: Sequence[str]) -> Iterator[list[Decision]]:
@@ -44,7 +44,7 @@ def open_language(settings: MineSettings) -> Language:
     code = settings.topic.language.lower().split("-")[0]
     if code not in MODULES:
         raise SettingsError(
-            f"topic {settings.topic.name!r}: mining knows the languages {', '.join(MODULES)}, "
+            f"topic {settings.topic.name!r}: mining supports the languages {', '.join(MODULES)}, "
             f"found {settings.topic.language!r}"
         )
     language: Language = importlib.import_module(MODULES[code]).open_language(settings)

@@ -1,16 +1,16 @@
 """Chinese: a shallow miner over segmented text.
 
-No Chinese dependency parser installs from PyPI without a download of its own, so there is no parse.
-Words and their classes come from jieba; three patterns of neighbouring clauses are read:
+No Chinese dependency parser installs from PyPI without a further download, so there is no parse.
+Words and their classes come from jieba; three patterns of neighbouring clauses are recognised:
 
     他说他…                 [X]说[Y]             a verb of saying or thinking between two pronouns
     医生很累，但他…          [X]很累，但[Y]        two clauses, joined by a conjunction or, as in
                                                  Chinese they may be, by a comma alone
     当他毕业时，他…          当[X]毕业时，[Y]      a clause of time, cause or concession first
 
-What it cannot do: long-distance links, subjects with modifiers (的), dropped subjects (in Chinese
-most of them), and telling whom a pronoun means where another person stands between. A name before
-a verb of thinking is not taken: 普鲁塔克认为他… speaks of somebody else.
+It does not handle long-distance links, subjects with modifiers (的), dropped subjects (most
+subjects in Chinese), or pronouns with another person between them and the subject. A name before a
+verb of thinking is not used: in 普鲁塔克认为他… the pronoun is someone else.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Chinese:
         self._find = WordAutomaton(PRONOUNS, whole=False)
 
     def find(self, text: str) -> list[str]:
-        """Sentences with a pronoun that does not begin them."""
+        """Sentences with a pronoun after their start."""
         if next(iter(self._find.find(text)), None) is None:
             return []
         found = []

@@ -1,1 +1,1 @@
-"""English: a dependency parse decides; what it decides is small and can be read."""
+"""English: readable rules over a dependency parse."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from clinometer.contexts.mining.automaton import WordAutomaton
 from clinometer.contexts.mining.languages.english.sentence_split import clean, sentences
 
-LONGEST = 400  # characters; longer sentences are seldom parsed right
+LONGEST = 400  # characters; longer sentences are rarely parsed correctly
 SHORTEST = 4  # words
 
 #: A noun phrase that can be a subject: an article, no preposition or verb "to be" before it.
@@ -22,14 +22,14 @@ _SUBJECT_BEFORE = re.compile(
 
 
 class Candidates:
-    """The sentences of an article that hold one of the words in a place that can count."""
+    """The sentences of an article with one of the words in a usable position."""
 
     def __init__(self, words: Iterable[str], counts: Callable[[str, int, str], bool]) -> None:
         self._words = WordAutomaton(words)
         self._counts = counts
 
     def find(self, text: str) -> list[str]:
-        """The sentences, cleaned, in their order; none is parsed."""
+        """The cleaned sentences in order, unparsed."""
         hits = list(self._words.find(text))
         return list(self._sentences(text, hits)) if hits else []
 

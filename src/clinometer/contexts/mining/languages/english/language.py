@@ -1,4 +1,4 @@
-"""English, put together: candidates, parser, and one of two strategies."""
+"""English: candidates, parser, and one of two strategies combined."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class English:
         if self.strategy == "coreference" and not pronouns:
             raise SettingsError(
                 f"strategy: coreference needs he and she among the words of topic {topic.name!r}; "
-                "take --strategy predicate"
+                "use --strategy predicate"
             )
         self.parser_name = settings.parser or DEFAULT_PARSER
         self.resolver_name = settings.resolver

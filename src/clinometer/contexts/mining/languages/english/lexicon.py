@@ -1,4 +1,4 @@
-"""The closed word lists of the English miner: who is a person, which words give gender away."""
+"""Word lists of the English miner: nouns for persons, and words that give gender away."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GENDERED_PRONOUNS = {
     "hers": FEMALE,
 }
 
-#: Persons whose word says their gender. Used for agreement, and never left in a skeleton.
+#: Nouns for persons that say their gender. Used for agreement, and never left in a skeleton.
 MALE_PERSONS = frozenset(
     """
     abbot actor baron batsman boy boyfriend bishop brother businessman cameraman chairman
@@ -39,7 +39,7 @@ FEMALE_PERSONS = frozenset(
     """.split()
 )
 
-#: Other words for one person, beside the groups of the topic.
+#: Other nouns for one person, in addition to the groups of the topic.
 PERSONS = frozenset(
     """
     academic activist addict adult adventurer advocate agent ally amateur analyst anthropologist
@@ -72,7 +72,7 @@ PERSONS = frozenset(
     """.split()
 )
 
-#: Further words that would tell a model the gender of [X]; the topic's own words come on top.
+#: Further words that reveal the gender of [X], in addition to the topic's own words.
 GENDER_CUES = frozenset(
     """
     abortion barber beard bra breast brotherhood chivalry convent dowry feminine feminism feminist
@@ -84,7 +84,7 @@ GENDER_CUES = frozenset(
     """.split()
 )
 
-#: Verbs that say nothing without the phrase that their preposition opens.
+#: Verbs that are incomplete without their prepositional phrase.
 NEEDS_PHRASE = frozenset(
     """
     refer rely depend belong consist relate tend deal focus result range amount lead base
@@ -93,7 +93,7 @@ NEEDS_PHRASE = frozenset(
     """.split()
 )
 
-#: Verbs that say nothing without an object.
+#: Verbs that are incomplete without an object.
 NEEDS_OBJECT = frozenset(
     """
     accompany achieve appoint award bring call cause consider contain create defeat describe earn
@@ -103,13 +103,13 @@ NEEDS_OBJECT = frozenset(
     """.split()
 )
 
-#: Adverbs without which the verb before them says something else.
+#: Adverbs that change the meaning of the verb before them.
 KEPT_ADVERBS = frozenset(
     "abroad ahead alone apart aside away back backwards behind down forth forward forwards home "
     "off out over overseas overboard there through together up upstairs downstairs".split()
 )
 
-#: Verbs whose object is a person who may be meant by the pronoun that follows.
+#: Verbs whose object is a person to whom a later pronoun may refer.
 TOLD = frozenset(
     "told tells tell telling asked asks ask asking informed informs inform offered offers offer "
     "convinced convinces persuaded persuades reminded reminds warned warns assured assures advised "
@@ -124,14 +124,14 @@ SUBORDINATORS = frozenset(
 QUESTION_WORDS = frozenset("how what when where which who whom why".split())
 COORDINATORS = frozenset(["and", "but", "or", "so", "yet"])
 
-#: Heads that mean nothing without "of …".
+#: Head nouns that are incomplete without "of …".
 NEEDS_OF = frozenset(
     "one some many most part kind type sort number lot half majority rest series couple pair group "
     "set side top bottom result process course member founder fan victim form piece sense state "
     "lack loss".split()
 )
 
-#: Nouns that sound wrong with "the" where a person's own was meant: "changed the mind".
+#: Nouns that sound wrong with "the" instead of a possessive: "changed the mind".
 INALIENABLE = frozenset(
     "life head hand hands arm arms leg legs eye eyes ear ears mouth nose mind face foot feet heart "
     "finger fingers hair body shoulder shoulders birthday age childhood death back best own way "
@@ -211,7 +211,7 @@ def gender_of(word: str) -> str | None:
 
 
 def gives_gender_away(word: str) -> bool:
-    """Whether a word of a skeleton would tell the gender of [X].
+    """Whether a word of a skeleton would reveal the gender of [X].
 
     >>> gives_gender_away("businessman"), gives_gender_away("human"), gives_gender_away("role")
     (True, False, False)

@@ -1,18 +1,18 @@
-"""What a word needs beside it to stand in a skeleton: the closed lists of the careful rendering.
+"""Words that need a complement in a skeleton: the word lists of the careful rendering.
 
-Templates of the coreference strategy end inside a sentence, so a word that lost its complement
-leaves a hole that a reader sees. The lists hold the words that did so in mined text.
+Templates of the coreference strategy end inside a sentence, so a missing complement is noticeable.
+The lists contain the words for which this happened in mined text.
 """
 
 from __future__ import annotations
 
-#: Nouns so light that they say nothing, or something else, without their adjective.
+#: Light nouns that mean nothing, or something else, without their adjective.
 LIGHT = frozenset(
     "affairs amount approach audience background character choice condition deal degree descent "
     "effort extent figure form hands history level manner place player position promise reputation "
     "role setting stand status tone way".split()
 )
-#: Nouns that are dropped where a modifier of theirs could not be kept: "of Chinese descent".
+#: Nouns that are dropped if one of their modifiers could not be kept: "of Chinese descent".
 NEVER_ALONE = frozenset(
     "affairs ancestry condition descent figure grade hands history level manner origin place round "
     "stand status tone".split()
@@ -28,9 +28,9 @@ MASS = frozenset(
     "literature money music parliament poetry politics protectionism research rugby soccer "
     "training".split()
 )
-#: Further nouns that sound wrong with "the" where a person's own was meant: "turned the attention".
+#: Further nouns that sound wrong with "the" instead of a possessive: "turned the attention".
 OWN = frozenset("attention emotions eyesight feelings pardon senses sight tears will".split())
-#: Numbers that say nothing without the digits before them, which a skeleton drops.
+#: Numbers that are incomplete without the digits before them, which a skeleton drops.
 MAGNITUDES = frozenset("billion dozen hundred million millions thousand times trillion".split())
 #: Quantities that stand for a noun, which a skeleton would lose: "would spend much (of the year)".
 QUANTITIES = frozenset(
@@ -45,13 +45,13 @@ ORDINALS = frozenset(
     "first second third fourth fifth sixth seventh eighth ninth tenth last final next only same "
     "main sole whole".split()
 )
-#: Verbs that say nothing without a noun as their object, whatever else follows.
+#: Verbs that are incomplete without a noun as their object, regardless of what else follows.
 NEEDS_NOUN = frozenset("bind do force spend".split())
-#: Verbs that say whom before they say what: "told that" is none.
+#: Verbs that need a person before "that": not "told that".
 NEEDS_WHOM = frozenset("assure convince inform notify persuade remind tell".split())
-#: Verbs that no clause with "that" follows, whatever the parser says: "lived that".
+#: Verbs that take no clause with "that", despite the parse: "lived that".
 NO_CLAUSE = frozenset("appoint bind live point speak".split())
-#: Verbs after which something must follow: "went", "was put".
+#: Verbs that need any complement: "went", "was put".
 NEEDS_MORE = frozenset(
     "bring call categorise categorize classify consider deem describe go indicate lay list lodge "
     "meet name place put regard rename send stand treat view".split()
@@ -82,7 +82,7 @@ OFFICES = frozenset(
 #: Pronouns that a relative clause can follow.
 ANTECEDENTS = frozenset("all anything everything nothing one something those".split())
 
-#: Words about one sex only, by their meaning. They would tell a model the gender of [X].
+#: Words about one sex only by their meaning, which would reveal the gender of [X].
 CUES_BY_MEANING = frozenset(
     """
     alimony bald baldness beards boyfriends broodmare butler butlers cassock colt colts corset

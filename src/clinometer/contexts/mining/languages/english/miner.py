@@ -1,4 +1,4 @@
-"""English sentences to templates: two strategies of the paper, one decision a word."""
+"""From English sentences to templates: the paper's two strategies, one decision per word."""
 
 from __future__ import annotations
 

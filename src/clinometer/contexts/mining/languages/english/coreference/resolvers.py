@@ -1,4 +1,4 @@
-"""Coreference resolvers by name: the rules, or a neural one that is installed."""
+"""Coreference resolvers by name: the rules, or an installed neural resolver."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def open_resolver(name: str) -> Resolver:
 
 
 class Clusters:
-    """A model that answers with clusters of mentions, as fastcoref does: [(begin, end), …] each."""
+    """A model that returns clusters of mentions, as fastcoref does: [(begin, end), …] each."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
 
     def __call__(self, link: Link, parsed: Parsed, persons: Set[str]) -> str:
-        """Accept when subject and word stand in one cluster; the subject must hold a mention."""
+        """Accept if subject and word are in one cluster; the subject must contain a mention."""
         text = parsed.doc.text
         answer = self._model.predict(texts=[text])[0]
         for cluster in answer.get_clusters(as_strings=False):

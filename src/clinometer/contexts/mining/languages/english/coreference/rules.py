@@ -1,8 +1,8 @@
 """Does the word of Y refer to the subject? Decided inside the sentence, from its parse.
 
-The rules prefer silence to a guess: a pair is accepted only where the subject is one person, agrees
-with the word, and no other person stands between the two. Precision and recall on annotated text
-are measured by benchmarks/coreference.py.
+The rules favour precision: a pair is accepted only if the subject is one person, agrees with the
+word, and no other person is mentioned between the two. benchmarks/coreference.py measures precision
+and recall on annotated text.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _NO_PERSON = frozenset(
 
 
 class Resolver(Protocol):
-    """Says why a word refers to a subject, or raises Refused."""
+    """Returns why a word refers to a subject, or raises Refused."""
 
     def __call__(self, link: Link, parsed: Parsed, persons: Set[str]) -> str: ...
 
 
 def by_rules(link: Link, parsed: Parsed, persons: Set[str]) -> str:
-    """The default resolver. Returns what the subject is: "pronoun", "person noun", "name"."""
+    """The default resolver. Returns the kind of subject: "pronoun", "person noun", "name"."""
     subject, y = link.subject, link.y
     if _quote_between(subject, y):
         raise Dropped("a quotation begins between subject and [Y]")
@@ -60,7 +60,7 @@ def by_rules(link: Link, parsed: Parsed, persons: Set[str]) -> str:
 
 
 def person_kind(subject: Token, parsed: Parsed, persons: Set[str]) -> str:
-    """What kind of person a subject is; Refused when it is not one person."""
+    """The kind of subject; raises Refused if it is not one person."""
     word = subject.lower_
     if word in ("he", "she"):
         return "pronoun"
@@ -83,7 +83,7 @@ def person_kind(subject: Token, parsed: Parsed, persons: Set[str]) -> str:
 
 
 def is_person(word: str, persons: Set[str]) -> bool:
-    """Whether a noun in the singular is one person."""
+    """Whether a singular noun is one person."""
     return word in persons or word in PERSONS or word in MALE_PERSONS or word in FEMALE_PERSONS
 
 
@@ -107,7 +107,7 @@ def _quote_between(subject: Token, y: Token) -> bool:
 
 
 def _rival(link: Link, parsed: Parsed, persons: Set[str], gender: str | None) -> Token | None:
-    """Another single person, who could be meant, between the subject and [Y]."""
+    """Another person between the subject and [Y] to whom [Y] could refer."""
     subject, y = link.subject, link.y
     own = {t.i for t in subject.subtree}
     governing = link.path[0]
@@ -132,7 +132,7 @@ def _rival(link: Link, parsed: Parsed, persons: Set[str], gender: str | None) ->
 
 
 def _may_be_person(name: Token, link: Link, parsed: Parsed) -> bool:
-    """Whether a name can be a person. Who is told something is one, whatever the label says."""
+    """Whether a name can be a person. The object of a verb of telling is one, despite its label."""
     if any(name.i == t.i for t in link.path) and link.path[-1].dep_ == "relcl":
         return False  # "sent to Harrow, where he …": the clause says more of the place
     if name.dep_ == "dative" or (name.dep_ == "pobj" and name.head.dep_ == "agent"):
@@ -143,7 +143,7 @@ def _may_be_person(name: Token, link: Link, parsed: Parsed) -> bool:
 
 
 def _is_about_subject(noun: Token, link: Link) -> bool:
-    """ "He was the president …": the noun says something of the subject itself."""
+    """ "He was the president …": the noun describes the subject itself."""
     if noun.dep_ in ("attr", "oprd", "acomp"):
         return True
     return noun.dep_ == "pobj" and noun.head.lower_ == "as"

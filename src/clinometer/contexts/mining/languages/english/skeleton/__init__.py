@@ -1,1 +1,1 @@
-"""From a parsed predicate to a template that stands alone."""
+"""From a parsed predicate to a self-contained template."""

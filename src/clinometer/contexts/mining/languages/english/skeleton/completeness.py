@@ -1,6 +1,6 @@
-"""Does a skeleton stand? What the parts of a coreference template must not lack.
+"""Is a skeleton complete? What each part of a coreference template must have.
 
-Doubt drops the template: a mined set is large, and one broken context is read by every model.
+In doubt the template is dropped: a mined set is large, and every model reads a broken context.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NOUNS = ("NOUN", "PROPN", "NUM")
 
 
 def check_verb(verb: Token, base: str, words: list[str], *, copula: bool, end: int) -> None:
-    """Refuse a verb that lacks what it needs. words: what follows it; end: where that ends."""
+    """Refuse a verb without its complements. words: what follows it; end: where that ends."""
     before = [c for c in verb.rights if c.i <= end]
     if verb.tag_ == "VBG" and any(c.dep_ == "auxpass" for c in verb.lefts):
         raise Dropped("no finite verb")  # "'s been telling", read as a passive
@@ -107,7 +107,7 @@ def check_participle(verb: Token) -> None:
 
 
 def check_joint(link: Link, words: list[str], joined: list[str], persons: Set[str]) -> None:
-    """Refuse what joins predicate and [Y] where it does not do so as in the sentence.
+    """Refuse a connection of predicate and [Y] that differs from that in the sentence.
 
     words  the template so far; joined  that, because, where, …
     """
@@ -136,7 +136,7 @@ def check_joint(link: Link, words: list[str], joined: list[str], persons: Set[st
 
 
 def _check_where(clause: Token, parent: Token, words: list[str]) -> None:
-    """A "where" that is no question must stand after the place that it means."""
+    """A "where" that is not a question must follow the place it refers to."""
     place = parent if clause.dep_ == "relcl" else clause.left_edge.nbor(-1)
     asked = clause.dep_ == "pcomp" or (clause.dep_ == "ccomp" and place.i == parent.i)
     if parent.lower_ == "from" or (not asked and (place.lower_ != words[-1] or is_time(place))):
@@ -144,7 +144,7 @@ def _check_where(clause: Token, parent: Token, words: list[str]) -> None:
 
 
 def _check_reported(verb: Token, clause: Token, joined: list[str]) -> None:
-    """What stands between a verb of saying and what it says."""
+    """Check the words between a verb of saying and what is said."""
     nouns = [c for c in verb.rights if c.dep_ == "dobj" and c.i < clause.i]
     whom = [c for c in verb.rights if c.dep_ == "dative" and c.i < clause.i]
     if nouns and joined[0] in ("how", "what", "why") and _base(verb) not in TWO_OBJECTS:
@@ -154,7 +154,7 @@ def _check_reported(verb: Token, clause: Token, joined: list[str]) -> None:
 
 
 def _check_antecedent(noun: Token, joined: list[str], persons: Set[str]) -> None:
-    """A relative clause follows a noun, and one that it can say something of."""
+    """A relative clause must follow a noun that it can modify."""
     if noun.pos_ not in _NOUNS and noun.lower_ not in ANTECEDENTS:
         raise Dropped("a relative clause without its noun")
     role = noun.dep_ == "pobj" and noun.head.lower_ == "as"
@@ -190,7 +190,7 @@ def _base(word: Token) -> str:
 
 
 def check_words(words: list[str]) -> None:
-    """What no template may hold, whatever its parse."""
+    """Patterns that no template may contain, regardless of its parse."""
     if "than" in words:
         raise Dropped("comparison")
     if any(a == "because" and b in ("what", "how", "why") for a, b in pairwise(words)):

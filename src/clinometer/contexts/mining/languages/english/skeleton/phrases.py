@@ -1,7 +1,7 @@
 """Noun phrases of a skeleton: article and head, no names, no adjectives, no gender.
 
-The careful rendering also keeps the adjectives without which the noun does not stand, and refuses
-a noun that lost what it needs.
+The careful rendering also keeps the adjectives that a noun needs, and refuses a noun that lost a
+necessary modifier.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 def noun_phrase(noun: Token, *, careful: bool = False, step: Token | None = None) -> list[str]:
     """The words of a noun phrase as a skeleton keeps them.
 
-    A possessive becomes "the"; adjectives go where an article or a plural stands without them.
+    A possessive becomes "the"; adjectives are dropped if an article or plural reads well without.
     careful  keep the adjectives that the noun needs, and refuse a noun that lost something
-    step     where the path goes on below the noun: what it leads to is not lost
+    step     where the path continues below the noun: that part is not lost
     """
     word = noun.lower_
     if noun.pos_ == "PRON" or noun.tag_ in ("PRP", "WP", "EX"):
@@ -88,7 +88,7 @@ def noun_phrase(noun: Token, *, careful: bool = False, step: Token | None = None
         elif child.dep_ == "det":
             raise Dropped("question word in the skeleton")
         elif not (child.is_alpha and child.is_lower):
-            unnamed = unnamed or child.dep_ == "compound"  # names and numbers go
+            unnamed = unnamed or child.dep_ == "compound"  # drop names and numbers
         elif (child.dep_ == "nummod" and not before) or (
             child.dep_ == "compound"
             and (child.tag_ == "NN" or (careful and child.tag_ == "VBG"))
@@ -144,7 +144,7 @@ def _needed(noun: Token, before: list[str]) -> list[str]:
 
 
 def _check_lost(noun: Token, before: list[str], kept: list[str], step: Token | None) -> None:
-    """Refuse a noun that does not stand with what is left of its modifiers."""
+    """Refuse a noun that is incomplete with its remaining modifiers."""
     word = noun.lower_
     if word in MAGNITUDES or any(k in MAGNITUDES for k in kept):
         raise Dropped("number or sign in the skeleton")  # "million yuan"
@@ -174,7 +174,7 @@ def _check_number(noun: Token) -> None:
 
 
 def _compound(part: Token) -> list[str]:
-    """A compound whole, or nothing of it: "injured reserve" list, but not "(30) point" barrier."""
+    """All of a compound or none of it: "injured reserve" list, but not "(30) point" barrier."""
     inner = [c for c in part.lefts if c.dep_ != "det"]
     if not all(c.is_alpha and c.is_lower and _whole(c) for c in inner):
         return []
@@ -182,7 +182,7 @@ def _compound(part: Token) -> list[str]:
 
 
 def _institution(noun: Token) -> list[str]:
-    """ "Vassar College" is a college; "Paris" is a name and nothing else."""
+    """ "Vassar College" is a college; "Paris" is only a name."""
     word = noun.lower_
     if word not in INSTITUTIONS or noun.tag_ == "NNPS":
         raise Dropped("name in the skeleton")
@@ -218,7 +218,7 @@ def is_name(noun: Token) -> bool:
 
 
 def hyphenated(noun: Token) -> bool:
-    """Whether the tokenizer cut the word at a hyphen: call-up."""
+    """Whether the tokenizer split the word at a hyphen: call-up."""
     doc = noun.doc
     around = [doc[i].text for i in (noun.i - 1, noun.i + 1) if 0 <= i < len(doc)]
     return "-" in around or "–" in around or "/" in around

@@ -1,7 +1,7 @@
 """A predicate as a skeleton: verb group in the past, objects, and one phrase where it needs one.
 
 A skeleton is rendered along a *path*: the tokens from the governing verb down to the clause of
-[Y]. What stands before the path's next step is reduced, what stands after it never appears.
+[Y]. What precedes the path's next step is reduced; what follows it never appears.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def whole_predicate(verb: Token) -> list[str]:
 
 @dataclass(frozen=True)
 class _Skeleton:
-    """Renders predicates. careful: nothing is left out that the words before [Y] need."""
+    """Renders predicates. careful: keep everything that the words before [Y] need."""
 
     careful: bool
 
@@ -121,7 +121,7 @@ class _Skeleton:
         return words
 
     def _enter(self, path: tuple[Token, ...]) -> list[str]:
-        """Go into a step of the path; the last token is the clause or word of [Y] itself."""
+        """Descend into a step of the path; the last token is the clause or word of [Y] itself."""
         if len(path) == 1:
             return []
         token, step = path[0], path[1]
@@ -208,7 +208,7 @@ class _Skeleton:
         raise Dropped("clause in the predicate")
 
     def _phrase(self, prep: Token) -> list[str]:
-        """A prepositional phrase where it can stand in a skeleton; nothing where it is left out."""
+        """A prepositional phrase if the skeleton can keep it; otherwise nothing."""
         if self.careful and (prep.tag_ == "VBG" or prep.lower_ == "due"):
             return []  # "including tours"
         for child in prep.rights:
@@ -229,7 +229,7 @@ def _check_shared(verb: Token) -> None:
         does = any(c.dep_ == "aux" and c.lower_ in DO for c in verb.lefts)
         if does or has_subject or verb.dep_ == "conj":
             return
-    # The tagger took a past tense for a participle: fine where the two forms are the same.
+    # The tagger mistook a past tense for a participle: fine if the two forms are the same.
     same = verb.tag_ == "VBN" and base_and_past(verb.lower_, "VBN")[1] == verb.lower_
     if same and (has_subject or verb.dep_ == "conj"):
         return

@@ -1,4 +1,4 @@
-"""The quality gate of English templates: what a skeleton must never hold."""
+"""The quality gate of English templates: what a skeleton must never contain."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _QUOTES = frozenset('"“”«»„')
 
 
 def check_sentence(doc: Doc, token: Token) -> None:
-    """Refuse what is no plain statement before any skeleton is made."""
+    """Refuse a sentence that is not a plain statement before making a skeleton."""
     sentence = token.sent if doc.has_annotation("SENT_START") else doc[:]
     if sentence[-1].text == "?" or (len(doc) and doc[-1].text == "?"):
         raise Dropped("question")
@@ -36,7 +36,7 @@ def check_sentence(doc: Doc, token: Token) -> None:
 
 
 def finish(words: list[str], *, cues: Set[str]) -> str:
-    """The template as text, or Refused with the rule that it breaks."""
+    """The template as text; raises Refused with the rule that it breaks."""
     words = _articles([w for w in words if w])
     for i, word in enumerate(words):
         word = word.removesuffix(",")
@@ -59,7 +59,7 @@ def finish(words: list[str], *, cues: Set[str]) -> str:
 
 
 def _articles(words: list[str]) -> list[str]:
-    """a or an by the word that follows it now."""
+    """Choose a or an for the word that now follows."""
     fixed = list(words)
     for i, word in enumerate(words[:-1]):
         if word in ("a", "an") and words[i + 1].islower():

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class VerbGroup:
-    """A verb with what its auxiliaries say.
+    """A verb with the features of its auxiliaries.
 
     >>> VerbGroup("say", "said").past()
     ['said']
@@ -42,7 +42,7 @@ class VerbGroup:
     passive: bool = False
 
     def past(self) -> list[str]:
-        """The finite group in the past. The perfect becomes the simple past, but after a modal."""
+        """The finite past. The perfect becomes the simple past, except after a modal."""
         negation = [self.negation] if self.negation else []
         if self.modal:
             perfect = ["have"] if self.perfect else []
@@ -54,7 +54,7 @@ class VerbGroup:
         return [*negation, self.past_form]
 
     def infinitive(self) -> list[str]:
-        """The group after "to": base form, with be where it is passive or progressive."""
+        """The group after "to": base form, with "be" if it is passive or progressive."""
         negation = [self.negation] if self.negation else []
         perfect = ["have"] if self.perfect else []
         return [*negation, *perfect, *self._rest(after_have=self.perfect)]
@@ -107,7 +107,7 @@ def verb_group(verb: Token) -> VerbGroup:
 
 
 def _helpers(verb: Token) -> list[Token]:
-    """Auxiliaries of the verb; of a verb that shares them, those of the verb before it."""
+    """Auxiliaries of the verb; if it shares them, those of the verb before it."""
     own = [c for c in verb.lefts if c.dep_ in ("aux", "auxpass") and c.lower_ != "to"]
     if own or verb.dep_ != "conj" or any(c.dep_ in ("nsubj", "nsubjpass") for c in verb.lefts):
         return own
@@ -194,7 +194,7 @@ _IRREGULAR = {
 
 @lru_cache(maxsize=16_384)
 def is_known(base: str) -> bool:
-    """Whether the dictionary has the verb; what it guesses of others ("complianted") is no word."""
+    """Whether the dictionary has the verb; for others it guesses non-words ("complianted")."""
     from lemminflect import getAllInflections
 
     return bool(getAllInflections(base, upos="VERB"))
