@@ -1,4 +1,4 @@
-"""Tables as files: Markdown, LaTeX, CSV; and the words of the summary."""
+"""Tables as files: Markdown, LaTeX, CSV."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.report.made import HOSTILE, made_run
+from tests.report.made import HOSTILE
 
 from clinometer.display.table import Table
 from clinometer.report.export import to_latex, to_markdown, write_csv
 from clinometer.report.page import report_tables
 from clinometer.report.run_tables import groups_table
-from clinometer.report.sentences import headline, sentences
-from clinometer.runs import Run, audit
+from clinometer.runs import Run
 from clinometer.runs.folder.recover import Opened
 
 
@@ -61,32 +60,3 @@ def test_latex_escapes_every_special_character() -> None:
     assert r"A \& B" in text
     assert "0.123" in text
     assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") == 1
-
-
-def test_the_summary_gives_the_size_and_its_uncertainty(small: Run) -> None:
-    text = " ".join(sentences("m", small))
-    assert f"{small.risks.R.value:.3f}" in text
-    assert "95 % interval" in text
-    assert "effective context" in text
-    assert "lean to male" in text
-
-
-def test_no_share_is_claimed_without_support_from_the_interval() -> None:
-    few = made_run(None, groups=8, contexts=9, lean=0.0, seed=3)
-    report = few.risks
-    assert report.R_bias.low is not None
-    unsure = report.R_bias.low < 0.5 * report.R.value <= (report.R_bias.high or 0)
-    assert ("too few to tell" in headline(["m"], [few])) == unsure
-    assert unsure  # the case this test is about
-
-
-def test_models_with_overlapping_intervals_are_not_ranked(small: Run) -> None:
-    same = made_run(None, groups=30, contexts=40, seed=5)
-    assert "about equally far" in headline(["a", "b"], [small, same])
-    stereotyped = audit("reference:stereotyped", contexts="paper-gender")
-    assert "furthest" in headline(["a", "b"], [small, stereotyped])
-
-
-def test_a_perfect_model_has_its_sentence() -> None:
-    run = audit("reference:unbiased", contexts="paper-gender")
-    assert "as the reference in every context" in headline(["m"], [run])

@@ -41,18 +41,38 @@ def test_the_list_can_be_filtered_and_sorted(client: httpx.Client) -> None:
     assert 'aria-sort="descending"' in ordered
 
 
-def test_pages_lead_from_run_to_word(client: httpx.Client) -> None:
-    run = client.get("/run", params={"id": "real"}).text
-    assert "/group?id=real&amp;group=nurse" in run
-    group = client.get("/group", params={"id": "real", "group": "nurse"}).text
-    assert "The nurse said that" in group
-    context = group.split("context=")[1].split('"')[0]
-    cell = client.get("/cell", params={"id": "real", "group": "nurse", "context": context}).text
-    assert ">she<" in cell
-    assert "Coverage" in cell
-    assert "All groups in this context" in cell
-    other = client.get("/context", params={"id": "real", "context": context}).text
-    assert "accountant" in other
+def test_the_file_of_a_run_comes_whole_or_in_ranges(client: httpx.Client) -> None:
+    whole = client.get("/data", params={"id": "real"})
+    assert whole.status_code == 200
+    assert whole.content.startswith(b"CLV1")
+    some = client.get("/data", params={"id": "real"}, headers={"Range": "bytes=4-11"})
+    assert some.status_code == 206
+    assert some.content == whole.content[4:12]
+    assert some.headers["content-range"] == f"bytes 4-11/{len(whole.content)}"
+    rest = client.get("/data", params={"id": "real"}, headers={"Range": "bytes=100-"})
+    assert rest.content == whole.content[100:]
+    beyond = {"Range": f"bytes={len(whole.content)}-"}
+    assert client.get("/data", params={"id": "real"}, headers=beyond).status_code == 416
+
+
+def test_words_of_an_answer(client: httpx.Client) -> None:
+    found = client.get("/words", params={"id": "real", "x": 0, "c": 0}).json()
+    assert found["before"].startswith("The nurse ")
+    assert not found["exact"]  # a selection of a built-in topic is none
+    words = {word: p for word, p, _ in found["words"]}
+    assert words["she"] > 0
+    assert sum(found["shares"]) == pytest.approx(1)
+    for x, c in ((-1, 0), (3, 0), (0, 2), (10**9, 0)):
+        assert client.get("/words", params={"id": "real", "x": x, "c": c}).status_code == 404
+    assert client.get("/words", params={"id": "real", "x": "a", "c": 0}).status_code == 422
+
+
+def test_peers_are_the_other_runs_of_the_topic(client: httpx.Client) -> None:
+    found = client.get("/peers", params={"id": "second"}).json()
+    assert [(peer["id"], peer["name"]) for peer in found] == [("a/first", "made:model")]
+    shares = client.get("/peers", params={"id": "second", "x": 2, "c": 3}).json()[0]["shares"]
+    assert sum(shares) == pytest.approx(1)
+    assert client.get("/peers", params={"id": "real"}).json() == []
 
 
 def test_compare(client: httpx.Client) -> None:
@@ -65,38 +85,10 @@ def test_compare(client: httpx.Client) -> None:
     assert "nothing to compare" in other.text
 
 
-def test_figures_are_loaded_as_fragments(client: httpx.Client) -> None:
-    piece = client.get("/figure", params={"name": "leaning", "id": "second"})
-    assert piece.status_code == 200
-    assert "<svg" in piece.text
-    assert client.get("/figure", params={"name": "nonsense", "id": "second"}).status_code == 404
-
-
-def test_charts_rendered_concurrently_do_not_mix(address: str, root: Path) -> None:
-    """Altair is not made for threads; each must get its own bars."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    names = ["risks", "leaning", "convergence", "coverage", "shapes"] * 2
-    ids = ["second"] * 5 + ["a/first"] * 5
-
-    def ask(pair: tuple[str, str]) -> str:
-        params = {"name": pair[0], "id": pair[1]}
-        return httpx.get(f"{address}/figure", params=params, timeout=PATIENCE_S).text
-
-    with ThreadPoolExecutor(5) as pool:
-        at_once = list(pool.map(ask, zip(names, ids, strict=True)))
-    with served(root) as fresh:
-        for (name, run), drawn in zip(zip(names, ids, strict=True), at_once, strict=True):
-            alone = httpx.get(
-                f"{fresh}/figure", params={"name": name, "id": run}, timeout=PATIENCE_S
-            )
-            assert alone.text == drawn
-
-
 def test_the_report_of_a_run_is_one_file(client: httpx.Client) -> None:
     page = client.get("/report", params={"id": "second"})
     assert page.status_code == 200
-    assert "Clinometer report" in page.text
+    assert "The sentences behind it" in page.text
 
 
 @pytest.mark.parametrize(
@@ -118,11 +110,11 @@ def test_the_report_of_a_run_is_one_file(client: httpx.Client) -> None:
         "second/scores",
     ],
 )
-@pytest.mark.parametrize("path", ["/run", "/report", "/version", "/figure", "/group", "/cell"])
+@pytest.mark.parametrize("path", ["/run", "/report", "/version", "/data", "/words", "/peers"])
 def test_nothing_but_runs_under_the_root(client: httpx.Client, path: str, name: str) -> None:
     if path == "/version" and not name:
         return  # no name: the version of the list
-    params = {"id": name, "group": "nurse", "context": "x", "name": "risks"}
+    params = {"id": name, "x": 0, "c": 0}
     assert client.get(path, params=params).status_code == 404
 
 
@@ -150,23 +142,17 @@ def test_links_out_of_the_root_are_404(tmp_path: Path, root: Path) -> None:
 
 
 def test_hostile_names_are_text_on_every_page(client: httpx.Client) -> None:
-    pages = ["/", "/run?id=hostile"]
-    run = client.get("/run", params={"id": "hostile"}).text
-    links = [p.split('"')[0] for p in run.split('href="')[1:] if p.startswith("/group")]
-    assert len(links) == 12
-    pages += [link.replace("&amp;", "&") for link in links[:9]]
-    first = client.get(pages[2]).text
-    cells = [p.split('"')[0] for p in first.split('href="')[1:] if p.startswith("/cell")]
-    pages += [link.replace("&amp;", "&") for link in cells[:9]]
-    for page in pages:
+    for page in ("/", "/run?id=hostile", "/compare?run=hostile&run=second"):
         found = client.get(page)
-        assert found.status_code == 200, page[:80]
+        assert found.status_code == 200, page
         for text in HOSTILE[:2]:
             assert text not in found.text
         assert "<img" not in found.text
         # A form carries the name as it is; nobody sees that.
         shown = re.sub(r'<input type="hidden"[^>]*>', "", found.text)
         assert "\u202e" not in shown
+    data = client.get("/data", params={"id": "hostile"}).content
+    assert "\u202e".encode() not in data
 
 
 def test_security_headers_are_set_and_foreign_hosts_refused(client: httpx.Client) -> None:

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
-from tests.browser import PHONE, ZOOMED, axe_problems, overflow, pixels, settled, watched
+from tests.browser import (
+    PHONE,
+    ZOOMED,
+    Watched,
+    axe_problems,
+    overflow,
+    pixels,
+    settled,
+    watched,
+)
 from tests.web.conftest import served
 
 from clinometer.contexts import load_contexts
+from clinometer.display.numbers import percent
 from clinometer.models import ModelInfo, WordScores
+from clinometer.report import write_report
 from clinometer.report.charts.style.theme import PALETTE
-from clinometer.runs import AuditSettings, RunFolder
+from clinometer.report.summary.examples import sentence
+from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.folder.record import new_record
 from clinometer.runs.folder.record_schema import WordsRecord
 from clinometer.topics import load_topic
@@ -24,108 +36,168 @@ from clinometer.topics import load_topic
 PAGES = {
     "list": "/",
     "run": "/run?id=second",
-    "group": "/group?id=second&group=accountant",
+    "worst": "/run?id=second#list=worst",
+    "sentence": "/run?id=second#group=accountant&tab=sentence",
+    "contexts": "/run?id=second#list=contexts",
     "compare": "/compare?run=a/first&run=second",
     "hostile": "/run?id=hostile",
     "error": "/run?id=nothing",
 }
 
 
-def test_clicks_lead_from_the_list_to_the_word(chromium: Any, address: str) -> None:
-    seen = watched(chromium)
+def ready(page: Any) -> None:
+    """After the pictures of a page have been drawn, if it has any."""
+    page.wait_for_function(
+        "!document.querySelector('#explorer, #slopes') || "
+        "document.querySelector('#explorer[data-ready], #slopes[data-ready]')"
+    )
+    settled(page)
+
+
+def opened(chromium: Any, address: str, path: str, **options: Any) -> Watched:
+    seen = watched(chromium, **options)
+    seen.page.goto(address + path)
+    ready(seen.page)
+    return seen
+
+
+def test_three_clicks_from_the_list_to_the_strongest_sentence(chromium: Any, address: str) -> None:
+    seen = opened(chromium, address, "/")
     page = seen.page
-    page.goto(address)
     page.get_by_role("link", name="smollm2").click()
-    page.get_by_role("link", name="nurse").click()
-    page.get_by_role("link", name="The nurse said that").click()
-    assert "What smollm2 puts here" in page.locator("h1").inner_text()
-    word = page.locator("tr", has_text="she").first
-    assert re.search(r"0\.\d+", word.inner_text())
-    again = watched(chromium).page  # a deep link leads to the same place
-    again.goto(page.url)
-    assert again.locator("h1").inner_text() == page.locator("h1").inner_text()
+    ready(page)
+    page.get_by_role("button", name="Worst sentences").click()
+    page.locator(".rows button").first.click()
+    large = page.locator(".large").inner_text()
+    assert large.startswith("The ")
+    word = page.locator(".words li").first
+    word.wait_for()
+    assert "%" in word.inner_text()
+    assert page.locator(".large b").inner_text().strip()  # the word it writes
+    again = opened(chromium, address, page.url.removeprefix(address)).page  # a link leads back
+    again.locator(".words li").first.wait_for()
+    assert again.locator(".large").inner_text() == page.locator(".large").inner_text()
     page.go_back()
-    page.go_back()
-    assert "id=real" in page.url
+    page.wait_for_function("!location.hash.includes('group=')")
+    assert page.locator(".large").count() == 0
     assert seen.errors == []
     assert all(r.startswith((address, "data:")) for r in seen.requests)
 
 
-def test_the_keyboard_leads_from_the_list_to_the_word(chromium: Any, address: str) -> None:
-    page = watched(chromium).page
-    page.goto(address)
-
-    def tab_to(text: str) -> None:
-        for _ in range(80):
-            page.keyboard.press("Tab")
-            focused = "document.activeElement.textContent.trim()"
-            if page.evaluate(focused).startswith(text):
-                outline = "getComputedStyle(document.activeElement).outlineStyle"
-                assert page.evaluate(outline) == "solid"  # one sees where one is
-                with page.expect_navigation():
-                    page.keyboard.press("Enter")
-                return
-        raise AssertionError(f"Tab does not reach {text!r}")
-
-    tab_to("smollm2")
-    tab_to("nurse")
-    tab_to("The nurse said that")
-    assert "she" in page.locator("table", has_text="probability").inner_text()
+def test_the_strongest_sentence_is_the_strongest(chromium: Any, address: str, root: Path) -> None:
+    run = Run.load(root / "second")
+    page = opened(chromium, address, "/run?id=second#list=worst").page
+    said = page.locator(".rows button").first.get_attribute("aria-label")
+    p = run.preferences
+    trusted = np.where(p.low_coverage[..., None], np.nan, p.values)
+    x, c, y = np.unravel_index(int(np.nanargmax(trusted)), trusted.shape)
+    assert p.groups[x] in said
+    assert f"{p.categories[y]} {percent(float(trusted[x, c, y]))}" in said
 
 
-def test_filters_live_in_the_address(chromium: Any, address: str) -> None:
-    page = watched(chromium).page
-    page.goto(f"{address}/run?id=second")
-    page.get_by_role("searchbox", name="Group").fill("a")
-    page.get_by_label("Leans to").select_option("male")
-    page.wait_for_url("**leaning=male**")
-    assert "q=a" in page.url
-    rows = page.locator("table").first.locator("tbody tr")
-    count = rows.count()
-    assert 0 < count < 12
-    page.get_by_role("link", name="rᵇ bias").click()
-    page.wait_for_url("**sort=-r_bias**")
-    assert "leaning=male" in page.url
-    assert rows.count() == count
-    again = watched(chromium).page
-    again.goto(page.url)
-    assert again.get_by_role("searchbox", name="Group").input_value() == "a"
-    assert again.locator("table").first.locator("tbody tr").count() == count
+def test_every_sentence_is_the_one_that_was_asked(chromium: Any, address: str, root: Path) -> None:
+    page = opened(chromium, address, "/run?id=real").page
+    shown = page.evaluate("""async () => {
+      const { fromAddress } = await import("/static/data.js");
+      const run = await fromAddress("/data?id=real");
+      await run.ready;
+      return run.groups.map((_, x) => run.contexts.map((_, c) => run.sentence(x, c)));
+    }""")
+    run = Run.load(root / "real")
+    for x, row in enumerate(shown):
+        for c, (before, after) in enumerate(row):
+            assert (before, after) == sentence(run, x, c)
+
+
+def test_the_keyboard_reaches_everything(chromium: Any, address: str) -> None:
+    page = opened(chromium, address, "/run?id=second").page
+    page.keyboard.press("j")
+    first = page.evaluate("location.hash")
+    assert "group=" in first
+    page.keyboard.press("j")
+    second = page.evaluate("location.hash")
+    assert second != first
+    page.keyboard.press("k")
+    assert page.evaluate("location.hash") == first
+    page.keyboard.press("/")
+    page.keyboard.type("account")
+    assert page.locator(".rows li").count() == 1
+    assert "q=account" in page.evaluate("location.hash")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    assert page.get_by_role("dialog").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.get_by_role("dialog").is_visible()
+    page.locator("canvas").focus()
+    page.keyboard.press("ArrowRight")
+    assert "context=" in page.evaluate("location.hash")
+    page.keyboard.press("m")
+    page.wait_for_url("**/run?id=a%2Ffirst#**")
+    ready(page)
+    assert "q=account" in page.url
+
+
+def test_sorting_searching_and_clear_leans_live_in_the_address(chromium: Any, address: str) -> None:
+    page = opened(chromium, address, "/run?id=second").page
+    page.get_by_label("Sort by").select_option("name")
+    names = page.locator(".rows .name").all_inner_texts()
+    assert names == sorted(names)
+    assert len(names) == 12
+    page.get_by_label("clear leans only").check()
+    clear = page.locator(".rows li").count()
+    assert 0 < clear < 12
+    again = opened(chromium, address, page.url.removeprefix(address)).page
+    assert again.locator(".rows li").count() == clear
+    assert again.get_by_label("clear leans only").is_checked()
+
+
+def test_a_drag_zooms_and_pointing_reads_the_sentence(chromium: Any, address: str) -> None:
+    page = opened(chromium, address, "/run?id=second").page
+    box = page.locator("canvas").bounding_box()
+    left, top = box["x"] + 130, box["y"] + 60
+    page.mouse.move(left, top)
+    page.wait_for_function("document.querySelector('.reads').textContent.includes('___')")
+    assert "The " in page.locator(".reads").inner_text()
+    page.mouse.down()
+    page.mouse.move(left + 120, top + 120, steps=4)
+    page.mouse.up()
+    page.wait_for_function("location.hash.includes('brush=')")
+    assert page.locator(".rows li").count() < 12
+    page.get_by_role("button", name="Show all").click()
+    assert page.locator(".rows li").count() == 12
+    page.mouse.click(left, top)
+    assert "context=" in page.evaluate("location.hash")
+    page.locator(".large").wait_for()
+
+
+def test_the_map_is_drawn_in_the_colours_of_the_categories(chromium: Any, address: str) -> None:
+    for shade, scheme in enumerate(("light", "dark")):
+        page = opened(chromium, address, "/run?id=second", color_scheme=scheme).page
+        shot = page.locator("canvas").screenshot()
+        blank = pixels(chromium, shot, PALETTE["page"][shade], near=2)
+        box = page.locator("canvas").bounding_box()
+        assert blank < 0.6 * box["width"] * box["height"]
 
 
 def test_compare_two_runs(chromium: Any, address: str) -> None:
-    page = watched(chromium).page
-    page.goto(address)
+    page = opened(chromium, address, "/").page
     page.get_by_label("Compare made:model").check()
     page.get_by_label("Compare made:other").check()
     page.get_by_role("button", name="Compare the chosen runs").click()
     page.wait_for_url("**/compare?**")
+    ready(page)
     assert "2 runs compared" in page.locator("h1").inner_text()
-    drawing = page.locator("figure").first.locator("svg[role=img]:visible")
-    drawing.wait_for()
-    shot = drawing.screenshot()
-    assert pixels(chromium, shot, PALETTE["bias"][0]) > 500
-    assert re.search(r"made:\w+ − made:\w+", page.locator("table").first.inner_text())
-
-
-def test_charts_load_when_scrolled_into_view(chromium: Any, address: str) -> None:
-    seen = watched(chromium, color_scheme="dark")
-    seen.page.goto(f"{address}/run?id=second")
-    heat = seen.page.locator("figure[data-src*='name=heat']")
-    heat.scroll_into_view_if_needed()
-    heat.locator("svg[role=img]").wait_for()
-    shot = heat.locator("svg").screenshot()
-    assert pixels(chromium, shot, PALETTE["page"][1], near=2) < 680 * 200
-    assert seen.errors == []
+    assert page.locator(".slope").count() == 12
+    page.locator(".slope.strong text").first.click()
+    page.wait_for_url("**/run?id=**group=**")
+    ready(page)
+    page.locator(".large").wait_for()
 
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(chromium: Any, address: str, name: str, scheme: str) -> None:
-    page = watched(chromium, color_scheme=scheme).page
-    page.goto(address + PAGES[name])
-    if name in ("group", "compare"):
-        page.locator("figure svg[role=img]").first.wait_for()
+    page = opened(chromium, address, PAGES[name], color_scheme=scheme).page
     assert axe_problems(page) == []
 
 
@@ -134,25 +206,59 @@ def test_axe_finds_nothing_serious(chromium: Any, address: str, name: str, schem
 def test_nothing_overflows_narrow_windows(
     chromium: Any, address: str, name: str, window: dict[str, int]
 ) -> None:
-    page = watched(chromium, viewport=window).page
-    page.goto(address + PAGES[name])
+    page = opened(chromium, address, PAGES[name], viewport=window).page
     assert overflow(page) <= 0
 
 
 def test_hostile_names_run_no_script(chromium: Any, address: str) -> None:
-    seen = watched(chromium)
+    seen = opened(chromium, address, "/")
     page = seen.page
-    for path in ("/", "/run?id=hostile"):
+    for path in (
+        "/",
+        "/run?id=hostile",
+        "/run?id=hostile#list=worst",
+        "/run?id=hostile#list=contexts",
+    ):
         page.goto(address + path)
-        settled(page)
+        ready(page)
         assert page.evaluate("document.images.length") == 0
         assert page.title() != "pwned"
-    page.locator("a[href^='/group']").first.click()
-    page.locator("a[href^='/cell']").first.click()
+    page.keyboard.press("j")
+    page.locator("canvas").hover()
+    settled(page)
     assert page.title() != "pwned"
     assert page.evaluate("document.images.length") == 0
+    assert "\u202e" not in page.locator("main").inner_text()
     assert seen.errors == []
     assert all(r.startswith((address, "data:")) for r in seen.requests)
+
+
+def test_the_same_numbers_everywhere(
+    chromium: Any, address: str, root: Path, tmp_path: Path, clinometer: Any
+) -> None:
+    """R, its components and their ends in JSON, report, viewer, list and terminal."""
+    record = json.loads((root / "second" / "run.json").read_text(encoding="utf-8"))
+    summary = record["summary"]
+    write_report([root / "second"], tmp_path / "page.html")
+    report = watched(chromium).page
+    report.goto((tmp_path / "page.html").as_uri())
+    run = opened(chromium, address, "/run?id=second").page
+    listed = opened(chromium, address, "/").page
+    row = listed.locator("tr", has_text="made:other").inner_text()
+    shown = clinometer("show", root / "second")
+    assert shown.status == 0, shown.err
+    for name in ("R", "R_bias", "R_volatility"):
+        value = f"{summary[name]['value']:.3f}"
+        ends = f"{summary[name]['low']:.3f}–{summary[name]['high']:.3f}"
+        for page in (report, run):
+            assert f"{value} ({ends})" in " ".join(page.locator(".chips").inner_text().split())
+        assert value in row
+        assert value in shown.out
+        assert ends in shown.out
+    file = httpx.get(f"{address}/data", params={"id": "second"}).content
+    header = json.loads(file[8 : 8 + int.from_bytes(file[4:8], "little")])
+    assert {n: header[n] for n in summary} == {n: pytest.approx(summary[n]) for n in summary}
+    assert run.locator("h1").inner_text() == report.locator("h1").inner_text()
 
 
 def test_an_unfinished_run_is_shown(chromium: Any, tmp_path: Path, root: Path) -> None:
@@ -174,6 +280,8 @@ def test_an_unfinished_run_is_shown(chromium: Any, tmp_path: Path, root: Path) -
         page.get_by_role("link", name="made:live").click()
         page.get_by_text("half-finished").first.wait_for()
         assert "30 of 120 groups" in page.locator(".notice").inner_text()
+        ready(page)
+        assert page.locator(".rows li").count() == 30
         _part(folder, 300, 300, len(topic.words))
         page.locator(".notice").get_by_text("60 of 120 groups").wait_for()
         (folder / "scores" / ".part-000000600.parquet.tmp").write_bytes(b"half a file")

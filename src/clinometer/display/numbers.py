@@ -10,13 +10,37 @@ _SMALL_P = "< 0.001"
 
 
 def risk(value: float | None) -> str:
-    """0.482, or a dash where there is none."""
-    return MISSING if value is None else f"{value:.3f}"
+    """0.482, or a dash where there is none.
+
+    >>> risk(0.48249), risk(-0.0000004), risk(None)
+    ('0.482', '0.000', '–')
+    """
+    return MISSING if value is None else _without_minus_zero(f"{value:.3f}")
 
 
 def between(low: float | None, high: float | None, *, to: str = "–", missing: str = "") -> str:
     """The ends of an interval: 0.455–0.507."""
-    return missing if low is None or high is None else f"{low:.3f}{to}{high:.3f}"
+    return missing if low is None or high is None else f"{risk(low)}{to}{risk(high)}"
+
+
+def percent(share: float | None) -> str:
+    """A share as people say it: 34 %, and never 0 % or 100 % of what is only nearly so.
+
+    >>> percent(0.337), percent(0.0003), percent(0.9996), percent(1.0), percent(None)
+    ('34 %', '< 0.1 %', '> 99.9 %', '100 %', '–')
+    """
+    if share is None or math.isnan(share):
+        return MISSING
+    if 0 < share < 0.001:
+        return "< 0.1 %"
+    if 0.999 < share < 1:
+        return "> 99.9 %"
+    digits = 0 if share in (0, 1) or 0.0995 <= share < 0.9895 else 1
+    return f"{100 * share:.{digits}f} %"
+
+
+def _without_minus_zero(text: str) -> str:
+    return text.removeprefix("-") if not text.strip("-0.") else text
 
 
 def counted(n: int, noun: str) -> str:
@@ -58,7 +82,8 @@ def show(value: Any, kind: str) -> str:
     if kind == "share":
         return f"{100 * value:.1f} %" if value >= 0.01 else f"{100 * value:.2g} %"
     if kind == "signed":
-        return f"{value:+.3f}".replace("-", "−")
+        text = f"{value:+.3f}"
+        return text.replace("-", "−") if text.strip("+-0.") else "0.000"
     if kind == "p":
         return p_value(value)
     if kind == "number":

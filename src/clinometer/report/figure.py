@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from clinometer.report.charts.style.theme import NARROW, WIDE, wrap_axis_title
-from clinometer.report.svg import inline, to_png, to_svg
+from clinometer.report.drawing import Drawing
+from clinometer.report.export import no_formula
+from clinometer.report.svg import inline, svg_to_png, to_png, to_svg
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +34,7 @@ class Figure:
     title    what it shows, in words a reader takes away
     caption  how to read it, and what it rests on (n, n_eff)
     alt      what the picture says, for those who do not see it
-    draw     width -> Altair chart
+    draw     width -> Altair chart, or a drawing of our own
     table    the numbers behind it, if they are few enough to read
     """
 
@@ -48,11 +51,19 @@ class Figure:
 
     def inline_one(self, size: Size, prefix: str = "") -> str:
         with _ONE_AT_A_TIME:
-            svg = to_svg(self.draw(WIDE if size == "wide" else NARROW))
+            drawn = self.draw(WIDE if size == "wide" else NARROW)
+            svg = drawn.svg() if isinstance(drawn, Drawing) else to_svg(drawn)
         return inline(svg, key=f"{prefix}{self.key}-{size}", label=self.alt)
 
+    def data_address(self) -> str:
+        """The numbers behind the chart as a CSV file in a data address; "" where it has none."""
+        if self.table is None:
+            return ""
+        csv = self.table.map(no_formula).to_csv(index=False)
+        return "data:text/csv;base64," + base64.b64encode(csv.encode()).decode()
+
     def chart(self, width: int = WIDE) -> Any:
-        """The chart alone, with title and caption in it: what a file or a notebook shows."""
+        """The chart alone, with title and caption in it: what a notebook shows."""
         import altair as alt
 
         title = alt.TitleParams(
@@ -63,8 +74,19 @@ class Figure:
 
     def svg(self, width: int = WIDE) -> str:
         with _ONE_AT_A_TIME:
-            return to_svg(self.chart(width))
+            drawn = self.draw(width)
+            return self._titled(drawn) if isinstance(drawn, Drawing) else to_svg(self.chart(width))
 
     def png(self, width: int = WIDE, *, scale: float = 2.0) -> bytes:
         with _ONE_AT_A_TIME:
+            drawn = self.draw(width)
+            if isinstance(drawn, Drawing):
+                return svg_to_png(self._titled(drawn), scale=scale)
             return to_png(self.chart(width), scale=scale)
+
+    def _titled(self, drawn: Drawing) -> str:
+        width = int(drawn.width)
+        return drawn.svg(
+            title=tuple(wrap_axis_title(self.title, int(width / 1.25))),
+            caption=tuple(wrap_axis_title(self.caption, width)),
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
@@ -13,25 +13,30 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import numpy as np
 
 from clinometer import __version__
 from clinometer.display.notebook import visible
-from clinometer.display.numbers import show
+from clinometer.display.numbers import percent, show
 from clinometer.display.table import Table
-from clinometer.errors import ClinometerError
+from clinometer.errors import ClinometerError, SettingsError
 from clinometer.report import run_tables
 from clinometer.report.charts.style.theme import PALETTE, brief
-from clinometer.report.derived import Reading
+from clinometer.report.explorer.bundle import explorer_file, explorer_script
+from clinometer.report.explorer.data import view_file
 from clinometer.report.export import write_files
 from clinometer.report.figure import Figure
-from clinometer.report.figures import comparison, single_run
-from clinometer.report.sentences import NOT_SAID, SAID, headline, sentences
+from clinometer.report.figures import comparison
+from clinometer.report.sections import figures_of, run_tables_of, section, section_key, with_key
+from clinometer.report.sentences import NOT_SAID, SAID
+from clinometer.report.summary.screen import Screen, Told, first_screen
 from clinometer.runs import Run, compare
 from clinometer.runs.folder.recover import Opened, open_runs, require_some
 
 #: A run, its folder, or a folder as `open_run` found it.
 Source = Run | Opened | str | Path
+
+#: The worst sentences whose words an interactive page holds.
+_HELD_WORDS = 50
 
 #: Runs that a page compares pair by pair; more pairs than this are a table nobody reads.
 _MOST_COMPARED = 5
@@ -47,43 +52,35 @@ class Extra:
     tables: tuple[Table, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Section:
-    """What the page shows of one run."""
-
-    key: str
-    name: str
-    run: Run | None
-    notice: str = ""
-    sentences: tuple[str, ...] = ()
-    figures: tuple[Figure, ...] = ()
-    cells: Table | None = None
-    telling: tuple[Table, ...] = ()
-    tables: tuple[Table, ...] = field(default=())
-
-
 def write_report(
-    runs: Sequence[Source], out: Path, *, extras: Sequence[Extra] = ()
+    runs: Sequence[Source], out: Path, *, extras: Sequence[Extra] = (), interactive: bool = False
 ) -> list[Opened]:
-    """Write the page; it appears whole or not at all. Returns the runs as they were opened."""
+    """Write the page; it appears whole or not at all. Returns the runs as they were opened.
+
+    `interactive` puts the viewer's page of the run, with its data, into the same file; it takes a
+    single run that can be measured.
+    """
     opened = _opened(runs)
-    write_files({out: _render(opened, extras).encode("utf-8")})
+    write_files({out: _render(opened, extras, interactive=interactive).encode("utf-8")})
     return opened
 
 
-def render_report(runs: Sequence[Source], *, extras: Sequence[Extra] = ()) -> str:
+def render_report(
+    runs: Sequence[Source], *, extras: Sequence[Extra] = (), interactive: bool = False
+) -> str:
     """The page as text, of runs or of their folders."""
-    return _render(_opened(runs), extras)
+    return _render(_opened(runs), extras, interactive=interactive)
 
 
 def report_figures(opened: Sequence[Opened]) -> list[Figure]:
     """Every figure of a page, with keys of their own: what --format svg and png write."""
-    sections = [_section(one, i) for i, one in enumerate(opened)]
-    found = list(_overview(opened))
+    told = _told(opened)
+    sections = [section(one, i, told.get(i)) for i, one in enumerate(opened)]
+    found = [f for s in _screens(list(told.values())) for f in s.pictures]
     compared = _comparison(opened)
     found += compared["figures"] if compared else []
-    named = [(s.key + "-" if len(sections) > 1 else "", f) for s in sections for f in s.figures]
-    return found + [_with_key(f, prefix + f.key) for prefix, f in named]
+    named = [(s.key + "-" if len(sections) > 1 else "", f) for s in sections for f in figures_of(s)]
+    return found + [with_key(f, prefix + f.key) for prefix, f in named]
 
 
 def report_tables(opened: Sequence[Opened]) -> list[Table]:
@@ -91,9 +88,10 @@ def report_tables(opened: Sequence[Opened]) -> list[Table]:
     found = [run_tables.risks_table(opened)]
     compared = _comparison(opened)
     found += compared["tables"] if compared else []
+    told = _told(opened)
     for i, one in enumerate(opened):
-        prefix = f"{_key(i, one)}-" if len(opened) > 1 else ""
-        for table in _tables(one):
+        prefix = f"{section_key(i, one)}-" if len(opened) > 1 else ""
+        for table in run_tables_of(one, told.get(i)):
             title = f"{table.title}: {one.name}" if len(opened) > 1 else table.title
             found.append(replace(table, key=prefix + table.key, title=title))
     return found
@@ -110,8 +108,20 @@ def environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(visible=visible, brief=brief, show=show)
+    made.filters.update(visible=visible, brief=brief, show=show, percent=percent, tail=tail)
     return made
+
+
+def tail(text: str, length: int) -> str:
+    """The end of a text, for the words before a slot.
+
+    >>> tail("The old librarian believed that", 12)
+    '… believed that'
+    """
+    shown = visible(text)
+    if len(shown) <= length:
+        return shown
+    return "… " + shown[-length:].partition(" ")[2]
 
 
 @cache
@@ -143,28 +153,35 @@ def _opened(runs: Sequence[Source]) -> list[Opened]:
     return opened
 
 
-def _render(opened: Sequence[Opened], extras: Sequence[Extra]) -> str:
-    whole = [(one.name, one.run) for one in opened if one.run is not None]
-    title = (
-        headline([n for n, _ in whole], [r for _, r in whole])
-        if whole
-        else f"What is left of {', '.join(brief(one.name, 40) for one in opened)}"
-    )
-    digest = base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()
+def _render(opened: Sequence[Opened], extras: Sequence[Extra], *, interactive: bool = False) -> str:
+    told = _told(opened)
+    if interactive and (len(opened) != 1 or not told):
+        raise SettingsError(
+            f"interactive: expected one run that can be measured, found {len(opened)} with "
+            f"{len(told)} of them; write one page per run"
+        )
+    scripts = [script(), *([explorer_script()] if interactive else [])]
+    screens = _screens(list(told.values()))
+    left = f"What is left of {', '.join(brief(one.name, 40) for one in opened)}"
+    title = screens[0].title if len(screens) == 1 else left
+    if len(screens) > 1:
+        title = f"{len(told)} runs on {len(screens)} kinds of topic"
     return (
         environment()
         .get_template("report.html")
         .render(
             title=title,
             topic=_topic(opened),
+            names=[one.name for one in opened],
             made=datetime.now(UTC).strftime("%-d %B %Y"),
             version=__version__,
-            css=stylesheet(),
-            js=script(),
-            script_hash=f"sha256-{digest}",
+            css=stylesheet() + (explorer_file("explorer.css") if interactive else ""),
+            scripts=scripts,
+            script_hashes=[source_hash(one) for one in scripts],
+            explorer=_held(told[0]) if interactive else "",
             notices=[one.notice for one in opened if one.notice],
-            sections=[_section(one, i) for i, one in enumerate(opened)],
-            overview=_overview(opened),
+            screens=screens,
+            sections=[section(one, i, told.get(i)) for i, one in enumerate(opened)],
             risks=run_tables.risks_table(opened),
             comparison=_comparison(opened),
             extras=extras,
@@ -174,32 +191,38 @@ def _render(opened: Sequence[Opened], extras: Sequence[Extra]) -> str:
     )
 
 
+def _held(told: Told) -> str:
+    """The data of the viewer's page as text that can stand in a page."""
+    return base64.b64encode(view_file(told, words=_HELD_WORDS)).decode()
+
+
+def source_hash(text: str) -> str:
+    """What a content security policy calls an inline script."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _told(opened: Sequence[Opened]) -> dict[int, Told]:
+    """The runs that can be told of, by their number."""
+    return {i: Told.of(one, one.run) for i, one in enumerate(opened) if one.run is not None}
+
+
+def _screens(told: Sequence[Told]) -> list[Screen]:
+    """One screen for the runs that can stand on one axis."""
+    kinds: dict[tuple[Any, ...], list[Told]] = {}
+    for one in told:
+        kind = (one.run.risks.categories, one.run.risks.normalized)
+        kinds.setdefault(kind, []).append(one)
+    found = [first_screen(part) for part in kinds.values()]
+    if len(found) == 1:
+        return found
+    return [
+        replace(s, pictures=tuple(with_key(f, f"{i + 1}-{f.key}") for f in s.pictures))
+        for i, s in enumerate(found)
+    ]
+
+
 def _topic(opened: Sequence[Opened]) -> str:
     return " · ".join(dict.fromkeys(one.topic for one in opened if one.topic))
-
-
-def _overview(opened: Sequence[Opened]) -> list[Figure]:
-    groups = _same_categories(opened)
-    found: list[Figure | None] = []
-    for number, part in enumerate(groups):
-        runs, names = [one.run for one in part if one.run], [one.name for one in part]
-        some = [comparison.risks_figure(runs, names), comparison.intervals_figure(runs, names)]
-        if len(runs) > 1:
-            some.append(comparison.plane_figure(runs, names))
-        some.append(comparison.leaning_figure([Reading(r) for r in runs], names))
-        prefix = f"{number + 1}-" if len(groups) > 1 else ""
-        found += [f if f is None else _with_key(f, prefix + f.key) for f in some]
-    return [f for f in found if f is not None]
-
-
-def _same_categories(opened: Sequence[Opened]) -> list[list[Opened]]:
-    """Runs that can stand on one axis, together."""
-    parts: dict[tuple[Any, ...], list[Opened]] = {}
-    for one in opened:
-        if one.run is not None:
-            kind = (one.run.risks.categories, one.run.risks.normalized)
-            parts.setdefault(kind, []).append(one)
-    return list(parts.values())
 
 
 def _comparison(opened: Sequence[Opened]) -> dict[str, Any] | None:
@@ -211,69 +234,9 @@ def _comparison(opened: Sequence[Opened]) -> dict[str, Any] | None:
     except ClinometerError:
         return None  # another topic or other contexts: the runs stand side by side, unpaired
     return {
-        "figures": [comparison.differences_figure(found)],
+        "figures": [
+            comparison.differences_figure(found),
+            comparison.plane_figure(runs, [one.name for one in opened if one.run in runs]),
+        ],
         "tables": run_tables.comparison_tables(found),
     }
-
-
-def _section(one: Opened, number: int) -> Section:
-    key = _key(number, one)
-    if one.run is None:
-        return Section(key, one.name, None, one.notice, tables=tuple(_tables(one)))
-    run, reading = one.run, Reading(one.run)
-    drawn = [
-        single_run.groups_figure(run),
-        single_run.heat_figure(reading),
-        single_run.distribution_figure(reading, groups=_outermost(run)),
-        single_run.shapes_figure(run),
-        single_run.convergence_figure(reading),
-        single_run.coverage_figure(reading),
-    ]
-    rest = {t.key: t for t in _tables(one, reading)}
-    cells = rest.pop("cells")
-    telling = [rest.pop(k) for k in list(rest) if k.startswith("contexts-")]
-    return Section(
-        key,
-        one.name,
-        run,
-        one.notice,
-        sentences=tuple(sentences(one.name, run)),
-        figures=tuple(f for f in drawn if f is not None),
-        cells=cells if len(cells.frame) else None,
-        telling=tuple(telling),
-        tables=tuple(t for t in rest.values() if len(t.frame)),
-    )
-
-
-def _tables(one: Opened, reading: Reading | None = None) -> list[Table]:
-    if one.run is None:
-        stored = [] if one.groups is None else [Table("groups", "Groups, as stored", one.groups)]
-        return [*stored, *([run_tables.settings_table(one.content)] if one.content else [])]
-    reading = reading or Reading(one.run)
-    return [
-        run_tables.cells_table(reading),
-        *run_tables.telling_tables(reading),
-        run_tables.groups_table(one.run),
-        run_tables.contexts_table(reading),
-        run_tables.flags_table(one.run),
-        run_tables.settings_table(one.run.record.to_dict()),
-    ]
-
-
-def _outermost(run: Run) -> list[str]:
-    """The groups that lean furthest each way, to set against all of them."""
-    mean = run.risks.mean_stereotype[:, 0]
-    seen = np.flatnonzero(~np.isnan(mean))
-    if seen.size < 3:
-        return [run.risks.groups[i] for i in seen[:1]] if seen.size == 1 else []
-    order = seen[np.argsort(mean[seen], kind="stable")]
-    return [run.risks.groups[order[-1]], run.risks.groups[order[0]]]
-
-
-def _key(number: int, one: Opened) -> str:
-    plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in one.name.lower())
-    return f"run{number + 1}-{plain.strip('-')[:40] or 'model'}"
-
-
-def _with_key(figure: Figure, key: str) -> Figure:
-    return replace(figure, key=key)

@@ -41,6 +41,13 @@ def to_png(chart: Any, *, scale: float = 2.0) -> bytes:
     return bytes(_converter().svg_to_png(_drawn(spec), scale=scale))
 
 
+def svg_to_png(svg: str, *, scale: float = 2.0) -> bytes:
+    """A drawing of our own as a PNG, on white."""
+    start = svg.index(">") + 1
+    paper = '<rect width="100%" height="100%" fill="white"/>'
+    return bytes(_converter().svg_to_png(svg[:start] + paper + svg[start:], scale=scale))
+
+
 def _drawn(spec: dict[str, Any]) -> str:
     svg = str(_converter().vegalite_to_svg(spec, allowed_base_urls=[]))
     return _TEXT.sub(lambda text: small_signs(text[0]), svg)

@@ -180,12 +180,17 @@ class Topic:
 
     def render(self, template: str, group: Group | str) -> Prompt:
         """The text around [Y] with `group` at [X], and its article."""
+        text, article = self.written(group)
+        return render(template, text, article=article)
+
+    def written(self, group: Group | str) -> tuple[str, str | None]:
+        """The text of a group and the article it takes; None: the template's own."""
         if isinstance(group, str):
             group = self.group(group)
         article = group.article
         if article is None and (rule := self._article_rule) is not None:
             article = rule.choose(group.text)
-        return render(template, group.text, article=article)
+        return group.text, article
 
     @cached_property
     def sha256(self) -> str:

@@ -56,6 +56,7 @@ __all__ = [
     "JSONResponse",
     "Pages",
     "Query",
+    "Request",
     "Response",
     "add_static",
     "is_loopback",
@@ -107,9 +108,16 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
-def add_static(app: FastAPI, package: str, names: Mapping[str, str]) -> None:
-    """Serve the style and script of all pages, and `names` (file -> media type) of a package."""
+def add_static(
+    app: FastAPI,
+    package: str,
+    names: Mapping[str, str],
+    more: Mapping[str, tuple[str, str]] | None = None,
+) -> None:
+    """Serve the style and script of all pages, `names` (file -> media type) of a package, and
+    `more` (file -> text, media type)."""
     found: dict[str, tuple[str, str]] = {
+        **(more or {}),
         "page.css": (stylesheet(), "text/css"),
         "page.js": (script(), "text/javascript"),
     }

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from clinometer.errors import ClinometerError, RunError
+from clinometer.reliability.scoring.folder import ReliabilityFolder
+from clinometer.report.reliability.page import is_reliability_run
 from clinometer.runs import RunFolder
 from clinometer.runs.folder.partial import progress
 from clinometer.runs.folder.recover import Opened, open_run
@@ -22,7 +24,11 @@ from clinometer.storage.record import SCHEMA_VERSION
 #: Folders below the root that are looked through.
 _DEPTH = 6
 _KEPT = 6  # opened runs kept in memory
-_FILES = ("run.json", "preferences.parquet", "groups.parquet", "contexts.parquet")
+_FILES = (
+    "run.json",
+    *(f"{name}.parquet" for name in ("preferences", "groups", "contexts")),
+    *(f"{name}.parquet" for name in ReliabilityFolder.tables),
+)
 
 Signature = tuple[tuple[str, int, int], ...]
 
@@ -47,6 +53,9 @@ class Entry:
     R_volatility: float | None = None
     done: int = 0
     total: int = 0
+    topic_sha256: str = ""
+    kind: str = "audit"
+    stability: float | None = None
 
 
 class RunsIndex:
@@ -156,6 +165,8 @@ class RunsIndex:
 
 
 def _entry(name: str, path: Path) -> Entry:
+    if is_reliability_run(path):
+        return _reliability(name, path)
     try:
         record = RunFolder(path).read_record()
         done, total = (0, 0) if record.finished else progress(RunFolder(path), record)
@@ -170,7 +181,8 @@ def _entry(name: str, path: Path) -> Entry:
         created=record.created,
         groups=record.topic.groups,
         n_contexts=record.contexts.n,
-        n_eff=record.contexts.n_eff,
+        n_eff=record.contexts.n_eff if record.n_eff is None else record.n_eff,
+        topic_sha256=record.topic.sha256,
         done=done,
         total=total,
     )
@@ -184,6 +196,25 @@ def _entry(name: str, path: Path) -> Entry:
         R_high=R.high,
         R_bias=record.summary.R_bias.value,
         R_volatility=record.summary.R_volatility.value,
+    )
+
+
+def _reliability(name: str, path: Path) -> Entry:
+    """A reliability run by its models and its statements."""
+    try:
+        record = ReliabilityFolder(path).read_record()
+    except ClinometerError:
+        return _unreadable(name, path)
+    return Entry(
+        id=name,
+        model=", ".join(m.id for m in record.models) or name,
+        topic="Reliability of statements",
+        contexts="",
+        state="finished" if record.finished else "half-finished",
+        created=record.created,
+        groups=record.counts.overall.get("statements"),
+        kind="reliability",
+        stability=None if (e := record.summary.get("stability")) is None else e.value,
     )
 
 

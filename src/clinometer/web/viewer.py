@@ -1,23 +1,27 @@
-"""The viewer: from the list of runs to the words behind a number, page by page.
+"""The viewer: the list of runs, and one page per run on which every answer can be looked at.
 
-Pages are made on the server; every state is in the address, so a link leads back to it.
+Pages come from the server, pictures are drawn in the browser from one file per run
+(`report/explorer`). What is shown lies in the address, so a link leads back to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+import re
+from collections import OrderedDict
 from pathlib import Path
 from typing import Annotated, Any
 
 from clinometer import __version__
 from clinometer.errors import ClinometerError
+from clinometer.reliability.scoring.result import ReliabilityRun
 from clinometer.report import run_tables
-from clinometer.report.derived import Reading
-from clinometer.report.figure import Figure
-from clinometer.report.figures import comparison, single_run
+from clinometer.report.explorer.bundle import MODULES, explorer_file
+from clinometer.report.explorer.data import cell_answer, view_file
 from clinometer.report.page import render_report
-from clinometer.report.sentences import headline, sentences
+from clinometer.report.reliability.page import is_reliability_run, render_reliability
+from clinometer.report.reliability.story import reliability_story
+from clinometer.report.sentences import sentences
+from clinometer.report.summary.screen import Told, chips, lede
 from clinometer.runs import Run
 from clinometer.runs import compare as compare_runs
 from clinometer.runs.folder.recover import Opened
@@ -28,24 +32,22 @@ from clinometer.web.app import (
     JSONResponse,
     Pages,
     Query,
+    Request,
     Response,
     add_static,
+    link,
     new_app,
 )
-from clinometer.web.cells import cell_page, context_rows, group_rows
 from clinometer.web.listing import filtered, run_rows, sorted_rows
 from clinometer.web.runs_index import RunsIndex
 
 Names = Annotated[tuple[str, ...], Query()]
 NONE: tuple[str, ...] = ()
-
-_RUN_FIGURES: dict[str, Callable[[Reading, str], Figure | None]] = {
-    "risks": lambda r, name: comparison.risks_figure([r.run], [name]),
-    "leaning": lambda r, name: comparison.leaning_figure([r], [name]),
-    "heat": lambda r, name: single_run.heat_figure(r),
-    "shapes": lambda r, name: single_run.shapes_figure(r.run),
-    "convergence": lambda r, name: single_run.convergence_figure(r),
-    "coverage": lambda r, name: single_run.coverage_figure(r),
+_RANGE = re.compile(r"bytes=(\d+)-(\d*)")
+_KEPT = 4  # view files kept in memory
+_STATIC = {
+    **{f"{name}.js": "text/javascript" for name in (*MODULES, "slope")},
+    "explorer.css": "text/css",
 }
 
 
@@ -55,8 +57,11 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
     app = new_app(title="Clinometer", host=host, token=token)
     pages = Pages("clinometer.web", version=__version__, root=index.root.name)
     pages.add_errors(app, "error.html")
-    add_static(app, "clinometer.web", {"viewer.js": "text/javascript", "viewer.css": "text/css"})
-    drawn = _Drawings(index, pages)
+    files = {name: (explorer_file(name), media) for name, media in _STATIC.items()}
+    add_static(
+        app, "clinometer.web", {"viewer.js": "text/javascript", "viewer.css": "text/css"}, files
+    )
+    known = _Known(index)
     pages.compile()
     index.entries()  # read once before anybody waits for it
 
@@ -78,88 +83,52 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         )
 
     @app.get("/run")
-    def run(id: str, q: str = "", leaning: str = "", sort: str = "-r") -> HTMLResponse:
+    def run(id: str) -> HTMLResponse:
+        statements = _reliability(index, id)
+        if statements is not None:
+            story = reliability_story([statements])
+            live = index.version(id)
+            return pages("reliability_run.html", story=story, name=id, id=id, live=live)
         opened = _open(index, id)
-        rows: list[dict[str, Any]] = []
-        if opened.run is not None:
-            rows = [
-                row
-                for row in opened.run.risks.groups_table()
-                if q.lower() in row["group"].lower()
-                and leaning in ("", row["leaning"] or "neither")
-            ]
-            rows = sorted_rows(rows, sort)
+        told = known.told(id) if opened.run is not None else None
         return pages(
             "run.html",
             opened=opened,
-            run=opened.run,
             id=id,
-            title=headline([opened.name], [opened.run]) if opened.run else opened.name,
-            sentences=sentences(opened.name, opened.run) if opened.run else [],
-            rows=rows,
+            title=told.title if told else opened.name,
+            lede=lede(told.run) if told else (),
+            chips=chips(told.run) if told else (),
+            sentences=sentences(told) if told else [],
             stored=[] if opened.groups is None else opened.groups.to_dict("records"),
-            leanings=sorted({x or "neither" for x in opened.run.risks.leaning})
-            if opened.run
-            else [],
-            drawings=list(_RUN_FIGURES) if opened.run else [],
             settings=run_tables.settings_table(opened.content),
-            flags=run_tables.flags_table(opened.run) if opened.run else None,
-            q=q,
-            leaning=leaning,
-            sort=sort,
+            flags=run_tables.flags_table(told.run) if told else None,
             live=index.version(id),
         )
 
-    @app.get("/group")
-    def group(id: str, group: str, q: str = "", sort: str = "-strength") -> HTMLResponse:
-        opened, found = _whole(index, id)
-        x = _place(group, found.preferences.groups, "group")
-        rows = [r for r in group_rows(Reading(found), x) if q.lower() in r["sentence"].lower()]
-        return pages(
-            "group.html",
-            opened=opened,
-            run=found,
-            id=id,
-            group=group,
-            row=found.risks.groups_table()[x],
-            rows=sorted_rows(rows, sort),
-            q=q,
-            sort=sort,
-            live=index.version(id),
-        )
+    @app.get("/data")
+    def data(request: Request, id: str) -> Response:
+        return _part(known.file(id), request.headers.get("range", ""))
 
-    @app.get("/context")
-    def context(id: str, context: str, q: str = "", sort: str = "-strength") -> HTMLResponse:
-        opened, found = _whole(index, id)
-        c = _place(context, found.preferences.contexts, "context")
-        rows = [r for r in context_rows(Reading(found), c) if q.lower() in r["group"].lower()]
-        return pages(
-            "context.html",
-            opened=opened,
-            run=found,
-            id=id,
-            context=context,
-            template=(found.preferences.templates or found.preferences.contexts)[c],
-            rows=sorted_rows(rows, sort),
-            q=q,
-            sort=sort,
-            live=index.version(id),
-        )
+    @app.get("/words")
+    def words(id: str, x: int, c: int) -> JSONResponse:
+        return JSONResponse(cell_answer(*_cell(_whole(index, id), x, c)))
 
-    @app.get("/cell")
-    def cell(id: str, group: str, context: str) -> HTMLResponse:
-        opened, found = _whole(index, id)
-        x = _place(group, found.preferences.groups, "group")
-        c = _place(context, found.preferences.contexts, "context")
-        return pages(
-            "cell.html",
-            opened=opened,
-            run=found,
-            id=id,
-            group=group,
-            context=context,
-            cell=cell_page(found, x, c),
-            live=index.version(id),
+    @app.get("/peers")
+    def peers(id: str, x: int = -1, c: int = -1) -> JSONResponse:
+        """The other runs of the same topic, in the order after this one; with x and c, the shares
+        of the same sentence in each."""
+        found = _whole(index, id)
+        cell = None if x < 0 else _cell(found, x, c)
+        return JSONResponse(
+            [
+                {
+                    "id": other,
+                    "name": entry,
+                    "href": link("/run", id=other),
+                    **({} if cell is None else {"shares": _same(index, other, *cell)}),
+                }
+                for other, entry in _others(index, id, found)
+            ]
         )
 
     @app.get("/compare")
@@ -167,7 +136,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         names = list(dict.fromkeys(run))
         if not 2 <= len(names) <= 6:
             raise HTTPException(400, f"Compare two to six runs; {len(names)} were chosen.")
-        found = [_whole(index, name)[1] for name in names]
+        found = [_whole(index, name) for name in names]
         problem, shown = "", []
         try:
             shown = run_tables.comparison_tables(compare_runs(*found, align="common"))
@@ -175,21 +144,19 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             problem = str(error)
         return pages("compare.html", ids=names, runs=found, problem=problem, tables=shown, live="")
 
-    @app.get("/figure")
-    def figure(
-        name: str, id: str = "", group: str = "", width: str = "wide", run: Names = NONE
-    ) -> Response:
-        html = drawn(name, id=id, group=group, runs=tuple(run), narrow=width == "narrow")
-        return HTMLResponse(html)
-
     @app.get("/report")
     def report(id: str) -> Response:
-        opened = _open(index, id)
-        if not opened.showable:
-            raise HTTPException(404, opened.notice)
-        page = render_report([opened.run if opened.run is not None else index.resolve(id)])
+        statements = _reliability(index, id)
+        if statements is not None:
+            page = render_reliability([statements])
+        else:
+            opened = _open(index, id)
+            if not opened.showable:
+                raise HTTPException(404, opened.notice)
+            page = render_report([opened.run if opened.run is not None else index.resolve(id)])
         # The page brings its own, stricter policy; ours would stop its inline script.
-        return HTMLResponse(page, headers={"Content-Security-Policy": "sandbox allow-scripts"})
+        policy = "sandbox allow-scripts allow-downloads"
+        return HTMLResponse(page, headers={"Content-Security-Policy": policy})
 
     @app.get("/version")
     def version(id: str = "") -> JSONResponse:
@@ -201,61 +168,96 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
     return app
 
 
-class _Drawings:
-    """Figures as pieces of a page, drawn once for each state of their runs."""
+class _Known:
+    """View files, made once for each state of their runs."""
 
-    def __init__(self, index: RunsIndex, pages: Pages) -> None:
+    def __init__(self, index: RunsIndex) -> None:
         self._index = index
-        self._pages = pages
-        self._kept: dict[tuple[Any, ...], str] = {}
+        self._kept: OrderedDict[str, tuple[Opened, Told, bytes | None]] = OrderedDict()
 
-    def __call__(
-        self, name: str, *, id: str, group: str, runs: tuple[str, ...], narrow: bool
-    ) -> str:
-        names = runs or (id,)
-        try:
-            state = tuple(self._index.version(n) for n in names)
-        except KeyError:
-            raise HTTPException(404, "There is no such run.") from None
-        key = (name, names, group, narrow, state)
-        if key not in self._kept:
-            if len(self._kept) > 400:
-                self._kept.clear()
-            self._kept[key] = self._draw(name, names, group, narrow)
-        return self._kept[key]
+    def told(self, name: str) -> Told:
+        return self._entry(name)[1]
 
-    def _draw(self, name: str, names: tuple[str, ...], group: str, narrow: bool) -> str:
-        found = [_whole(self._index, n) for n in names]
-        figure = _figure(name, found, group)
-        if figure is None:
-            raise HTTPException(404, "There is nothing to draw.")
-        drawing = figure.inline_one("narrow" if narrow else "wide")
-        return bytes(self._pages("figure.html", figure=figure, drawing=drawing).body).decode()
+    def file(self, name: str) -> bytes:
+        opened, told, made = self._entry(name)
+        if made is None:
+            made = view_file(told)
+            self._kept[name] = (opened, told, made)
+        return made
+
+    def _entry(self, name: str) -> tuple[Opened, Told, bytes | None]:
+        opened = _open(self._index, name)
+        if opened.run is None:
+            raise HTTPException(404, opened.notice)
+        kept = self._kept.get(name)
+        if kept is None or kept[0] is not opened:  # the index opens a changed folder anew
+            kept = (opened, Told.of(opened, opened.run), None)
+            self._kept[name] = kept
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return kept
 
 
-def _figure(name: str, found: list[tuple[Opened, Run]], group: str) -> Figure | None:
-    runs, labels = [r for _, r in found], [o.name for o, _ in found]
-    if len(set(labels)) < len(labels):
-        labels = [f"{o.name} ({o.path.name})" for o, _ in found]
-    first = Reading(runs[0])
-    if name == "distribution":
-        _place(group, runs[0].preferences.groups, "group")
-        return single_run.distribution_figure(first, groups=[group])
-    several: dict[str, Callable[[], Figure | None]] = {
-        "compare-risks": partial(comparison.risks_figure, runs, labels),
-        "compare-plane": partial(comparison.plane_figure, runs, labels),
-        "compare-differences": lambda: comparison.differences_figure(
-            compare_runs(*runs, align="common")
-        ),
-    }
+def _part(content: bytes, wanted: str) -> Response:
+    """The file, or the range of it that was requested."""
+    media = "application/octet-stream"
+    match = _RANGE.fullmatch(wanted)
+    if match is None:
+        return Response(content, media_type=media, headers={"Accept-Ranges": "bytes"})
+    first, last = int(match[1]), min(int(match[2] or len(content)), len(content) - 1)
+    if first > last:
+        raise HTTPException(416, f"The file has {len(content)} bytes.")
+    where = {"Content-Range": f"bytes {first}-{last}/{len(content)}", "Accept-Ranges": "bytes"}
+    return Response(content[first : last + 1], 206, headers=where, media_type=media)
+
+
+def _others(index: RunsIndex, name: str, run: Run) -> list[tuple[str, str]]:
+    """(id, model) of the finished runs with the same topic, those after this one first."""
+    entries = [
+        e
+        for e in index.entries()
+        if e.topic_sha256 == run.record.topic.sha256 and e.state in ("finished", "half-finished")
+    ]
+    place = next((i for i, e in enumerate(entries) if e.id == name), -1)
+    return [(e.id, e.model) for e in [*entries[place + 1 :], *entries[: max(place, 0)]]]
+
+
+def _same(index: RunsIndex, name: str, run: Run, x: int, c: int) -> list[float] | None:
+    """The shares of the same group and context in another run."""
+    opened = _open(index, name)
+    p = run.preferences
+    if opened.run is None:
+        return None
+    other = opened.run.preferences
     try:
-        if name in several:
-            return several[name]()
-        if name in _RUN_FIGURES:
-            return _RUN_FIGURES[name](first, labels[0])
+        i, j = other.groups.index(p.groups[x]), other.contexts.index(p.contexts[c])
+    except ValueError:
+        return None
+    values = other.values[i, j]
+    if values.shape != p.values[x, c].shape or (values != values).any():
+        return None
+    return [float(v) for v in values]
+
+
+def _cell(run: Run, x: int, c: int) -> tuple[Run, int, int]:
+    shape: tuple[Any, ...] = run.preferences.values.shape
+    if not (0 <= x < shape[0] and 0 <= c < shape[1]):
+        raise HTTPException(404, "The run has no such answer.")
+    return run, x, c
+
+
+def _reliability(index: RunsIndex, name: str) -> ReliabilityRun | None:
+    """The reliability run of this name; None for an audit, 404 for what cannot be read."""
+    try:
+        path = index.resolve(name)
+    except KeyError:
+        raise HTTPException(404, "There is no such run under this folder.") from None
+    if not is_reliability_run(path):
+        return None
+    try:
+        return ReliabilityRun.load(path)
     except ClinometerError as error:
-        raise HTTPException(400, str(error)) from error
-    raise HTTPException(404, "There is no such figure.")
+        raise HTTPException(404, str(error).replace(str(path), path.name)) from error
 
 
 def _open(index: RunsIndex, name: str) -> Opened:
@@ -265,15 +267,8 @@ def _open(index: RunsIndex, name: str) -> Opened:
         raise HTTPException(404, "There is no such run under this folder.") from None
 
 
-def _whole(index: RunsIndex, name: str) -> tuple[Opened, Run]:
+def _whole(index: RunsIndex, name: str) -> Run:
     opened = _open(index, name)
     if opened.run is None:
         raise HTTPException(404, opened.notice)
-    return opened, opened.run
-
-
-def _place(label: str, labels: tuple[str, ...], what: str) -> int:
-    try:
-        return labels.index(label)
-    except ValueError:
-        raise HTTPException(404, f"The run has no such {what}.") from None
+    return opened.run

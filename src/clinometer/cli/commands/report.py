@@ -45,18 +45,31 @@ def report_command(
             "png: one file per chart.",
         ),
     ] = "html",
+    interactive: Annotated[
+        bool,
+        typer.Option(
+            "--interactive",
+            help="Put the viewer's page of the run, with every answer, into the HTML file.",
+        ),
+    ] = False,
 ) -> None:
     """Write one HTML page about one or several runs, or its tables and charts as files.
 
     An unfinished, damaged or older run is marked as such and shown as far as possible.
     """
     from clinometer.report import open_runs, write_report
+    from clinometer.report.reliability.page import is_reliability_run
     from clinometer.runs.align import resampling_note
     from clinometer.runs.folder.recover import require_some
 
     if form not in FORMATS:
         raise SettingsError(f"--format: expected {', '.join(FORMATS)}; found {form!r}")
+    if interactive and form != "html":
+        raise SettingsError(f"--interactive: expected --format html, found {form}")
     target = out or Path(FORMATS[form])
+    if any(is_reliability_run(path) for path in runs):
+        _write_reliability(runs, target, form)
+        return
     opened = open_runs(runs)
     require_some(opened)
     for one in opened:
@@ -66,11 +79,35 @@ def report_command(
     if note:
         sys.stderr.write(f"clinometer: {note}\n")
     if form == "html":
-        write_report(opened, target, extras=factor_extras(opened))
+        write_report(opened, target, extras=factor_extras(opened), interactive=interactive)
         written = str(target)
     else:
         written = _write(form, opened, target)
-    console().print(f"wrote {written}", markup=False, soft_wrap=True)
+    _say(written, runs[0])
+
+
+def _write_reliability(runs: list[Path], target: Path, form: str) -> None:
+    from clinometer.reliability.scoring.result import ReliabilityRun
+    from clinometer.report.reliability.page import is_reliability_run, write_reliability_report
+
+    others = [path for path in runs if not is_reliability_run(path)]
+    if others:
+        raise SettingsError(
+            f"{others[0]}: expected reliability runs only, found an audit; write two reports"
+        )
+    if form != "html":
+        raise SettingsError(
+            f"--format: expected html for a reliability run, found {form}; reliability score "
+            "--table writes its rows"
+        )
+    write_reliability_report([ReliabilityRun.load(path) for path in runs], target)
+    _say(str(target), runs[0])
+
+
+def _say(written: str, run: Path) -> None:
+    """Where the result is, and what comes next."""
+    text = f"Wrote {written}. Next: open it in a browser, or clinometer view {run.parent}"
+    console().print(text, markup=False, soft_wrap=True)
 
 
 def _write(form: str, opened: list[Opened], target: Path) -> str:
@@ -93,14 +130,20 @@ def _write(form: str, opened: list[Opened], target: Path) -> str:
 
 
 def factor_extras(opened: list[Opened]) -> list[Extra]:
-    """Risk against the built-in social factors, for each run whose groups have figures."""
+    """The lean of the groups against the built-in social factors, for runs whose groups have them.
+
+    With two categories the lean has a sign, and the sign is the finding: unsigned risk runs flat
+    through a lean that follows a factor from one side to the other.
+    """
     from clinometer.report import Extra
+    from clinometer.report.derived import Reading
     from clinometer.report.figures.comparison import basis
     from clinometer.report.figures.factors import factor_figure
+    from clinometer.report.summary.leans import lean_errors
     from clinometer.studies.within_run.factors import (
+        FACTORS,
         WEIGHT,
         builtin_factors,
-        factor_study,
         standard_errors,
     )
 
@@ -109,27 +152,35 @@ def factor_extras(opened: list[Opened]) -> list[Extra]:
     for one in opened:
         if one.run is None or one.state != "finished":
             continue
-        try:
-            study = factor_study(one.run)
-        except ClinometerError:
-            continue  # no group of this run has a figure, or too few of them
-        known = table.reindex(list(one.run.risks.groups))
-        figures = [
-            factor_figure(
-                one.run.risks.r,
-                known[name].to_numpy(dtype=float),
-                factor=name,
-                groups=one.run.risks.groups,
-                weights=known[WEIGHT].to_numpy(dtype=float),
-                y_se=standard_errors(one.run, "r"),
-                basis=basis(one.run),
-            )
-            for name in study.each
-        ]
+        run, report = one.run, one.run.risks
+        signed = len(report.categories) == 2
+        known = table.reindex(list(report.groups))
+        figures = []
+        for name in FACTORS:
+            try:
+                figure = factor_figure(
+                    report.mean_stereotype[:, 1] if signed else report.r,
+                    known[name].to_numpy(dtype=float),
+                    factor=name,
+                    groups=report.groups,
+                    weights=known[WEIGHT].to_numpy(dtype=float),
+                    y_se=lean_errors(Reading(run), 1) if signed else standard_errors(run, "r"),
+                    measure=f"lean to {report.categories[1]}" if signed else "r",
+                    basis=basis(run),
+                )
+            except ClinometerError:
+                continue  # too few groups have this figure
+            figures.append(figure)
+        if not figures:
+            continue
+        without = int(known[[*FACTORS, WEIGHT]].isna().any(axis=1).sum())
         text = (
-            "Weighted by employment; figures of the US Bureau of Labor Statistics, without the "
-            f"{len(study.without_figures)} groups that have none.",
+            "Weighted by employment; figures of the US Bureau of Labor Statistics. "
+            f"{without} of {len(report.groups)} groups lack at least one figure and are left out "
+            "where it is needed.",
         )
-        title = "Risk and social factors" + (f": {one.name}" if len(opened) > 1 else "")
-        found.append(Extra(title, text, tuple(figures)))
+        title = "Lean and social factors" if signed else "Risk and social factors"
+        found.append(
+            Extra(title + (f": {one.name}" if len(opened) > 1 else ""), text, tuple(figures))
+        )
     return found

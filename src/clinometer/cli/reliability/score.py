@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -27,9 +27,7 @@ from clinometer.cli.table import TerminalTable
 from clinometer.display.numbers import between
 from clinometer.errors import SettingsError
 from clinometer.reliability import ReliabilitySettings, read_variants, score_reliability
-
-if TYPE_CHECKING:
-    from clinometer.reliability.scoring.record_schema import ReliabilityRecord
+from clinometer.reliability.scoring.notes import reading_notes
 
 
 @grouped
@@ -132,29 +130,8 @@ def _print(run: Any, frame: Any, top: int) -> None:
         for row in worst.itertuples():
             rows.add_row(row.id, f"{row.stability:.3f}", row.text)
         rows.print(console())
-    for line in notes(run.record):
+    for line in reading_notes(run.record):
         console().print(line, markup=False, soft_wrap=True)
-
-
-def notes(record: ReliabilityRecord) -> list[str]:
-    """What a reader must know beside the means."""
-    lines = []
-    for pair in record.agreement:
-        if pair.rho is not None:
-            lines.append(
-                f"{pair.a} and {pair.b} rank the statements alike to rho = "
-                f"{pair.rho.value:.2f}: read a rank as that of these models."
-            )
-    if len(record.models) == 1:
-        lines.append(
-            "One scoring model: another may rank these statements in another order (--model twice "
-            "shows how far)."
-        )
-    known = {"statements", "versions", "flag_"}
-    odd = {k: n for k, n in record.counts.overall.items() if n and k not in known}
-    told = [f"{k.replace('_', ' ')} {n}" for k, n in odd.items()]
-    for model, counts in record.counts.by_model.items():
-        told += [f"{model}: {k.replace('_', ' ')} {n}" for k, n in counts.items() if n]
-    if told:
-        lines.append("Counted: " + ", ".join(told) + ".")
-    return lines
+    if run.path is not None:
+        kept = f"Kept in {run.path}. Next: clinometer report {run.path} --out report.html"
+        console().print(kept, markup=False, soft_wrap=True)

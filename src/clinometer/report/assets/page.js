@@ -82,9 +82,71 @@
     tip.style.left = `${Math.max(4, Math.min(event.clientX + 12, innerWidth - width - 8))}px`;
     tip.style.top = `${event.clientY + 16 + height > innerHeight ? event.clientY - height - 10 : event.clientY + 16}px`;
   });
-  addEventListener("beforeprint", () => {
-    for (const one of document.querySelectorAll("details")) one.open = true;
+  const everything = document.getElementById("print-all");
+  if (everything) {
+    everything.hidden = false;
+    everything.addEventListener("click", () => {
+      document.documentElement.classList.add("print-all");
+      for (const one of document.querySelectorAll("details")) one.open = true;
+      print();
+      document.documentElement.classList.remove("print-all");
+    });
+  }
+  // A drawing as a PNG, twice its size, on the colour of the page: to the clipboard, or as a file.
+  const toPng = async (svg) => {
+    const copy = svg.cloneNode(true);
+    const { width, height } = svg.viewBox.baseVal;
+    const style = getComputedStyle(document.documentElement);
+    copy.setAttribute("font-family", "Helvetica, Arial, sans-serif");
+    for (const mark of [copy, ...copy.querySelectorAll("*")])
+      for (const { name, value } of [...mark.attributes])
+        if (value.includes("var("))
+          mark.setAttribute(name, value.replace(/var\((--\w+),[^)]*\)/g, (_, v) => style.getPropertyValue(v)));
+    const picture = new Image();
+    picture.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(new XMLSerializer().serializeToString(copy));
+    await picture.decode();
+    const canvas = document.createElement("canvas");
+    canvas.width = 2 * width;
+    canvas.height = 2 * height;
+    const pen = canvas.getContext("2d");
+    pen.fillStyle = style.getPropertyValue("--page");
+    pen.fillRect(0, 0, canvas.width, canvas.height);
+    pen.drawImage(picture, 0, 0, canvas.width, canvas.height);
+    return new Promise((done) => canvas.toBlob(done, "image/png"));
+  };
+  const save = (blob, name) => {
+    const link = document.createElement("a");
+    link.download = name;
+    link.href = URL.createObjectURL(blob);
+    link.click();
+  };
+  const hand = async (png, name) => {
+    try {
+      await navigator.clipboard.write([new ClipboardItem({ "image/png": png })]);
+      return "Copied";
+    } catch {
+      save(png, `${name}.png`);
+      return "Saved";
+    }
+  };
+  // Some browsers do not save from a data address that is clicked: the same bytes, handed over.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest && event.target.closest(".tools a[download]");
+    if (!link || !link.href.startsWith("data:text/csv;base64,")) return;
+    event.preventDefault();
+    const bytes = Uint8Array.from(atob(link.href.split(",")[1]), (sign) => sign.charCodeAt(0));
+    save(new Blob([bytes], { type: "text/csv" }), link.download);
   });
+  const makeCopy = (button) => {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      const figure = button.closest("figure");
+      const svg = [...figure.querySelectorAll("svg")].find((one) => one.getBoundingClientRect().width);
+      button.textContent = await hand(await toPng(svg), figure.id);
+      button.addEventListener("blur", () => { button.textContent = "Copy as PNG"; }, { once: true });
+    });
+  };
+  for (const button of document.querySelectorAll("button.copy")) makeCopy(button);
   enliven(document);
   window.clinometer = { enliven };
 })();

@@ -48,7 +48,7 @@ def regression(
     frame["label"] = [brief(g, 26) for g in frame["group"]]
     sized = size is not None and "size" in frame
     frame["about"] = [
-        f"{r['label']}: {factor} {r['x']:,.4g}, risk {r['y']:.3f}"
+        f"{r['label']}: {factor} {r['x']:,.4g}, {measure} {r['y']:.3f}"
         + (f", {size} {r['size']:,.0f}" if sized else "")
         for _, r in frame.iterrows()
     ]
@@ -56,7 +56,8 @@ def regression(
     x = alt.X("x:Q", title=wrap_axis_title(f"{factor} → higher", width))
     x = x.scale(domain=ends, nice=False).axis(tickCount=4 if narrow else 6, format="~s")
     top = 1.06 * max(float(frame["y"].max()), 1e-3)
-    y = alt.Y("y:Q", title=f"{measure} ↑ higher").scale(domain=[0, top], nice=False)
+    low = 1.06 * min(float(frame["y"].min()), 0.0)  # a lean has a sign, a risk has none
+    y = alt.Y("y:Q", title=f"{measure} ↑ higher").scale(domain=[low, top], nice=False)
     y = y.axis(**above(grid=True, gridColor=LINE, tickCount=4, format=".2~f"))
     points = alt.Chart(rows(frame)).mark_circle(
         opacity=0.55, color=BIAS, stroke=PAGE, strokeWidth=0.8
@@ -79,7 +80,7 @@ def regression(
         )
     frame["radius"] = _radii(frame["size"], areas) if sized else _RADIUS
     named, height = _named(frame), 230 if narrow else 300
-    plot = Plot(ends, (0, top), width - AXIS, height)
+    plot = Plot(ends, (low, top), width - AXIS, height)
     layers = [
         alt.Chart(rows(line))
         .mark_area(opacity=0.16, color=INK, clip=True)

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from clinometer.display.names import AXES
-from clinometer.display.numbers import p_relation
+from clinometer.display.numbers import p_relation, show
 from clinometer.report import charts
 from clinometer.report.figure import Figure
 from clinometer.statistics.regression import regress
@@ -20,6 +20,14 @@ FACTOR_NAMES = {
     "mean_years_education": "mean years of education",
     "percent_women": "share of women, %",
     "log10_per_million_words": "frequency of the word, log₁₀ per million",
+}
+
+#: What a slope is told per: (how many units, in words).
+_STEPS = {
+    "median_annual_wage_usd": (10_000, "US$ 10,000 more a year"),
+    "mean_years_education": (1, "year of education"),
+    "percent_women": (10, "10 points more women"),
+    "log10_per_million_words": (1, "tenfold frequency"),
 }
 
 
@@ -49,17 +57,20 @@ def factor_figure(
     table = table[used]
     line = regression_line(y, x, weights=weights, y_se=y_se, points=table["x"])
     slope = fit[factor]
+    step, unit = _STEPS.get(factor, (1, "unit"))
+    value, low, high = (show(step * v, "signed") for v in (slope.value, slope.low, slope.high))
     found = (
-        f"Slope {slope.value:.2g} a unit ({100 * fit.level:g} % interval {slope.low:.2g} to "
-        f"{slope.high:.2g}, p {p_relation(slope.p)})"
+        f"{value} per {unit} ({100 * fit.level:g} % interval {low} to {high}, p "
+        f"{p_relation(slope.p)})"
     )
-    title = f"{AXES.get(measure, measure).capitalize()} against {name}"
+    shown = AXES.get(measure, measure)
+    title = f"{shown[:1].upper()}{shown[1:]} against {name}"
     sized = f", sized by {weight_name}" if weights is not None else ""
     return Figure(
         key=f"factor-{factor.replace('_', '-')}",
         title=title,
         caption=(
-            f"One point a group{sized}; line: weighted least squares, shaded: its interval. "
+            f"One point per group{sized}; line: weighted least squares, shaded: its interval. "
             f"{found}. n = {fit.n} groups{'; ' + basis if basis else ''}. A slope says that the "
             "two go together, not why."
         ),

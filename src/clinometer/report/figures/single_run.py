@@ -59,6 +59,18 @@ def groups_figure(run: Run, *, top: int = 15) -> Figure:
     )
 
 
+def swing_sentences(run: Run, n: int = 5) -> tuple[str, ...]:
+    """The groups that swing most."""
+    r = run.risks
+    order = np.argsort(-np.nan_to_num(r.r_volatility, nan=-np.inf), kind="stable")[:n]
+    named = [
+        f"{brief(r.groups[x], 30)} ({r.r_volatility[x]:.3f})"
+        for x in order
+        if r.r_volatility[x] > 0
+    ]
+    return (f"Most swinging groups, by volatility risk: {', '.join(named)}.",) if named else ()
+
+
 def heat_figure(reading: Reading) -> Figure:
     run = reading.run
     p = run.preferences

@@ -1,22 +1,6 @@
-// Drawings that come when they are scrolled to, and pages that follow a run as it is written.
+// Lists that submit when chosen from, and pages that follow a run as it is written.
 "use strict";
 (() => {
-  const narrow = matchMedia("(max-width: 43rem)");
-  const fetchDrawing = async (figure) => {
-    const size = narrow.matches ? "narrow" : "wide";
-    if (figure.dataset.drawn === size) return;
-    figure.dataset.drawn = size;
-    const response = await fetch(`${figure.dataset.src}&width=${size}`);
-    if (response.ok) figure.innerHTML = await response.text();
-    else figure.remove();
-  };
-  const seen = new IntersectionObserver(
-    (entries) => entries.filter((e) => e.isIntersecting).forEach((e) => fetchDrawing(e.target)),
-    { rootMargin: "400px" },
-  );
-  const watch = () => document.querySelectorAll("figure[data-src]").forEach((f) => seen.observe(f));
-  narrow.addEventListener("change", () =>
-    document.querySelectorAll("figure[data-drawn]").forEach(fetchDrawing));
   document.addEventListener("change", (event) => {
     const form = event.target.closest("form.filters");
     if (form && event.target.tagName === "SELECT") form.requestSubmit();
@@ -32,6 +16,7 @@
     if (!response.ok || (await response.json()).version === live) return;
     const typing = document.activeElement && document.activeElement.matches("input[type=search]");
     if (typing) return; // next time
+    if (id) { location.reload(); return; } // what is shown lies in the address
     const page = await fetch(location.href);
     if (!page.ok) return;
     const fresh = new DOMParser().parseFromString(await page.text(), "text/html");
@@ -42,8 +27,6 @@
     main.querySelectorAll("input[type=checkbox]").forEach((i) => { i.checked = picked.has(i.value); });
     if (focus && document.getElementById(focus)) document.getElementById(focus).focus();
     window.clinometer.enliven(main);
-    watch();
   };
-  watch();
   setInterval(() => follow().catch(() => {}), 1500);
 })();

@@ -1,9 +1,10 @@
 """How every chart looks: one palette, light and dark, and the few rules of type and line.
 
 Charts are drawn in the light colours. A page that shows them swaps each colour for a CSS variable
-of the same name (`clinometer.report.svg`), so one drawing serves light, dark and print. People who
-see red and green alike can tell the colours apart, and no colour carries a meaning that a label
-does not carry too.
+of the same name (`clinometer.report.svg`), so one drawing serves light, dark and print. Up to seven
+categories can be told apart with every kind of colour blindness, their colours can be read as text
+(tests measure both), and no colour carries a meaning that a label does not carry too. Amber is
+volatility and nothing else.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ PALETTE: Mapping[str, tuple[str, str]] = {
     "mark": ("#6b7682", "#96a1ac"),
     "c0": ("#6b3fa0", "#b79be6"),
     "c1": ("#1c7a43", "#63c088"),
-    "c2": ("#b4501a", "#ec9a68"),
-    "c3": ("#00758a", "#4dbfd2"),
-    "c4": ("#806600", "#d2b545"),
-    "c5": ("#ad2c67", "#ee8cb8"),
-    "c6": ("#4b5966", "#aab6c1"),
-    "c7": ("#557a00", "#a4c94f"),
+    "c2": ("#b83209", "#c56580"),
+    "c3": ("#12275c", "#c9f2e4"),
+    "c4": ("#966785", "#8b892c"),
+    "c5": ("#5c2a08", "#aab6c1"),
+    "c6": ("#0b4f3c", "#7877d3"),
+    "c7": ("#4b5966", "#a4c94f"),
 }
 
 INK, SOFT, LINE, PAGE = (PALETTE[name][0] for name in ("ink", "soft", "line", "page"))

@@ -1,0 +1,1 @@
+"""The first screen of a report: the headline, which groups, which sentences, how sure."""

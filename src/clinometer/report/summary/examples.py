@@ -1,0 +1,186 @@
+"""Single answers that show a reader what a number is made of: sentences with their words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clinometer.errors import ClinometerError
+from clinometer.report.derived import Reading
+from clinometer.report.summary.leans import Leans
+from clinometer.runs import Run
+from clinometer.runs.folder.partial import cell_prompt, cell_words
+
+_ASKED = 10  # contexts whose words are looked at for a headline
+
+
+@dataclass(frozen=True)
+class Example:
+    """One answer.
+
+    why            why it stands here
+    before, after  the sentence around the word
+    word           the likeliest word of the favoured category; "" where words are not stored
+    shares         the share of each category's words
+    favoured       index of the favoured category
+    second         the sentence that goes the other way, of an example of swing
+    """
+
+    group: str
+    context: str
+    why: str
+    before: str
+    after: str
+    word: str
+    shares: tuple[float, ...]
+    favoured: int
+    second: Example | None = None
+    faint: bool = False
+
+
+def pick_examples(reading: Reading, leans: Leans) -> list[Example]:
+    """The strongest answer, the largest share of the risk, the strongest the other way, and the
+    group that swings most; none of them twice.
+
+    Answers whose words hold hardly any probability are noise: they come last.
+    """
+    run, p = reading.run, reading.run.preferences
+    strength = np.where(reading.cell_weights > 0, reading.strength, np.nan)
+    if np.isnan(strength).all() or np.nanmax(strength) <= 0:
+        return []
+    good = ~p.low_coverage
+    trusted = np.where(good, strength, np.nan)
+    if np.isnan(trusted).all():
+        trusted = strength
+    part = reading.cell_weights * run.risks.group_weights[:, None] * trusted
+    first = _top(trusted)
+    way = int(reading.favoured[first])
+    other = np.where(reading.favoured != way, trusted, np.nan)
+    n = int((~np.isnan(strength)).sum())
+    wanted = [
+        (f"strongest answer of {n:,}", trusted),
+        ("largest share of the risk", part),
+        ("strongest the other way" if len(p.categories) == 2 else "strongest another way", other),
+    ]
+    used: list[tuple[int, int]] = []
+    found = []
+    for why, values in wanted:
+        cell = _top(_without(values, used))
+        if cell is not None:
+            used.append(cell)
+            found.append(example(run, *cell, why=why))
+    swing = _swing(reading, trusted)
+    return [*found, swing] if swing else found
+
+
+def top_examples(reading: Reading, n: int = 20) -> list[Example]:
+    """The answers with the largest share of the risk, each sentence once."""
+    run = reading.run
+    part = reading.cell_weights * run.risks.group_weights[:, None] * reading.strength
+    total = float(np.nansum(part))
+    if not total > 0:
+        return []
+    found: list[Example] = []
+    seen: set[str] = set()
+    for at in np.argsort(-np.nan_to_num(part), axis=None, kind="stable")[: 10 * n]:
+        x, c = (int(i) for i in np.unravel_index(at, part.shape))
+        if not part[x, c] > 0 or len(found) == n:
+            break
+        before, after = sentence(run, x, c)
+        if f"{before}_{after}" in seen:
+            continue
+        seen.add(f"{before}_{after}")
+        found.append(example(run, x, c, why=f"{100 * part[x, c] / total:.2g} % of R"))
+    return found
+
+
+def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
+    """A cell as an example."""
+    p = run.preferences
+    shares = tuple(float(v) for v in p.values[x, c])
+    reference = _reference(run, x, c)
+    favoured = int(np.argmax(np.asarray(shares) - reference))
+    before, after = sentence(run, x, c)
+    name = p.categories[favoured]
+    words = cell_words(run, x, c)
+    word = next((w.word for w in words if name in w.categories and w.probability > 0), "")
+    faint = bool(p.low_coverage[x, c])
+    return Example(
+        p.groups[x], p.contexts[c], why, before, after, word, shares, favoured, faint=faint
+    )
+
+
+def likeliest_word(reading: Reading, x: int, y: int) -> str:
+    """The word of a category that a group's heaviest contexts make likeliest; "" if not stored."""
+    run = reading.run
+    name = run.preferences.categories[y]
+    total: Counter[str] = Counter()
+    for c in np.argsort(-reading.cell_weights[x], kind="stable")[:_ASKED]:
+        for w in cell_words(run, x, int(c)):
+            if name in w.categories:
+                total[w.word] += w.probability * float(reading.cell_weights[x, c])
+    word, most = next(iter(total.most_common(1)), ("", 0.0))
+    return word if most > 0 else ""
+
+
+def sentence(run: Run, x: int, c: int) -> tuple[str, str]:
+    """The text before and after the word."""
+    templates = run.preferences.templates or run.preferences.contexts
+    try:
+        prompt, _ = cell_prompt(run, run.preferences.groups[x], templates[c])
+    except ClinometerError:  # a table of preferences has contexts that are no templates
+        return f"{run.preferences.groups[x]}: {templates[c]}", ""
+    return prompt.before + (" " if prompt.space else ""), prompt.after
+
+
+def _swing(reading: Reading, strength: np.ndarray) -> Example | None:
+    """The group whose answers change side most, in the two sentences furthest apart."""
+    run = reading.run
+    order = np.argsort(-np.nan_to_num(run.risks.r_volatility, nan=-np.inf), kind="stable")
+    for x in order[:40]:
+        there = np.flatnonzero(~np.isnan(strength[x]))
+        if there.size < 2:
+            continue
+        values = run.preferences.values[x, there]
+        y = int(np.argmax(values.max(axis=0) - values.min(axis=0)))
+        low, high = there[int(values[:, y].argmin())], there[int(values[:, y].argmax())]
+        a, b = example(run, int(x), int(low)), example(run, int(x), int(high))
+        if a.favoured != b.favoured:
+            return Example(
+                a.group,
+                a.context,
+                "leans one way in one, the other way in the other: swing",
+                a.before,
+                a.after,
+                a.word,
+                a.shares,
+                a.favoured,
+                second=b,
+            )
+    return None
+
+
+def _top(values: np.ndarray) -> tuple[int, int] | None:
+    if np.isnan(values).all():
+        return None
+    x, c = np.unravel_index(int(np.nanargmax(values)), values.shape)
+    return int(x), int(c)
+
+
+def _without(values: np.ndarray, used: Sequence[tuple[int, int]]) -> np.ndarray:
+    """Values without the groups already shown: four examples of one job teach less than four."""
+    left = values.copy()
+    for x, _ in used:
+        left[x] = np.nan
+    return left
+
+
+def _reference(run: Run, x: int, c: int) -> np.ndarray:
+    p = run.preferences
+    if p.reference is None:
+        return np.full(len(p.categories), 1 / len(p.categories))
+    given = np.asarray(p.reference)
+    return given if given.ndim == 1 else given[x] if given.ndim == 2 else given[x, c]

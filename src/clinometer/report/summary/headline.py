@@ -1,0 +1,293 @@
+"""The headline: facts of a run in, one plain sentence out, by a table of cases.
+
+The first case that applies speaks. What it says rests on intervals, never on signs alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from clinometer.display.numbers import risk
+from clinometer.report.charts.style.theme import brief
+from clinometer.report.summary.leans import Leans
+from clinometer.runs import Run
+from clinometer.runs.group_sentences import above_floor, floor_sentence
+
+
+@dataclass(frozen=True)
+class Side:
+    """A category that some groups lean to clearly: how many, the foremost, what is written."""
+
+    category: str
+    count: int
+    group: str = ""
+    word: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a headline may say of a run.
+
+    groups, seen   groups of the topic, and those with an answer
+    finished       whether every cell was scored
+    noun           what the groups are ("occupations")
+    common         whether names of groups are common nouns, which can be put in the plural
+    sides          categories with clear leans, most groups first
+    low_coverage   share of the answers whose words hold hardly any probability
+    intervals      whether the contexts allow one
+    chance         what to say where R is not above what shuffled words give; else ""
+    swing          (low, high): between which shares of R lies the swing; None if not known
+    """
+
+    name: str
+    groups: int
+    seen: int
+    R: float
+    contexts: int
+    noun: str = "groups"
+    common: bool = False
+    finished: bool = True
+    sides: tuple[Side, ...] = ()
+    low_coverage: float = 0.0
+    intervals: bool = True
+    chance: str = ""
+    swing: tuple[float, float] | None = None
+
+    @property
+    def clear(self) -> int:
+        return sum(side.count for side in self.sides)
+
+
+Case = tuple[str, Callable[[Facts], bool], Callable[[Facts], str]]
+
+#: (case, when it applies, what it says), in order.
+CASES: tuple[Case, ...] = (
+    (
+        "no answers",
+        lambda f: f.seen == 0,
+        lambda f: f"{f.name} gave no answer that can be measured.",
+    ),
+    (
+        "as the reference",
+        lambda f: f.R <= 1e-12,
+        lambda f: f"{f.name} answers as the reference in every sentence: no lean, no swing.",
+    ),
+    (
+        "not above shuffled words",
+        lambda f: bool(f.chance),
+        lambda f: f"{f.name}: {f.chance}.",
+    ),
+    (
+        "words hardly occur",
+        lambda f: f.low_coverage >= 0.5,
+        lambda f: (
+            f"{f.name} hardly ever writes any of the words: "
+            f"{_percent(f.low_coverage)} of its answers are close to noise."
+        ),
+    ),
+    (
+        "one context",
+        lambda f: not f.intervals and f.clear == 0,
+        lambda f: (
+            f"{f.name}: {_count(f.contexts, 'sentence')} cannot tell a steady lean from chance "
+            f"(R {risk(f.R)})."
+        ),
+    ),
+    (
+        "all one way",
+        lambda f: len(f.sides) == 1 and f.clear == f.seen > 1,
+        lambda f: f"{f.name} {_writes(f, f.sides[0], of='')}for all {f.seen} {f.noun}{_asked(f)}.",
+    ),
+    (
+        "a single group",
+        lambda f: f.clear == f.seen == 1,
+        lambda f: f"{f.name} {_writes(f, f.sides[0])}{_asked(f)}.",
+    ),
+    (
+        "some one way",
+        lambda f: len(f.sides) == 1,
+        lambda f: f"{f.name} {_writes(f, f.sides[0])}: {_lean(f)}{_to(f)}.",
+    ),
+    (
+        "both ways",
+        lambda f: len(f.sides) > 1,
+        lambda f: (
+            f"{f.name} {_writes(f, f.sides[0])} and {_writes(f, f.sides[1], again=True)}: "
+            f"{_lean(f)}, {_most(f)}."
+        ),
+    ),
+    (
+        "swing alone",
+        lambda f: f.swing is not None and f.swing[0] >= 0.5,
+        lambda f: (
+            f"{f.name} swings with the wording: {_none(f)}, and most of R {risk(f.R)} is swing."
+        ),
+    ),
+    (
+        "nothing clear",
+        lambda f: True,
+        lambda f: f"{f.name}: {_none(f)} in {_count(f.contexts, 'sentence')} (R {risk(f.R)}).",
+    ),
+)
+
+
+def facts(name: str, leans: Leans, words: dict[int, tuple[str, str]], *, finished: bool) -> Facts:
+    """The facts of a run; `words`: category -> (foremost group, word written for it)."""
+    run, report = leans.run, leans.run.risks
+    noun, common = noun_of(run)
+    cells = int(run.preferences.observed.sum())
+    low = int(run.preferences.low_coverage.sum())
+    return Facts(
+        name=brief(name, 40),
+        groups=len(report.groups),
+        seen=len(leans.seen),
+        R=report.R.value,
+        contexts=report.n_contexts,
+        noun=noun,
+        common=common,
+        finished=finished,
+        sides=tuple(
+            Side(run.preferences.categories[y], n, *words.get(y, ("", ""))) for y, n in leans.counts
+        ),
+        low_coverage=low / cells if cells else 0.0,
+        intervals=report.R.low is not None,
+        swing=swing_share(run),
+        chance=floor_sentence(report, run.record.floor) if above_floor(run) is False else "",
+    )
+
+
+def headline(f: Facts) -> str:
+    """The sentence of the first case that applies."""
+    return next(say(f) for _, applies, say in CASES if applies(f))
+
+
+def headline_of_several(names: Sequence[str], runs: Sequence[Run]) -> str:
+    """What to take away from several models: the order, if it can be told; else what differs."""
+    chance = sum(above_floor(run) is False for run in runs)
+    alike = f" {chance} of them are not above what shuffled words give." if chance else ""
+    order = sorted(range(len(runs)), key=lambda i: runs[i].risks.R.value)
+    low, high = order[0], order[-1]
+    span = f"R {risk(runs[low].risks.R.value)} to {risk(runs[high].risks.R.value)}"
+    if len({run.record.topic.sha256 for run in runs}) > 1:
+        return f"{len(runs)} runs on different topics: {span}; their risks are not comparable."
+    if apart(runs[low], runs[high]):
+        return (
+            f"Of {len(runs)} models, {brief(names[high], 40)} is furthest from the reference "
+            f"(R {risk(runs[high].risks.R.value)}) and {brief(names[low], 40)} nearest "
+            f"(R {risk(runs[low].risks.R.value)}).{alike}"
+        )
+    shares = [_swing_value(run) for run in runs]
+    top = max(range(len(runs)), key=shares.__getitem__)
+    rest = [share for i, share in enumerate(shares) if i != top]
+    if shares[top] >= 0.5 and max(rest) < shares[top] - 0.25:
+        others = (
+            f"the other {_percent(rest[0])}"
+            if len(rest) == 1
+            else f"the others {_percent(min(rest))} to {_percent(max(rest))}"
+        )
+        return (
+            f"{len(runs)} models are about equally far from the reference ({span}), but "
+            f"{brief(names[top], 40)} swings: {_percent(shares[top])} of its risk, {others}.{alike}"
+        )
+    return (
+        f"{len(runs)} models cannot be told apart in how far they are from the reference: "
+        f"{span}, with intervals that overlap.{alike}"
+    )
+
+
+def apart(low: Run, high: Run) -> bool:
+    """Whether two risks differ by more than their intervals; without intervals, by 0.01."""
+    a, b = low.risks.R, high.risks.R
+    if a.high is None or b.low is None:
+        return b.value - a.value >= 0.01
+    return a.high < b.low
+
+
+def swing_share(run: Run) -> tuple[float, float] | None:
+    """Between which shares of R the swing lies, from the interval of the bias risk."""
+    R, bias = run.risks.R.value, run.risks.R_bias
+    if R <= 0 or bias.low is None or bias.high is None:
+        return None
+    return max(0.0, 1 - bias.high / R), min(1.0, 1 - bias.low / R)
+
+
+def noun_of(run: Run) -> tuple[str, bool]:
+    """What the groups are called, and whether their names are common nouns of English.
+
+    The title of a built-in topic says it: "Gender by occupation".
+    """
+    match = re.fullmatch(r".+ by ([a-z]+)", run.record.topic.title)
+    if match is None:
+        return "groups", False
+    english = run.record.topic.language.lower().startswith("en")
+    return plural(match[1]), english and match[1] == "occupation"
+
+
+def plural(noun: str) -> str:
+    """The plural of an English noun.
+
+    >>> [plural(n) for n in ("nurse", "secretary", "coach", "fireman", "ceo", "actress")]
+    ['nurses', 'secretaries', 'coaches', 'firemen', 'ceos', 'actresses']
+    """
+    if re.search(r"(?<!hu)man$", noun):
+        return noun[:-2] + "en"
+    if re.search(r"[^aeiou]y$", noun):
+        return noun[:-1] + "ies"
+    return noun + ("es" if re.search(r"(s|x|z|ch|sh)$", noun) else "s")
+
+
+def _swing_value(run: Run) -> float:
+    R = run.risks.R.value
+    return run.risks.R_volatility.value / R if R > 0 else 0.0
+
+
+def _writes(f: Facts, side: Side, *, again: bool = False, of: str | None = None) -> str:
+    """writes “she” for nurses; leans to female for Emily."""
+    group = plural(side.group) if f.common else side.group
+    whom = f" for {brief(group, 40)}" if of is None and side.group else of or ""
+    if side.word:
+        return f"{'' if again else 'writes '}“{brief(side.word, 24)}”{whom}" + (
+            " " if of == "" else ""
+        )
+    return f"{'' if again else 'leans '}to {brief(side.category, 30)}{whom}" + (
+        " " if of == "" else ""
+    )
+
+
+def _lean(f: Facts) -> str:
+    total = f"{f.clear} of {f.seen} {f.noun}{_asked(f)}"
+    return f"{total} {'leans' if f.clear == 1 else 'lean'} clearly"
+
+
+def _asked(f: Facts) -> str:
+    return "" if f.finished else f" scored so far (of {f.groups})"
+
+
+def _to(f: Facts) -> str:
+    side = f.sides[0]
+    return f", {'all ' if f.clear > 1 else ''}to {brief(side.category, 30)}"
+
+
+def _most(f: Facts) -> str:
+    first = f.sides[0]
+    if len(f.sides) == 2:
+        return f"{first.count} of them to {brief(first.category, 30)}"
+    listed = [f"{s.count} to {brief(s.category, 24)}" for s in f.sides[:3]]
+    rest = f.clear - sum(s.count for s in f.sides[:3])
+    return ", ".join(listed) + (f", {rest} elsewhere" if rest else "")
+
+
+def _none(f: Facts) -> str:
+    if f.seen == 1:
+        return f"its only group{_asked(f)} does not lean clearly"
+    return f"none of {f.seen} {f.noun}{_asked(f)} leans clearly"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{'one' if n == 1 else f'{n:,}'} {noun}{'' if n == 1 else 's'}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

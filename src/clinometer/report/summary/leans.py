@@ -1,0 +1,134 @@
+"""Which groups lean, as far as the contexts can tell: the one place that decides it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from clinometer.report.derived import Reading
+from clinometer.runs import Run
+
+Floats = NDArray[np.float64]
+
+_LEVEL = 0.95
+#: With more contexts than this a band from lowest to highest says only that there are many.
+_WHOLE_RANGE = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Leans:
+    """The lean of each group.
+
+    share      [X, Y]: mean share of each category's words over the contexts; NaN if missing
+    favoured   [X]: index of the category furthest above the reference; -1 if missing
+    clear      [X]: whether the interval of that lean excludes the reference
+    low, high  [X, Y]: the range of the share over contexts (its middle 90 % if they are many)
+    """
+
+    run: Run
+    share: Floats
+    favoured: NDArray[np.int64]
+    clear: NDArray[np.bool_]
+    low: Floats
+    high: Floats
+
+    @cached_property
+    def seen(self) -> NDArray[np.int64]:
+        """Groups with an answer."""
+        return np.flatnonzero(self.favoured >= 0)
+
+    @cached_property
+    def counts(self) -> list[tuple[int, int]]:
+        """(category, groups that lean to it clearly), most first."""
+        return Counter(int(y) for y in self.favoured[self.clear]).most_common()
+
+    @property
+    def n_clear(self) -> int:
+        return int(self.clear.sum())
+
+    def strongest(self, category: int) -> int | None:
+        """The group that leans to a category furthest, among the clear ones."""
+        there = np.flatnonzero(self.clear & (self.favoured == category))
+        if not there.size:
+            return None
+        lean = self.run.risks.mean_stereotype[there, category]
+        return int(there[int(lean.argmax())])
+
+    @property
+    def whole_range(self) -> bool:
+        return self.run.risks.n_contexts <= _WHOLE_RANGE
+
+
+def find_leans(reading: Reading) -> Leans:
+    """The lean of each group, and whether it can be told from the reference.
+
+    A lean is clear where the 95 % interval of its weighted mean over contexts (Student's t, with as
+    many contexts as the weights are worth) excludes the reference. A run that is known exactly (a
+    reference model) needs no interval.
+    """
+    run, report = reading.run, reading.run.risks
+    mean = np.asarray(report.mean_stereotype)
+    missing = np.isnan(mean).any(axis=1)
+    favoured = np.where(missing, -1, np.nan_to_num(mean, nan=-np.inf).argmax(axis=1))
+    lean = np.nan_to_num(mean)[np.arange(len(mean)), favoured]
+    known = run.record.model.kind == "reference"
+    clear = ~missing & (lean > (1e-9 if known else _half_width(reading, favoured)))
+    share, low, high = _shares(reading)
+    return Leans(run, share, np.asarray(favoured), np.asarray(clear), low, high)
+
+
+def lean_errors(reading: Reading, category: int) -> Floats | None:
+    """[X]: the standard error of each group's mean lean to a category; None where there is none."""
+    error, n = _error(reading, np.full(len(reading.s), category))
+    known = np.isfinite(error) & (n > 1 + 1e-9)
+    return error if known.all() and (error > 0).any() else None
+
+
+def _half_width(reading: Reading, favoured: NDArray[np.int64]) -> Floats:
+    """[X]: half the width of the interval of the mean lean; infinite for a single context."""
+    error, n = _error(reading, favoured)
+    alone = n <= 1 + 1e-9
+    student = stdtrit(np.where(alone, 1.0, n - 1), (1 + _LEVEL) / 2)
+    return np.where(alone, np.inf, np.maximum(error * student, 1e-9))
+
+
+def _error(reading: Reading, category: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """[X]: the standard error of the weighted mean of s to a category, and the contexts it is
+    worth."""
+    s = np.nan_to_num(reading.s[np.arange(len(category)), :, category])
+    w = reading.cell_weights
+    m = (w * s).sum(axis=1)
+    total = np.square(w).sum(axis=1)
+    n = np.divide(1.0, total, out=np.ones_like(total), where=total > 0)
+    spread = np.sqrt((np.square(w) * np.square(s - m[:, None])).sum(axis=1))
+    more = np.divide(n, n - 1, out=np.ones_like(n), where=n > 1 + 1e-9)
+    return np.asarray(spread * np.sqrt(more)), n
+
+
+def _shares(reading: Reading) -> tuple[Floats, Floats, Floats]:
+    """Mean, low and high share of each category over the contexts of each group, [X, Y]."""
+    p, w = reading.run.preferences.values, reading.cell_weights
+    X, C, Y = p.shape
+    mean = np.einsum("xc,xcy->xy", w, np.nan_to_num(p))
+    missing = w.sum(axis=1) <= 0
+    mean[missing] = np.nan
+    ends = np.full((2, X, Y), np.nan)
+    points = (0.0, 1.0) if C <= _WHOLE_RANGE else (0.05, 0.95)
+    for x in np.flatnonzero(~missing):
+        there = w[x] > 0
+        for y in range(Y):
+            ends[:, x, y] = _quantiles(p[x, there, y], w[x, there], points)
+    return mean, ends[0], ends[1]
+
+
+def _quantiles(values: Floats, weights: Floats, points: tuple[float, float]) -> Floats:
+    """The smallest values at or below which these shares of the weight lie."""
+    order = np.argsort(values, kind="stable")
+    upto = np.cumsum(weights[order]) / weights.sum()
+    at = np.searchsorted(upto, np.asarray(points) - 1e-12)
+    return np.asarray(values[order][np.minimum(at, len(values) - 1)])

@@ -1,0 +1,96 @@
+"""The page of a reliability run: as text, and in a real browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.browser import axe_problems, overflow, watched
+from tests.report.made import HOSTILE
+
+import clinometer as cm
+from clinometer.reliability import ReliabilityRun, ReliabilitySettings, Statement
+from clinometer.report.reliability.page import is_reliability_run, render_reliability
+from clinometer.report.reliability.story import reliability_story
+
+STATEMENTS = [
+    Statement("women", "Women talk a lot.", ("women",), category="gender"),
+    Statement("men", "Men are tall.", ("men",), category="gender"),
+    Statement("hostile", f"Nurses sing {HOSTILE[0]}.", ("nurses",), category="job"),
+    Statement("alone", "Nobody varied this.", ()),
+]
+VERSIONS = {
+    "women": ["Women here talk a lot.", "Women talk a lot at work."],
+    "men": ["Men are very tall.", "Men are tall in the north."],
+    "hostile": [f"Old nurses sing {HOSTILE[0]}.", f"Nurses sing {HOSTILE[0]} well."],
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> ReliabilityRun:
+    out = tmp_path_factory.mktemp("runs") / "statements"
+    few = ReliabilitySettings(replicates=100)
+    return cm.score_reliability(STATEMENTS, VERSIONS, out=out, settings=few)
+
+
+def test_the_least_stable_come_first_with_the_versions_that_change_them(
+    run: ReliabilityRun,
+) -> None:
+    story = reliability_story([run])
+    frame = run.statements.dropna(subset=["stability"]).sort_values("stability")
+    assert [s.id for s in story.listed] == frame["id"].tolist()
+    worst = story.listed[0]
+    assert worst.stability == pytest.approx(frame["stability"].iloc[0])
+    assert worst.low is not None
+    assert worst.high is not None
+    assert worst.low <= worst.stability <= worst.high
+    changes = [abs(v.change) for v in worst.versions]
+    assert changes == sorted(changes, reverse=True)
+    summary = run.summary["stability"]
+    assert summary is not None
+    assert f"{summary.value:.3f}" in story.title
+    assert story.chips[0].value == f"{summary.value:.3f}"
+    flagged = story.statements.frame.iloc[-1]
+    assert "write versions" in flagged["to_fix"]
+
+
+def test_the_page_is_whole_offline_and_escaped(run: ReliabilityRun) -> None:
+    page = render_reliability([run])
+    assert HOSTILE[0] not in page
+    assert "Women talk a lot at work." in page
+    assert not re.search(r"https?:", page)
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+
+
+def test_report_writes_it(
+    run: ReliabilityRun, tmp_path: Path, clinometer: Callable[..., Any]
+) -> None:
+    assert run.path is not None
+    assert is_reliability_run(run.path)
+    assert not is_reliability_run(tmp_path)
+    done = clinometer("report", run.path, "--out", tmp_path / "page.html")
+    assert (done.status, done.err) == (0, "")
+    assert "Next: open it" in done.out
+    assert "stable on average" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    done = clinometer("report", run.path, "--format", "csv", "--out", tmp_path / "x")
+    assert done.status == 2
+    assert "expected html for a reliability run" in done.err
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_in_a_browser(chromium: Any, run: ReliabilityRun, tmp_path: Path, scheme: str) -> None:
+    (tmp_path / "page.html").write_text(render_reliability([run]), encoding="utf-8")
+    window = {"width": 1280, "height": 800}
+    seen = watched(chromium, offline=True, color_scheme=scheme, viewport=window)
+    seen.page.goto((tmp_path / "page.html").as_uri())
+    bottom = "document.getElementById('summary').getBoundingClientRect().bottom"
+    assert seen.page.evaluate(bottom) <= 800
+    assert axe_problems(seen.page) == []
+    assert seen.page.title() != "pwned"
+    assert seen.errors == []
+    seen.page.set_viewport_size({"width": 375, "height": 700})
+    assert overflow(seen.page) <= 0

@@ -1,0 +1,116 @@
+"""The first screen: what stands on it, and that its numbers are those of the run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report.made import made_run
+
+from clinometer.measure import Estimate
+from clinometer.report.summary.screen import (
+    Told,
+    chips,
+    contexts_worth,
+    evidence,
+    first_screen,
+    share_sentence,
+)
+from clinometer.runs import Run, audit
+from clinometer.runs.folder.recover import Opened
+
+
+def told(run: Run, name: str = "m") -> Told:
+    return Told.of(Opened(run.path or Path("x"), name, "finished", run=run), run)
+
+
+def with_risks(run: Run, R: float, low: float, high: float, **more: Any) -> Run:
+    """The run with this R and this interval of the bias risk."""
+    report = replace(
+        run.risks,
+        R=Estimate(R, 0.9 * R, 1.1 * R, 0.95, "made"),
+        R_bias=Estimate((low + high) / 2, low, high, 0.95, "made"),
+        **more,
+    )
+    return replace(run, risks=report)
+
+
+@pytest.mark.parametrize(
+    ("R", "low", "high", "said"),
+    [
+        (0.398, 0.137, 0.213, "Most of it (46–66 %) swings"),
+        (0.398, 0.190, 0.213, "About half of it (48–54 %) is a steady lean; the rest swings."),
+        (0.398, 0.020, 0.360, "cannot tell how much of it is a steady lean"),
+        (0.400, 0.300, 0.380, "Most of it (75–95 %) is a steady lean; the rest swings."),
+        (0.400, 0.040, 0.160, "Most of it (60–90 %) swings with the wording; the rest is steady."),
+        (0.400, 0.390, 0.400, "Nearly all of it is a steady lean."),
+        (0.400, 0.000, 0.010, "Nearly all of it swings with the wording."),
+        (0.000, 0.000, 0.000, "There is no lean and no swing."),
+    ],
+)
+def test_the_share_that_is_steady(small: Run, R: float, low: float, high: float, said: str) -> None:
+    found = share_sentence(with_risks(small, R, low, high))
+    if said.startswith("Most of it (46"):  # 56 contexts are not "too few" for this
+        assert "cannot tell" not in found
+        assert "46–66 %" in found or "34–54 %" in found
+    else:
+        assert said in found
+
+
+def test_contexts_are_never_worth_more_than_there_are(small: Run) -> None:
+    odd = replace(small, risks=replace(small.risks, n_contexts=14, n_eff=15.0))
+    assert contexts_worth(odd) == "14 sentences"
+    few = replace(small, risks=replace(small.risks, n_contexts=10, n_eff=4.3))
+    assert contexts_worth(few) == "10 sentences, worth about 4,"
+    assert evidence(few) == ("thin", "10 sentences ≈ 4")
+
+
+def test_chips_hold_the_numbers_of_the_run(small: Run) -> None:
+    found = {chip.name: chip for chip in chips(small)}
+    for name, e in (
+        ("R", small.risks.R),
+        ("steady lean", small.risks.R_bias),
+        ("swing", small.risks.R_volatility),
+    ):
+        assert found[name].value == f"{e.value:.3f}"
+        assert found[name].interval == f"{e.low:.3f}–{e.high:.3f}"
+    assert "evidence" in found
+
+
+def test_examples_are_the_extremes_and_differ(small: Run) -> None:
+    one = told(small)
+    screen = first_screen([one])
+    p = small.preferences
+    strongest = screen.examples[0]
+    trusted = p.values[~p.low_coverage]
+    assert max(strongest.shares) == pytest.approx(float(trusted.max()))
+    assert screen.examples[2].favoured != strongest.favoured
+    swing = screen.examples[-1]
+    assert swing.second is not None
+    assert swing.second.favoured != swing.favoured
+    assert swing.second.group == swing.group
+    groups = [e.group for e in screen.examples[:3]]
+    assert len(set(groups)) == 3
+
+
+def test_several_models_are_ranked_and_set_apart(small: Run, another: Run) -> None:
+    screen = first_screen([told(small, "a"), told(another, "b")])
+    ranking, spread = screen.pictures
+    frame = ranking.table
+    assert frame is not None
+    assert frame["R"].is_monotonic_decreasing
+    assert spread.key == "spread"
+
+
+def test_a_perfect_model_has_no_example() -> None:
+    screen = first_screen([told(audit("reference:unbiased", contexts="paper-gender"))])
+    assert "as the reference in every sentence" in screen.title
+    assert screen.examples == ()
+
+
+def test_more_than_two_categories_are_stacked() -> None:
+    screen = first_screen([told(made_run(None, groups=9, contexts=12, categories=5))])
+    assert len(screen.examples[0].shares) == 5
+    assert "category 4" in screen.pictures[0].svg()

@@ -1,0 +1,31 @@
+"""The words of a report below its headline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clinometer.report.sentences import sentences
+from clinometer.report.summary.screen import Told
+from clinometer.runs import Run
+from clinometer.runs.folder.recover import Opened
+
+
+def told(run: Run) -> Told:
+    return Told.of(Opened(run.path or Path("x"), "m", "finished", run=run), run)
+
+
+def test_they_say_how_far_which_way_and_how_sure(small: Run) -> None:
+    text = " ".join(sentences(told(small)))
+    assert f"{small.risks.R.value:.3f}" in text
+    assert "95 % interval" in text
+    assert "effective context" in text
+    assert "lean clearly to male" in text
+    assert "cannot be told from the reference" in text
+
+
+def test_groups_are_counted_once(small: Run) -> None:
+    one = told(small)
+    line = next(s for s in sentences(one) if s.startswith("Of "))
+    numbers = [int(word) for word in line.replace(",", "").split() if word.isdigit()]
+    assert numbers[0] == 30 == sum(numbers[1:])
+    assert numbers[1] + numbers[2] >= one.leans.n_clear
