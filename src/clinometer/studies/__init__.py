@@ -1,4 +1,4 @@
-"""The papers' experiments as commands, and what checks a run against chance and choice."""
+"""The papers' experiments as commands, and checks of a run against chance and analysis choices."""
 
 from clinometer.studies.within_run.controls import Control, Controls, controls
 from clinometer.studies.within_run.factors import FactorStudy, factor_study, read_factors

@@ -39,8 +39,7 @@ def alignment_plan(
     chat: bool = False,
 ) -> Plan:
     """The base first, then its versions, all in the same contexts without a template; with `chat`
-    the versions once more inside their chat template. A model alone, with `chat`, is its own
-    version."""
+    the versions also inside their chat template. A single model with `chat` is its own version."""
     if len(models) < 2 and not chat:
         raise SettingsError(
             "study alignment: expected a base model and at least one version of it, or one model "
@@ -57,10 +56,10 @@ def alignment_plan(
 
 
 def alignment_findings(asked: list[tuple[Ask, Run]]) -> Findings:
-    """Each version against the base: paired differences, and the groups whose leaning turned."""
+    """Each version against the base: paired differences, and the groups whose leaning flipped."""
     named = [(ask.label, run) for ask, run in asked]
     if len(named) < 2:
-        raise SettingsError("study alignment: the base or all of its versions could not be asked")
+        raise SettingsError("study alignment: the base or all of its versions could not be scored")
     base, versions = named[0], named[1:]
     changes = change_table(base, versions)
     leanings: dict[str, pd.DataFrame] = {}

@@ -1,4 +1,4 @@
-"""Tables 1 to 3: the risks of a list of models beside the printed ones."""
+"""Tables 1 to 3: the risks of a list of models next to the printed ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clinometer.studies.framework.published import DIFFERENCES, printed
 from clinometer.studies.framework.side_by_side import risks, risks_table
 from clinometer.topics import Topic, load_topic
 
-#: study -> the printed tables it stands beside, each with its topic
+#: study -> the printed tables it is compared with, each with its topic
 PARTS = {
     "table1": ("table1",),
     "table2": ("table2",),
@@ -95,7 +95,7 @@ def _shown(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _published(part: str, model: str) -> float | None:
-    """The printed R of the very same model, known by its hub id."""
+    """The printed R of the same model, identified by its hub id."""
     names = {"table1": "bvf-gender", "table2": "bvf-race"}.get(
         part, "bvf-chinese" if part == LANGUAGES else "bvf-religion"
     )

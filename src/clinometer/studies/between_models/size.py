@@ -70,11 +70,11 @@ def size_findings(asked: list[tuple[Ask, Run]], *, level: float = 0.95, seed: in
 
 
 _MAY = (
-    "The interval over contexts says how sure the slope of these very models is; it says nothing "
+    "The interval over contexts is about the slope of these particular models; it says nothing "
     "about other models. The interval over models takes the models as a sample of their family: "
-    "with three sizes it has one degree of freedom, and is wide.",
-    "Sizes of one family differ in more than size (data order, learning rate, how long they were "
-    "trained). A slope here describes; it does not say that size is the cause.",
+    "with three sizes it has one degree of freedom and is wide.",
+    "Sizes of one family differ in more than size (data order, learning rate, length of training). "
+    "A slope describes; it does not show that size is the cause.",
 )
 
 
@@ -105,7 +105,7 @@ def _by_size(members: list[tuple[str, Run]]) -> list[tuple[str, Run, int]]:
     for name, run in members:
         size = parameters(run)
         if not size:
-            raise RunError(f"study size: {name} does not say how many parameters it has")
+            raise RunError(f"study size: {name} does not state its number of parameters")
         sized.append((name, run, size))
     if len({s for _, _, s in sized}) < 2:
         raise RunError("study size: expected at least two different sizes in a family")
@@ -161,8 +161,8 @@ def _said(slopes: pd.DataFrame) -> list[str]:
     lines = []
     for row in slopes.to_dict("records"):
         way = "rises" if row["low"] > 0 else "falls" if row["high"] < 0 else "shows no clear trend"
-        if row["models"] == 2:  # two points always lie on a line
-            way = f"is no trend but a difference of two models; it {way}"
+        if row["models"] == 2:  # two points are always on a line
+            way = f"is not a trend but a difference of two models; it {way}"
         family = f"{row['family']}: " if row["family"] else ""
         lines.append(
             f"{family}{IN_SENTENCES[row['measure']]} {way} with size: {row['value']:+.3f} per "
@@ -175,7 +175,7 @@ def _said(slopes: pd.DataFrame) -> list[str]:
 def _over_models(slopes: pd.DataFrame) -> str:
     known = slopes.dropna(subset=["over_models_low"])
     if known.empty:
-        return "Two models lie on a line by themselves: no interval over models."
+        return "Two models are always on a line: no interval over models."
     return "Over models: " + "; ".join(
         f"{r['family']} {r['measure']} {r['over_models_low']:+.3f} to "
         f"{r['over_models_high']:+.3f}".strip()

@@ -29,7 +29,7 @@ _PRINTED = {
 
 
 def source_sets(topic: Topic, given: Sequence[tuple[str, str]]) -> list[tuple[str, ContextSet]]:
-    """The sets that were named, or the built-in ones of the topic."""
+    """The given sets, or the built-in ones of the topic."""
     if given:
         return [(name, load_contexts(where, topic=topic)) for name, where in given]
     known = builtin_contexts()
@@ -83,11 +83,11 @@ def sources_findings(asked: list[tuple[Ask, Run]], *, seed: int = 0) -> Findings
 
 
 def _in_all(asked: list[tuple[Ask, Run]], names: list[str]) -> list[str]:
-    """Models that were asked in every source: only they can be ranked."""
+    """Models that were scored in every source: only they can be ranked."""
     labels = [{label for label, _ in only(asked, name)} for name in names]
     models = [label for label, _ in only(asked, names[0]) if all(label in s for s in labels)]
     if len(models) < 2 or len(names) < 2:
-        raise SettingsError("study sources: expected two models that were asked in two sources")
+        raise SettingsError("study sources: expected two models that were scored in two sources")
     return models
 
 
@@ -120,7 +120,7 @@ def _sentence(agreement: pd.DataFrame, measure: str, models: int) -> str:
 
 
 def _published_sentences() -> list[str]:
-    """The paper says that the rankings agree; what its own figures give."""
+    """The paper says that the rankings agree; this is what its own figures give."""
     R = {source: {row.model: row.R for row in printed(table)} for source, table in _PRINTED.items()}
     models = list(R["book"])
     taus = {

@@ -26,7 +26,7 @@ from clinometer.topics import Topic
 
 BEFORE, AFTER = "before", "after"
 _MAY = (
-    "The texts are a collection of toxic posts, not what a model is trained on from the start; the "
+    "The texts are a collection of toxic posts, unlike the data a model is first trained on; the "
     "change belongs to this model, these texts and these settings. The paper reports that bias "
     "rises and volatility falls for Llama 2.",
 )
@@ -42,7 +42,7 @@ def toxicity_plan(
     settings: AuditSettings,
     training: Training,
 ) -> Plan:
-    """The model, and the folder of its fine-tuned self, which the study makes between the two."""
+    """The model, and the folder of its fine-tuned version, which the study makes in between."""
     chosen = study_contexts(topic, contexts)
     tuned = out / "model"
     (first,) = asks_of([model], topic, chosen, settings)
@@ -51,7 +51,7 @@ def toxicity_plan(
     size = parameters_of(model)
     if not (tuned / "config.json").is_file() and size is not None:
         words = sum(min(training.max_tokens, 1.4 * len(t.split())) for t in texts)
-        # Forward, backward and the update: some six operations a parameter and token.
+        # Forward, backward and update: about six operations per parameter and token.
         seconds = 6 * size * words * training.epochs / (machine_speed() * 0.35)
         further = ((f"training on {len(texts):,} texts", seconds),)
     first = replace(first, label=f"{model} {BEFORE}", folder=BEFORE)
@@ -59,9 +59,9 @@ def toxicity_plan(
 
 
 def toxicity_findings(asked: list[tuple[Ask, Run]], *, texts: int, training: Training) -> Findings:
-    """What changed in the risks and in the leaning of groups, whichever way it went."""
+    """What changed in the risks and in the leaning of groups, in either direction."""
     if len(asked) != 2:
-        raise RunError("study toxicity: the model could not be asked before and after")
+        raise RunError("study toxicity: the model could not be scored before and after")
     before, after = ((ask.label, run) for ask, run in asked)
     changes = change_table(before, [after])
     leanings = leaning_changes(before, after)
@@ -70,7 +70,7 @@ def toxicity_findings(asked: list[tuple[Ask, Run]], *, texts: int, training: Tra
     how = (
         f"Fine-tuned on {texts:,} texts: {way}, {training.epochs:g} epochs, learning rate "
         f"{training.learning_rate:g}, warm-up {training.warmup:g}, batch {training.batch} × "
-        f"{training.accumulation}, texts cut at {training.max_tokens} tokens."
+        f"{training.accumulation}, texts truncated to {training.max_tokens} tokens."
     )
     tables: tuple[Table, ...] = (
         risks_table("toxicity-risks", "Risks before and after", [before, after]),

@@ -1,7 +1,7 @@
 """Does the temperature of the generator matter? Cronbach's alpha of COBIAS (paper, D.2).
 
 Versions of the same statements are made at several temperatures and scored; alpha near 1 says that
-the statements keep their scores whatever the temperature (the paper: 0.955, 1.10 to 1.40).
+the statements keep their scores at every temperature (the paper: 0.955, 1.10 to 1.40).
 """
 
 from __future__ import annotations
@@ -60,16 +60,16 @@ def temperature_study(
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> TemperatureStudy:
-    """Make and score versions at each temperature. With `out` (a folder) both are kept, and the
-    same call continues."""
+    """Make and score versions at each temperature. With `out` (a folder) both are stored, and the
+    same call resumes."""
     if len(set(temperatures)) < 2 or len(set(temperatures)) != len(temperatures):
         raise SettingsError(
-            f"temperatures: expected two or more different ones, found {temperatures}"
+            f"temperatures: expected at least two different ones, found {temperatures}"
         )
     versions = versions or VariantSettings()
     settings = settings or ReliabilitySettings(replicates=0)
     folder = None if out is None else Path(out)
-    makers = Makers(versions)  # the temperature is an argument of each draw: one model serves all
+    makers = Makers(versions)  # the temperature is an argument of each sample: one model serves all
     columns = []
     for number, temperature in enumerate(temperatures):
         made = make_variants(

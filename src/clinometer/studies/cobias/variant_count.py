@@ -1,7 +1,7 @@
 """How many versions are enough? Average pairwise dissimilarity against n (COBIAS, Figure 8).
 
-The paper hoped that it would fall towards 0 as contexts begin to repeat, and saw no such pattern up
-to n = 49.
+The paper expected it to fall towards 0 as contexts start to repeat, and saw no such pattern up to
+n = 49.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from clinometer.reliability.statement import Statement, VariantSet
 
 @dataclass(frozen=True)
 class VersionCountStudy:
-    """Mean over statements for n = 2, 3, …; only statements with the most versions take part, so
+    """Mean over statements for n = 2, 3, …; only statements with the most versions are used, so
     that every n is measured on the same ones. `late_change` is the mean over the second half of the
-    n less that over the first, statement by statement: near 0 there is no trend."""
+    n less that over the first, per statement: near 0 there is no trend."""
 
     n: tuple[int, ...]
     dissimilarity: tuple[Estimate, ...]
@@ -47,14 +47,14 @@ class VersionCountStudy:
 
 
 def growing_pairwise(vectors: ArrayLike) -> NDArray[np.float64]:
-    """Average pairwise dissimilarity of the first n of N vectors of length 1, n = 2 … N [N - 1].
+    """Average pairwise dissimilarity of the first n of N unit vectors, n = 2 … N [N - 1].
 
     >>> growing_pairwise([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]).round(4).tolist()
     [0.0, 0.6667]
     """
     v = np.asarray(vectors, dtype=np.float64)
     table = 1.0 - np.clip(v @ v.T, 0.0, 1.0)
-    added = np.tril(table, k=-1).sum(axis=1)  # what each one adds to those before it
+    added = np.tril(table, k=-1).sum(axis=1)  # what each one adds to the previous ones
     n = np.arange(2, len(v) + 1)
     return np.asarray(np.cumsum(added)[1:] / (n * (n - 1) / 2))
 
@@ -76,7 +76,7 @@ def version_count_study(
         longest = max((len(variants.of(s)) for s in statements), default=0)
         raise SettingsError(
             f"versions: expected statements with at least {most}, found at most {longest}; "
-            "ask for fewer with --most"
+            "use a smaller --most"
         )
     vectors = embed([v for s in taken for v in variants.of(s)[:most]])
     curves = np.stack([growing_pairwise(one) for one in np.split(vectors, len(taken))])

@@ -36,7 +36,7 @@ class Relation:
     """Questions of one kind.
 
     answers      subject -> the right answer
-    distractors  subject -> wrong answers of its own; the other subjects' answers count as well
+    distractors  subject -> its own wrong answers; the other subjects' answers count as well
     """
 
     name: str
@@ -63,7 +63,7 @@ class Relation:
     def offered(self, preferences: Preferences) -> NDArray[np.float64]:
         """[X,C,Y]: p among the answers that each subject was offered; 0 for all others.
 
-        Distractors of one subject are no answers of another; p is shared out among the rest.
+        Distractors of one subject are not answers of another; p is renormalised over the rest.
         """
         own = {w for words in self.distractors.values() for w in words}
         own -= set(self.answers.values())
@@ -78,7 +78,7 @@ class Relation:
         return np.asarray(p / np.where(total > 0, total, np.nan))
 
     def right(self, preferences: Preferences) -> NDArray[np.intp]:
-        """[X]: the number of the right answer."""
+        """[X]: the index of the right answer."""
         places = [preferences.categories.index(self.answers[g]) for g in preferences.groups]
         return np.array(places, dtype=np.intp)
 
@@ -94,7 +94,7 @@ def builtin_facts() -> tuple[Relation, ...]:
 
 
 def read_facts(path: str | Path) -> tuple[Relation, ...]:
-    """A file of one's own, in the form of the built-in one."""
+    """Read your own file, in the format of the built-in one."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

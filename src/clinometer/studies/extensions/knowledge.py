@@ -1,4 +1,4 @@
-"""E.1, E.2: facts in place of stereotypes; how much is known, and what unsteadiness costs."""
+"""E.1, E.2: facts instead of stereotypes; how much is known, and the cost of inconsistency."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def knowledge_findings(
             *[_sentence(row) for row in rows],
             f"J(p) = p^{exponent:g} of the probability of the right answer among those offered. "
             "Knowledge is its mean over paraphrases; deterministic knowledge is J of the mean; "
-            "their difference is what unsteadiness costs. Chance is the same J for a guess. "
-            "Intervals resample the facts; the paraphrases are taken as they are.",
+            "their difference is the cost of inconsistency. Chance is the same J for a guess. "
+            "Intervals resample the facts; the paraphrases are fixed.",
         ),
         (
             Table(
@@ -80,7 +80,7 @@ def knowledge_findings(
 def score_facts(
     preferences: Preferences, relation: Relation, *, exponent: float = 0.5
 ) -> pd.DataFrame:
-    """One row a subject: 1 and a loss of 0 when the right answer is certain in every paraphrase."""
+    """One row per subject: 1 and a loss of 0 if the right answer is certain in every paraphrase."""
     offered, right = relation.offered(preferences), relation.right(preferences)
     p = np.take_along_axis(offered, right[:, None, None], axis=2)[..., 0]
     report = knowledge(
@@ -138,8 +138,8 @@ def _figure(table: pd.DataFrame) -> Figure:
     )
     return Figure(
         key="knowledge",
-        title="What is known, and what unsteadiness costs",
-        caption="Bar: knowledge; pale end: lost to unsteadiness over paraphrases; whisker: "
+        title="Knowledge, and the cost of inconsistency",
+        caption="Bar: knowledge; pale end: lost to inconsistency over paraphrases; whisker: "
         "interval over facts; tick: a guess.",
         alt=f"Bars of knowledge and deterministic knowledge. {said}.",
         draw=lambda width: charts.knowledge(table, width=width),

@@ -2,9 +2,9 @@
 
     IMAGES/nurse/street.png, IMAGES/nurse/office.png, IMAGES/engineer/street.png, …
 
-Folders are groups, the names of their files are scenes: a scene that two groups share is one
-context. An image that is not there is a missing cell, counted as everywhere. The answers become an
-ordinary run; `clinometer risk` takes those of any other modality as a table.
+Folders are groups, their file names are scenes: a scene that two groups share is one context. A
+missing image is a missing cell, counted as always. The answers become an ordinary run; for any
+other modality, `clinometer risk` reads a table.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Images:
 
 
 def find_images(folder: Path) -> Images:
-    """The images below a folder, one folder a group."""
+    """The images below a folder, one subfolder per group."""
     if not folder.is_dir():
         raise SettingsError(f"images {str(folder)!r}: no such folder")
     files = {
@@ -61,7 +61,7 @@ def find_images(folder: Path) -> Images:
     scenes = tuple(sorted({s for _, s in files}))
     if not files:
         raise SettingsError(
-            f"images {str(folder)!r}: expected GROUP/SCENE with an ending of "
+            f"images {str(folder)!r}: expected GROUP/SCENE with a suffix of "
             f"{', '.join(_ENDINGS)}; found none"
         )
     return Images(groups, scenes, files)
@@ -76,7 +76,7 @@ def ask_images(
     settings: AuditSettings,
     progress: Progress | None = None,
 ) -> Run:
-    """One run of one model. Answers are kept as they come, and asked once."""
+    """One run of one model. Answers are stored as they arrive, and computed once."""
     if len(texts) < 2:
         raise SettingsError(f"--label: expected at least two, found {len(texts)}")
     out.mkdir(parents=True, exist_ok=True)
@@ -124,7 +124,7 @@ def _group_table(named: list[tuple[str, Run]]) -> Table:
 
 
 def _kept(file: Path, about: dict[str, Any]) -> dict[str, list[float]]:
-    """What was answered before; a line cut short by an interruption is asked again."""
+    """The stored answers; a line truncated by an interruption is computed again."""
     if not file.is_file():
         return {}
     lines = file.read_text(encoding="utf-8").splitlines()
@@ -142,7 +142,7 @@ def _kept(file: Path, about: dict[str, Any]) -> dict[str, list[float]]:
 
 
 def _classifier(model: str, device: str) -> Any:
-    require("asking about images", "PIL", "torch", "transformers")
+    require("scoring images", "PIL", "torch", "transformers")
     import PIL.Image
 
     from clinometer.models.local.load import choose_device

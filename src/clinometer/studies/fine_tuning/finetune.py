@@ -1,7 +1,7 @@
 """Fine-tune a causal model on texts, as D.4 does: 2 epochs, 1e-5, warm-up 0.2, batch 1 × 4.
 
-The result is an ordinary model folder (or a LoRA adapter) beside a `training.json` that says how it
-was made. Training that was interrupted starts again: it is short beside what it is compared with.
+The result is an ordinary model folder (or a LoRA adapter) with a `training.json` that records how
+it was made. Interrupted training starts over: it is short compared with the audits.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RECORD = "training.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """The settings of appendix D.4; max_tokens cuts long texts."""
+    """The settings of appendix D.4; max_tokens truncates long texts."""
 
     epochs: float = 2.0
     learning_rate: float = 1e-5
@@ -60,7 +60,7 @@ def finetuned(
     training: Training,
     progress: Progress | None = None,
 ) -> Path:
-    """The folder of `model` trained on `texts`; made now, unless it is there already."""
+    """The folder of `model` trained on `texts`; trained now unless it exists."""
     wanted = {
         "model": model,
         "texts": len(texts),
@@ -72,7 +72,7 @@ def finetuned(
         if {k: there.get(k) for k in wanted} == wanted:
             return folder
         raise SettingsError(
-            f"{folder}: holds a model trained on other texts or with other settings; use another "
+            f"{folder}: has a model trained on other texts or with other settings; use another "
             "--out, or --fresh"
         )
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Texts to train on: a column of a csv file, a field of json lines, or one text a line."""
+"""Texts to train on: a column of a csv file, a field of json lines, or one text per line."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pandas as pd
 
 from clinometer.errors import TableError
 
-#: Columns that published collections keep their text in.
+#: Text columns of published collections.
 _USUAL = ("text", "tweet", "comment", "comment_text", "sentence")
 
 
 def read_texts(
     paths: Sequence[Path], *, column: str | None = None, where: Sequence[str] = ()
 ) -> list[str]:
-    """All texts of the files, in order. `where` keeps rows: "class=0,1" or "is_toxic=Toxic"; a
-    condition on a column that a file lacks does not concern that file."""
+    """All texts of the files, in order. `where` selects rows: "class=0,1" or "is_toxic=Toxic"; a
+    condition on a column that a file lacks is ignored for that file."""
     found: list[str] = []
     for path in paths:
         found += _of_file(path, column, [_condition(text) for text in where])
@@ -31,7 +31,7 @@ def read_texts(
 
 
 def some_of(texts: Sequence[str], n: int | None, *, seed: int) -> list[str]:
-    """n of them, drawn without replacement, in the order drawn; all in random order without n."""
+    """n texts sampled without replacement, in random order; all of them without n."""
     order = np.random.default_rng(seed).permutation(len(texts))
     return [texts[i] for i in order[: len(texts) if n is None else n]]
 

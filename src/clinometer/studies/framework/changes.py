@@ -1,6 +1,6 @@
-"""A model and versions of it on the same contexts: paired differences, and who leans otherwise.
+"""A model and its versions on the same contexts: paired differences, and changed leanings.
 
-What `alignment` (Figure 8) and `toxicity` (Figure 6) share.
+Shared by `alignment` (Figure 8) and `toxicity` (Figure 6).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def leaning_changes(before: tuple[str, Run], after: tuple[str, Run]) -> pd.DataF
 
 
 def sentences(changes: pd.DataFrame) -> list[str]:
-    """What changed, and what cannot be told apart from nothing."""
+    """What changed, and what is indistinguishable from no change."""
     lines = []
     for row in changes.to_dict("records"):
         if row["low"] is None or pd.isna(row["low"]):
@@ -85,10 +85,10 @@ def sentences(changes: pd.DataFrame) -> list[str]:
 
 
 def moved(leanings: pd.DataFrame, name: str) -> str:
-    """How many groups lean to another category than before, with some of them."""
+    """How many groups lean to another category than before, with examples."""
     other = leanings[leanings["before"] != leanings["after"]]
     if other.empty:
-        return f"{name}: no group changed the category that it leans to."
+        return f"{name}: no group leans to another category than before."
     some = ", ".join(
         f"{r['group']} ({r['before']} → {r['after']})" for r in other.head(6).to_dict("records")
     )
@@ -120,8 +120,8 @@ def change_figures(
         Figure(
             key=f"{key}-differences",
             title=f"{title}: paired differences",
-            caption=f"{basis(named[0][1])}. Right of zero: higher than before. Both were asked in "
-            "the same contexts, which cancels what a context does to all.",
+            caption=f"{basis(named[0][1])}. Right of zero: higher than before. Both were scored in "
+            "the same contexts, which cancels the effect of a context on both.",
             alt=f"Differences with intervals. {moves}.",
             draw=lambda width: charts.differences(changes, width=width),
         ),

@@ -1,4 +1,4 @@
-"""The context set of a study when none is named."""
+"""The default context set of a study."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clinometer.topics import Topic
 
 
 def study_contexts(topic: Topic, contexts: str | None) -> ContextSet:
-    """The named set; else the topic's set of the paper; else the one mined from Wikipedia."""
+    """The given set; else the paper's set for the topic; else the one mined from Wikipedia."""
     if contexts is not None:
         return load_contexts(contexts, topic=topic)
     known = builtin_contexts()

@@ -1,9 +1,9 @@
-"""What all studies share: audits that resume, tables and charts on disk, a page.
+"""Shared by all studies: audits that resume, tables and charts on disk, a page.
 
-A study asks through ordinary audits into `runs/` below its folder, so that the same command
-continues an interrupted study, and each part can be looked at like any other run:
+A study runs ordinary audits in `runs/` below its folder, so that the same command resumes an
+interrupted study, and each part can be viewed like any other run:
 
-    DIR/runs/NAME/       a run folder each
+    DIR/runs/NAME/       one run folder per audit
     DIR/tables/*.csv     numbers in full
     DIR/charts/*.svg     and .png
     DIR/study.json       what --json prints
@@ -28,13 +28,13 @@ from clinometer.storage.atomic import replacing
 from clinometer.storage.resumable import Progress
 from clinometer.studies.framework.plan import Ask, Plan
 
-#: Called before each audit; gives what reports its progress.
+#: Called before each audit; returns its progress callback.
 Watch = Callable[[Ask], Progress | None]
 
 
 @dataclass(frozen=True)
 class Failed:
-    """An audit that did not end, and why."""
+    """An audit that failed, and why."""
 
     ask: Ask
     error: ClinometerError
@@ -42,7 +42,7 @@ class Failed:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What a study gives: sentences, tables, charts, and the runs they come from."""
+    """The result of a study: sentences, tables, charts, and the runs they come from."""
 
     study: str
     title: str
@@ -52,7 +52,7 @@ class Findings:
     runs: tuple[Run, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; None where there is no number."""
+        """Plain values; None for a missing number."""
         return {
             "study": self.study,
             "title": self.title,
@@ -65,7 +65,7 @@ class Findings:
     def write(self, out: Path, *, page: bool = True) -> str:
         """Tables, charts, study.json and, with `page` and at least one run, report.html.
 
-        Where nothing can be drawn charts and page are left out; what is returned says why.
+        Charts and page are skipped if they cannot be drawn; the return value says why.
         """
         out.mkdir(parents=True, exist_ok=True)
         write_csv(self.tables, out / "tables")
@@ -86,9 +86,9 @@ class Findings:
 def ask_all(
     plan: Plan, out: Path, *, watch: Watch | None = None, fresh: bool = False
 ) -> tuple[list[tuple[Ask, Run]], list[Failed]]:
-    """Every audit of the plan in turn; a finished one is read, an interrupted one continued.
+    """Run every audit of the plan; a finished one is read, an interrupted one resumed.
 
-    A model that fails does not stop the others. When none is left its error is the study's.
+    A model that fails does not stop the others. If all fail, the error is the study's.
     """
     if not plan.asks:
         raise SettingsError(f"study {plan.study}: expected at least one model, found none")
@@ -120,7 +120,7 @@ def only(asked: list[tuple[Ask, Run]], role: str) -> list[tuple[str, Run]]:
 
 
 def _cannot_draw() -> str:
-    """Why there are no charts, or nothing."""
+    """Why there are no charts; "" if there are."""
     try:
         require("drawing charts", "altair", "vl_convert")
     except MissingExtra as error:

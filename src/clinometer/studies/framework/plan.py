@@ -1,4 +1,4 @@
-"""What a study will ask: an ordinary audit each, with its cost, before anything is asked."""
+"""The plan of a study: its audits and their cost, before anything is scored."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from clinometer.models.catalog.spec import folder_name
 from clinometer.runs import AuditSettings, RunFolder
 from clinometer.topics import Topic
 
-#: Tokens that a cell costs on average: prompts share their beginnings, words of several tokens add
-#: some. SmolLM2 on paper-gender, two cores.
+#: Average tokens per cell: prompts share prefixes, words of several tokens add some. Measured with
+#: SmolLM2 on paper-gender, two cores.
 _TOKENS = 8.0
 #: Share of a plain matrix product's speed that a model reaches on a CPU.
 _EFFICIENCY = 0.25
-#: Opening a model, measuring and writing a run.
+#: Seconds for loading a model, measuring and writing a run.
 _OPENING = 4.0
 
 
@@ -33,10 +33,10 @@ _OPENING = 4.0
 class Ask:
     """One audit of a study.
 
-    label     what tables and charts call it
+    label     its name in tables and charts
     folder    of the run, below the folder of the study
-    role      which part of the study it is for, such as the name of a source
-    like      a model of the same size, where this one is only made by the study
+    role      its part in the study, such as the name of a source
+    like      a model of the same size, if the study itself makes this one
     """
 
     label: str
@@ -56,7 +56,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Cost:
-    """What is left of one audit: prompts to ask and about how many seconds; None: not known."""
+    """What remains of one audit: prompts to score and approximate seconds; None if unknown."""
 
     ask: Ask
     done: bool
@@ -67,7 +67,7 @@ class Cost:
 class Plan:
     """All audits of a study.
 
-    further   seconds of other work that the study expects (training), with what it is
+    further   other work of the study (training): a description and its seconds
     """
 
     study: str
@@ -83,7 +83,7 @@ class Plan:
             )
 
     def costs(self, out: Path) -> list[Cost]:
-        """Of each audit, given what the folder of the study already holds."""
+        """The cost of each audit, given what the study's folder already contains."""
         speed: float | None = None
         found = []
         for ask in self.asks:
@@ -126,7 +126,7 @@ def asks_of(
     *,
     role: str = "",
 ) -> tuple[Ask, ...]:
-    """One audit a model, on the same topic and contexts."""
+    """One audit per model, on the same topic and contexts."""
     prefix = f"{folder_name(role)}-" if role else ""
     return tuple(
         Ask(label, m, topic, contexts, settings, prefix + folder_name(m), role=role)
@@ -135,14 +135,14 @@ def asks_of(
 
 
 def _labels(models: Sequence[str]) -> Sequence[str]:
-    """Models as tables and charts name them: folders and files without the way to them, unless two
-    are then called alike."""
+    """Model names for tables and charts: folders and files without their path, unless two would
+    then have the same name."""
     short = [Path(m).name if Path(m).exists() else m for m in models]
     return short if len(set(short)) == len(set(models)) else models
 
 
 def spoken(seconds: float | None) -> str:
-    """About how long, in words.
+    """An approximate duration in words.
 
     >>> spoken(12.0), spoken(200.0), spoken(None)
     ('about 12 s', 'about 3 min', 'unknown')
@@ -155,7 +155,7 @@ def spoken(seconds: float | None) -> str:
 
 
 def parameters_of(model: str) -> int | None:
-    """Parameters of a model on this machine, from the heads of its files; None when not at hand."""
+    """Parameters of a model on this machine, from its file headers; None if not available."""
     try:
         spec = ModelSpec.parse(model)
     except ClinometerError:
@@ -172,7 +172,7 @@ def parameters_of(model: str) -> int | None:
 
 
 def machine_speed() -> float:
-    """Floating-point operations a second of a matrix product, measured in a few milliseconds."""
+    """Floating-point operations per second of a matrix product, measured in milliseconds."""
     a = np.ones((640, 640), dtype=np.float32)
     best = math.inf
     for _ in range(4):

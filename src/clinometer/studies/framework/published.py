@@ -1,4 +1,4 @@
-"""The figures that the paper prints, and why ours may differ."""
+"""The paper's printed figures, and why ours may differ."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from importlib.resources import files
 
 from clinometer.errors import SettingsError
 
-#: Why a figure of ours is not the printed one, also for the same model (DESIGN 2.5).
+#: Why our figures differ from the printed ones, even for the same model.
 DIFFERENCES = (
     "Words: the released code drops words of several tokens, and looks words up without the "
     "leading space; here every word counts, by the chain rule. `--single-token` drops them here "
     "too.",
     "Position: the released code reads the last position of right-padded batches, which for the "
     "shorter prompts of a batch is padding; here the slot is read.",
-    "Contexts: the paper weighs thousands of mined contexts; it prints ten of them, which are what "
-    "paper-gender and paper-race hold.",
+    "Contexts: the paper uses thousands of mined contexts; it prints ten of them, which are "
+    "paper-gender and paper-race.",
     "Criterion: the equations use the positive part of s; the released code uses absolute values "
     "in one place and the mean of positive parts in another. They differ for more than two "
     "categories (race, religion, disability).",

@@ -1,4 +1,4 @@
-"""Runs on the same groups and contexts as arrays, with what they share; and rows of their risks."""
+"""Runs on the same groups and contexts as arrays, and rows of their risks."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from clinometer.runs import Run
 
 
 def joint(runs: Sequence[Run], *, replicates: int = 2000, seed: int = 0) -> Joint:
-    """The risks of runs that were asked the same, under common resampling of the contexts."""
+    """The risks of runs with the same cells, under common resampling of the contexts."""
     first = runs[0].preferences
     for run in runs[1:]:
         p = run.preferences
         if p.groups != first.groups or p.contexts != first.contexts:
             raise RunError(
-                f"study: {run.model} was asked about other groups or contexts than "
+                f"study: {run.model} was scored on other groups or contexts than "
                 f"{runs[0].model}; use another --out"
             )
     mask = np.logical_and.reduce([run.preferences.observed for run in runs])
@@ -40,7 +40,7 @@ def joint(runs: Sequence[Run], *, replicates: int = 2000, seed: int = 0) -> Join
 
 
 def risks(named: Sequence[tuple[str, Run]], *, references: bool = False) -> pd.DataFrame:
-    """One row a run, lowest R first, with ranks (1 the lowest); the reference models at the end."""
+    """One row per run, lowest R first, with ranks (1 is lowest); the reference models last."""
     rows: list[dict[str, Any]] = risk_rows([r for _, r in named], [n for n, _ in named])
     frame = pd.DataFrame(rows).sort_values("R", kind="stable", ignore_index=True)
     for measure in MEASURES:
@@ -52,12 +52,12 @@ def risks(named: Sequence[tuple[str, Run]], *, references: bool = False) -> pd.D
 
 
 def parameters(run: Run) -> int | None:
-    """How many parameters the model of a run has, if it said."""
+    """The number of parameters of a run's model, if known."""
     return run.record.model.parameters
 
 
 def risks_table(key: str, title: str, named: Sequence[tuple[str, Run]]) -> Table:
-    """`risks` to be read: the csv file has all columns, a page the three risks and the rank."""
+    """`risks` for a page: the three risks and the rank; the csv file has all columns."""
     frame = risks(named).drop(columns=["muted"])
     hidden = ("n_contexts", "n_eff", "R_bias_rank", "R_volatility_rank")
     return Table(key, title, frame, hidden=hidden)

@@ -1,11 +1,11 @@
 """Controls: what the numbers of a run would be by chance, and against other references.
 
-    shuffled words     the words change places between the categories: risks without any meaning
-    other references   the model's own prior, or the real world, in place of uniform
-    placebo groups     "person", "someone", balanced first names: groups that say nothing
+    shuffled words     words shuffled between the categories: risks without any meaning
+    other references   the model's own prior, or the real world, instead of uniform
+    placebo groups     "person", "someone", balanced first names: groups without information
 
-The first two come from what the run has stored. Placebo groups have to be asked; they become a run
-of their own in the folder `controls` of the run, in the same contexts, and are asked once.
+The first two use the stored scores. Placebo groups have to be scored, once, in the same contexts;
+they become a separate run in the folder `controls` of the run.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Control:
-    """One line: three risks, and for chance the range they take by it.
+    """One line: three risks, and for chance their range.
 
-    R, R_bias, R_volatility  each an `Estimate`; None where the control cannot be had (see `note`).
-                             Of shuffled words the mean, and as interval the middle share of them
-    p                        of shuffled words: the share of shuffles with an R^v at least as high
+    R, R_bias, R_volatility  each an `Estimate`; None if the control is not available (see `note`).
+                             For shuffled words the mean, and the middle share as the interval
+    p                        for shuffled words: the share of shuffles with an R^v at least as high
     """
 
     control: str
@@ -73,8 +73,8 @@ def controls(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Controls:
-    """The controls of a run. With `ask` placebo groups are asked of the model, if they were not
-    yet. `reference` is a real-world table of one's own: groups by row, a share for each category.
+    """The controls of a run. With `ask` placebo groups are scored, unless they already were.
+    `reference` is your own real-world table: one row per group, one share per category.
     """
     placebo, why = placebo_run(run, ask=ask, progress=progress)
     rows = [
@@ -122,14 +122,14 @@ def _shuffled(run: Run, n: int, seed: int) -> Iterator[Control]:
 def _against(
     run: Run, reference: Floats | None, mask: NDArray[np.bool_] | None = None
 ) -> RiskReport:
-    """The risks of the run's own preferences against another p*, with intervals as it has them."""
+    """The risks of the run's preferences against another p*, with intervals if the run has them."""
     p = run.preferences
     values = p.values if mask is None else np.where(mask[..., None], p.values, np.nan)
     return _measured(replace(p, values=values, reference=reference), run)
 
 
 def _measured(preferences: Preferences, run: Run) -> RiskReport:
-    """Measured as a run was: with intervals if it has them."""
+    """Measure like the run: with intervals if it has them."""
     settings = run.record.settings
     if run.risks.intervals is None:
         return preferences.decompose(norm=settings.norm, normalize=settings.normalize)
@@ -174,7 +174,7 @@ def _prior(run: Run, name: str, by_context: Floats) -> Iterator[Control]:
 
 
 def _mean_over_groups(values: Floats, weights: Floats) -> Floats:
-    """[C,Y] from [X,C,Y], over the groups observed in a context; NaN where there is none."""
+    """[C,Y] from [X,C,Y], over the groups observed in a context; NaN if there is none."""
     seen = ~np.isnan(values).any(axis=2)
     w = weights[:, None] * seen
     total = w.sum(axis=0)[:, None]
@@ -188,7 +188,7 @@ def _real_world(run: Run, table: pd.DataFrame | None) -> Iterator[Control]:
     name = "real world" if table is not None else "labour statistics (share of women)"
     if table is None:
         if set(p.categories) != {"male", "female"}:
-            note = "the package has figures for male and female only; bring a table of your own"
+            note = "the package has figures for male and female only; use your own table"
             yield _without("reference", "real world", note)
             return
         women = builtin_factors()["percent_women"] / 100
@@ -227,7 +227,7 @@ def _placebo_rows(run: Run, placebo: Run | None, why: str) -> Iterator[Control]:
 
 
 def _one(report: RiskReport, x: int, name: str) -> Control:
-    """A group of a report as a line of its own."""
+    """One group of a report as a line."""
     intervals, estimates = report.intervals, []
     for risk in ("r", "r_bias", "r_volatility"):
         value = float(getattr(report, risk)[x])

@@ -33,7 +33,7 @@ MEASURES = ("r", "r_bias", "r_volatility")
 class FactorStudy:
     """One risk against each factor alone, and against all of them together.
 
-    together is None when too few groups have every factor.
+    together is None if too few groups have every factor.
     """
 
     measure: str
@@ -51,8 +51,8 @@ def factor_study(
 ) -> FactorStudy:
     """Regress the risk of the groups on their factors, weighted by employment.
 
-    The standard error of each r_x, from its interval, is taken into account where the run has
-    intervals. Groups without a figure are left out of that regression and counted.
+    If the run has intervals, the standard error of each r_x is taken into account. Groups without
+    a figure are left out of that regression and counted.
     """
     if measure not in MEASURES:
         raise TableError(f"measure: expected one of {', '.join(MEASURES)}, found {measure!r}")
@@ -81,13 +81,13 @@ def factor_study(
 
 
 def builtin_factors() -> pd.DataFrame:
-    """Figures of the 120 occupations; empty where BLS has no sound match."""
+    """Figures of the 120 occupations; empty if BLS has no sound match."""
     rows = {g.name: dict(g.factors) for g in load_list("occupations")}
     return pd.DataFrame.from_dict(rows, orient="index").astype(float)
 
 
 def read_factors(path: str | Path) -> pd.DataFrame:
-    """A table of one's own: a column `group`, then one column a factor."""
+    """Read your own table: a column `group`, then one column per factor."""
     path = Path(path)
     try:
         frame = pd.read_csv(path, dtype={"group": str})
@@ -113,7 +113,7 @@ def read_factors(path: str | Path) -> pd.DataFrame:
 
 
 def standard_errors(run: Run, measure: str) -> NDArray[np.float64] | None:
-    """From the intervals of the groups, taken as two normal quantiles wide; None without them."""
+    """From the intervals of the groups, assumed normal; None without them."""
     found = run.risks.intervals
     if found is None:
         return None

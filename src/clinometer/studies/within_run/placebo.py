@@ -1,4 +1,4 @@
-"""Placebo groups asked of the model of a run, in its contexts: a run of their own beside it."""
+"""Placebo groups scored with a run's model in its contexts: a separate run inside its folder."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def placebo_run(run: Run, *, ask: bool, progress: Progress | None) -> tuple[Run 
     """The run of the placebo groups, or why there is none."""
     record = run.record
     if not has_scores(run) or run.path is None:
-        return None, "a reference model, or a run in memory, is not asked"
+        return None, "a reference model, or a run in memory, cannot be scored"
     folder = run.path / "controls"
     if not ask and not (folder / "run.json").is_file():
-        return None, "placebo groups were not asked (--stored)"
+        return None, "placebo groups were not scored (--stored)"
     if record.topic.language.lower().split("-")[0] != "en":
         return None, f"placebo groups are English, the topic is {record.topic.language!r}"
     reference = record.topic.reference
@@ -51,7 +51,7 @@ def placebo_run(run: Run, *, ask: bool, progress: Progress | None) -> tuple[Run 
 
 
 def _contexts(run: Run) -> ContextSet:
-    """The contexts of a run as a set; a draw stays a draw."""
+    """The contexts of a run as a set; a sample stays marked as one."""
     about, p = run.record.contexts, run.preferences
     drawn = SetMetadata(drawn=about.drawn)
     return ContextSet(about.name, p.templates, p.context_weights.tolist(), metadata=drawn)

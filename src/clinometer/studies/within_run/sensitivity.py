@@ -1,7 +1,7 @@
-"""The sensitivity sheet: the risks of one run under every choice that could be defended.
+"""The sensitivity sheet: the risks of one run under every defensible choice.
 
-Everything comes from the stored scores; no model is opened. A number that holds under all of these
-choices says something of the model; one that does not says something of the choice.
+Everything comes from the stored scores; no model is loaded. A number that is stable under all of
+these choices is about the model; one that is not is about the choice.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HALVES = 20
 class Choice:
     """One line of the sheet.
 
-    values      R, R^b, R^v; None where the choice cannot be made, and `note` says why
+    values      R, R^b, R^v; None if the choice does not apply, and `note` says why
     comparable  on the scale of the first line: only such lines enter the range
     """
 
@@ -116,13 +116,13 @@ def _values(report: RiskReport) -> tuple[float, float, float]:
 
 
 def _weights_name(run: Run) -> str:
-    return "contexts drawn by weight" if run.preferences.drawn else "contexts by count"
+    return "contexts sampled by weight" if run.preferences.drawn else "contexts by count"
 
 
 def _weights(risks: _Risks) -> Iterator[Choice]:
     p = risks.preferences
     if p.drawn:
-        note = "contexts were drawn by weight: frequent ones are over-represented"
+        note = "contexts were sampled by weight: frequent ones are over-represented"
         yield Choice("context weights", "uniform", None, None, None, note)
     else:
         even = replace(p, context_weights=np.ones(len(p.contexts)))
@@ -140,7 +140,7 @@ def _weights(risks: _Risks) -> Iterator[Choice]:
 
 
 def _words(run: Run, norm: float, normalize: bool, *, seed: int) -> Iterator[Choice]:
-    """Other lists of words; each is a count of its own over the same scores."""
+    """Other word lists, each counted separately over the same scores."""
     if not has_scores(run):
         yield Choice("words", "other lists", None, None, None, "no scores of words are stored")
         return
@@ -196,7 +196,7 @@ def _other(
     note: str = "",
     comparable: bool = True,
 ) -> Choice:
-    """Eq. 3 to 7 with another criterion; both are convex, so that R^v is at least 0."""
+    """Eq. 3 to 7 with another criterion; both are convex, so R^v is at least 0."""
     p = risks.preferences
     s = stereotype(p.values, p.reference)
     if risks.normalize:
@@ -213,7 +213,7 @@ def _other(
 
 
 def _coverage(risks: _Risks) -> Iterator[Choice]:
-    """Cells below a threshold left out, not only flagged."""
+    """Leave out cells below a threshold instead of flagging them."""
     p = risks.preferences
     if p.coverage is None:
         return

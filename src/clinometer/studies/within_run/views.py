@@ -1,4 +1,4 @@
-"""Views of runs that exist: leanings (Figure 5), distributions (10, 16), the heat map (11)."""
+"""Views of existing runs: leanings (Figure 5), distributions (10, 16), the heat map (11)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def leaning_findings(named: Sequence[tuple[str, Run]]) -> Findings:
         if run.risks.categories != categories:
             raise RunError(
                 f"study leaning: {name} has the categories {', '.join(run.risks.categories)}, "
-                f"{named[0][0]} has {', '.join(categories)}: look at them apart"
+                f"{named[0][0]} has {', '.join(categories)}: view them separately"
             )
     leans = pd.DataFrame({name: _leaning(run) for name, run in named})
     strength = pd.DataFrame({name: _strength(run) for name, run in named})
@@ -70,7 +70,7 @@ def leaning_findings(named: Sequence[tuple[str, Run]]) -> Findings:
 
 
 def distribution_findings(named: Sequence[tuple[str, Run]]) -> Findings:
-    """How bias and volatility risk are spread over the groups, and the stereotype over cells."""
+    """Distribution of bias and volatility risk over groups, and of the stereotype over cells."""
     figures: list[Figure] = []
     rows = []
     for name, run in named:
@@ -82,11 +82,11 @@ def distribution_findings(named: Sequence[tuple[str, Run]]) -> Findings:
     said = [_shape_sentence(r) for r in rows]
     said.append(
         "The paper calls bias risk near normal and volatility risk fat-tailed. Risks are bounded "
-        "below by 0, so some skewness is to be expected of both."
+        "below by 0, so some skewness is expected of both."
     )
     return Findings(
         "distribution",
-        "How the risks are spread (Figures 10 and 16)",
+        "Distribution of the risks (Figures 10 and 16)",
         tuple(said),
         (Table("distribution", "Spread of the risks over the groups", table),),
         tuple(figures),
@@ -97,7 +97,7 @@ def distribution_findings(named: Sequence[tuple[str, Run]]) -> Findings:
 def heatmap_findings(
     named: Sequence[tuple[str, Run]], *, groups: Sequence[str], contexts: int
 ) -> Findings:
-    """Every answer of some groups in the heaviest contexts: what one group is told by another."""
+    """Every answer of some groups in the heaviest contexts."""
     figures, tables, said = [], [], []
     for name, run in named:
         figure, frame = _heat(name, run, groups, contexts)
@@ -150,7 +150,7 @@ def _heat(name: str, run: Run, groups: Sequence[str], contexts: int) -> tuple[Fi
         return _renamed(heat_figure(reading), name, many=True), frame
     figure = Figure(
         key=f"heatmap-{folder_name(name)}",
-        title=f"{name}: what each context makes of each group",
+        title=f"{name}: each group in each context",
         caption=f"n = {len(x)} groups × {len(c)} contexts, the heaviest first. Colour: the "
         "favoured category; strength: how far from the reference; number: its probability.",
         alt="Heat map. " + "; ".join(_row_said(frame, g) for g in dict.fromkeys(frame["group"])),
@@ -191,7 +191,7 @@ def _shape_sentence(row: dict[str, Any]) -> str:
         f"standard deviation {row['sd']:.3f}"
     )
     if row["skewness"] is None:
-        return f"{text}; too few or too equal values for a shape."
+        return f"{text}; too few distinct values to describe a shape."
     p = row["p_normal"]
     normal = "" if p is None else f", {'not normal' if p < 0.05 else 'normality not refuted'}"
     return (

@@ -1,4 +1,4 @@
-"""Other word lists that the stored scores of a run can answer."""
+"""Other word lists that can be evaluated from the stored scores of a run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def by_probability(run: Run) -> Ranked:
 
 
 def word_lists(run: Run, ranked: Ranked) -> dict[str, dict[str, Any]]:
-    """Lists that could be defended, as arguments of `word_counts`."""
+    """Defensible word lists, as arguments of `word_counts`."""
     tokens = run.record.scored_words.tokens
     shared = run.record.topic.shared
     lists: dict[str, dict[str, Any]] = {
@@ -50,7 +50,7 @@ def word_lists(run: Run, ranked: Ranked) -> dict[str, dict[str, Any]]:
 
 
 def random_halves(ranked: Ranked, n: int, seed: int) -> list[list[str]]:
-    """n lists of half the words: the same ranks in each category, so that they stay comparable.
+    """n lists of half the words: the same ranks in each category, so they stay comparable.
 
     None for lists of fewer than four words.
     """
@@ -60,7 +60,7 @@ def random_halves(ranked: Ranked, n: int, seed: int) -> list[list[str]]:
     rng = np.random.default_rng(seed)
     halves = []
     for _ in range(n):
-        # Of every two neighbouring ranks one stays: each category keeps half of its words.
+        # Keep one of every two neighbouring ranks: each category keeps half of its words.
         ranks = {2 * i + int(second) for i, second in enumerate(rng.random(longest) < 0.5)}
         halves.append([w for words in ranked.values() for i, w in enumerate(words) if i in ranks])
     return halves
@@ -69,7 +69,7 @@ def random_halves(ranked: Ranked, n: int, seed: int) -> list[list[str]]:
 def risks_under(run: Run, counts: list[Floats]) -> Floats:
     """[S,3]: R, R^b, R^v of the stored scores under each count of the words, in one reading.
 
-    The same as `decompose` of `recounted`, without holding the preferences of all counts at once.
+    Same as `decompose` of `recounted`, without the preferences of all counts in memory at once.
     """
     p = run.preferences
     (X, _, K), S = p.values.shape, len(counts)
@@ -101,7 +101,7 @@ def risks_under(run: Run, counts: list[Floats]) -> Floats:
 def _blocks(
     run: Run, *, width: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Floats]]:
-    """Stored cells, few enough at a time that `width` numbers for each stay within 32 MB."""
+    """Stored cells in blocks, so that `width` numbers per cell stay within 32 MB."""
     step = max(1, (1 << 22) // width)
     for x, c, log_probs in stored_scores(run):
         for start in range(0, len(x), step):
