@@ -71,8 +71,9 @@ found 95
 SEED = Range(least=0, most=2**32 - 1, whole=True)
 LEVEL = Range(above=0, below=1, such_as="0.95")
 #: Below 100 replicates the ends of a 95 % interval rest on the two or three outermost of them.
-SOME_REPLICATES = Range(least=100, whole=True)
-REPLICATES = Range(least=100, whole=True, also=(0,))
+#: More than 100,000 say nothing more, and a run.json from elsewhere must not keep a reader busy.
+SOME_REPLICATES = Range(least=100, most=100_000, whole=True)
+REPLICATES = Range(least=100, most=100_000, whole=True, also=(0,))
 PORT = Range(least=0, most=65535, whole=True)
 
 COUNT = Range(least=1, whole=True)

@@ -43,14 +43,14 @@ class _Escaped(Exception):
 
 
 class _Commands(TyperGroup):
-    """typer takes the end of a file for an abort by the user, and silences a closed pipe; both
-    with status 1, which means here that a threshold failed."""
+    """typer takes the end of a file for an abort by the user, as it does Ctrl-C, and silences a
+    closed pipe; all with status 1, which means here that a threshold failed."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()  # a pipe that is closed is noticed here, not when Python ends
-        except (EOFError, OSError) as error:
+        except (EOFError, OSError, KeyboardInterrupt) as error:
             raise _Escaped from error
         return result
 
@@ -131,6 +131,5 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         cause = error.__cause__ if isinstance(error, _Escaped) else error
         raise SystemExit(report_failure(cause or error, debug=debug)) from None
-    except KeyboardInterrupt:
-        sys.stderr.write("clinometer: interrupted; the same command continues where it stopped\n")
-        raise SystemExit(130) from None
+    except KeyboardInterrupt as error:
+        raise SystemExit(report_failure(error, debug=debug)) from None

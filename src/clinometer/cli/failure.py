@@ -5,6 +5,7 @@ Status 1 is kept for a measured condition that failed (--fail-above): no error m
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import sys
@@ -14,7 +15,9 @@ from pathlib import Path
 from secrets import token_hex
 
 from clinometer import __version__
-from clinometer.errors import ClinometerError
+from clinometer.cli.printing import say
+from clinometer.display.visible import visible
+from clinometer.errors import ClinometerError, InputError
 from clinometer.storage.atomic import replacing
 from clinometer.storage.cache_location import cache_folder
 
@@ -33,6 +36,8 @@ STATUSES = {
     INTERRUPTED: "interrupted (Ctrl+C); the same command continues",
     NOT_READ: "whoever read the output has closed it, as `head` does",
 }
+#: What is wrong with a path itself, wherever it is first used: a name of 300 characters, say.
+_OF_PATHS = (errno.ENAMETOOLONG, errno.ELOOP)
 #: So many logs of unexpected errors are kept.
 KEPT_LOGS = 20
 
@@ -42,15 +47,21 @@ _SOURCE = Path(__file__).resolve().parent.parent
 def report_failure(error: BaseException, *, debug: bool) -> int:
     """Say on stderr what went wrong; returns the exit status."""
     if debug:
-        traceback.print_exception(error)
+        sys.stderr.write(visible("".join(traceback.format_exception(error))))
     if isinstance(error, BrokenPipeError):
         _drop_output()
         return NOT_READ
-    if isinstance(error, ClinometerError):
+    if isinstance(error, KeyboardInterrupt):
+        line, status = "interrupted; the same command continues where it stopped", INTERRUPTED
+    elif isinstance(error, ClinometerError):
         line, status = str(error), error.exit_status
+    elif isinstance(error, OSError) and error.errno in _OF_PATHS and error.filename:
+        name = str(error.filename)
+        shown = name if len(name) <= 80 else f"{name[:79]}…"
+        line, status = f"{shown}: cannot be used: {error.strerror}", InputError.exit_status
     else:
         line, status = _unexpected(error), UNEXPECTED
-    sys.stderr.write("clinometer: " + " ".join(line.split()) + "\n")
+    say(line)
     return status
 
 
@@ -86,7 +97,7 @@ def _write_log(error: BaseException) -> Path | None:
     log = folder / f"{now:%Y%m%dT%H%M%S}-{token_hex(2)}.log"
     about = f"clinometer {__version__}, Python {platform.python_version()}, {platform.platform()}"
     text = f"{now.isoformat(timespec='seconds')} {about}\n"
-    text += "".join(traceback.format_exception(error))
+    text += visible("".join(traceback.format_exception(error)))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with replacing(log) as beside:

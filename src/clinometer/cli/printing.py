@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from rich.console import Console
 from clinometer.cli.table import TerminalTable
 from clinometer.display.names import MEASURES, NARROW_HEADINGS
 from clinometer.display.numbers import between, risk
+from clinometer.display.visible import CONTROLS, one_line, visible
 from clinometer.measure import Estimate, RiskReport, reference_risks
 
 REFERENCE_ROWS = (
@@ -21,6 +23,12 @@ REFERENCE_ROWS = (
 
 
 class _Output(Console):
+    """Prints other people's text: names of models, groups, files. None of it is markup, and none
+    of it moves the cursor."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        super().print(*(visible(o) if isinstance(o, str) else o for o in objects), **options)
+
     def on_broken_pipe(self) -> None:
         """rich would exit with 1, which means here that a threshold failed."""
         raise BrokenPipeError
@@ -28,12 +36,18 @@ class _Output(Console):
 
 def console() -> Console:
     """Where results go; colours only on a terminal."""
-    return _Output(highlight=False)
+    return _Output(highlight=False, markup=False, emoji=False)
+
+
+def say(text: object, *, prefix: str = "clinometer: ") -> None:
+    """One line on stderr."""
+    sys.stderr.write(f"{prefix}{one_line(text)}\n")
 
 
 def print_json(result: dict[str, Any]) -> None:
-    """One object on stdout."""
-    print(json.dumps(result, ensure_ascii=False, allow_nan=False))  # noqa: T201
+    """One object on stdout; what a terminal would obey is written as JSON's escapes."""
+    text = json.dumps(result, ensure_ascii=False, allow_nan=False)
+    print(CONTROLS.sub(lambda m: json.dumps(m[0])[1:-1], text))  # noqa: T201
 
 
 def number(estimate: Estimate) -> str:

@@ -20,6 +20,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from clinometer.cli.printing import say
+from clinometer.display.visible import visible
 from clinometer.errors import ClinometerError
 
 #: Seconds to the first plain line (most commands are done, or refused, by then), and between two.
@@ -127,7 +129,7 @@ class ProgressLines:
         """Write a line if it is time for one."""
         if self._clock() >= self._next:
             self._next = self._clock() + EVERY_S
-            self._stream.write(self._watch.line() + "\n")
+            self._stream.write(visible(self._watch.line()) + "\n")
             self._stream.flush()
 
     def _run(self) -> None:
@@ -157,12 +159,12 @@ def _bar(watch: Watch, console: Console) -> Iterator[None]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(watch.heading, total=None, count="")
+        task = bar.add_task(visible(watch.heading), total=None, count="")
 
         def update() -> None:
             bar.update(
                 task,
-                description=watch.heading,
+                description=visible(watch.heading),
                 completed=watch.done,
                 total=watch.total,
                 count=watch.count,
@@ -194,7 +196,7 @@ def progress(
         with shown:
             yield watch
     except KeyboardInterrupt:
-        sys.stderr.write(f"clinometer: {interrupted(watch, kept)}\n")
+        say(interrupted(watch, kept))
         raise typer.Exit(INTERRUPTED) from None
 
 

@@ -16,6 +16,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from clinometer.display.visible import visible
+
 #: What box.SIMPLE_HEAD adds: an edge, and for each column a space on both sides and a divider.
 _FRAME, _BETWEEN = 1, 3
 
@@ -31,7 +33,8 @@ class _TableRow:
 class TerminalTable:
     """A title, columns of text and of numbers, and rows of plain strings.
 
-    A cell may have several lines. Cells hold other people's text, so none of it is read as markup.
+    A cell may have several lines. Cells hold other people's text, so none of it is
+    read as markup or by the terminal.
     """
 
     title: str = ""
@@ -42,18 +45,18 @@ class TerminalTable:
 
     def add_text(self, *headings: str) -> TerminalTable:
         """Columns of words: aligned left, wrapped where they must be."""
-        self.columns += [(heading, False) for heading in headings]
+        self.columns += [(visible(heading), False) for heading in headings]
         return self
 
     def add_numbers(self, *headings: str) -> TerminalTable:
         """Columns of numbers: aligned right, never wrapped."""
-        self.columns += [(heading, True) for heading in headings]
+        self.columns += [(visible(heading), True) for heading in headings]
         return self
 
     def add_row(self, *cells: object, dim: bool = False) -> None:
         if len(cells) != len(self.columns):
             raise ValueError(f"expected {len(self.columns)} cells, found {len(cells)}")
-        self.rows.append(_TableRow(tuple(str(c) for c in cells), dim, self._section))
+        self.rows.append(_TableRow(tuple(visible(c) for c in cells), dim, self._section))
         self._section = False
 
     def add_section(self) -> None:
@@ -91,7 +94,7 @@ class TerminalTable:
         return widths
 
     def _rich(self, widths: list[int]) -> RichTable:
-        title = Text(self.title) if self.title else None
+        title = Text(visible(self.title)) if self.title else None
         table = RichTable(
             title=title, title_justify="left", box=box.SIMPLE_HEAD, header_style="bold"
         )
@@ -108,7 +111,7 @@ class TerminalTable:
         """Each row as a block: its first cell, then `heading  value` for the others."""
         headings = [heading for heading, _ in self.columns]
         width = max((cell_len(h) for h in headings[1:]), default=0)
-        lines = [Text(self.title), Text()] if self.title else []
+        lines = [Text(visible(self.title)), Text()] if self.title else []
         for row in self.rows:
             style = "dim" if row.dim else ""
             first, *others = (" ".join(c.split("\n")) for c in row.cells)

@@ -8,7 +8,6 @@ import io
 import json
 import math
 import os
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,8 @@ from clinometer.contexts.sidecar import Sidecar
 from clinometer.contexts.template import clean_template, template_problem, write_count
 from clinometer.errors import ContextError
 from clinometer.storage.atomic import replacing
+from clinometer.storage.spreadsheet import no_formula, without_quote
+from clinometer.storage.untrusted import read_bytes
 
 if TYPE_CHECKING:
     from clinometer.contexts.context_set import ContextSet
@@ -36,14 +37,14 @@ def read(path: Path, build: Callable[..., ContextSet], *, shown: str | None = No
     lines, templates, counts = [], [], []
     for line, row in rows:
         lines.append(line)
-        templates.append(row[at_template])
+        templates.append(without_quote(row[at_template]))
         if (count := _count(row[at_count])) is None:
             raise ContextError(
                 f"{shown}: line {line}: count: expected a number above 0, found {row[at_count]!r}"
             )
         counts.append(count)
         for column, at in others:
-            extra[column].append(row[at])
+            extra[column].append(without_quote(row[at]))
     if not templates:
         raise ContextError(f"{shown}: expected at least one template, found none after the header")
     about = Sidecar.read(sidecar) if sidecar.exists() else Sidecar()
@@ -71,7 +72,8 @@ def write(contexts: ContextSet, path: Path) -> None:
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([*COLUMNS, *contexts.extra])
     counts = map(write_count, contexts.counts)
-    writer.writerows(zip(contexts.templates, counts, *contexts.extra.values(), strict=True))
+    rows = zip(contexts.templates, counts, *contexts.extra.values(), strict=True)
+    writer.writerows([no_formula(value) for value in row] for row in rows)
     content = buffer.getvalue().encode()
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)  # the same content gives the same file
@@ -142,18 +144,13 @@ def _count(text: str) -> float | None:
 
 def _text(path: Path, *, shown: str) -> str:
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except FileNotFoundError as exc:
         raise ContextError(f"{shown}: no such file; check the path") from exc
     except IsADirectoryError as exc:
         raise ContextError(f"{shown}: expected a .csv file, found a folder") from exc
     except OSError as exc:
-        raise ContextError(f"{shown}: cannot be read: {exc.strerror}") from exc
-    if path.suffix == ".gz":
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as exc:
-            raise ContextError(f"{shown}: not a whole gzip file: {exc}") from exc
+        raise ContextError(f"{shown}: {exc.strerror}; expected a readable .csv file") from exc
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:

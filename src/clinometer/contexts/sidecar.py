@@ -13,6 +13,7 @@ from pydantic import Field
 
 from clinometer.errors import ContextError
 from clinometer.storage.record import RecordPart
+from clinometer.storage.untrusted import MOST_RECORD, read_bytes
 
 
 class DrawRecord(RecordPart):
@@ -91,7 +92,7 @@ class Sidecar(SetMetadata, _Content):
     def read(cls, file: Path) -> Sidecar:
         """Of a file that is there; what is wrong is one line."""
         try:
-            data = file.read_bytes()
+            data = read_bytes(file, most=MOST_RECORD)
         except OSError as exc:
             raise ContextError(f"{file}: cannot be read: {exc.strerror}") from exc
         return cls.from_json(data, file, error=ContextError)

@@ -6,12 +6,12 @@ Results of every layer use it, so it knows none of them: plain rows in, HTML or 
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clinometer.display.names import TITLES
 from clinometer.display.numbers import MISSING, between
+from clinometer.display.visible import visible
 from clinometer.extras import require
 
 if TYPE_CHECKING:
@@ -21,19 +21,6 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 20
 _LONGEST = 120
-#: Characters that would rearrange or hide the text around them.
-CONTROLS = re.compile(
-    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
-
-
-def visible(text: object) -> str:
-    """Text in which control characters and marks of direction can be seen.
-
-    >>> visible("a\\u202eb")
-    'a[U+202E]b'
-    """
-    return CONTROLS.sub(lambda m: f"[U+{ord(m[0]):04X}]", str(text))
 
 
 def risk_html(

@@ -6,12 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pandas as pd
-
-from clinometer.display.notebook import visible
 from clinometer.display.table import Cell, Table
+from clinometer.display.visible import visible
 from clinometer.errors import RunError
 from clinometer.storage.atomic import replacing
+from clinometer.storage.spreadsheet import no_formula
 
 _TEX = {
     "\\": r"\textbackslash{}",
@@ -126,19 +125,3 @@ def write_files(files: Mapping[Path, bytes]) -> None:
             raise RunError(f"{file.parent}: cannot be written: {error.strerror}") from error
         with replacing(file, error=RunError) as beside:
             beside.write_bytes(content)
-
-
-def no_formula(value: object) -> object:
-    """A text that a spreadsheet would run as a formula is written with a quote before it.
-
-    >>> no_formula("=1+1"), no_formula("-1.5"), no_formula("")
-    ("'=1+1", '-1.5', '')
-    """
-    begins = ("=", "+", "-", "@", "\t", "\r")
-    if isinstance(value, str) and value.startswith(begins) and not _is_number(value):
-        return "'" + value
-    return value
-
-
-def _is_number(text: str) -> bool:
-    return bool(pd.notna(pd.to_numeric(text, errors="coerce")))

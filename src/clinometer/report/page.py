@@ -15,9 +15,9 @@ from typing import Any
 import jinja2
 
 from clinometer import __version__
-from clinometer.display.notebook import visible
 from clinometer.display.numbers import percent, show
 from clinometer.display.table import Table
+from clinometer.display.visible import visible
 from clinometer.errors import ClinometerError, SettingsError
 from clinometer.report import run_tables
 from clinometer.report.charts.style.theme import PALETTE, brief

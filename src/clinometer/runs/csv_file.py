@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clinometer.errors import TableError
+from clinometer.storage.untrusted import open_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,12 +26,13 @@ def read_csv(path: Path, *, texts: Sequence[str], number: str) -> pd.DataFrame:
 
     _check_separator(path)
     try:
-        frame = pd.read_csv(
-            path,
-            dtype=dict.fromkeys(texts, str),
-            keep_default_na=False,
-            na_values={number: [""]},
-        )
+        with open_text(path) as stream:
+            frame = pd.read_csv(
+                stream,
+                dtype=dict.fromkeys(texts, str),
+                keep_default_na=False,
+                na_values={number: [""]},
+            )
     except pd.errors.ParserError as damaged:
         raise _too_wide(path, number) or damaged from damaged
     # pandas takes what stands before as many columns as the header has for the names of rows.
@@ -82,8 +83,7 @@ def _too_wide(path: Path, number: str) -> TableError | None:
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Every row that is not blank, the header first, with the line it begins on."""
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as stream:
+    with open_text(path, errors="replace") as stream:
         reader = csv.reader(stream)
         while True:
             line = reader.line_num + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,12 +14,15 @@ from numpy.typing import NDArray
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences
 from clinometer.runs.csv_file import line_of, read_csv
+from clinometer.storage.untrusted import read_parquet
 
 if TYPE_CHECKING:  # pandas loads slowly, and the command line imports this module
     import pandas as pd
 
 REQUIRED = ("group", "context", "attribute", "p")
 OPTIONAL = ("context_weight", "group_weight", "reference")
+#: Values of a whole grid, 8 bytes each: a table of distinct labels has few rows and a huge grid.
+MOST_VALUES = 100_000_000
 
 
 def read_table(path: str | Path, *, labels: Sequence[str] = ()) -> Preferences:
@@ -68,6 +72,11 @@ def from_frame(
             "attribute a row with its p"
         )
     shape = (len(groups), len(contexts), len(categories))
+    if math.prod(shape) > MOST_VALUES:
+        raise TableError(
+            f"{name}: expected at most {MOST_VALUES:,} combinations of group, context and "
+            f"attribute, found {shape[0]:,} × {shape[1]:,} × {shape[2]:,}; does a column hold ids?"
+        )
     flat = np.ravel_multi_index((x, c, y), shape)
     _check_repeats(flat, frame, name=name)
     values = np.full(shape, np.nan)
@@ -89,7 +98,6 @@ def from_frame(
 
 
 def _read_frame(path: Path) -> pd.DataFrame:
-    import pandas as pd
 
     if not path.exists():
         raise TableError(f"{path}: no such file")
@@ -97,7 +105,7 @@ def _read_frame(path: Path) -> pd.DataFrame:
         raise TableError(f"{path}: expected a csv or parquet file, found a folder")
     try:
         if path.suffix == ".parquet":
-            return pd.read_parquet(path)
+            return read_parquet(path).to_pandas()
         if path.name.endswith((".csv", ".csv.gz")):
             return read_csv(path, texts=REQUIRED[:3], number="p")
     except TableError:

@@ -16,6 +16,7 @@ from typing import Any, Self
 from clinometer.errors import RunError
 from clinometer.storage.atomic import replacing
 from clinometer.storage.resumable import Identity, Progress, Resumable, store_as_they_come
+from clinometer.storage.untrusted import parse_json, read_bytes, read_json
 
 Row = dict[str, Any]
 
@@ -55,7 +56,7 @@ class Lines(Resumable):
 
     def earlier(self) -> Identity | None:
         try:
-            return dict(json.loads(self.record_file.read_bytes())["settings"])
+            return dict(read_json(self.record_file)["settings"])
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -98,7 +99,7 @@ class Lines(Resumable):
         """Whole lines only: what a killed process left half-written is cut off, and done again."""
         if not self.path.exists():
             return
-        data = self.path.read_bytes()
+        data = read_bytes(self.path)
         whole = data[: data.rfind(b"\n") + 1]
         if len(whole) < len(data):
             with self.path.open("r+b") as stream:
@@ -106,7 +107,7 @@ class Lines(Resumable):
         # Bytes are cut at line feeds alone, texts also at characters that JSON leaves as they are.
         for number, line in enumerate(whole.splitlines(), start=1):
             try:
-                row = json.loads(line)
+                row = parse_json(line)
                 self.rows[str(row["id"])] = row
             except (ValueError, KeyError, TypeError) as error:
                 raise RunError(

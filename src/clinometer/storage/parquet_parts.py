@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from clinometer.errors import InputError, RunError
 from clinometer.storage.atomic import replacing
+from clinometer.storage.untrusted import MOST_TABLE, read_bytes, read_parquet
 
 T = TypeVar("T")
 
@@ -52,12 +53,12 @@ class Parts:
         """Every part in order, with None in place of one that is damaged."""
         for file in self.files():
             try:
-                data = file.read_bytes()
-            except OSError:
-                yield file, None
-                continue
-            sound = file.stem.rpartition("-")[2] == digest_of(data)
-            yield file, decode(data) if sound else None
+                data = read_bytes(file, most=MOST_TABLE)
+                sound = file.stem.rpartition("-")[2] == digest_of(data)
+                table = read_parquet(data) if sound else None
+            except (OSError, ValueError):
+                table = None
+            yield file, table
 
     def results(
         self, read: Callable[[pa.Table], T | None], *, advice: str | None = None
@@ -89,11 +90,6 @@ def encode(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd")
     return bytes(sink.getvalue().to_pybytes())
-
-
-def decode(data: bytes) -> pa.Table:
-    """The table in bytes whose digest was found right."""
-    return pq.read_table(pa.BufferReader(data))
 
 
 def digest_of(data: bytes) -> str:

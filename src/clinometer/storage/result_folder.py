@@ -10,16 +10,24 @@ from __future__ import annotations
 import json
 import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from clinometer.errors import RunError
 from clinometer.storage.atomic import replacing
-from clinometer.storage.parquet_parts import decode, digest_of, encode
+from clinometer.storage.parquet_parts import digest_of, encode
 from clinometer.storage.record import SCHEMA_VERSION, FolderRecord
 from clinometer.storage.resumable import Identity, Resumable
+from clinometer.storage.untrusted import (
+    MOST_RECORD,
+    MOST_TABLE,
+    parse_json,
+    read_bytes,
+    read_parquet,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,6 +64,13 @@ class ResultFolder(Resumable, Generic[Record]):
     def begin(self, identity: Identity) -> None:  # the record waits for the model
         self.clear_scores()
 
+    @contextmanager
+    def opened(self, identity: Identity, *, fresh: bool = False) -> Iterator[None]:
+        with super().opened(identity, fresh=fresh):
+            for stale in self.path.rglob(".*.tmp"):  # of a writer that was killed
+                stale.unlink(missing_ok=True)
+            yield
+
     @abstractmethod
     def clear_scores(self) -> None:
         """Remove the scores."""
@@ -67,13 +82,13 @@ class ResultFolder(Resumable, Generic[Record]):
         if not self.path.is_dir():
             raise RunError(f"{self.path}: no such run folder")
         try:
-            text = self.record_file.read_text(encoding="utf-8")
-            plain = json.loads(text)
+            data = read_bytes(self.record_file, most=MOST_RECORD)
+            plain = parse_json(data)
         except FileNotFoundError as error:
             raise RunError(
                 f"{self.path}: expected a run folder, found no run.json in it"
             ) from error
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        except ValueError as error:
             raise RunError(f"{self.record_file}: damaged: {error}") from error
         except OSError as error:
             raise RunError(f"{self.record_file}: cannot be read: {error.strerror}") from error
@@ -84,7 +99,7 @@ class ResultFolder(Resumable, Generic[Record]):
             )
         if plain.get("kind") != self.kind:
             raise RunError(f"{self.path}: expected a run of '{self.command}', found another kind")
-        return self.schema.from_json(text, self.record_file)
+        return self.schema.from_json(data, self.record_file)
 
     def write_record(self, record: Record, **changes: Any) -> None:
         """Write run.json; NaN and infinity are refused rather than written."""
@@ -132,14 +147,15 @@ class ResultFolder(Resumable, Generic[Record]):
             for name in self.tables if names is None else names:
                 file = self._table_file(name)
                 try:
-                    data = file.read_bytes()
-                except OSError as error:
-                    problem = f"{file}: cannot be read: {error.strerror}"
+                    data = read_bytes(file, most=MOST_TABLE)
+                    if digest_of(data) != record.tables.get(name):
+                        problem = f"{file}: damaged, or not of this run"
+                        break
+                    tables[name] = read_parquet(data)
+                except (OSError, ValueError) as error:
+                    why = error.strerror if isinstance(error, OSError) else error
+                    problem = f"{file}: cannot be read: {why}"
                     break
-                if digest_of(data) != record.tables.get(name):
-                    problem = f"{file}: damaged, or not of this run"
-                    break
-                tables[name] = decode(data)
             else:
                 return record, tables
         raise RunError(f"{problem}; {self.repair} writes it again from the scores")

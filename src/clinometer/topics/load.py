@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 from clinometer.errors import TopicError, closest
+from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
 from clinometer.topics.articles import Articles
 from clinometer.topics.builtin_lists import BUILTIN, load_list
 from clinometer.topics.crossing import product_attributes, product_groups
@@ -59,8 +59,8 @@ def parse_topic(text: str, *, where: str = "topic") -> Topic:
     Topic('tea', 2 groups, 2 categories, 3 words)
     """
     try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as exc:
+        content = parse_toml(text)
+    except ValueError as exc:
         raise TopicError(f"{where}: not valid TOML: {exc}") from exc
     try:
         return _build(read_file(content))
@@ -70,7 +70,7 @@ def parse_topic(text: str, *, where: str = "topic") -> Topic:
 
 def _load(path: Path, *, shown: str) -> Topic:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_bytes(path, most=MOST_RECORD).decode("utf-8-sig")
     except FileNotFoundError as exc:
         raise TopicError(f"{shown}: no such file; check the path") from exc
     except IsADirectoryError as exc:

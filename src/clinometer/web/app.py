@@ -28,6 +28,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from clinometer.errors import SettingsError
 from clinometer.report.page import environment, script, stylesheet
+from clinometer.web.limits import SmallForms
 
 if TYPE_CHECKING:
     import uvicorn
@@ -99,8 +100,9 @@ def new_app(
         app.middleware("http")(_gate(token))
     app.middleware("http")(_headers)
     # A page elsewhere that points its own name at this machine gets nothing.
-    names = ["localhost", "127.0.0.1", "[::1]", "testserver", host] if is_loopback(host) else ["*"]
+    names = ["localhost", "127.0.0.1", "[::1]", host] if is_loopback(host) else ["*"]
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=names, www_redirect=False)
+    app.add_middleware(SmallForms)
     return app
 
 

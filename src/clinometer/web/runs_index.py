@@ -6,20 +6,20 @@ A folder is read again when its files have changed, so a page costs one look at 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from clinometer.errors import ClinometerError, RunError
+from clinometer.errors import RunError
 from clinometer.reliability.scoring.folder import ReliabilityFolder
 from clinometer.report.reliability.page import is_reliability_run
 from clinometer.runs import RunFolder
 from clinometer.runs.folder.partial import progress
 from clinometer.runs.folder.recover import Opened, open_run
 from clinometer.storage.record import SCHEMA_VERSION
+from clinometer.storage.untrusted import read_json
 
 #: Folders below the root that are looked through.
 _DEPTH = 6
@@ -137,7 +137,7 @@ class RunsIndex:
         while waiting:
             folder, depth = waiting.pop()
             try:
-                inside = list(os.scandir(folder))
+                inside = [e for e in os.scandir(folder) if _is_text(e.name)]
             except OSError:
                 continue
             if any(e.name == "run.json" and e.is_file(follow_symlinks=False) for e in inside):
@@ -164,13 +164,22 @@ class RunsIndex:
         return tuple(marks)
 
 
+def _is_text(name: str) -> bool:
+    """Whether a file name can stand in an address: one that is not UTF-8 cannot."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _entry(name: str, path: Path) -> Entry:
     if is_reliability_run(path):
         return _reliability(name, path)
     try:
         record = RunFolder(path).read_record()
         done, total = (0, 0) if record.finished else progress(RunFolder(path), record)
-    except ClinometerError:
+    except Exception:  # whatever one run has in it, the others are listed
         return _unreadable(name, path)
     entry = Entry(
         id=name,
@@ -203,7 +212,7 @@ def _reliability(name: str, path: Path) -> Entry:
     """A reliability run by its models and its statements."""
     try:
         record = ReliabilityFolder(path).read_record()
-    except ClinometerError:
+    except Exception:
         return _unreadable(name, path)
     return Entry(
         id=name,
@@ -221,7 +230,7 @@ def _reliability(name: str, path: Path) -> Entry:
 def _unreadable(name: str, path: Path) -> Entry:
     """A run of another schema by its model and date, where it says these; any other as damaged."""
     try:
-        content = json.loads((path / "run.json").read_text(encoding="utf-8"))
+        content = read_json(path / "run.json")
         model, created = str(content["model"]["id"]), str(content.get("created", ""))
         if content.get("schema_version") != SCHEMA_VERSION:
             return Entry(name, model, "", "", "another schema", created)

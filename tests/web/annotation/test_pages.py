@@ -27,7 +27,9 @@ def store(dataset: Path, database: str) -> Iterator[Store]:
 def come(store: Store, number: int, *, begin: bool = True) -> TestClient:
     """A browser of an annotator."""
     person = store.annotators(at_least=number)[number - 1]
-    client = TestClient(annotation(store, guidelines=read_guidelines("blanks")))
+    client = TestClient(
+        annotation(store, guidelines=read_guidelines("blanks")), base_url="http://127.0.0.1"
+    )
     client.get(f"/?token={person.token}")
     if begin:
         client.post("/begin")
@@ -39,7 +41,7 @@ def said(store: Store) -> dict[tuple[int, int], str]:
 
 
 def test_a_wrong_token_gets_403(store: Store) -> None:
-    client = TestClient(annotation(store, guidelines=""))
+    client = TestClient(annotation(store, guidelines=""), base_url="http://127.0.0.1")
     store.annotators(at_least=1)
     for path in ("/", "/?token=wrong", "/?token=%F0%9F%99%82", "/judge", "/answers", "/stop"):
         assert client.get(path).status_code == 403, path
@@ -48,7 +50,10 @@ def test_a_wrong_token_gets_403(store: Store) -> None:
     client.cookies.set("clinometer-annotator", "wrong")
     assert client.get("/judge").status_code == 403
     assert store.judgements() == []
-    others = TestClient(annotation(store, guidelines="", host="0.0.0.0"))  # noqa: S104
+    others = TestClient(
+        annotation(store, guidelines="", host="0.0.0.0"),  # noqa: S104
+        base_url="http://127.0.0.1",
+    )
     assert others.get("/").status_code == 403
     assert others.get(f"/?token={store.annotators()[0].token}x").status_code == 403
     assert others.get(f"/?token={store.annotators()[0].token}").status_code == 200
@@ -154,7 +159,9 @@ def test_the_export_has_numbers_and_no_names_or_tokens(store: Store, tmp_path: P
     assert list(rows[2]) == ["id", "context_points", "annotator_1", "annotator_2", "annotator_3"]
     assert list(rows[2].values())[2:] == ["yes", "no", ""]
     assert len(rows) == 20
-    assert export_table(store, long=True)[0]["comment"].startswith("'=1+1")
+    assert export_table(store, long=True)[0]["comment"].startswith("=1+1")
+    write_export(store, tmp_path / "long.csv", long=True)
+    assert "\"'=1+1," in (tmp_path / "long.csv").read_text()
     wide, long = tmp_path / "wide.csv", tmp_path / "long.csv"
     assert write_export(store, wide) == write_export(store, long, long=True) == 3
     for path in (wide, long):

@@ -13,8 +13,9 @@ import typer
 
 from clinometer.cli.audit.output import as_json, print_runs, where_next
 from clinometer.cli.parameters import FAIL_ABOVE, JSON, grouped, parse_limits, topic_of
-from clinometer.cli.printing import exceeded, print_json
+from clinometer.cli.printing import exceeded, print_json, say
 from clinometer.cli.progress import kept_cells, progress
+from clinometer.display.visible import visible
 from clinometer.errors import ClinometerError, SettingsError
 from clinometer.execution.ray_pool import Need
 from clinometer.models.catalog.spec import folder_name
@@ -140,13 +141,13 @@ def audit_command(
     elif runs:
         print_runs(runs, asked)
     for _, error in failed:
-        sys.stderr.write("clinometer: " + " ".join(str(error).split()) + "\n")
+        say(error)
     if runs:
         stream = sys.stderr if json_output else sys.stdout
-        stream.write(where_next([run.path for run in runs if run.path]) + "\n")
+        stream.write(visible(where_next([run.path for run in runs if run.path])) + "\n")
     above = [line for run in runs for line in exceeded(run.model, run.risks, limits)]
     for line in above:
-        sys.stderr.write(f"clinometer: {line}\n")
+        say(line)
     if failed:
         raise typer.Exit(max(error.exit_status for _, error in failed))
     if above:
@@ -166,7 +167,7 @@ def _at_hand(suite_name: str | None) -> list[str]:
         else:
             access = ", gated: ask its owner for access" if entry.gated else ""
             code = ", needs --trust-remote-code" if entry.remote_code else ""
-            sys.stderr.write(f"not available locally: {entry.name} ({entry.id}{access}{code})\n")
+            say(f"not available locally: {entry.name} ({entry.id}{access}{code})", prefix="")
     return found
 
 

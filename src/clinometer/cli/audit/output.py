@@ -28,7 +28,7 @@ def print_runs(runs: list[Run], topic: Topic) -> None:
     shown.print(console())
     for run in runs:
         for line in notes(run):
-            console().print(line, markup=False, soft_wrap=True)
+            console().print(line, soft_wrap=True)
 
 
 def label(model: str) -> str:

@@ -104,15 +104,15 @@ def annotate_command(
             out = console()
             base = (public or address).rstrip("/")
             done = store.progress()
-            out.print(f"{len(asked.items)} items, one link for each person:", markup=False)
+            out.print(f"{len(asked.items)} items, one link for each person:")
             for person in people:
                 far = f"({done[person.number][0]} of {len(asked.items)})"
                 link = f"{base}/?token={person.token}"
-                out.print(f"annotator {person.number}: {link}  {far}", markup=False, soft_wrap=True)
+                out.print(f"annotator {person.number}: {link}  {far}", soft_wrap=True)
             if not is_loopback(host) and not secure:
                 note = "Links and answers travel unencrypted; a proxy with TLS and --public help."
-                out.print(note, markup=False)
-            out.print("Ctrl+C stops it; rerun the same command to resume.", markup=False)
+                out.print(note)
+            out.print("Ctrl+C stops it; rerun the same command to resume.")
 
         serve(app, host=host, port=port, ready=ready)
     finally:
@@ -139,4 +139,4 @@ def _report(store: Store, json_output: bool, count: int, export: Path | None) ->
             markup=False,
         )
     where = "" if export is None else f" written to {export}"
-    console().print(f"{count} judgements{where}", markup=False, soft_wrap=True)
+    console().print(f"{count} judgements{where}", soft_wrap=True)

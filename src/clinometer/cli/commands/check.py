@@ -83,19 +83,19 @@ def check_command(
         print_json(found.to_dict())
     else:
         out = console()
-        out.print(f"{found.points}   (blanks by {found.proposer})", markup=False, soft_wrap=True)
+        out.print(f"{found.points}   (blanks by {found.proposer})", soft_wrap=True)
         for blank in found.by_weight:
             share = "–" if blank.share is None else f"{blank.share:.0%}"
             such = ", ".join(blank.fills[:3])
             line = f"  {share:>4}  {blank.question}  such as: {such}"
-            out.print(line, markup=False, soft_wrap=True)
+            out.print(line, soft_wrap=True)
         if found.stability is not None:
             out.print(
                 f"stability {found.stability:.3f}, COBIAS {found.cobias:.3f}, context variance "
                 f"{found.cv:.2f} over {len(found.versions)} versions",
                 markup=False,
             )
-        out.print("Ask: " + " ".join(found.questions), markup=False, soft_wrap=True)
+        out.print("Ask: " + " ".join(found.questions), soft_wrap=True)
     if fail_below is not None and (found.stability is None or found.stability < fail_below):
         value = "unknown" if found.stability is None else f"{found.stability:.4f}"
         typer.echo(f"stability = {value} is below {fail_below}", err=True)

@@ -67,7 +67,7 @@ def compare_command(
     )
     letters = dict(zip(found.models, ascii_uppercase, strict=False))
     for model, letter in letters.items():
-        console().print(f"{letter} = {model}", markup=False)
+        console().print(f"{letter} = {model}")
     _differences(found.overall, letters, title=title, group=False).print(console())
     _ranks(found.ranks).print(console())
     ordered = sorted((d for d in found.by_group if d.p is not None), key=lambda d: d.p or 0.0)
@@ -76,7 +76,7 @@ def compare_command(
         title = f"Groups with the smallest p-values ({len(shown)} of {len(ordered)} differences)"
         _differences(shown, letters, title=title, group=True).print(console())
     for note in notes:
-        console().print(note, markup=False, soft_wrap=True)
+        console().print(note, soft_wrap=True)
 
 
 def _notes(resampling: str, cluster: str | None) -> list[str]:

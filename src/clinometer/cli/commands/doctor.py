@@ -21,11 +21,11 @@ def doctor_command(json_output: JSON = False) -> None:
         return
     out = console()
     for section, findings in found.items():
-        out.print(section, style="bold", markup=False)
+        out.print(section, style="bold")
         for finding in findings:
             mark, style = ("✓", "green") if finding else ("–", "yellow")
-            out.print(f"  {mark} ", style=style, end="", markup=False)
-            out.print(f"{finding.name:<14}", end="", markup=False)
-            out.print(finding.found or f"missing: {finding.enables}", markup=False, soft_wrap=True)
+            out.print(f"  {mark} ", style=style, end="")
+            out.print(f"{finding.name:<14}", end="")
+            out.print(finding.found or f"missing: {finding.enables}", soft_wrap=True)
             if not finding and finding.command:
-                out.print(f"{'':<18}{finding.command}", style="dim", markup=False, soft_wrap=True)
+                out.print(f"{'':<18}{finding.command}", style="dim", soft_wrap=True)

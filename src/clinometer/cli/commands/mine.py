@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import typer
 from clinometer import ranges
 from clinometer.cli.number_option import number_option
 from clinometer.cli.parameters import JSON, grouped
-from clinometer.cli.printing import console, print_json
+from clinometer.cli.printing import console, print_json, say
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.table import TerminalTable
 from clinometer.contexts.mining import MineSettings, mine
@@ -108,4 +107,4 @@ def mine_command(
         markup=False,
     )
     for what, number in about.damage.items():
-        sys.stderr.write(f"skipped {number} × {what}\n")
+        say(f"skipped {number} × {what}", prefix="")

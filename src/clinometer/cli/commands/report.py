@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clinometer.cli.printing import console
+from clinometer.cli.printing import console, say
 from clinometer.errors import ClinometerError, SettingsError
 
 if TYPE_CHECKING:
@@ -74,10 +73,10 @@ def report_command(
     require_some(opened)
     for one in opened:
         if one.notice:
-            sys.stderr.write(f"clinometer: {' '.join(one.notice.split())}\n")
+            say(one.notice)
     note = resampling_note([(one.name, one.run) for one in opened if one.run is not None])
     if note:
-        sys.stderr.write(f"clinometer: {note}\n")
+        say(note)
     if form == "html":
         write_report(opened, target, extras=factor_extras(opened), interactive=interactive)
         written = str(target)

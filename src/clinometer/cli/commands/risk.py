@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from clinometer.cli.parameters import FAIL_ABOVE, JSON, grouped, parse_limits
-from clinometer.cli.printing import console, exceeded, print_json, risk_table
+from clinometer.cli.printing import console, exceeded, print_json, risk_table, say
 from clinometer.cli.table import TerminalTable
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import verdict
@@ -69,6 +68,6 @@ def risk_command(
             console().print(f"{report.missing_cells} cells are missing")
     above = exceeded(table.name, report, limits)
     for line in above:
-        sys.stderr.write(f"clinometer: {line}\n")
+        say(line)
     if above:
         raise typer.Exit(1)

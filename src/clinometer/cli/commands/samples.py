@@ -45,6 +45,6 @@ def samples_command(
     for file in written:
         table.add_row(file, SAMPLES[file.name])
     table.print(console())
-    console().print("Next:", markup=False)
+    console().print("Next:")
     for command in commands:
-        console().print(f"  {command}", markup=False, soft_wrap=True)
+        console().print(f"  {command}", soft_wrap=True)

@@ -148,14 +148,14 @@ def _show(shown: dict[str, Any], as_json: bool) -> None:
         return
     for key, value in shown.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):
-            console().print(f"{key}:", markup=False)
+            console().print(f"{key}:")
             for item in value:
-                console().print("  " + "  ".join(str(v) for v in item.values()), markup=False)
+                console().print("  " + "  ".join(str(v) for v in item.values()))
         elif isinstance(value, dict):
-            console().print(f"{key}:", markup=False)
+            console().print(f"{key}:")
             for k, v in value.items():
                 text = ", ".join(map(str, v)) if isinstance(v, list) else str(v)
-                console().print(f"  {k}: {text}", markup=False)
+                console().print(f"  {k}: {text}")
         else:
             text = ", ".join(map(str, value)) if isinstance(value, list) else value
-            console().print(f"{key}: {text}", markup=False)
+            console().print(f"{key}: {text}")

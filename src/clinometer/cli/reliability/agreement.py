@@ -138,7 +138,7 @@ def print_agreement(found: Agreement) -> None:
     chose.print(out)
     against.print(out)
     for note in found.notes:
-        out.print(note, markup=False)
+        out.print(note)
 
 
 def numbers(estimate: Estimate | None) -> tuple[str, str]:

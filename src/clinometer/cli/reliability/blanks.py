@@ -80,4 +80,4 @@ def blanks_command(
         rows.add_row(row.id, row.blank, f"{row.cv:.2f}", share, f"{row.before} ___")
     rows.print(console())
     for name, n in found.counts.items():
-        console().print(f"{name.replace('_', ' ')}: {n}", markup=False)
+        console().print(f"{name.replace('_', ' ')}: {n}")

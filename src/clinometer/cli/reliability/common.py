@@ -11,6 +11,7 @@ from clinometer import ranges
 from clinometer.cli.number_option import number_option
 from clinometer.errors import TableError
 from clinometer.storage.atomic import replacing
+from clinometer.storage.spreadsheet import no_formula
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +66,7 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
         raise TableError(f"{path}: expected a file name that ends in .csv or .parquet")
     with replacing(path) as beside:
         if path.suffix == ".csv":
-            frame.to_csv(beside, index=False)
+            frame.map(no_formula).to_csv(beside, index=False)
         else:
             frame.to_parquet(beside, index=False)
 

@@ -93,10 +93,10 @@ def _print_summary(summary: dict[str, object]) -> None:
     for name, value in summary.items():
         if value is not None:
             number = f"{value:.0%}" if isinstance(value, float) else str(value)
-            console().print(f"{name.replace('_', ' ')}: {number}", markup=False)
+            console().print(f"{name.replace('_', ' ')}: {number}")
     if isinstance(outcomes, dict) and outcomes:
         said = ", ".join(f"{k.replace('_', ' ')} {n}" for k, n in outcomes.items())
-        console().print(f"answers by outcome: {said}", markup=False)
+        console().print(f"answers by outcome: {said}")
     if isinstance(score, dict):
         parts = ", ".join(f"{k} {score[k]:.3f}" for k in ("precision", "recall", "f1"))
-        console().print(f"against the given points: {parts}", markup=False)
+        console().print(f"against the given points: {parts}")

@@ -131,7 +131,7 @@ def _print(run: Any, frame: Any, top: int) -> None:
             rows.add_row(row.id, f"{row.stability:.3f}", row.text)
         rows.print(console())
     for line in reading_notes(run.record):
-        console().print(line, markup=False, soft_wrap=True)
+        console().print(line, soft_wrap=True)
     if run.path is not None:
         kept = f"Kept in {run.path}. Next: clinometer report {run.path} --out report.html"
-        console().print(kept, markup=False, soft_wrap=True)
+        console().print(kept, soft_wrap=True)

@@ -75,4 +75,4 @@ def statements_command(
         table.add_row(name.replace("_", " "), n)
     table.print(console())
     if out is not None:
-        console().print(f"written: {out}", markup=False)
+        console().print(f"written: {out}")

@@ -118,14 +118,14 @@ def _print(found: Validation) -> None:
             table.add_row(one.kind, odds, _exp(term.value), between, p_value(term.p))
     table.print(out)
     counts = ", ".join(f"{c}: {n}" for c, n in found.outcome.items())
-    out.print(f"items by middle judgement: {counts}", markup=False)
+    out.print(f"items by middle judgement: {counts}")
     if found.unmatched:
         out.print(f"{found.unmatched} ids have a score or a judgement only and are left out")
     for one in fits:
         if one.problem:
             out.print(f"Caution: {one.kind} regression: {one.problem}; do not use its numbers")
     for note in found.agreement.notes:
-        out.print(note, markup=False)
+        out.print(note)
 
 
 def _exp(value: float) -> str:

@@ -64,7 +64,7 @@ def variants_command(
         return
     for row in found.rows[:3]:
         for version in row["variants"][:3]:
-            console().print(f"{row['id']}: {version}", markup=False, soft_wrap=True)
+            console().print(f"{row['id']}: {version}", soft_wrap=True)
     _print_summary(found.counts)
 
 
@@ -74,7 +74,7 @@ def _print_summary(counts: dict[str, Any]) -> None:
             inner = [f"{k.replace('_', ' ')} {_said(v)}" for k, v in value.items() if v]
             value = "; ".join(inner) or None
         if value is not None:
-            console().print(f"{name.replace('_', ' ')}: {_said(value)}", markup=False)
+            console().print(f"{name.replace('_', ' ')}: {_said(value)}")
 
 
 def _said(value: Any) -> str:

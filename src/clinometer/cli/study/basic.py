@@ -174,7 +174,7 @@ def _risk_rows(title: str, first: str) -> TerminalTable:
 
 
 def _print_note(what: str, note: str) -> None:
-    console().print(f"{what}: {note}", markup=False, soft_wrap=True)
+    console().print(f"{what}: {note}", soft_wrap=True)
 
 
 def _g(value: float | None) -> str:

@@ -59,9 +59,9 @@ def versions_command(
     table.print(console())
     change = found.late_change
     interval = "" if change.low is None else f" ({change.low:+.4f} to {change.high:+.4f})"
-    console().print(f"second half less first half: {change.value:+.4f}{interval}", markup=False)
+    console().print(f"second half less first half: {change.value:+.4f}{interval}")
     if found.left_out:
-        console().print(f"{found.left_out} statements have fewer versions", markup=False)
+        console().print(f"{found.left_out} statements have fewer versions")
 
 
 @grouped

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from clinometer.cli.printing import console, print_json
+from clinometer.cli.printing import console, print_json, say
 from clinometer.cli.progress import Watch, kept_cells, progress
 from clinometer.cli.study.options import StudyOutput
 from clinometer.cli.table import TerminalTable
+from clinometer.display.visible import visible
 
 if TYPE_CHECKING:
     from clinometer.display.table import Table
@@ -60,7 +61,7 @@ def carry_out(
         asked, failed = ask_all(plan, folder, watch=watch, fresh=output.fresh)
     finish(findings(asked), folder, output)
     for one in failed:
-        sys.stderr.write(f"clinometer: {one.ask.label}: {' '.join(str(one.error).split())}\n")
+        say(f"{one.ask.label}: {one.error}")
     if failed:
         raise typer.Exit(max(one.error.exit_status for one in failed))
 
@@ -69,16 +70,16 @@ def finish(found: Findings, folder: Path, output: StudyOutput) -> None:
     """Write what was found and print it."""
     missing = found.write(folder, page=not output.no_page)
     if missing:
-        sys.stderr.write(f"clinometer: no charts and no page: {missing}\n")
+        say(f"no charts and no page: {missing}")
     if output.json_output:
         print_json(found.to_dict())
         return
     for table in found.tables:
         show_table(table)
     for line in found.sentences:
-        console().print(line, markup=False, soft_wrap=True)
+        console().print(line, soft_wrap=True)
     written = "Tables" if missing else "Tables, charts and page"
-    console().print(f"{written}: {folder}", markup=False, soft_wrap=True)
+    console().print(f"{written}: {folder}", soft_wrap=True)
 
 
 def show_plan(plain: dict[str, Any], *, stderr: bool) -> None:
@@ -96,14 +97,14 @@ def show_plan(plain: dict[str, Any], *, stderr: bool) -> None:
         f"{spoken(plain['seconds'])} (rough: from parameters and this machine's speed)"
     )
     text = "\n".join([head, *lines]) + "\n"
-    (sys.stderr if stderr else sys.stdout).write(text)
+    (sys.stderr if stderr else sys.stdout).write(visible(text))
 
 
 def show_table(table: Table) -> None:
     """A study's table for people; a long one is a file, and its name is said."""
     if len(table.frame) > _SHOWN:
         line = f"{table.title}: {len(table.frame)} rows in tables/{table.key}.csv"
-        console().print(line, markup=False, soft_wrap=True)
+        console().print(line, soft_wrap=True)
         return
     shown = TerminalTable(table.title)
     for c in table.combined():
@@ -113,4 +114,4 @@ def show_table(table: Table) -> None:
         shown.add_row(*(c.text + (f"\n{c.interval}" if c.interval else "") for c in row))
     shown.print(console())
     if table.note:
-        console().print(table.note, markup=False, soft_wrap=True)
+        console().print(table.note, soft_wrap=True)

@@ -43,7 +43,7 @@ def vision_command(
             print_json({"study": "vision", "images": len(found.files), "models": model})
         else:
             line = f"study vision: {len(found.files):,} images to ask of {len(model)} models"
-            console().print(line, markup=False, soft_wrap=True)
+            console().print(line, soft_wrap=True)
         return
     named = []
     for name in model:

@@ -87,7 +87,7 @@ class Sampled:
                 for line in spool:
                     try:
                         read, drawn, size, found = json.loads(line)
-                    except ValueError as exc:
+                    except (ValueError, TypeError, RecursionError) as exc:
                         raise ContextError(
                             f"{self._work.spool(number)}: damaged; start over with --fresh"
                         ) from exc

@@ -21,6 +21,7 @@ from clinometer.errors import ContextError
 from clinometer.storage.atomic import replacing
 from clinometer.storage.record import RecordPart
 from clinometer.storage.resumable import Identity, Resumable
+from clinometer.storage.untrusted import MOST_TEXT, read_json
 
 
 class SourceCounts(RecordPart):
@@ -93,7 +94,12 @@ class WorkFolder(Resumable):
     def tallies(self, pieces: int) -> Iterator[Tally]:
         """The tallies of all pieces, in order."""
         for number in range(pieces):
-            yield Tally.from_dict(_read(self._part(number)) or {"templates": {}, "rules": {}})
+            try:
+                yield Tally.from_dict(_read(self._part(number)) or {"templates": {}, "rules": {}})
+            except (KeyError, TypeError, ValueError) as exc:
+                raise ContextError(
+                    f"{self._part(number)}: damaged; start over with --fresh"
+                ) from exc
 
     def explained(self, pieces: int) -> Iterator[str]:
         """The lines of --explain, in order."""
@@ -125,7 +131,7 @@ def _write(path: Path, text: str) -> None:
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        return dict(json.loads(path.read_bytes()))
+        return dict(read_json(path, most=MOST_TEXT))
     except FileNotFoundError:
         return None
     except (OSError, TypeError, ValueError) as exc:

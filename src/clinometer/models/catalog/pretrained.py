@@ -8,13 +8,13 @@ caller allows them, at every call: tests/security/test_model_folders.py finds an
 from __future__ import annotations
 
 import contextlib
-import json
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from clinometer.errors import ClinometerError, ModelError, ModelNotFound
+from clinometer.storage.untrusted import open_binary, parse_json
 
 #: Classes that load no weights; a tokenizer would keep an option it does not know.
 _WITHOUT_WEIGHTS = ("AutoConfig", "AutoTokenizer")
@@ -122,18 +122,28 @@ def damaged_weights(folder: Path) -> Path | None:
     """A safetensors file of the folder that is not as long as its header says; None: all are."""
     for file in sorted(folder.glob("*.safetensors")) if folder.is_dir() else ():
         try:
-            size = file.stat().st_size
-            with file.open("rb") as stream:
-                length = int.from_bytes(stream.read(8), "little")
-                if not 2 <= length <= min(size, _LONGEST_HEADER):
-                    return file
-                header = json.loads(stream.read(length))
-            ends = [t["data_offsets"][1] for name, t in header.items() if name != "__metadata__"]
-            if 8 + length + max(ends, default=0) != size:
-                return file
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            weights_header(file)
+        except ValueError:
             return file
     return None
+
+
+def weights_header(file: Path) -> dict[str, dict[str, Any]]:
+    """The tensors that a safetensors file holds; ValueError where its length says otherwise."""
+    try:
+        size = file.stat().st_size
+        with open_binary(file) as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            if not 2 <= length <= min(size, _LONGEST_HEADER):
+                raise ValueError("no header")
+            header: dict[str, dict[str, Any]] = parse_json(stream.read(length))
+        header.pop("__metadata__", None)
+        ends = [tensor["data_offsets"][1] for tensor in header.values()]
+        if 8 + length + max(ends, default=0) != size:
+            raise ValueError("cut short")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ValueError(f"{file}: cut short or damaged") from error
+    return header
 
 
 def _only_pickled(folder: Path, text: str) -> bool:

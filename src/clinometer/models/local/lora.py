@@ -7,7 +7,6 @@ and without another dependency.
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ import torch
 from torch import Tensor
 
 from clinometer.errors import ModelError, ModelNotFound
+from clinometer.storage.untrusted import read_json
 
 CONFIG = "adapter_config.json"
 WEIGHTS = "adapter_model.safetensors"
@@ -37,9 +37,9 @@ class Adapter:
     def read(cls, folder: Path) -> Adapter:
         """Read the configuration, and refuse what a plain merge would get wrong."""
         try:
-            config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+            config = read_json(folder / CONFIG)
             base, alpha = str(config["base_model_name_or_path"]), float(config["lora_alpha"])
-        except (ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelError(
                 f"adapter {str(folder)!r}: its {CONFIG} is no LoRA configuration: expected "
                 f"base_model_name_or_path and lora_alpha ({type(error).__name__}: {error})"

@@ -27,10 +27,6 @@ class Key:
     def header(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._value}"}
 
-    def scrubbed(self, text: str) -> str:
-        """The text without the key, should a server repeat it."""
-        return text.replace(self._value, "[key]")
-
 
 @dataclass(frozen=True)
 class Address:

@@ -1,15 +1,16 @@
 """Requests to a server: bounded concurrency, retries with backoff, a budget, and an account.
 
-Nothing here logs. Errors name the server, the status and what the server says of it, without the
-key and without the prompt.
+Nothing here logs. Errors name the server, the status and the server's own code for it, never its
+sentences: a server may repeat key or prompt in any form. A reply is limited in size, depth and the
+time it takes as a whole, and is never unpacked.
 """
 
 from __future__ import annotations
 
 import asyncio
 import email.utils
-import json
 import random
+import re
 import threading
 import time
 import weakref
@@ -22,6 +23,7 @@ from clinometer.errors import ModelError, ModelNotFound
 from clinometer.extras import require
 from clinometer.models.options import ServerOptions
 from clinometer.models.server.address import KEY_VARIABLE, Address
+from clinometer.storage.untrusted import parse_json
 
 T = TypeVar("T")
 Body = Mapping[str, Any]
@@ -35,6 +37,10 @@ _FIRST_ATTEMPTS = 4
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 20.0
 #: A server that asks for a longer pause than this is better asked tomorrow.
 _LONGEST_PAUSE = 600.0
+#: Bytes of a reply; the log-probabilities of a long prompt are some hundred kilobytes.
+MOST_REPLY = 32 << 20
+#: What may be an error's code or type; anything longer may be a sentence.
+_CODE = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 
 
 class BudgetReached(ModelError):
@@ -81,7 +87,8 @@ class Client:
         #: While it is found out what the server can do, a reply that lacks something is an answer.
         self.probing = False
         self._loop = _Background()
-        headers = address.key.header() if address.key else {}
+        # A compressed reply may be a thousand times as long as what was sent.
+        headers = {"Accept-Encoding": "identity", **(address.key.header() if address.key else {})}
         limits = httpx.Limits(max_connections=options.concurrency)
         self._http = httpx.AsyncClient(timeout=options.timeout, headers=headers, limits=limits)
         self._turns = asyncio.Semaphore(options.concurrency)
@@ -137,8 +144,12 @@ class Client:
     async def _once(self, method: str, url: str, body: Body | None, read: Callable[[Any], T]) -> T:
         self._spend()
         try:
-            response = await self._http.request(method, url, json=body)
-        except self._httpx.TimeoutException:
+            async with (
+                asyncio.timeout(self.options.timeout),  # httpx would count each piece anew
+                self._http.stream(method, url, json=body) as response,
+            ):
+                content = await _whole(response)
+        except (self._httpx.TimeoutException, TimeoutError):
             raise _Failed("timeout") from None
         except self._httpx.TransportError as error:
             raise _Failed(_connection_failure(error)) from None
@@ -148,9 +159,9 @@ class Client:
             pause = retry_after(response.headers.get("retry-after"))
             raise _Failed(f"status_{response.status_code}", pause)
         if response.status_code != 200:
-            raise self._refusal(response, body)
+            raise self._refusal(response.status_code, content, body)
         try:
-            reply = json.loads(response.content)
+            reply = parse_json(content)
         except ValueError:
             raise _Failed("not_json") from None
         try:
@@ -159,7 +170,7 @@ class Client:
             if self.probing:
                 raise
             raise _Failed("wrong_reply") from None
-        except (WrongReply, KeyError, IndexError, TypeError, ValueError, AttributeError):
+        except Exception:  # whatever a reader stumbles over, it is the reply that is wrong
             raise _Failed("wrong_reply") from None
         self._last_answer = time.monotonic()
         self.tokens += _tokens_of(reply)
@@ -199,9 +210,8 @@ class Client:
     def _count(self, state: Any) -> None:
         self.retries[state.outcome.exception().reason] += 1
 
-    def _refusal(self, response: Any, body: Body | None) -> ModelError:
-        status = response.status_code
-        said = self._said(response, body)
+    def _refusal(self, status: int, content: bytes, body: Body | None) -> ModelError:
+        said = _code_of(content)
         where = f"server {self.address.base}"
         if status in (401, 403):
             key = "with the key given" if self.address.key else "without a key"
@@ -213,26 +223,32 @@ class Client:
             return ModelNotFound(f"{where}: has no such model or endpoint (404){said}")
         return RequestRefused(f"{where}: answered with status {status}{said}", status)
 
-    def _said(self, response: Any, body: Body | None) -> str:
-        """The server's own words, cut short, without key and prompt."""
-        try:
-            error = json.loads(response.content).get("error")
-            text = str(error.get("message") if isinstance(error, dict) else error)
-        except (ValueError, AttributeError):
-            return ""
-        for secret in prompt_texts(body):
-            text = text.replace(secret, "[prompt]").replace(json.dumps(secret)[1:-1], "[prompt]")
-        if self.address.key:
-            text = self.address.key.scrubbed(text)
-        return f": {' '.join(text.split())[:160]}"
+
+async def _whole(response: Any) -> bytes:
+    """The body of a reply, as it was sent."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise _Failed("compressed_reply")
+    data = bytearray()
+    async for piece in response.aiter_raw():
+        data += piece
+        if len(data) > MOST_REPLY:
+            raise _Failed("reply_too_large")
+    return bytes(data)
 
 
-def prompt_texts(body: Body | None) -> list[str]:
-    """Texts of a request that no message may repeat."""
-    if body is None:
-        return []
-    found = [body[name] for name in ("prompt", "content") if isinstance(body.get(name), str)]
-    return [t for t in (*found, *(m["content"] for m in body.get("messages", []))) if t]
+def _code_of(content: bytes) -> str:
+    """What the server calls the error, where it is a word of its own and no sentence.
+
+    >>> _code_of(b'{"error": {"message": "In Paris the nurse said", "code": "bad_request"}}')
+    ': bad_request'
+    """
+    try:
+        error = parse_json(content)["error"]
+        codes = (error.get("code"), error.get("type"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ""
+    found = (code for code in codes if isinstance(code, str) and _CODE.fullmatch(code))
+    return next((f": {code}" for code in found), "")
 
 
 def retry_after(value: str | None) -> float | None:
@@ -249,10 +265,10 @@ def retry_after(value: str | None) -> float | None:
         pass
     try:
         when = email.utils.parsedate_to_datetime(value)
-    except ValueError:
+        when = when if when.tzinfo else when.replace(tzinfo=UTC)
+        return max(0.0, (when - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())
 
 
 async def together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
@@ -276,7 +292,7 @@ def _connection_failure(error: Exception) -> str:
 def _tokens_of(reply: Any) -> int:
     usage = reply.get("usage") if isinstance(reply, dict) else None
     total = usage.get("total_tokens") if isinstance(usage, dict) else None
-    return int(total) if isinstance(total, int | float) else 0
+    return max(0, int(total)) if isinstance(total, int | float) else 0
 
 
 class _Background:

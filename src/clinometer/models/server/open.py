@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clinometer.errors import SettingsError
+from clinometer.errors import ModelError, SettingsError
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.generation.chat import chat_opening
 from clinometer.models.generation.sampled import SampledScorer
@@ -65,7 +65,12 @@ def _open(spec: ModelSpec, client: Client, *, load: LoadOptions, words: WordOpti
         top_k=load.server.top_k,
     )
     path = tuple(tokenizer.encode(_PROBE, add_special_tokens=True))
-    rare = [tokenizer.encode(word, add_special_tokens=False)[0] for word in _RARE]
+    rare = [t for w in _RARE for t in tokenizer.encode(w, add_special_tokens=False)[:1]]
+    if not path or not rare:
+        raise ModelError(
+            f"model {spec.name!r}: its tokenizer gives no tokens for plain words; name the right "
+            "one with --tokenizer"
+        )
     route = client.run(choose_route(endpoint, path, rare, wanted=load.server.route))
     exact = "exact" if route.exact else f"the {route.endpoint.top_k} most probable tokens only"
     how = f"asked by the route {route.name}: {exact}"
@@ -75,12 +80,17 @@ def _open(spec: ModelSpec, client: Client, *, load: LoadOptions, words: WordOpti
         revision=f"{digest(served)}, {route.name}",
         dtype="served",
         device="server",
-        parameters=(served.get("meta") or {}).get("n_params"),
+        parameters=_parameters(served),
         notes=(how,),
     )
     return ServerScorer(
         route, tokenizer, info, options=words, chat=chat, length_limit=_length_limit(served)
     )
+
+
+def _parameters(served: dict[str, Any]) -> int | None:
+    count = (served.get("meta") or {}).get("n_params")
+    return count if isinstance(count, int) and count > 0 else None
 
 
 def _length_limit(served: dict[str, Any]) -> int | None:

@@ -21,6 +21,8 @@ from clinometer.models.tokens.word_trie import Tokens
 
 #: How far two answers of one server to one question may lie apart: caches and batches round.
 _AGREEMENT = 0.05
+#: How far a list may exceed probability 1: half precision.
+_SLACK = 1e-2
 #: Numbers of tokens to try, as far as a server allows; llama.cpp has no limit, OpenAI's is 5.
 _WIDTHS = (20, 5, 1)
 
@@ -64,11 +66,23 @@ async def _widest(endpoint: Endpoint, path: Tokens) -> tuple[Endpoint, Listed]:
             continue
         finally:
             endpoint.client.probing = False
+        _check_list(endpoint, top.values())
         return replace(endpoint, top_k=min(k, len(top.values()))), top
     raise ModelError(
         f"server {endpoint.client.address.base}: gives no log-probabilities for a prompt of token "
         f"numbers; --sampled N draws answers instead ({reason})"
     )
+
+
+def _check_list(endpoint: Endpoint, values: list[float]) -> None:
+    """Refuse a list of most probable tokens that cannot be one."""
+    total = sum(math.exp(v) for v in values)
+    if total > 1 + _SLACK or (len(values) > 2 and len(set(values)) == 1):
+        raise ModelError(
+            f"server {endpoint.client.address.base}: expected log-probabilities, found "
+            f"{len(values)} tokens with a probability of {total:.3g} together, the first with "
+            f"{values[0]:.3g}: --sampled N draws answers instead"
+        )
 
 
 async def _works(route: Route, path: Tokens, top: Listed, rare: int) -> bool:

@@ -19,6 +19,11 @@ from clinometer.models.tokens.word_tokens import WordList, head_tokens
 from clinometer.models.tokens.word_trie import Tokens
 from clinometer.topics import Prompt
 
+#: Probabilities as servers compute them, in half precision at worst, add up to 1 only within this.
+_ROUNDING = 1e-2
+#: So many equal numbers are no coincidence.
+_ENOUGH = 4
+
 
 class ServerScorer(WordScorer):
     """A model behind a server. With an exact route its numbers mean what those of a local model do;
@@ -66,7 +71,25 @@ class ServerScorer(WordScorer):
         asked = _Asked(self)
         heads = len(job.heads)
         upper = None if self.route.exact else Rows(_Remembered(asked), job.heads)
-        return job.joined([job.score(Rows(asked, job.heads), 0, heads, upper=upper)])
+        found = job.joined([job.score(Rows(asked, job.heads), 0, heads, upper=upper)])
+        self._check_possible(found.log_probs)
+        return found
+
+    def _check_possible(self, log_probs: Floats) -> None:
+        """Refuse answers that no distribution has: words exclude each other, so that together they
+        have at most probability 1; and no model finds all words equally likely everywhere."""
+        most = float(np.exp(log_probs).sum(axis=1).max(initial=0.0))
+        if most > 1 + _ROUNDING:
+            raise ModelError(
+                f"{self.info.name}: expected words with a probability of at most 1 together, found "
+                f"{most:.3g}: the server's numbers are not log-probabilities"
+            )
+        told = log_probs[np.isfinite(log_probs)]
+        if self.route.exact and told.size >= _ENOUGH and np.ptp(told) == 0:
+            raise ModelError(
+                f"{self.info.name}: expected log-probabilities that differ, found {told[0]:.3g} "
+                f"{told.size} times: the server's numbers are not log-probabilities"
+            )
 
 
 class _Asked:

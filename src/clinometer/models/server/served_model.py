@@ -15,7 +15,7 @@ def served_model(client: Client, name: str) -> dict[str, Any]:
     """What the server says of the model that is asked for, or of its only one."""
 
     def read(reply: Any) -> list[dict[str, Any]]:
-        return [dict(entry, id=str(entry["id"])) for entry in reply["data"]]
+        return [_entry(entry) for entry in reply["data"]]
 
     wanted = client.address.model
     try:
@@ -35,6 +35,21 @@ def served_model(client: Client, name: str) -> dict[str, Any]:
     raise ModelNotFound(
         f"model {name!r}: the server has {known}; write openai:URL#MODEL with one of them"
     )
+
+
+def _entry(plain: Any) -> dict[str, Any]:
+    """A model as a server lists it; numbers that we use are numbers, or are left out."""
+    entry = dict(plain, id=str(plain["id"]))
+    meta = entry.get("meta")
+    entry["meta"] = meta if isinstance(meta, dict) else None
+    for holder, name in ((entry, "max_model_len"), (entry["meta"] or {}, "n_ctx")):
+        if name in holder and not _is_count(holder[name]):
+            holder[name] = None
+    return entry
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 def digest(served: dict[str, Any]) -> str:

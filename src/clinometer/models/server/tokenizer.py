@@ -82,7 +82,7 @@ def server_tokenizer(client: Client, model: str, name: str) -> ServerTokenizer:
 
 def _ids(reply: Any) -> list[int]:
     ids = reply["tokens"]
-    if not all(isinstance(i, int) and not isinstance(i, bool) for i in ids):
+    if not all(isinstance(i, int) and not isinstance(i, bool) and 0 <= i < 1 << 31 for i in ids):
         raise WrongReply("not token numbers")
     return list(ids)
 

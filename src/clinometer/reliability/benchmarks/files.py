@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-import gzip
-import json
 from collections.abc import Iterator, Sequence
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any, TextIO
 
 from clinometer.errors import TableError
+from clinometer.storage.spreadsheet import without_quote
+from clinometer.storage.untrusted import MOST_TEXT, open_text, parse_json, read_parquet
 
 Row = dict[str, Any]
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".csv.gz", ".jsonl.gz")
@@ -20,13 +21,12 @@ def read_rows(path: Path) -> list[Row]:
     name = path.name.removesuffix(".gz")
     try:
         if name.endswith(".parquet"):
-            import pyarrow.parquet as pq
-
-            return list(pq.read_table(path).to_pylist())
+            return list(read_parquet(path, most=MOST_TEXT).to_pylist())
         with open_text(path) as stream:
             if name.endswith((".jsonl", ".ndjson")):
                 return list(_json_lines(stream, path))
-            return list(csv.DictReader(stream, dialect="excel-tab" if ".tsv" in name else "excel"))
+            rows = csv.DictReader(stream, dialect="excel-tab" if ".tsv" in name else "excel")
+            return [{c: _plain(value) for c, value in row.items()} for row in rows]
     except FileNotFoundError as error:
         raise TableError(f"{path}: no such file") from error
     except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
@@ -35,11 +35,8 @@ def read_rows(path: Path) -> list[Row]:
         raise TableError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
 
 
-def open_text(path: Path) -> TextIO:
-    """A text file, compressed or not; a byte order mark is dropped."""
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
+def _plain(value: Any) -> Any:
+    return without_quote(value) if isinstance(value, str) else value
 
 
 def _json_lines(stream: TextIO, path: Path) -> Iterator[Row]:
@@ -47,9 +44,10 @@ def _json_lines(stream: TextIO, path: Path) -> Iterator[Row]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise TableError(f"{path}: line {number} is not a JSON object: {error.msg}") from error
+            row = parse_json(line)
+        except ValueError as error:
+            why = error.msg if isinstance(error, JSONDecodeError) else error
+            raise TableError(f"{path}: line {number} is not a JSON object: {why}") from error
         if not isinstance(row, dict):
             raise TableError(f"{path}: line {number}: expected a JSON object, found {line[:40]!r}")
         yield row

@@ -16,8 +16,9 @@ from clinometer.reliability.benchmarks import (
     winobias,
     winogender,
 )
-from clinometer.reliability.benchmarks.files import SUFFIXES, open_text
+from clinometer.reliability.benchmarks.files import SUFFIXES
 from clinometer.reliability.statement import Statement
+from clinometer.storage.untrusted import MOST_TEXT, open_text, read_parquet
 
 FORMATS: dict[str, Callable[[Path], list[Statement]]] = {
     "crows-pairs": crows_pairs.load,
@@ -48,7 +49,10 @@ def load_statements(source: str | Path, *, format: str | None = None) -> list[St
         path = Path(source).expanduser()
     if not path.exists():
         raise TableError(f"{path}: no such file or folder")
-    chosen = format or recognise(path)
+    try:
+        chosen = format or recognise(path)
+    except (OSError, ValueError) as error:
+        raise TableError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
     if chosen is None:
         raise TableError(
             f"{path}: cannot tell which benchmark this is; use --format {'|'.join(FORMATS)}"
@@ -70,9 +74,7 @@ def recognise(path: Path) -> str | None:
     if path.suffix == ".json":
         return "stereoset"
     if path.suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        columns = set(pq.read_schema(path).names)
+        columns = set(read_parquet(path, most=MOST_TEXT).column_names)
     elif path.name.endswith(SUFFIXES):
         with open_text(path) as stream:
             first = stream.readline().rstrip("\r\n")

@@ -6,13 +6,13 @@ item both follow the context sentence. StereoSet lists its own target terms.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from clinometer.errors import TableError
 from clinometer.reliability.benchmarks.files import read_rows
 from clinometer.reliability.statement import Statement
+from clinometer.storage.untrusted import MOST_TEXT, read_json
 
 TASKS = ("intrasentence", "intersentence")
 _HUB_LABELS = ("anti-stereotype", "stereotype", "unrelated")
@@ -33,7 +33,7 @@ def _items(path: Path) -> dict[str, list[dict[str, Any]]]:
     if path.suffix == ".parquet":
         return {TASKS["inter" in str(path)]: [_from_hub(row) for row in read_rows(path)]}
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))["data"]
+        data = read_json(path, most=MOST_TEXT)["data"]
         return {task: list(data[task]) for task in TASKS if task in data}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise TableError(f"{path}: expected StereoSet's dev.json: {error}") from error
@@ -60,3 +60,5 @@ def _statement(item: dict[str, Any], task: str, path: Path) -> Statement:
         )
     except KeyError as error:
         raise TableError(f"{path}: item {item.get('id')!r} lacks {error}") from error
+    except (TypeError, AttributeError) as error:
+        raise TableError(f"{path}: expected StereoSet's dev.json: {error}") from error

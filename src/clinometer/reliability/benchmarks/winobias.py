@@ -10,8 +10,8 @@ import re
 from pathlib import Path
 
 from clinometer.errors import TableError
-from clinometer.reliability.benchmarks.files import open_text
 from clinometer.reliability.statement import Statement
+from clinometer.storage.untrusted import open_text
 
 PATTERN = "*_stereotyped_type*.txt.*"
 _MARKED = re.compile(r"\[([^\]]*)\]")

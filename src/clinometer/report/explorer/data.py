@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.display.notebook import visible
 from clinometer.display.plain import plain
+from clinometer.display.visible import visible
 from clinometer.errors import ClinometerError
 from clinometer.report.charts.style.theme import brief
 from clinometer.report.derived import context_weights

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,12 +12,13 @@ from clinometer.reliability.scoring.result import ReliabilityRun
 from clinometer.report.export import write_files
 from clinometer.report.page import environment, script, source_hash, stylesheet
 from clinometer.report.reliability.story import reliability_story
+from clinometer.storage.untrusted import read_json
 
 
 def is_reliability_run(path: Path) -> bool:
     """Whether a folder says that it holds a reliability run."""
     try:
-        content = json.loads((path / "run.json").read_text(encoding="utf-8"))
+        content = read_json(path / "run.json")
     except (OSError, ValueError):
         return False
     return isinstance(content, dict) and content.get("kind") == ReliabilityFolder.kind

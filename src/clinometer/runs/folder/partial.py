@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from clinometer.contexts import load_contexts
+from clinometer.contexts import builtin_contexts, load_contexts
 from clinometer.errors import ClinometerError, RunError
 from clinometer.models import WordScores
 from clinometer.runs.cells import CellGrid
@@ -27,7 +27,7 @@ from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable
 from clinometer.runs.scores.codec import from_table
 from clinometer.runs.scores.recount import word_counts
-from clinometer.topics import Topic, load_topic
+from clinometer.topics import Topic, builtin_topics, load_topic
 from clinometer.topics.articles import Articles
 from clinometer.topics.prompt import Prompt, render
 
@@ -102,16 +102,18 @@ def find_topic(record: RunRecord) -> Topic | None:
 @lru_cache(maxsize=16)
 def _builtin_topic(name: str, sha256: str) -> Topic | None:
     """Kept: a page asks for it once a sentence."""
-    try:
-        topic = load_topic(name)
-    except ClinometerError:
+    # Only a built-in name: a run.json from elsewhere must not have us open a path.
+    if name not in builtin_topics():
         return None
+    topic = load_topic(name)
     return topic if topic.sha256 == sha256 else None
 
 
 def find_sample(record: RunRecord) -> Drawn | None:
     """The contexts that a run asks, from the built-in set they were taken or drawn from."""
     settings, drawn = record.settings, record.contexts.drawn
+    if record.contexts.name not in builtin_contexts():
+        return None
     try:
         source = load_contexts(record.contexts.name)
         if settings.precision is None and drawn and drawn.seed is not None:
@@ -193,4 +195,4 @@ def _scores(folder: RunFolder, *, words: int) -> Iterator[tuple[NDArray[np.int64
 
 
 def _parts(folder: RunFolder) -> list[Path]:
-    return sorted((folder.path / "scores").glob("part-*.parquet"))
+    return [file for file in folder.parts.files() if file.is_file()]

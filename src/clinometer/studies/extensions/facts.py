@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -15,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from clinometer.contexts import ContextSet
 from clinometer.errors import TopicError
 from clinometer.measure import Preferences
+from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
 from clinometer.topics import Group, Topic
 
 
@@ -96,7 +96,7 @@ def builtin_facts() -> tuple[Relation, ...]:
 def read_facts(path: str | Path) -> tuple[Relation, ...]:
     """Read your own file, in the format of the built-in one."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_bytes(Path(path), most=MOST_RECORD).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise TopicError(f"facts {str(path)!r}: cannot be read: {error}") from error
     return _relations(text, str(path))
@@ -104,13 +104,13 @@ def read_facts(path: str | Path) -> tuple[Relation, ...]:
 
 def _relations(text: str, where: str) -> tuple[Relation, ...]:
     try:
-        plain = TypeAdapter(dict[str, _Relation]).validate_python(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise TopicError(f"facts {where}: {error}") from error
+        plain = TypeAdapter(dict[str, _Relation]).validate_python(parse_toml(text))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise TopicError(f"facts {where}: {place}: {first['msg']}") from error
+    except ValueError as error:
+        raise TopicError(f"facts {where}: {error}") from error
     if not plain:
         raise TopicError(f"facts {where}: expected at least one relation, found none")
     return tuple(_relation(name, given) for name, given in plain.items())

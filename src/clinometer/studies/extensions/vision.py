@@ -29,6 +29,7 @@ from clinometer.report.figures.comparison import leaning_figure, risks_figure
 from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.folder.record import new_record
 from clinometer.storage.resumable import Progress
+from clinometer.storage.untrusted import parse_json
 from clinometer.studies.framework.frame import Findings
 from clinometer.studies.framework.side_by_side import risks_table
 from clinometer.topics import Group, Topic
@@ -131,14 +132,14 @@ def _kept(file: Path, about: dict[str, Any]) -> dict[str, list[float]]:
     rows = []
     for line in lines:
         try:
-            rows.append(json.loads(line))
-        except ValueError:
+            rows.append(dict(parse_json(line)))
+        except (ValueError, TypeError):
             continue
     if rows and {k: rows[0].get(k) for k in about} != about:
         raise SettingsError(f"{file}: answers of another model or other labels; use another --out")
     whole = "".join(json.dumps(row) + "\n" for row in rows)
     file.write_text(whole, encoding="utf-8")
-    return {row["image"]: row["p"] for row in rows[1:]}
+    return {row["image"]: row["p"] for row in rows[1:] if "image" in row and "p" in row}
 
 
 def _classifier(model: str, device: str) -> Any:

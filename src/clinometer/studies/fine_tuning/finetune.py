@@ -6,6 +6,7 @@ it was made. Interrupted training starts over: it is short compared with the aud
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import shutil
@@ -24,6 +25,7 @@ from clinometer.models.catalog.pretrained import loading, pretrained
 from clinometer.models.catalog.resolve import weights_source
 from clinometer.ranges import COUNT, POSITIVE, SEED, SHARE_BELOW_1, TOKENS
 from clinometer.storage.resumable import Progress
+from clinometer.storage.untrusted import read_json
 
 RECORD = "training.json"
 
@@ -68,9 +70,10 @@ def finetuned(
         "training": asdict(training),
     }
     if (folder / RECORD).is_file():
-        there = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        if {k: there.get(k) for k in wanted} == wanted:
-            return folder
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            there = read_json(folder / RECORD)
+            if {k: there.get(k) for k in wanted} == wanted:
+                return folder
         raise SettingsError(
             f"{folder}: has a model trained on other texts or with other settings; use another "
             "--out, or --fresh"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from clinometer.errors import TableError
+from clinometer.storage.untrusted import open_text, parse_json, read_bytes
 
 #: Text columns of published collections.
 _USUAL = ("text", "tweet", "comment", "comment_text", "sentence")
@@ -39,12 +39,13 @@ def some_of(texts: Sequence[str], n: int | None, *, seed: int) -> list[str]:
 def _of_file(path: Path, column: str | None, where: list[tuple[str, set[str]]]) -> list[str]:
     try:
         if path.suffix == ".txt":
-            return path.read_text(encoding="utf-8").splitlines()
+            return read_bytes(path).decode("utf-8").splitlines()
         if path.suffix == ".jsonl":
-            lines = path.read_text(encoding="utf-8").splitlines()
-            frame = pd.DataFrame([json.loads(line) for line in lines if line.strip()])
+            lines = read_bytes(path).decode("utf-8").splitlines()
+            frame = pd.DataFrame([parse_json(line) for line in lines if line.strip()])
         elif path.name.endswith((".csv", ".csv.gz")):
-            frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+            with open_text(path) as stream:
+                frame = pd.read_csv(stream, dtype=str, keep_default_na=False)
         else:
             raise TableError(f"{path}: expected a .csv, .jsonl or .txt file")
     except FileNotFoundError as error:

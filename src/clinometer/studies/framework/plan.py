@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import math
-import struct
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +15,10 @@ import numpy as np
 from clinometer.contexts import ContextSet
 from clinometer.errors import ClinometerError, SettingsError
 from clinometer.models import ModelSource, ModelSpec
+from clinometer.models.catalog.pretrained import weights_header
 from clinometer.models.catalog.spec import folder_name
 from clinometer.runs import AuditSettings, RunFolder
+from clinometer.storage.untrusted import read_json
 from clinometer.topics import Topic
 
 #: Average tokens per cell: prompts share prefixes, words of several tokens add some. Measured with
@@ -163,7 +164,9 @@ def parameters_of(model: str) -> int | None:
     if spec.place is ModelSource.REFERENCE:
         return 0
     if spec.place is ModelSource.FOLDER:
-        return _in_folder(Path(spec.target))
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+            return _in_folder(Path(spec.target))
+        return None
     if spec.place is ModelSource.EMBEDDED:
         return 134_515_008  # SmolLM2-135M
     if spec.place is ModelSource.GGUF:
@@ -186,17 +189,11 @@ def _in_folder(folder: Path) -> int | None:
     files = sorted(folder.glob("*.safetensors"))
     adapter = folder / "adapter_config.json"
     if adapter.is_file():  # it is merged into its base, and runs like it
-        base = json.loads(adapter.read_text(encoding="utf-8")).get("base_model_name_or_path", "")
+        base = read_json(adapter).get("base_model_name_or_path", "")
         beside = (folder / base).resolve()
         return _in_folder(beside) if beside.is_dir() and beside != folder else None
-    return sum(_in_file(f) for f in files) if files else None
-
-
-def _in_file(file: Path) -> int:
-    with file.open("rb") as stream:
-        (size,) = struct.unpack("<Q", stream.read(8))
-        head = json.loads(stream.read(size))
-    return sum(math.prod(v["shape"]) for k, v in head.items() if k != "__metadata__")
+    headers = [weights_header(file) for file in files]
+    return sum(math.prod(t["shape"]) for header in headers for t in header.values()) or None
 
 
 def _finished(folder: Path) -> bool:

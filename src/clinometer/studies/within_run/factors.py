@@ -16,6 +16,7 @@ from clinometer.display.plain import to_plain
 from clinometer.errors import TableError
 from clinometer.runs import Run
 from clinometer.statistics.regression import Regression, regress, regress_each
+from clinometer.storage.untrusted import open_text
 from clinometer.topics import load_list
 
 WEIGHT = "employment_thousands"
@@ -90,7 +91,8 @@ def read_factors(path: str | Path) -> pd.DataFrame:
     """Read your own table: a column `group`, then one column per factor."""
     path = Path(path)
     try:
-        frame = pd.read_csv(path, dtype={"group": str})
+        with open_text(path) as stream:
+            frame = pd.read_csv(stream, dtype={"group": str})
     except FileNotFoundError as error:
         raise TableError(f"{path}: no such file") from error
     except (ValueError, OSError, UnicodeDecodeError) as error:

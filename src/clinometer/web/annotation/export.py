@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from clinometer.errors import TableError
-from clinometer.report.export import no_formula
 from clinometer.storage.atomic import replacing
+from clinometer.storage.spreadsheet import no_formula
 from clinometer.web.annotation.store import Store
 from clinometer.web.annotation.task import SKIP
 
@@ -14,8 +14,7 @@ from clinometer.web.annotation.task import SKIP
 def export_table(store: Store, *, long: bool = False) -> list[dict[str, str]]:
     """Wide: id, the text, annotator_1, …; a skipped item is an empty cell.
 
-    Long: id, annotator, value, comment; what was skipped has the value "skip". A comment that a
-    spreadsheet would run gets a quote before it.
+    Long: id, annotator, value, comment; what was skipped has the value "skip".
     """
     column = store.task.question.column
     said = store.judgements()
@@ -26,7 +25,7 @@ def export_table(store: Store, *, long: bool = False) -> list[dict[str, str]]:
                 column: store.item(j.place).text,
                 "annotator": f"annotator_{j.annotator}",
                 "value": j.value,
-                "comment": str(no_formula(j.comment)),
+                "comment": j.comment,
             }
             for j in said
         ]
@@ -43,7 +42,8 @@ def export_table(store: Store, *, long: bool = False) -> list[dict[str, str]]:
 
 
 def write_export(store: Store, path: Path, *, long: bool = False) -> int:
-    """Write the table as csv; returns how many judgements there are."""
+    """Write the table as csv, with nothing in it that a spreadsheet would run; returns how many
+    judgements there are."""
     import csv
 
     if path.suffix != ".csv":
@@ -53,5 +53,5 @@ def write_export(store: Store, path: Path, *, long: bool = False) -> int:
     with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, list(rows[0]) if rows else head)
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({name: no_formula(v) for name, v in row.items()} for row in rows)
     return len(store.judgements())

@@ -5,6 +5,7 @@ No address names an annotator: whoever asks gets their own answers, or nothing.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -150,7 +151,7 @@ def annotation(
 
 def _place(store: Store, text: str) -> int:
     """The place of an item in the task, as an address or form gives it."""
-    if text.isascii() and text.isdigit() and int(text) < len(store.task.items):
+    if re.fullmatch("[0-9]{1,9}", text) and int(text) < len(store.task.items):
         return int(text)
     raise HTTPException(404, "There is no such item in this task.")
 

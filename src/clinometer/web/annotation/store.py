@@ -7,6 +7,7 @@ names: an annotator is a number and a token.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -54,7 +55,12 @@ _judgements = sa.Table(
     sa.Column("value", sa.Text, nullable=False),
     sa.Column("comment", sa.Text, nullable=False),
     sa.Column("at", sa.Text, nullable=False),
+    # The order of an annotator's answers: the clock may be set back.
+    sa.Column("turn", sa.Integer, nullable=False, server_default="0"),
 )
+
+_ORDER = (_judgements.c.turn, _judgements.c.at, _judgements.c.place)
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 #: Before the warning was read, at work, and after opting out.
 NEW, ACTIVE, STOPPED = "new", "active", "stopped"
@@ -69,6 +75,15 @@ def _adopt_former_tables(connection: sa.Connection) -> None:
         former = name.replace("clinometer", FORMER_NAME, 1)
         if former in there and name not in there:
             connection.execute(sa.text(f"ALTER TABLE {former} RENAME TO {name}"))
+
+
+def _add_turns(connection: sa.Connection) -> None:
+    """Tables made before answers had a turn get the column; old answers keep the clock's order."""
+    columns = {c["name"] for c in sa.inspect(connection).get_columns(_judgements.name)}
+    if "turn" not in columns:
+        connection.execute(
+            sa.text(f"ALTER TABLE {_judgements.name} ADD COLUMN turn INTEGER DEFAULT 0 NOT NULL")
+        )
 
 
 @dataclass(frozen=True)
@@ -114,6 +129,7 @@ class Store:
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
                 _adopt_former_tables(connection)
                 _meta.create_all(connection)
+                _add_turns(connection)
                 self._id = self._enter(connection)
         except RunError:
             self.close()
@@ -140,6 +156,8 @@ class Store:
 
     def annotator(self, token: str) -> Annotator | None:
         """Whose token it is."""
+        if not _TOKEN.fullmatch(token):  # PostgreSQL takes no NUL in a text
+            return None
         # The index finds a token of 192 random bits by equality: time tells nothing of use.
         query = sa.select(_annotators).where(
             _annotators.c.token == token, _annotators.c.task == self._id
@@ -169,12 +187,20 @@ class Store:
             raise SettingsError(f"item: expected a place in the task, found {place}")
         if value not in self.task.question.values:
             raise SettingsError(f"answer: expected one of the buttons, found {value!r}")
-        row = {"annotator": annotator.id, "place": place, "value": value, "comment": comment}
-        row["at"] = datetime.now(UTC).isoformat(timespec="microseconds")
+        mine = _judgements.c.annotator == annotator.id
+        last = sa.func.coalesce(sa.func.max(_judgements.c.turn), 0)
+        row = {
+            "annotator": annotator.id,
+            "place": place,
+            "value": value,
+            "comment": comment,
+            "at": datetime.now(UTC).isoformat(timespec="microseconds"),
+            "turn": sa.select(last + 1).where(mine).scalar_subquery(),
+        }
         dialect: Any = postgresql if self._engine.dialect.name == "postgresql" else sqlite
         keys = [_judgements.c.annotator, _judgements.c.place]
-        rest = {k: v for k, v in row.items() if k in ("value", "comment", "at")}
         insert = dialect.insert(_judgements).values(**row)
+        rest = {k: insert.excluded[k] for k in ("value", "comment", "at", "turn")}
         with self._writing() as connection:
             self._at_work(connection, annotator)
             connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=rest))
@@ -189,7 +215,7 @@ class Store:
         """How far an annotator is."""
         own = sa.select(_judgements.c.place).where(_judgements.c.annotator == annotator.id)
         with self._reading() as connection:
-            places = connection.scalars(own.order_by(_judgements.c.at)).all()
+            places = connection.scalars(own.order_by(*_ORDER)).all()
         done = set(places)
         left = (i for i in range(len(self.task.items)) if i not in done)
         return Standing(len(done), next(left, None), places[-1] if places else None)
@@ -206,7 +232,7 @@ class Store:
     def answers(self, annotator: Annotator) -> list[Judgement]:
         """An annotator's own answers, the latest last."""
         own = sa.select(_judgements).where(_judgements.c.annotator == annotator.id)
-        order = own.order_by(_judgements.c.at, _judgements.c.place)
+        order = own.order_by(*_ORDER)
         with self._reading() as connection:
             rows = connection.execute(order).all()
         return [Judgement(annotator.number, r.place, r.value, r.comment) for r in rows]

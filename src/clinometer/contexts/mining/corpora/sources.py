@@ -22,6 +22,7 @@ from clinometer.contexts.mining.corpora.tables import arrow_rows, hub_rows, parq
 from clinometer.contexts.mining.corpora.unpack import PACKED, STDIN, lines, opened
 from clinometer.contexts.mining.corpora.wikipedia_dump import dump_articles
 from clinometer.errors import ContextError
+from clinometer.storage.untrusted import open_binary
 
 _KINDS = (".txt", ".jsonl", ".json", ".xml")
 _ENDINGS = tuple(f"{kind}{packed}" for kind in _KINDS for packed in ("", *PACKED))
@@ -135,9 +136,9 @@ def _sources(place: str) -> list[Source]:
 
 def _members(path: Path, wanted: str | None) -> list[Source]:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_binary(path) as raw, zipfile.ZipFile(raw) as archive:
             names = sorted(n for n in archive.namelist() if not n.endswith("/"))
-    except (OSError, zipfile.BadZipFile) as exc:
+    except (OSError, zipfile.BadZipFile, ValueError, RuntimeError) as exc:
         raise ContextError(f"{path}: not a readable zip file: {exc}") from exc
     if wanted is not None and wanted not in names:
         raise ContextError(f"{path}: no member {wanted!r}; there are {', '.join(names[:8])}")

@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from clinometer.errors import ContextError
 from clinometer.extras import require
+from clinometer.storage.untrusted import open_binary
 
 #: Standard input on the command line.
 STDIN = "-"
@@ -47,8 +48,8 @@ def opened(place: str, member: str | None = None) -> Iterator[IO[bytes]]:
                 archive = stack.enter_context(zipfile.ZipFile(place))
                 raw = stack.enter_context(archive.open(member))
             else:
-                raw = stack.enter_context(Path(place).open("rb"))
-        except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as exc:
+                raw = stack.enter_context(open_binary(Path(place)))
+        except (zlib.error, OSError, zipfile.BadZipFile, RuntimeError, ValueError) as exc:
             raise ContextError(f"{place}: cannot be read: {exc}") from exc
         name = member or place
         if name.endswith(".gz"):

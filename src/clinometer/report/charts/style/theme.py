@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from clinometer.display.notebook import visible
+from clinometer.display.visible import visible
 from clinometer.extras import require
 
 if TYPE_CHECKING:

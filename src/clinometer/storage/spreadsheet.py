@@ -1,0 +1,36 @@
+"""Texts in csv files that a spreadsheet shows and does not run."""
+
+from __future__ import annotations
+
+import math
+import re
+
+#: How a cell begins that a spreadsheet takes for a formula.
+_FORMULA = re.compile("'*[=+\\-@\t\r]")
+
+
+def no_formula(value: object) -> object:
+    """A text that a spreadsheet would run as a formula gets a quote before it.
+
+    >>> no_formula("=1+1"), no_formula("-1.5"), no_formula("")
+    ("'=1+1", '-1.5', '')
+    """
+    if isinstance(value, str) and _FORMULA.match(value) and not _is_number(value):
+        return "'" + value
+    return value
+
+
+def without_quote(text: str) -> str:
+    """What `no_formula` was given.
+
+    >>> without_quote("'=1+1"), without_quote("'tis"), without_quote("''=")
+    ('=1+1', "'tis", "'=")
+    """
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -1,0 +1,105 @@
+"""A server that answers as the stand-in does until it is told to attack."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+from tests.models.server.standin import VOCABULARY, Handler, Standin
+
+#: What is done with one request, instead of an honest answer.
+Attack = Callable[[BaseHTTPRequestHandler], None]
+
+
+class HostileServer(Standin):
+    """`attacks`: by the end of the address, what is sent there."""
+
+    def __init__(self) -> None:
+        super().__init__("logprobs", "token-ids", "names-ids")
+        self.RequestHandlerClass = HostileHandler  # type: ignore[assignment]
+        self.attacks: dict[str, Attack] = {}
+        self.change: Callable[[dict[str, Any]], dict[str, Any]] = lambda reply: reply
+        self.stopped = threading.Event()
+
+    def complete(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        status, reply = super().complete(body)
+        return status, self.change(reply)
+
+    def stop(self) -> None:
+        self.stopped.set()
+        self.shutdown()
+        self.server_close()
+
+
+class HostileHandler(Handler):
+    server: HostileServer
+
+    def handle_one_request(self) -> None:
+        self.do_GET = self.do_POST = self.attack_or_answer
+        super().handle_one_request()
+
+    def finish(self) -> None:
+        """A client that hung up leaves bytes that cannot be sent; the sockets are closed all the
+        same."""
+        with contextlib.suppress(OSError):
+            self.wfile.close()
+        self.rfile.close()
+
+    def attack_or_answer(self) -> None:
+        attacks = self.server.attacks.items()
+        attack = next((a for end, a in attacks if self.path.endswith(end)), None)
+        if attack is None:
+            (Handler.do_GET if self.command == "GET" else Handler.do_POST)(self)
+            return
+        self.rfile.read(int(self.headers.get("content-length") or 0))
+        self.close_connection = True
+        attack(self)
+
+
+def body(content: bytes, status: int = 200, **headers: str) -> Attack:
+    def send(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(content))}.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        handler.wfile.write(content)
+
+    return send
+
+
+def value(reply: Any, status: int = 200, **headers: str) -> Attack:
+    return body(json.dumps(reply).encode(), status, **headers)
+
+
+def bomb(size: int) -> Attack:
+    return body(gzip.compress(b"[" + b" " * size + b"]"), Content_Encoding="gzip")
+
+
+def endless(handler: BaseHTTPRequestHandler) -> None:
+    """A body without an end, as fast as it is read."""
+    handler.send_response(200)
+    handler.send_header("Connection", "close")
+    handler.end_headers()
+    piece = b" " * (1 << 20)
+    while True:
+        handler.wfile.write(piece)
+        handler.wfile.flush()
+
+
+def drip(handler: BaseHTTPRequestHandler) -> None:
+    """A byte now and then, for as long as somebody reads."""
+    server: HostileServer = handler.server  # type: ignore[assignment]
+    handler.send_response(200)
+    handler.send_header("Connection", "close")
+    handler.end_headers()
+    while not server.stopped.wait(0.05):
+        handler.wfile.write(b" ")
+        handler.wfile.flush()
+
+
+__all__ = ["VOCABULARY", "Attack", "HostileServer", "body", "bomb", "drip", "endless", "value"]

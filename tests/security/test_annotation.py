@@ -1,0 +1,179 @@
+"""The annotation server and its export, attacked: one sentence, never a 500, nothing spooled."""
+
+from __future__ import annotations
+
+import csv
+import socket
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+from tests.security.serving import serving
+
+from clinometer.contexts import ContextSet
+from clinometer.errors import TableError
+from clinometer.reliability.benchmarks.files import read_rows
+from clinometer.web.annotation import store as store_module
+from clinometer.web.annotation.export import write_export
+from clinometer.web.annotation.pages import annotation
+from clinometer.web.annotation.store import Store
+from clinometer.web.annotation.task import Item, Task, read_task
+from clinometer.web.limits import MOST_FORM
+
+FORMULAS = ("=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''+x")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    items = tuple(Item(f"=id{i}", f"{text} ____", ()) for i, text in enumerate(FORMULAS))
+    made = Store(str(tmp_path / "j.sqlite"), Task("t", "rating", items))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(store: Store) -> TestClient:
+    person = store.annotators(1)[0]
+    app = annotation(store, guidelines="")
+    found = TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False)
+    found.get("/", params={"token": person.token})
+    found.post("/begin")
+    return found
+
+
+@pytest.mark.parametrize(
+    "item", ["9" * 5000, "-1", "1e3", "٣", "²", "\0", "\ud800".encode("utf-8", "surrogatepass")]
+)
+def test_items_that_are_none(client: TestClient, item: str) -> None:
+    assert client.get("/judge", params={"item": item}).status_code == 404  # type: ignore[dict-item]
+    assert client.post("/undo", data={"item": item}).status_code == 404  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("token", ["\0", "a\0b", "x" * 10_000, "' OR 1=1 --", "é", "%00"])
+def test_tokens_that_are_none(client: TestClient, token: str) -> None:
+    assert client.get("/", params={"token": token}).status_code == 403
+    cookie = {"Cookie": f"clinometer-annotator={token}".encode().replace(b"\0", b"%00")}
+    fresh = TestClient(client.app, base_url="http://127.0.0.1", raise_server_exceptions=False)
+    assert fresh.get("/", headers=cookie).status_code == 403
+
+
+def test_a_large_body_is_refused_by_its_headers(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No byte of it is waited for, read or written to the disk."""
+    spooled: list[object] = []
+    monkeypatch.setattr(tempfile, "SpooledTemporaryFile", lambda *a, **k: spooled.append(a))
+    kinds = {
+        "multipart/form-data; boundary=x": (415, 100),
+        "application/json": (415, 100),
+        "application/x-www-form-urlencoded": (413, MOST_FORM + 1),
+        "multipart/form-data; boundary=y": (413, 200_000_000),
+    }
+    with serving(annotation(store, guidelines="")) as address:
+        host, port = address.removeprefix("http://").rstrip("/").split(":")
+        for kind, (status, length) in kinds.items():
+            with socket.create_connection((host, int(port))) as raw:
+                head = f"POST /judge HTTP/1.1\r\nHost: {host}\r\nContent-Type: {kind}\r\n"
+                raw.sendall(f"{head}Content-Length: {length}\r\n\r\n".encode())
+                assert raw.recv(100).split()[1] == str(status).encode()
+        with socket.create_connection((host, int(port))) as raw:
+            head = f"POST /judge HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n"
+            raw.sendall(head.encode())
+            assert raw.recv(100).split()[1] == b"411"
+    assert spooled == []
+
+
+@pytest.mark.parametrize("host", ["testserver", "evil.example", "127.0.0.1.evil.example", ""])
+def test_other_hosts_get_nothing(client: TestClient, host: str) -> None:
+    assert client.get("/judge", headers={"Host": host}).status_code == 400
+
+
+def test_undo_does_not_follow_the_clock(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    person = store.annotators(1)[0]
+    store.begin(person)
+
+    class Backwards(datetime):
+        shift = timedelta()
+
+        @classmethod
+        def now(cls, tz: object = None) -> datetime:  # type: ignore[override]
+            return datetime.now(UTC) - cls.shift
+
+    monkeypatch.setattr(store_module, "datetime", Backwards)
+    for place in (3, 0, 5):
+        store.judge(person, place, "1")
+        Backwards.shift += timedelta(days=1)
+    assert store.standing(person).last == 5
+    store.judge(person, 3, "2")  # answered again: it is the last
+    assert store.standing(person).last == 3
+    assert [j.place for j in store.answers(person)] == [0, 5, 3]
+
+
+def test_a_database_without_turns_is_brought_up(tmp_path: Path) -> None:
+    task = Task("t", "rating", (Item("a", "x"), Item("b", "y")))
+    first = Store(str(tmp_path / "j.sqlite"), task)
+    person = first.annotators(1)[0]
+    first.begin(person)
+    first.judge(person, 1, "1")
+    with first._writing() as connection:
+        connection.exec_driver_sql("ALTER TABLE clinometer_judgement DROP COLUMN turn")
+    first.close()
+    again = Store(str(tmp_path / "j.sqlite"), task)
+    again.judge(person, 0, "2")
+    assert again.standing(person).last == 0
+    again.close()
+
+
+# --- spreadsheets ---------------------------------------------------------------------------------
+
+
+def cells(path: Path) -> list[str]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        return [cell for row in csv.reader(stream) for cell in row]
+
+
+@pytest.mark.parametrize("long", [True, False])
+def test_no_formula_leaves_annotate(store: Store, long: bool, tmp_path: Path) -> None:
+    person = store.annotators(1)[0]
+    store.begin(person)
+    for place, text in enumerate(FORMULAS):
+        store.judge(person, place, "1", text)
+    write_export(store, tmp_path / "out.csv", long=long)
+    assert not [c for c in cells(tmp_path / "out.csv") if c[:1] in "=+-@\t\r" and c]
+    rows = read_rows(tmp_path / "out.csv")
+    assert [r["id"] for r in rows] == [i.id for i in store.task.items]
+    assert [r["sentence"] for r in rows] == [i.text for i in store.task.items]
+
+
+def test_no_formula_leaves_a_context_set(tmp_path: Path) -> None:
+    templates = [f"{text} [X] and [Y]".strip() for text in FORMULAS]
+    saved = ContextSet("s", templates, range(1, 9), {"source": list(FORMULAS)})
+    saved.save(tmp_path / "s.csv")
+    assert not [c for c in cells(tmp_path / "s.csv") if c[:1] in "=+-@\t\r" and c]
+    loaded = ContextSet.load(tmp_path / "s.csv")
+    assert loaded.sha256 == saved.sha256
+    assert dict(loaded.extra) == dict(saved.extra)
+
+
+def test_no_formula_leaves_statements(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    source = tmp_path / "mine.csv"
+    with source.open("w", encoding="utf-8", newline="") as stream:
+        rows = csv.writer(stream)
+        rows.writerow(["id", "sentence", "target_term"])
+        rows.writerows(
+            [i, f"{f.strip()} nurses are here", "nurses"] for i, f in enumerate(FORMULAS)
+        )
+    out = tmp_path / "out.csv"
+    result = clinometer("reliability", "statements", source, "--out", out)
+    assert result.status == 0, result.err
+    assert not [c for c in cells(out) if c[:1] in "=+-@\t\r" and c]
+
+
+def test_half_of_a_character_in_a_dataset_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "d.jsonl"
+    file.write_text('{"id": "a", "sentence": "x \\ud800 y"}\n', encoding="utf-8")
+    with pytest.raises(TableError, match=r"line 1 .*half of a pair"):
+        read_task(file, mode="rating")

@@ -1,0 +1,292 @@
+"""Files from strangers: bombs, FIFOs, nonsense. One line each, in bounded memory."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import os
+import resource
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.processes import python
+
+from clinometer.contexts import load_contexts
+from clinometer.contexts.mining.corpora import articles, find_sources
+from clinometer.errors import ClinometerError
+from clinometer.reliability import load_statements
+from clinometer.runs import read_table
+from clinometer.runs.folder.recover import open_run
+from clinometer.storage.untrusted import (
+    MOST_TEXT,
+    parse_json,
+    parse_toml,
+    read_bytes,
+    read_parquet,
+)
+from clinometer.studies.extensions.facts import read_facts
+from clinometer.studies.fine_tuning.training_texts import read_texts
+from clinometer.studies.within_run.factors import read_factors
+from clinometer.topics import load_topic
+
+
+def corpus(path: Path) -> list[str]:
+    damage: Counter[str] = Counter()
+    return [
+        text
+        for source in find_sources([str(path)])
+        for text in articles(source, field="text", damage=damage)
+    ]
+
+
+#: Every reader of a file that somebody else may have made, with the endings that it reads.
+READERS: dict[str, tuple[Callable[[Path], Any], tuple[str, ...]]] = {
+    "topic": (load_topic, (".toml",)),
+    "contexts": (load_contexts, (".csv", ".csv.gz")),
+    "preferences": (read_table, (".csv", ".csv.gz", ".parquet")),
+    "benchmark": (load_statements, (".csv", ".tsv", ".jsonl", ".parquet", ".json", ".csv.gz")),
+    "corpus": (corpus, (".txt", ".jsonl", ".jsonl.gz", ".parquet", ".zip")),
+    "facts": (read_facts, (".toml",)),
+    "factors": (read_factors, (".csv", ".csv.gz")),
+    "texts": (lambda path: read_texts([path]), (".csv", ".jsonl", ".txt")),
+}
+EVERY = [(name, ending) for name, (_, endings) in READERS.items() for ending in endings]
+
+
+def read(name: str, path: Path) -> str | None:
+    """The one line of the error, or None where the file was read."""
+    try:
+        READERS[name][0](path)
+    except ClinometerError as error:
+        line = str(error)
+    else:
+        line = None
+    assert line is None or "\n" not in line.strip()
+    return line
+
+
+def packed(content: bytes, ending: str) -> bytes:
+    if ending.endswith(".gz"):
+        return gzip.compress(content)
+    if ending == ".zip":
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("a.jsonl", content)
+        return buffer.getvalue()
+    return content
+
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+CONTENT = {
+    "empty": b"",
+    "zeros": b"\0" * 1000,
+    "deep list": DEEP,
+    "deep object": b'{"text":' * 50_000 + b"1" + b"}" * 50_000,
+    "deep toml": b"a = " + DEEP,
+    "infinity": b'{"text": Infinity, "sentence": NaN}\n',
+    "overflow": b'{"text": 1e999, "data": {"intrasentence": [1e999]}}\n',
+    "long number": b'{"text": ' + b"9" * 6000 + b"}\n",
+    "half character": b'{"text": "\\ud800 x", "sentence": "\\udfff"}\n',
+    "not UTF-8": b"group,context,attribute,p\n\xff\xfe,a,b,1\n",
+    "wrong types": b'{"data": 5, "text": [1], "sentence": {"a": 1}}\n',
+    "list of lists": b'{"data": {"intrasentence": [[1], "x", null]}}\n',
+    "escape": b"group,context,attribute,p\n\x1b]0;x\x07,a,b,1\n",
+    "quote": b'group,context,attribute,p\n"a,b,c\n',
+    "many columns": b",".join(b"c%d" % i for i in range(20_000)) + b"\n",
+}
+
+
+@pytest.mark.parametrize(("name", "ending"), EVERY)
+@pytest.mark.parametrize("content", CONTENT)
+def test_nonsense_is_one_line(name: str, ending: str, content: str, tmp_path: Path) -> None:
+    path = tmp_path / f"file{ending}"
+    path.write_bytes(packed(CONTENT[content], ending))
+    read(name, path)
+
+
+@pytest.mark.parametrize(("name", "ending"), EVERY)
+def test_a_pipe_is_refused_and_not_waited_for(name: str, ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"file{ending}"
+    os.mkfifo(path)
+    assert read(name, path) is not None  # else it would wait for ever
+
+
+@pytest.mark.parametrize(("name", "ending"), [e for e in EVERY if e[1].endswith((".gz", ".zip"))])
+def test_damaged_archives_are_one_line(name: str, ending: str, tmp_path: Path) -> None:
+    whole = packed(b'{"text": "a b c"}\n' * 1000, ending)
+    for number, damaged in enumerate((whole[:20], whole[: len(whole) // 2], b"x" + whole[1:])):
+        path = tmp_path / f"file{number}{ending}"
+        path.write_bytes(damaged)
+        assert read(name, path) is not None
+
+
+# --- bombs ----------------------------------------------------------------------------------------
+
+
+def within(megabytes: int, code: str, *arguments: object) -> str:
+    """What a process says that may not use more memory than this."""
+    limit = megabytes << 20
+    done = python(
+        "import sys\nfrom pathlib import Path\nfrom clinometer.errors import ClinometerError\n"
+        f"try:\n    {code}\n    print('read')\n"
+        "except (ClinometerError, OSError, ValueError) as error: print(error)",
+        *arguments,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def parquet_bomb(path: Path, column: str, rows: int = 4000, size: int = 1_000_000) -> Path:
+    """Gigabytes of text in some kilobytes: many references to one long value."""
+    text = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["z" * size]))
+    pq.write_table(pa.table({column: text.cast(pa.string()) if size < 10 else text}), path)
+    schema = pa.schema([(column, pa.string())])  # says that it is plain text
+    meta = pq.read_schema(path).with_metadata(None)
+    assert meta.names == schema.names
+    return path
+
+
+def test_a_parquet_bomb_is_refused(tmp_path: Path) -> None:
+    bomb = parquet_bomb(tmp_path / "bomb.parquet", "sentence")
+    assert bomb.stat().st_size < 1_000_000
+    code = "from clinometer.reliability import load_statements; load_statements(sys.argv[1])"
+    assert "larger than" in within(2000, code, bomb)
+
+
+def test_a_parquet_bomb_in_a_corpus_is_read_one_by_one(tmp_path: Path) -> None:
+    bomb = parquet_bomb(tmp_path / "bomb.parquet", "text", rows=2000)
+    code = "import tests.security.test_files as t; t.count(Path(sys.argv[1]))"
+    assert "read" in within(3000, code, bomb)
+
+
+def count(path: Path) -> None:
+    (source,) = find_sources([str(path)])
+    assert sum(1 for _ in articles(source, field="text", damage=Counter())) == 2000
+
+
+@pytest.mark.parametrize("ending", [".csv.gz"])
+def test_a_gzip_bomb_is_refused(ending: str, tmp_path: Path) -> None:
+    bomb = tmp_path / f"bomb{ending}"
+    with gzip.open(bomb, "wb", compresslevel=1) as stream:
+        for _ in range((MOST_TEXT >> 20) + 2):
+            stream.write(b" " * (1 << 20))
+    with pytest.raises(OSError, match="larger than"):
+        read_bytes(bomb, most=1 << 20)
+    code = "from clinometer.contexts import load_contexts; load_contexts(sys.argv[1])"
+    assert "larger than" in within(2500, code, bomb)
+
+
+def test_distinct_labels_do_not_fill_the_memory(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    rows = "".join(f"g{i},c{i},a{i},0.5\n" for i in range(30_000))
+    table.write_text("group,context,attribute,p\n" + rows)
+    error = read("preferences", table)
+    assert error is not None
+    assert "does a column hold ids?" in error
+
+
+def test_replicates_have_an_end(tmp_path: Path, clinometer) -> None:  # type: ignore[no-untyped-def]
+    table = tmp_path / "t.csv"
+    table.write_text("group,context,attribute,p\na,b,x,0.5\na,b,y,0.5\n")
+    result = clinometer("risk", table, "--replicates", 10**8)
+    assert result.status == 2
+    assert "100000" in result.err.replace(",", "")
+
+
+# --- corpora --------------------------------------------------------------------------------------
+
+
+def test_half_of_a_character_is_left_out_of_a_corpus(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text('{"text": "a \\ud800 b"}\n{"text": "\\ud83d\\ude00"}\n', encoding="utf-8")
+    assert corpus(path) == ["😀"]
+
+
+# --- what the readers stand on --------------------------------------------------------------------
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**25), 10**25)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_sound_json_is_read_as_it_is(value: Any) -> None:
+    for ascii_only in (True, False):
+        try:
+            text = json.dumps(value, ensure_ascii=ascii_only)
+            text.encode()
+        except UnicodeEncodeError:
+            continue
+        assert parse_json(text) == json.loads(text)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_value_or_a_value_error(data: bytes) -> None:
+    for reader in (parse_json, lambda b: parse_toml(b.decode("utf-8", "replace")), read_parquet):
+        with contextlib.suppress(ValueError, OSError):
+            reader(data)
+
+
+@settings(max_examples=60)
+@given(data=st.data(), which=st.sampled_from(EVERY))
+def test_fuzzed_files_are_read_or_refused_in_one_line(
+    data: st.DataObject, which: tuple[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Sound files with pieces cut out, doubled or replaced."""
+    name, ending = which
+    content = bytearray(SOUND[name if ending != ".parquet" else "parquet"])
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(content)))
+        until = data.draw(st.integers(at, min(len(content), at + 20)))
+        content[at:until] = data.draw(st.sampled_from(PIECES) | st.binary(max_size=6))
+    path = tmp_path_factory.mktemp("fuzz") / f"file{ending}"
+    path.write_bytes(packed(bytes(content), ending))
+    read(name, path)
+
+
+def sound_parquet() -> bytes:
+    buffer = io.BytesIO()
+    columns = {c: ["a", "b", "c"] for c in ("group", "context", "attribute", "text", "sentence")}
+    pq.write_table(pa.table({**columns, "p": [0.1, 0.2, 0.3]}), buffer)
+    return buffer.getvalue()
+
+
+PIECES = [
+    b"", b"\0", b"\xff", b"\n", b'"', b",", b"{", b"}", b"[", b"]", b"1e999", b"-1", b"NaN",
+    b"\\ud800", b"=1+1", b"\x1b[2J", b"9" * 50, b"null", b"[X]", b"[Y]", b"\r", b"'",
+    b"\xe2\x80\xae",
+]  # fmt: skip
+SOUND = {
+    "topic": b'name = "tea"\ngroups = ["nurse", "pilot"]\n[attributes]\ntea = ["tea"]\nb = ["c"]\n',
+    "contexts": b"template,count\nThe [X] said that [Y],3\nThe [X] felt that [Y],1\n",
+    "preferences": b"group,context,attribute,p\na,b,x,0.5\na,b,y,0.5\n",
+    "benchmark": b'{"id": "1", "sentence": "All nurses are kind.", "target_term": "nurses"}\n',
+    "corpus": b'{"text": "The nurse said that she was tired."}\n',
+    "facts": b'[r]\nparaphrases = ["[X] is in [Y]"]\n[r.facts]\nParis = "France"\nRome = "Italy"\n',
+    "factors": b"group,pay\nnurse,1.5\npilot,2\n",
+    "texts": b'{"text": "some words"}\n',
+    "parquet": sound_parquet(),
+}
+
+
+@pytest.mark.parametrize("content", [*CONTENT.values(), b"{}", b'{"schema_version": 1}'])
+def test_a_run_folder_with_any_record_opens(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_bytes(content)
+    assert open_run(tmp_path).state in ("damaged", "another schema")

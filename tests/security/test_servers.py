@@ -1,0 +1,193 @@
+"""Servers that lie, flood, stall and shout: one line each, in bounded time and memory."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.security.hostile_server import (
+    Attack,
+    HostileServer,
+    body,
+    bomb,
+    drip,
+    endless,
+    value,
+)
+
+from clinometer.errors import ModelError
+from clinometer.models import LoadOptions, ServerOptions, WordOptions, open_model
+from clinometer.models.server import client as client_module
+from clinometer.models.server.client import BudgetReached, retry_after
+from clinometer.topics import Prompt
+
+PROMPT = [Prompt("A NURSE SAID", "", space=True)]
+WORDS = ("HE", "SHE", "Q", "Z")
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "_FIRST_WAIT", 0.001)
+    monkeypatch.setattr(client_module, "_LONGEST_WAIT", 0.01)
+
+
+@pytest.fixture
+def server() -> Iterator[HostileServer]:
+    made = HostileServer()
+    yield made
+    made.stop()
+
+
+def score(server: HostileServer, **options: Any) -> Any:
+    load = LoadOptions(server=ServerOptions(**{"timeout": 60.0, "patience": 0.001, **options}))
+    scorer = open_model(f"openai:{server.url}#toy", load=load, words=WordOptions(tolerance=0))
+    try:
+        return scorer.score(PROMPT, WORDS)
+    finally:
+        scorer.close()
+
+
+def test_an_honest_server_is_believed(server: HostileServer) -> None:
+    assert score(server).log_probs.shape == (1, 4)
+
+
+# --- impossible probabilities ---------------------------------------------------------------------
+
+
+def every_value(reply: dict[str, Any], number: Any) -> dict[str, Any]:
+    for choice in reply.get("choices", ()):
+        told = choice["logprobs"]
+        told["token_logprobs"] = [number for _ in told["token_logprobs"]]
+        told["top_logprobs"] = [dict.fromkeys(place, number) for place in told["top_logprobs"]]
+    return reply
+
+
+@pytest.mark.parametrize("number", [0.0, -0.1, -12.5, 0.5, 3.0])
+def test_numbers_that_are_no_distribution_are_refused(server: HostileServer, number: float) -> None:
+    server.change = lambda reply: every_value(reply, number)
+    with pytest.raises(ModelError, match=r"expected log-probabilities|no usable answer"):
+        score(server)
+
+
+@pytest.mark.parametrize("number", [0.0, -0.1, -12.5])
+def test_a_server_that_lies_only_after_the_probe_is_refused(
+    server: HostileServer, number: float
+) -> None:
+    load = LoadOptions(server=ServerOptions(timeout=60.0, patience=0.001))
+    scorer = open_model(f"openai:{server.url}#toy", load=load, words=WordOptions(tolerance=0))
+    server.change = lambda reply: every_value(reply, number)
+    with pytest.raises(ModelError, match="are not log-probabilities"):
+        scorer.score([Prompt("ANOTHER", "", space=True), *PROMPT], WORDS[2:])
+    scorer.close()
+
+
+# --- floods, stalls and nonsense ------------------------------------------------------------------
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+NONSENSE: dict[str, Attack] = {
+    "deep": body(DEEP),
+    "deep object": body(b'{"choices":' * 5000 + b"1" + b"}" * 5000),
+    "infinity": body(b'{"choices": [Infinity], "data": [Infinity], "tokens": [Infinity]}'),
+    "overflow": body(b'{"choices": [1e999], "tokens": [1e999]}'),
+    "long number": body(b'{"tokens": [' + b"9" * 5000 + b"]}"),
+    "surrogate": body(b'{"choices": [{"text": "\\ud800"}], "tokens": ["\\ud800"]}'),
+    "not UTF-8": body(b"\xff\xfe{}"),
+    "null": body(b"null"),
+    "number": body(b"7"),
+    "list": value([]),
+    "wrong types": value({"choices": "x", "data": 5, "tokens": {"a": 1}, "usage": [1]}),
+    "text for lists": value({"choices": [{"text": 1, "logprobs": "x"}], "tokens": "abc"}),
+    "huge ids": value({"tokens": [2**80]}),
+    "negative ids": value({"tokens": [-1]}),
+    "bomb": bomb(100_000_000),
+    "compressed": body(b"\x1f\x8b garbage", Content_Encoding="br"),
+    "endless": endless,
+    "pause": value({}, 429, Retry_After="9" * 400),
+    "pause of text": value({}, 503, Retry_After="Fri, 31 Dec 99999 23:59:59 GMT"),
+    "pause not a number": value({}, 503, Retry_After="nan"),
+    "teapot": value({"error": {"message": "x" * 10_000, "code": ["a"]}}, 418),
+    "redirect": value({}, 302, Location="http://127.0.0.1:1/"),
+}
+
+
+@pytest.mark.parametrize("where", ["/models", "/tokenize", "/completions"])
+@pytest.mark.parametrize("attack", NONSENSE)
+def test_nonsense_is_one_line(server: HostileServer, attack: str, where: str) -> None:
+    server.attacks[where] = NONSENSE[attack]
+    with pytest.raises(ModelError) as refused:
+        score(server)
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 500
+
+
+def test_a_flood_does_not_fill_the_memory(server: HostileServer) -> None:
+    server.attacks["/models"] = endless
+    tracemalloc.start()
+    with pytest.raises(ModelError, match="reply_too_large"):
+        score(server)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 8 * client_module.MOST_REPLY  # pieces, their sum and a copy, and some attempts
+
+
+def test_a_reply_that_never_ends_is_given_up(server: HostileServer) -> None:
+    server.attacks["/models"] = drip
+    with pytest.raises(ModelError, match="timeout"):
+        score(server, timeout=0.5)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"meta": "x"},
+        {"meta": {"n_ctx": "many", "n_params": [1]}},
+        {"max_model_len": -5},
+        {"max_model_len": "100"},
+        {"owned_by": {"a": 1}},
+    ],
+)
+def test_a_model_list_with_wrong_types_is_usable(server: HostileServer, entry: Any) -> None:
+    server.attacks["/models"] = value({"data": [{"id": "toy", **entry}]})
+    assert score(server).log_probs.shape == (1, 4)
+
+
+def test_absurd_pauses() -> None:
+    assert retry_after("9" * 400) == float("inf")
+    assert retry_after("nan") == 0.0
+    assert retry_after("-5") == 0.0
+    assert retry_after("Fri, 31 Dec 99999 23:59:59 GMT") is None
+    assert retry_after("\ud800") is None
+
+
+def test_a_negative_count_does_not_defeat_the_budget(server: HostileServer) -> None:
+    sent = iter((50, *[-1_000_000] * 1000))
+    server.change = lambda reply: {**reply, "usage": {"total_tokens": next(sent)}}
+    with pytest.raises(BudgetReached):
+        score(server, max_tokens=50)
+
+
+@pytest.mark.parametrize("message", ["A NURSE SAID", "a  nurse\\nsaid", "QSBOVVJTRSBTQUlE"])
+def test_no_sentence_of_a_server_is_shown(server: HostileServer, message: str) -> None:
+    error = {"message": f"cannot continue {message}", "type": message, "code": "bad_prompt"}
+    server.attacks["/completions"] = value({"error": error}, 400)
+    with pytest.raises(ModelError) as refused:
+        score(server)
+    assert message not in str(refused.value)
+
+
+def test_escape_sequences_of_a_server_do_not_reach_the_terminal(
+    server: HostileServer,
+    clinometer,  # type: ignore[no-untyped-def]
+    tmp_path: Path,
+) -> None:
+    names = [{"id": "\x1b]0;owned\x07[bold]x[/close]\u202e"}, {"id": "other"}]
+    server.attacks["/models"] = value({"data": names})
+    result = clinometer("audit", f"openai:{server.url}", "--out", tmp_path / "run")
+    assert result.status == 2
+    assert result.err.count("\n") == 1
+    assert not {"\x1b", "\x07", "\u202e"} & set(result.err)
+    assert json.dumps(result.err).isascii() or "other" in result.err

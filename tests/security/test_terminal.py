@@ -1,0 +1,157 @@
+"""Names from elsewhere on the terminal: nothing moves the cursor, nothing is markup."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.processes import ROOT, until
+from tests.report.made import made_run
+
+import clinometer as package
+from clinometer.cli.failure import STATUSES, report_failure
+from clinometer.display.visible import CONTROLS, visible
+
+NAMES = {
+    "title": "\x1b]0;owned\x07",
+    "clear": "\x1b[2J\x1b[1;1H",
+    "C1": "\x9b31m",
+    "direction": "safe\u202eexe.gpj",
+    "isolate": "\u2066\u2069",
+    "no width": "a\u200bb\ufeff",
+    "tags": "\U000e0041",
+    "close": "[/close]",
+    "link": "[link=https://example.org]x[/link]",
+    "emoji": ":skull:",
+    "backspace": "a\b\b\b\bb",
+    "return": "good\rbad",
+    "half": "\ud800",
+}
+
+
+def write_table(path: Path, name: str) -> Path:
+    with path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as stream:
+        rows = csv.writer(stream)
+        rows.writerow(["group", "context", "attribute", "p"])
+        for group in (name, "other"):
+            for context in ("a", "b", "c"):
+                rows.writerow([group, context, "x", 0.25])
+                rows.writerow([group, context, "y", 0.75])
+    return path
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_names_in_a_table(name: str, options: tuple[str, ...], clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    table = write_table(tmp_path / "t.csv", NAMES[name])
+    result = clinometer("risk", table, "--replicates", "0", *options)
+    assert result.status in (0, 2)
+    assert not CONTROLS.search(result.out + result.err)
+    if result.status == 0 and not options and name in ("close", "link", "emoji"):
+        assert NAMES[name] in result.out.replace("\n", "")
+    if options and result.status == 0:
+        json.loads(result.out)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_in_errors(name: str, clinometer) -> None:  # type: ignore[no-untyped-def]
+    path = f"./no/such/{NAMES[name]}"
+    for command in (("audit", path), ("report", path), ("compare", path, path)):
+        result = clinometer(*command)
+        assert result.status == 2
+        assert not CONTROLS.search(result.err)
+
+
+def test_models_from_elsewhere_in_compare(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    for folder, model in (("a", "\x1b[31mred[/close]"), ("b", "plain")):
+        made_run(tmp_path / folder, groups=3, contexts=4, model=model, seed=len(folder))
+    result = clinometer("compare", tmp_path / "a", tmp_path / "b", "--replicates", "100")
+    assert result.status == 0
+    assert "[U+001B][31mred[/close]" in result.out
+    assert not CONTROLS.search(result.out)
+
+
+def test_names_of_300_characters(clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    long = "x" * 300
+    for command in (
+        ("audit", f"./{long}"),
+        ("report", tmp_path / long),
+        ("risk", tmp_path / f"{long}.csv"),
+        ("audit", "reference:random", "--contexts", f"{long}.csv"),
+        ("audit", "reference:random", "--topic", f"{long}.toml"),
+        ("mine", tmp_path / long, "--out", tmp_path / "o.csv"),
+    ):
+        result = clinometer(*command)
+        assert result.status == 2, result.err
+        assert result.err.count("\n") == 1
+
+
+def test_only_one_place_prints() -> None:
+    """Everything else goes through the console of `cli/printing.py`, `say` or `visible`."""
+    allowed = {"printing.py", "failure.py", "progress.py"}
+    strays = []
+    for path in (Path(package.__file__).parent / "cli").rglob("*.py"):
+        if path.name in allowed:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                text = ast.unparse(node)
+                if text.startswith(("print(", "rich.print(", "Console(")):
+                    strays.append(text)
+                if text.startswith(("sys.stderr.write(", "sys.stdout.write(")):
+                    strays.append(text)
+    assert [s for s in strays if "visible(" not in s] == []
+
+
+def test_an_error_of_the_disk_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    error = OSError(36, os.strerror(36), "\x1b[31m" + "x" * 300)
+    assert report_failure(error, debug=False) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert not CONTROLS.search(err)
+    assert len(err) < 200
+
+
+def interrupt(*command: str, ready: Callable[[str], bool]) -> tuple[int, str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", *command],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert ready(line), line
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    until(lambda: process.poll() is not None)
+    return process.returncode, err
+
+
+def test_ctrl_c_outside_a_long_step_says_so() -> None:
+    """A command that has no progress to show, interrupted while it works."""
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "import clinometer.cli.commands.risk as risk, clinometer.cli.app as app, sys, time\n"
+        "def wait(*_, **__):\n    print('there', flush=True)\n    time.sleep(600)\n"
+        "risk.read_table = wait\n"
+        "app.main(['risk', 'x.csv'])\n"
+    )
+    status, err = interrupt(code, ready=lambda line: line == "there\n")
+    assert status == 130
+    assert err == "clinometer: interrupted; the same command continues where it stopped\n"
+    assert 130 in STATUSES
+
+
+def test_visible_keeps_what_people_write() -> None:
+    for text in ("Grüße", "می‌خواهم", "नमस्ते", "日本", "a\nb\tc", "e\u0301", "👩‍🔬"):
+        assert visible(text) == text

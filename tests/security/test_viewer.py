@@ -1,0 +1,168 @@
+"""The viewer over run folders from strangers: one bad run takes no page down, nothing is opened."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+from tests.report.made import made_run
+
+from clinometer.contexts import ContextSet
+from clinometer.runs import audit
+from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.folder.partial import find_sample, find_topic
+from clinometer.web import viewer
+
+PAGES = ("/run?id={}", "/report?id={}", "/figure?name=risks&id={}", "/version?id={}")
+DEEP = '{"a":' * 100_000 + "1" + "}" * 100_000
+VALUES = ('"text"', "-1", "1e999", "NaN", "null", "[]", "{}", '"\\ud800"', "true", "9" * 40, "0.5")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "run"
+    made_run(folder, groups=3, contexts=4, replicates=100)
+    return folder
+
+
+@pytest.fixture
+def root(finished: Path, tmp_path: Path) -> Path:
+    shutil.copytree(finished, tmp_path / "root" / "good")
+    return tmp_path / "root"
+
+
+def pages(root: Path, *names: str) -> Iterator[tuple[str, int, str]]:
+    with TestClient(viewer(root), base_url="http://127.0.0.1") as client:
+        for page in ("/", *(p.format(name) for name in names for p in PAGES)):
+            reply = client.get(page)
+            yield page, reply.status_code, reply.text
+
+
+def check(root: Path, *names: str) -> None:
+    for page, status, text in pages(root, *names):
+        assert status in (200, 400, 404), page
+        if page == "/":
+            assert "made:model" in text
+
+
+def bad_run(root: Path, record: str) -> None:
+    folder = root / "bad"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(root / "good", folder)
+    (folder / "run.json").write_text(record, encoding="utf-8")
+
+
+def mutated(record: dict[str, Any], rng: np.random.Generator) -> str:
+    """The record with one value, anywhere in it, replaced."""
+    at: Any = record
+    while True:
+        keys = list(at) if isinstance(at, dict) else list(range(len(at)))
+        key = keys[int(rng.integers(len(keys)))]
+        inside = at[key]
+        if isinstance(inside, dict | list) and inside and rng.random() < 0.8:
+            at = inside
+            continue
+        at[key] = "@@"
+        return json.dumps(record).replace('"@@"', VALUES[int(rng.integers(len(VALUES)))])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_mutated_record_takes_no_page_down(root: Path, seed: int) -> None:
+    record = json.loads((root / "good" / "run.json").read_text())
+    bad_run(root, mutated(record, np.random.default_rng(seed)))
+    check(root, "bad")
+
+
+@pytest.mark.parametrize(
+    "record", [DEEP, "[" * 100_000, "Infinity", '{"schema_version": 1}', "", "\0", '"\\ud800"']
+)
+def test_records_that_are_none(root: Path, record: str) -> None:
+    bad_run(root, record)
+    check(root, "bad")
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("settings", "replicates"), 10**8),
+        (("topic", "groups"), 10**12),
+        (("contexts", "n"), 10**12),
+        (("summary", "R", "value"), "0.5"),
+        (("created",), "\x1b[2J"),
+        (("model", "id"), "<script>alert(1)</script>"),
+        (("status",), "running"),
+    ],
+)
+def test_values_that_make_no_sense(root: Path, place: tuple[str, ...], value: Any) -> None:
+    record = json.loads((root / "good" / "run.json").read_text())
+    at = record
+    for key in place[:-1]:
+        at = at[key]
+    at[place[-1]] = value
+    bad_run(root, json.dumps(record))
+    check(root, "bad")
+    for _, _, text in pages(root, "bad"):
+        assert "<script>alert" not in text
+
+
+def test_a_folder_name_that_is_not_utf_8(root: Path) -> None:
+    shutil.copytree(root / "good", os.fsdecode(os.fsencode(root) + b"/b\xff\xfed"))
+    check(root)
+
+
+@pytest.mark.parametrize("name", ["run.json", "groups.parquet", "preferences.parquet", "scores"])
+def test_a_pipe_in_a_run_folder_does_not_hang(root: Path, name: str) -> None:
+    bad_run(root, (root / "good" / "run.json").read_text())
+    file = root / "bad" / name
+    if name == "scores":
+        file.mkdir(exist_ok=True)
+        file = file / "part-000000000-0123456789abcdef.parquet"
+    file.unlink(missing_ok=True)
+    os.mkfifo(file)
+    check(root, "bad")
+
+
+@pytest.mark.parametrize("part", ["topic", "contexts"])
+@pytest.mark.parametrize("kind", ["pipe", "file"])
+def test_a_record_does_not_have_paths_opened(
+    tmp_path: Path, part: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A half-finished run needs its questions again; only built-in names are looked up."""
+    contexts = ContextSet("few", ["The [X] said that [Y]", "The [X] felt that [Y]"], [5, 3])
+    audit("reference:random", topic="gender", contexts=contexts, out=tmp_path / "run")
+    secret = tmp_path / ("secret.toml" if part == "topic" else "secret.csv.gz")
+    if kind == "pipe":
+        os.mkfifo(secret)
+    else:
+        secret.write_bytes(b"template,count\nx,1\n")
+    folder = RunFolder(tmp_path / "run")
+    plain = json.loads(folder.record_file.read_text())
+    plain["status"] = "running"
+    plain[part]["name"] = str(secret)
+    folder.record_file.write_text(json.dumps(plain))
+    opened: list[str] = []
+    original = os.open
+
+    def watched(path: Any, *rest: Any, **more: Any) -> int:
+        opened.append(os.fspath(path) if not isinstance(path, int) else "")
+        return original(path, *rest, **more)
+
+    monkeypatch.setattr(os, "open", watched)
+    record = folder.read_record()
+    assert (find_topic(record) if part == "topic" else find_sample(record)) is None
+    assert str(secret) not in map(str, opened)
+
+
+def test_a_killed_writer_leaves_nothing_for_good(root: Path) -> None:
+    folder = RunFolder(root / "good")
+    stale = root / "good" / ".run.json.0a1b2c3d.tmp"
+    stale.write_text("{")
+    with folder.opened(folder.read_record().identity):
+        assert not stale.exists()
