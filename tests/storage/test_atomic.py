@@ -1,0 +1,71 @@
+"""Files that appear whole or not at all, and one writer at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clinometer.errors import InputError, RunError
+from clinometer.storage.atomic import only_writer, replacing
+
+
+def test_a_file_appears_when_the_block_ends(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    with replacing(file) as beside:
+        beside.write_text("new")
+        assert not file.exists()
+    assert file.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_an_error_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("old")
+
+    def fail() -> None:
+        with replacing(file) as beside:
+            beside.write_text("half")
+            raise ValueError
+
+    with pytest.raises(ValueError):  # noqa: PT011  (our own, from the block)
+        fail()
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("", "found a folder"), ("none/a.txt", "cannot be written")]
+)
+def test_what_cannot_be_written_is_one_line(tmp_path: Path, name: str, message: str) -> None:
+    with (
+        pytest.raises(RunError, match=message) as caught,
+        replacing(tmp_path / name, error=RunError) as beside,
+    ):
+        beside.write_text("x")
+    assert "\n" not in str(caught.value)
+
+
+def test_the_second_writer_is_refused_and_the_next_is_not(tmp_path: Path) -> None:
+    lock = tmp_path / "run" / ".lock"
+    with only_writer(tmp_path / "run", lock):
+        with (
+            pytest.raises(InputError, match="another process is writing it"),
+            only_writer(tmp_path / "run", lock),
+        ):
+            pytest.fail("two writers at once")
+        assert lock.exists()
+    assert not lock.parent.exists()  # made for the lock alone
+    with only_writer(tmp_path / "run", lock):
+        (lock.parent / "written").touch()
+    assert [file.name for file in lock.parent.iterdir()] == ["written"]
+
+
+def test_a_lock_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    folder = tmp_path / "file" / "run"
+    with (
+        pytest.raises(InputError, match="choose another place with --out"),
+        only_writer(folder, folder / ".lock"),
+    ):
+        pytest.fail("a lock inside a file")
