@@ -110,7 +110,7 @@ def test_alignment_names_groups_that_changed_sides() -> None:
     assert turned["group"].tolist() == [GROUPS[3]]
     for figure in found.figures:
         assert figure.svg().startswith("<svg")
-    with pytest.raises(SettingsError, match="could not be asked"):
+    with pytest.raises(SettingsError, match="could not be scored"):
         alignment_findings([(ask("base"), made("base", before))])
 
 
