@@ -16,65 +16,15 @@ _EDGES = ".,;:!?\"'“”()[] "
 _ARTICLES = frozenset({"a", "an", "the"})
 #: Words that make a contrast but name nobody.
 _PLAIN = frozenset(
-    [
-        "not",
-        "no",
-        "never",
-        "don't",
-        "didn't",
-        "doesn't",
-        "do",
-        "did",
-        "does",
-        "is",
-        "isn't",
-        "are",
-        "aren't",
-        "was",
-        "wasn't",
-        "were",
-        "weren't",
-        "can",
-        "can't",
-        "cannot",
-        "could",
-        "couldn't",
-        "will",
-        "won't",
-        "would",
-        "wouldn't",
-        "should",
-        "shouldn't",
-        "has",
-        "hasn't",
-        "have",
-        "haven't",
-        "had",
-        "hadn't",
-        "with",
-        "without",
-        "and",
-        "or",
-        "but",
-        "that",
-        "this",
-        "those",
-        "these",
-        "for",
-        "against",
-        "of",
-        "to",
-        "in",
-        "on",
-        "at",
-        "by",
-        "i",
-        "always",
-        "often",
-    ]
+    """
+    not no never don't didn't doesn't do did does is isn't are aren't was wasn't were weren't can
+    can't cannot could couldn't will won't would wouldn't should shouldn't has hasn't have haven't
+    had hadn't with without and or but that this those these for against of to in on at by i always
+    often
+    """.split()
 )
 _PRONOUNS = frozenset(
-    "he him his himself she her hers herself they them their theirs themselves it its".split()  # noqa: SIM905
+    "he him his himself she her hers herself they them their theirs themselves it its".split()
 )
 
 

@@ -12,12 +12,7 @@ from clinometer.contexts.mining.languages.english.candidates import (
     possible_subject,
 )
 from clinometer.contexts.mining.languages.english.coreference.resolvers import open_resolver
-from clinometer.contexts.mining.languages.english.lexicon import (
-    FEMALE_PERSONS,
-    MALE_PERSONS,
-    PERSONS,
-    SUBJECT_PRONOUNS,
-)
+from clinometer.contexts.mining.languages.english.lexicon import SUBJECT_PRONOUNS, listed
 from clinometer.contexts.mining.languages.english.miner import (
     LINK_WORDS,
     coreference_templates,
@@ -56,7 +51,7 @@ class English:
         if self.strategy == "coreference":
             words = {word for link in self.links for word in LINK_WORDS[link]}
             return Candidates(words & self.cues, later_word)
-        known = PERSONS | MALE_PERSONS | FEMALE_PERSONS | self.persons
+        known = listed("persons") | listed("male_persons") | listed("female_persons") | self.persons
         return Candidates(known | {"who"}, possible_subject)
 
     @property

@@ -23,8 +23,8 @@ from clinometer.contexts.mining.languages.english.lexicon import (
     POSSESSIVES,
     REFLEXIVES,
     SUBJECT_PRONOUNS,
+    listed,
 )
-from clinometer.contexts.mining.languages.english.lexicon_complements import CUES_BY_MEANING
 from clinometer.contexts.mining.languages.english.skeleton.completeness import (
     check_joint,
     check_words,
@@ -88,7 +88,7 @@ def _decide(
         evidence += f"; subject is a {who}"
         words = _template(link, kind, persons)
         check_words(words)
-        template = finish(words, cues=cues | CUES_BY_MEANING)
+        template = finish(words, cues=cues | listed("cues_by_meaning"))
     except Dropped as no:
         return Decision(sentence, None, no.rule, evidence)
     return Decision(sentence, template, "", evidence)

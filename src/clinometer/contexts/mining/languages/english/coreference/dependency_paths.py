@@ -6,12 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.decision import Dropped
-from clinometer.contexts.mining.languages.english.lexicon import (
-    COORDINATORS,
-    PERSONS,
-    QUESTION_WORDS,
-    SUBORDINATORS,
-)
+from clinometer.contexts.mining.languages.english.lexicon import listed
 
 if TYPE_CHECKING:
     from spacy.tokens import Token
@@ -157,7 +152,7 @@ def connector(link: Link) -> list[str]:
             raise Dropped("comparison")
         if marks[:1] == ["than"]:
             raise Dropped("comparison")
-        found = _marked(marks, allowed=tuple(SUBORDINATORS - {"where", "whether"}))
+        found = _marked(marks, allowed=tuple(listed("subordinators") - {"where", "whether"}))
         return found or _no()
     if dep == "pcomp":
         if asked:
@@ -174,7 +169,7 @@ def opening_word(link: Link) -> str:
     for child in verb.lefts:
         if child.i < link.subject.i and (child.dep_ == "mark" or child.tag_ == "WRB"):
             word = child.lower_
-            if word in SUBORDINATORS and word not in ("so", "where", "whether", "lest"):
+            if word in listed("subordinators") and word not in ("so", "where", "whether", "lest"):
                 return word.capitalize()
     raise Dropped("nothing joins the clauses")
 
@@ -196,7 +191,7 @@ def _coordinator(parent: Token, clause: Token) -> list[str]:
     found += [c for c in clause.lefts if c.dep_ == "cc"]
     before = clause.doc[max(clause.left_edge.i - 1, 0)]
     found += [before] if before.tag_ == "CC" and before.i > parent.i else []
-    if not found or found[-1].lower_ not in COORDINATORS:
+    if not found or found[-1].lower_ not in listed("coordinators"):
         raise Dropped("nothing joins the clauses")
     return [found[-1].lower_]
 
@@ -204,7 +199,7 @@ def _coordinator(parent: Token, clause: Token) -> list[str]:
 def _question(opening: list[Token]) -> list[str]:
     """how, why, what, … at the start of a clause."""
     for token in opening:
-        if token.lower_ in QUESTION_WORDS and token.tag_ in ("WRB", "WP", "WDT"):
+        if token.lower_ in listed("question_words") and token.tag_ in ("WRB", "WP", "WDT"):
             later = [t for t in opening if t.i > token.i and not t.is_punct]
             if token.lower_ in ("which", "who", "whom"):
                 raise Dropped("question word in the skeleton")
@@ -228,7 +223,7 @@ def _relative(opening: list[Token], clause: Token) -> list[str]:
         if token.tag_ not in ("WRB", "WP", "WDT") and not (word == "that" and token.i < clause.i):
             continue
         if word in ("where", "when", "why"):
-            if word == "where" and clause.head.lower_ in PERSONS:
+            if word == "where" and clause.head.lower_ in listed("persons"):
                 raise Dropped("nothing joins the clauses")  # "moved as a child, where …"
             return [word]
         if token.dep_ == "pobj":

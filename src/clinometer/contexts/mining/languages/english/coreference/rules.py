@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from clinometer.contexts.mining.decision import Dropped
 from clinometer.contexts.mining.languages.english.lexicon import (
-    FEMALE_PERSONS,
     GENDERED_PRONOUNS,
-    MALE_PERSONS,
-    PERSONS,
-    TOLD,
     gender_of,
+    listed,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +70,7 @@ def person_kind(subject: Token, parsed: Parsed, persons: Set[str]) -> str:
             return "person noun"
         raise Dropped("subject is no person")
     if subject.tag_ == "NNP" or subject.pos_ == "PROPN":
-        if word in persons or word in PERSONS:
+        if word in persons or word in listed("persons"):
             return "person noun"
         if any(c.dep_ == "det" for c in subject.lefts):
             raise Dropped("subject is no person")
@@ -84,7 +81,8 @@ def person_kind(subject: Token, parsed: Parsed, persons: Set[str]) -> str:
 
 def is_person(word: str, persons: Set[str]) -> bool:
     """Whether a singular noun is one person."""
-    return word in persons or word in PERSONS or word in MALE_PERSONS or word in FEMALE_PERSONS
+    known = ("persons", "male_persons", "female_persons")
+    return word in persons or any(word in listed(name) for name in known)
 
 
 def _gender_of_subject(subject: Token) -> str | None:
@@ -137,7 +135,7 @@ def _may_be_person(name: Token, link: Link, parsed: Parsed) -> bool:
         return False  # "sent to Harrow, where he …": the clause says more of the place
     if name.dep_ == "dative" or (name.dep_ == "pobj" and name.head.dep_ == "agent"):
         return True
-    if name.dep_ == "dobj" and name.head.lower_ in TOLD:
+    if name.dep_ == "dobj" and name.head.lower_ in listed("told"):
         return True
     return parsed.entity(name) not in _NO_PERSON
 

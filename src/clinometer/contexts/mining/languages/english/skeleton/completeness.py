@@ -11,19 +11,7 @@ from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.decision import Dropped
 from clinometer.contexts.mining.languages.english.coreference.rules import is_person
-from clinometer.contexts.mining.languages.english.lexicon import DO, NEEDS_OBJECT
-from clinometer.contexts.mining.languages.english.lexicon_complements import (
-    ANTECEDENTS,
-    NEEDS_MORE,
-    NEEDS_NOUN,
-    NEEDS_WHOM,
-    NO_CLAUSE,
-    OFFICES,
-    RELATIVES,
-    TAKES_AS,
-    TAKES_PARTICIPLE,
-    TWO_OBJECTS,
-)
+from clinometer.contexts.mining.languages.english.lexicon import listed
 from clinometer.contexts.mining.languages.english.skeleton.phrases import hyphenated, is_time
 from clinometer.contexts.mining.languages.english.skeleton.tense import (
     base_and_past,
@@ -37,6 +25,8 @@ if TYPE_CHECKING:
     from clinometer.contexts.mining.languages.english.coreference.dependency_paths import Link
 
 _NOUNS = ("NOUN", "PROPN", "NUM")
+#: Prepositions with which, or with whom, that read well after the noun alone.
+_RELATIVES = frozenset(["in which", "on which", "at which", "with whom"])
 
 
 def check_verb(verb: Token, base: str, words: list[str], *, copula: bool, end: int) -> None:
@@ -51,22 +41,22 @@ def check_verb(verb: Token, base: str, words: list[str], *, copula: bool, end: i
     if not is_known(base):
         raise Dropped("unknown verb")
     nouns = [c for c in before if c.dep_ in ("dobj", "attr", "oprd") and c.pos_ in _NOUNS]
-    if len(nouns) > 1 and base not in TWO_OBJECTS:
+    if len(nouns) > 1 and base not in listed("two_objects"):
         raise Dropped("two objects in a row")  # an apposition: "wrote an essay, the deficiency …"
     phrases = [c.i for c in before if c.dep_ == "prep" and c.lower_ in words]
     if any(i < noun.i for i in phrases for noun in nouns if noun.dep_ == "dobj"):
         raise Dropped("word order")  # "saw on the territory a group"
     passive = verb_group(verb).passive
     clause = any(c.dep_ == "ccomp" for c in before)
-    if base in NEEDS_OBJECT and not passive and not words and not clause:
+    if base in listed("needs_object") and not passive and not words and not clause:
         raise Dropped("incomplete predicate")  # a participle alone: "caused"
     whom = passive or any(c.dep_ in ("dobj", "dative") for c in before)
-    if base in NEEDS_NOUN and not whom and not (base == "do" and clause):
+    if base in listed("needs_noun") and not whom and not (base == "do" and clause):
         raise Dropped("incomplete predicate")  # "spent (one year) at a university"
-    alone = base in NO_CLAUSE and not any(c.dep_ == "prt" for c in before)
-    if clause and (alone or (base in NEEDS_WHOM and not whom)):
+    alone = base in listed("no_clause") and not any(c.dep_ == "prt" for c in before)
+    if clause and (alone or (base in listed("needs_whom") and not whom)):
         raise Dropped("incomplete predicate")  # "told that", "lived that"
-    if base in NEEDS_MORE and not words and not clause:
+    if base in listed("needs_more") and not words and not clause:
         raise Dropped("incomplete predicate")  # "went", "was put"
     if base in ("regard", "categorise", "categorize", "classify") and "as" not in words:
         raise Dropped("incomplete predicate")
@@ -79,7 +69,7 @@ def _check_copula(before: list[Token], words: list[str]) -> None:
     if words == ["up"]:
         raise Dropped("incomplete predicate")  # "was not up (for …)"
     for noun in before:
-        alone = words[:1] == [noun.lower_] and noun.lower_ not in OFFICES
+        alone = words[:1] == [noun.lower_] and noun.lower_ not in listed("offices")
         if alone and noun.dep_ == "attr" and noun.tag_ == "NN":
             raise Dropped("a noun that lost what it needs")
     for prep in before:
@@ -102,7 +92,7 @@ def check_adjective(adjective: Token) -> None:
 
 def check_participle(verb: Token) -> None:
     """A participle without an auxiliary needs a verb that takes one: "was left paralysed"."""
-    if base_and_past(verb.head.lower_, verb.head.tag_)[0] not in TAKES_PARTICIPLE:
+    if base_and_past(verb.head.lower_, verb.head.tag_)[0] not in listed("takes_participle"):
         raise Dropped("no finite verb")  # "began competed"
 
 
@@ -117,7 +107,7 @@ def check_joint(link: Link, words: list[str], joined: list[str], persons: Set[st
         _check_antecedent(parent, joined, persons)
         between = parent.doc[parent.i + 1 : link.y.i - len(joined)].text
         near = between == "" or (between == "," and joined[0] == "from")
-        if len(joined) == 2 and (joined[0], joined[1]) not in RELATIVES and not near:
+        if len(joined) == 2 and " ".join(joined) not in _RELATIVES and not near:
             raise Dropped("a preposition before the relative")
         if not overt and not is_time(parent) and not _has_gap(clause):
             raise Dropped("nothing joins the clauses")
@@ -129,7 +119,7 @@ def check_joint(link: Link, words: list[str], joined: list[str], persons: Set[st
             raise Dropped("nothing joins the clauses")  # "Since he was a teenager he …"
     if clause.dep_ == "ccomp":
         _check_reported(parent, clause, joined)
-    if joined == ["as"] and (_base(parent) in TAKES_AS or words[-1] in TAKES_AS):
+    if joined == ["as"] and not {_base(parent), words[-1]}.isdisjoint(listed("takes_as")):
         raise Dropped("an as that reads otherwise")  # "was classified as"
     if joined == ["where"]:
         _check_where(clause, parent, words)
@@ -147,7 +137,7 @@ def _check_reported(verb: Token, clause: Token, joined: list[str]) -> None:
     """Check the words between a verb of saying and what is said."""
     nouns = [c for c in verb.rights if c.dep_ == "dobj" and c.i < clause.i]
     whom = [c for c in verb.rights if c.dep_ == "dative" and c.i < clause.i]
-    if nouns and joined[0] in ("how", "what", "why") and _base(verb) not in TWO_OBJECTS:
+    if nouns and joined[0] in ("how", "what", "why") and _base(verb) not in listed("two_objects"):
         raise Dropped("nothing joins the clauses")  # "started the brands how"
     if joined == ["that"] and nouns and (whom or nouns[0].lower_ == "it"):
         raise Dropped("two objects in a row")  # "told truth to everyone that", "has it that"
@@ -155,7 +145,7 @@ def _check_reported(verb: Token, clause: Token, joined: list[str]) -> None:
 
 def _check_antecedent(noun: Token, joined: list[str], persons: Set[str]) -> None:
     """A relative clause must follow a noun that it can modify."""
-    if noun.pos_ not in _NOUNS and noun.lower_ not in ANTECEDENTS:
+    if noun.pos_ not in _NOUNS and noun.lower_ not in listed("antecedents"):
         raise Dropped("a relative clause without its noun")
     role = noun.dep_ == "pobj" and noun.head.lower_ == "as"
     person = role or noun.lower_ == "figure" or is_person(noun.lower_, persons)
@@ -171,7 +161,7 @@ def _has_gap(clause: Token) -> bool:
         return True  # "the pain he was in"
     if any(c.dep_ in ("xcomp", "ccomp", "advcl") for c in clause.rights):
         return True  # below it, maybe: "the book he wanted to write"
-    verb = clause.pos_ == "VERB" or clause.lower_ in DO
+    verb = clause.pos_ == "VERB" or clause.lower_ in listed("do")
     return verb and not any(c.dep_ in ("dobj", "attr", "acomp") for c in clause.rights)
 
 

@@ -12,39 +12,12 @@ from typing import TYPE_CHECKING
 from clinometer.contexts.mining.decision import Dropped
 from clinometer.contexts.mining.languages.english.lexicon import (
     GENDERED_PRONOUNS,
-    INALIENABLE,
-    INSTITUTIONS,
-    NEEDS_OF,
     gives_gender_away,
-)
-from clinometer.contexts.mining.languages.english.lexicon_complements import (
-    LIGHT,
-    MAGNITUDES,
-    MASS,
-    NEVER_ALONE,
-    ORDINALS,
-    OWN,
-    STRANDED,
+    listed,
 )
 
 if TYPE_CHECKING:
     from spacy.tokens import Token
-
-_ARTICLES = frozenset(
-    "a an the this that these those some any no each every another all both either neither".split()
-)
-_SINGULAR = frozenset(["a", "an", "another", "this", "that", "each", "every", "either"])
-_PRONOUNS = frozenset(
-    "me us them it you something nothing anything everything someone everyone anyone nobody "
-    "others itself themselves each".split()
-)
-_TIMES = frozenset(
-    "second minute hour day night morning afternoon evening week weekend month year decade century "
-    "season time moment date period january february march april may june july august september "
-    "october november december monday tuesday wednesday thursday friday saturday sunday spring "
-    "summer autumn winter age career end beginning start".split()
-)
-
 
 _ONES = tuple(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
@@ -80,10 +53,10 @@ def noun_phrase(noun: Token, *, careful: bool = False, step: Token | None = None
     unnamed = False
     for child in noun.lefts:
         if child.dep_ == "poss" or child.tag_ == "PRP$":
-            if word in INALIENABLE or (careful and word in OWN):
+            if word in listed("inalienable") or (careful and word in listed("own")):
                 raise Dropped("a possessive that the skeleton needs")
             before = ["the"]
-        elif child.dep_ in ("det", "predet") and child.lower_ in _ARTICLES:
+        elif child.dep_ in ("det", "predet") and child.lower_ in listed("determiners"):
             before = [*before, child.lower_] if child.lower_ == "the" else [child.lower_]
         elif child.dep_ == "det":
             raise Dropped("question word in the skeleton")
@@ -104,11 +77,11 @@ def noun_phrase(noun: Token, *, careful: bool = False, step: Token | None = None
     few = careful and "few" in adjectives and before == ["a"]
     if careful and before in (["a"], ["an"]) and not few:
         _check_number(noun)
-    if noun.tag_ == "NNS" and before and before[-1] in _SINGULAR and not few:
+    if noun.tag_ == "NNS" and before and before[-1] in listed("singular_determiners") and not few:
         before = []  # "another two goals", "a few goals": the number is gone, and so is the article
     if any(gives_gender_away(w) for w in kept):
         raise Dropped("gender cue in the skeleton")
-    if unnamed and not before and noun.tag_ == "NN" and not (careful and word in MASS):
+    if unnamed and not before and noun.tag_ == "NN" and not (careful and word in listed("mass")):
         before = ["a"]  # "Hermitage castle"
     bare = not before and not kept and (noun.tag_ == "NN" or careful)
     if careful and not bare and not few:
@@ -118,7 +91,7 @@ def noun_phrase(noun: Token, *, careful: bool = False, step: Token | None = None
     if careful:
         _check_lost(noun, before, [*adjectives, *kept], step)
     words = [*before, *adjectives, *kept, word]
-    of = word in NEEDS_OF and not (step is not None and step.lower_ == "of")
+    of = word in listed("needs_of") and not (step is not None and step.lower_ == "of")
     return [*words, *_of(noun, careful=careful)] if of else words
 
 
@@ -138,7 +111,8 @@ def _needed(noun: Token, before: list[str]) -> list[str]:
             continue
         most = [c.lower_ for c in child.lefts if c.lower_ in ("most", "least")]
         best = most or child.tag_ == "JJS"
-        if (best and before == ["the"]) or child.lower_ in ORDINALS or noun.lower_ in LIGHT:
+        kept = child.lower_ in listed("ordinals") or noun.lower_ in listed("light")
+        if kept or (best and before == ["the"]):
             found += [*most, child.lower_]
     return found
 
@@ -146,7 +120,7 @@ def _needed(noun: Token, before: list[str]) -> list[str]:
 def _check_lost(noun: Token, before: list[str], kept: list[str], step: Token | None) -> None:
     """Refuse a noun that is incomplete with its remaining modifiers."""
     word = noun.lower_
-    if word in MAGNITUDES or any(k in MAGNITUDES for k in kept):
+    if word in listed("magnitudes") or any(k in listed("magnitudes") for k in kept):
         raise Dropped("number or sign in the skeleton")  # "million yuan"
     mods = [c for c in noun.lefts if c.dep_ in ("amod", "compound", "nummod", "nmod")]
     if any(c.dep_ == "nummod" and c.lower_ in kept and hyphenated(c) for c in mods):
@@ -154,15 +128,16 @@ def _check_lost(noun: Token, before: list[str], kept: list[str], step: Token | N
     lost = [c for c in mods if c.lower_ not in kept]
     if any(c.dep_ == "npadvmod" for mod in mods if mod.lower_ in kept for c in mod.lefts):
         raise Dropped("a noun that lost what it needs")  # "a year long trip"
-    bare = not before and not kept and noun.tag_ == "NN" and word not in MASS
+    bare = not before and not kept and noun.tag_ == "NN" and word not in listed("mass")
     on_path = step.i if step is not None else -1
     other = [c for c in noun.rights if c.dep_ in ("acl", "prep") and c.i != on_path]
     if (
         (bare and lost and lost[0].dep_ != "compound")  # "of Chinese descent"
         or any(_ORDINAL.fullmatch(c.lower_) for c in lost)  # "in the 40th round"
-        or (before in (["a"], ["an"]) and word in MASS)  # "a factory making clothing"
-        or (word in NEVER_ALONE and not kept and (lost or not before))
-        or (word in STRANDED and not kept and noun.dep_ == "pobj" and other)  # "in order (to …)"
+        or (before in (["a"], ["an"]) and word in listed("mass"))  # "a factory making clothing"
+        or (word in listed("never_alone") and not kept and (lost or not before))
+        # "in order (to …)"
+        or (word in listed("stranded") and not kept and noun.dep_ == "pobj" and other)
     ):
         raise Dropped("a noun that lost what it needs")
 
@@ -184,7 +159,7 @@ def _compound(part: Token) -> list[str]:
 def _institution(noun: Token) -> list[str]:
     """ "Vassar College" is a college; "Paris" is only a name."""
     word = noun.lower_
-    if word not in INSTITUTIONS or noun.tag_ == "NNPS":
+    if word not in listed("institutions") or noun.tag_ == "NNPS":
         raise Dropped("name in the skeleton")
     determined = any(c.dep_ in ("det", "poss") for c in noun.lefts)
     return ["the" if determined else "a", word]
@@ -207,7 +182,7 @@ def age(token: Token) -> list[str]:
 
 def is_time(noun: Token) -> bool:
     """Whether a noun names a time: such a phrase says when, not what."""
-    return noun.lower_.rstrip("s") in _TIMES or noun.lower_ in _TIMES or noun.like_num
+    return noun.like_num or not listed("times").isdisjoint([noun.lower_, noun.lower_.rstrip("s")])
 
 
 def is_name(noun: Token) -> bool:
@@ -227,7 +202,7 @@ def hyphenated(noun: Token) -> bool:
 def _pronoun(word: str) -> list[str]:
     if word in GENDERED_PRONOUNS:
         raise Dropped("gender cue in the skeleton")
-    if word not in _PRONOUNS:
+    if word not in listed("kept_pronouns"):
         raise Dropped("pronoun in the skeleton")
     return [word]
 

@@ -10,15 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.decision import Dropped
-from clinometer.contexts.mining.languages.english.lexicon import (
-    BE,
-    DO,
-    KEPT_ADVERBS,
-    NEEDS_OBJECT,
-    NEEDS_PHRASE,
-    gives_gender_away,
-)
-from clinometer.contexts.mining.languages.english.lexicon_complements import QUANTITIES, UNFINISHED
+from clinometer.contexts.mining.languages.english.lexicon import gives_gender_away, listed
 from clinometer.contexts.mining.languages.english.skeleton.completeness import (
     check_adjective,
     check_participle,
@@ -101,7 +93,7 @@ class _Skeleton:
                 words += kept
             elif dep == "ccomp":
                 raise Dropped("clause in the predicate")
-            elif dep == "advmod" and (child.lower_ in KEPT_ADVERBS):
+            elif dep == "advmod" and (child.lower_ in listed("kept_adverbs")):
                 words.append(child.lower_)
                 objects += copula
         else:
@@ -111,9 +103,9 @@ class _Skeleton:
             raise Dropped("incomplete predicate")
         passive = any(c.dep_ == "auxpass" for c in verb.lefts)
         whole = objects or phrases or particle or passive or verb.tag_ == "VBN"
-        if base in NEEDS_OBJECT and not whole:
+        if base in listed("needs_object") and not whole:
             raise Dropped("incomplete predicate")
-        if base in NEEDS_PHRASE and lost and not phrases and not reports:
+        if base in listed("needs_phrase") and lost and not phrases and not reports:
             raise Dropped("incomplete predicate")
         if self.careful:
             end = step.i if step is not None else verb.doc[-1].i
@@ -147,7 +139,7 @@ class _Skeleton:
         """An object, a predicate noun or a predicate adjective."""
         if token.dep_ == "dative" and token.pos_ in ("ADP", "SCONJ"):
             return self._phrase(token)
-        if self.careful and token.head.lower_ in BE and age(token):
+        if self.careful and token.head.lower_ in listed("be") and age(token):
             return age(token)
         if token.pos_ in ("ADJ", "ADV") or token.dep_ == "acomp":
             words = self._adjective(token)
@@ -156,9 +148,9 @@ class _Skeleton:
                     words += self._open_clause((child,))
                 elif child.dep_ == "ccomp":
                     raise Dropped("clause in the predicate")
-            if self.careful and token.lower_ in QUANTITIES:
+            if self.careful and token.lower_ in listed("quantities"):
                 raise Dropped("a quantity without its noun")  # "would spend much (of the year)"
-            if self.careful and token.lower_ in UNFINISHED and len(words) == 1:
+            if self.careful and token.lower_ in listed("unfinished") and len(words) == 1:
                 raise Dropped("incomplete predicate")  # "was able"
             return words
         if token.pos_ in ("VERB", "AUX"):
@@ -226,7 +218,7 @@ def _check_shared(verb: Token) -> None:
     """A form that is not finite needs an auxiliary, its own or a shared one."""
     has_subject = any(c.dep_ in ("nsubj", "nsubjpass") for c in verb.lefts)
     if verb.tag_ == "VB":
-        does = any(c.dep_ == "aux" and c.lower_ in DO for c in verb.lefts)
+        does = any(c.dep_ == "aux" and c.lower_ in listed("do") for c in verb.lefts)
         if does or has_subject or verb.dep_ == "conj":
             return
     # The tagger mistook a past tense for a participle: fine if the two forms are the same.
@@ -237,6 +229,6 @@ def _check_shared(verb: Token) -> None:
 
 
 def _is_copula(verb: Token) -> bool:
-    if verb.lower_ not in BE and verb.lower_ not in ("'s", "’s"):
+    if verb.lower_ not in listed("be") and verb.lower_ not in ("'s", "’s"):
         return False
-    return not any(c.dep_ in ("aux", "auxpass") and c.lower_ in BE for c in verb.rights)
+    return not any(c.dep_ in ("aux", "auxpass") and c.lower_ in listed("be") for c in verb.rights)

@@ -8,11 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.decision import Dropped
-from clinometer.contexts.mining.languages.english.lexicon import (
-    COORDINATORS,
-    SUBORDINATORS,
-    gives_gender_away,
-)
+from clinometer.contexts.mining.languages.english.lexicon import gives_gender_away, listed
 from clinometer.topics.articles import Articles
 
 if TYPE_CHECKING:
@@ -40,7 +36,7 @@ def finish(words: list[str], *, cues: Set[str]) -> str:
     words = _articles([w for w in words if w])
     for i, word in enumerate(words):
         word = word.removesuffix(",")
-        if word in _SLOTS or (i == 0 and word.lower() in SUBORDINATORS):
+        if word in _SLOTS or (i == 0 and word.lower() in listed("subordinators")):
             continue
         if not word.islower() or not word.isascii():
             raise Dropped("name in the skeleton")
@@ -53,7 +49,7 @@ def finish(words: list[str], *, cues: Set[str]) -> str:
     for one, two in pairwise(words):
         if one == two or (one in _PREPOSITIONS and two in _PREPOSITIONS):
             raise Dropped("broken grammar")
-        if one == "to" and two in COORDINATORS | SUBORDINATORS | {"[Y]"}:
+        if one == "to" and two in listed("coordinators") | listed("subordinators") | {"[Y]"}:
             raise Dropped("broken grammar")
     return " ".join(words)
 

@@ -7,15 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.decision import Dropped
-from clinometer.contexts.mining.languages.english.lexicon import (
-    BE,
-    BE_OR_HAVE,
-    DO,
-    HAVE,
-    HAVE_OR_WOULD,
-    MODAL_PAST,
-    SPELLINGS,
-)
+from clinometer.contexts.mining.languages.english.lexicon import listed, mapped
 
 if TYPE_CHECKING:
     from spacy.tokens import Token
@@ -85,15 +77,20 @@ class VerbGroup:
 def verb_group(verb: Token) -> VerbGroup:
     """Read the auxiliaries, the negation and the form of a verb from its parse."""
     helpers = _helpers(verb)
-    words = [h.lower_ for h in helpers]
+    words = {h.lower_ for h in helpers}
+
+    def found(name: str) -> bool:
+        return not words.isdisjoint(listed(name))
+
     tag = verb.tag_
     passive = any(h.dep_ == "auxpass" for h in helpers)
-    modal = next((MODAL_PAST.get(h.lower_) for h in helpers if h.tag_ == "MD"), None)
-    if modal is None and tag == "VB" and any(w in HAVE_OR_WOULD for w in words):
+    modal = next((mapped("modal_past").get(h.lower_) for h in helpers if h.tag_ == "MD"), None)
+    if modal is None and tag == "VB" and found("have_or_would"):
         modal = "would"
-    have = any(w in HAVE or (w in BE_OR_HAVE and tag == "VBN" and not passive) for w in words)
-    have = have or (tag == "VBN" and modal is None and any(w in HAVE_OR_WOULD for w in words))
-    has_be = any(w in BE for w in words) or (any(w in BE_OR_HAVE for w in words) and tag == "VBG")
+    participle = tag == "VBN"
+    have = found("have") or (participle and not passive and found("be_or_have"))
+    have = have or (participle and modal is None and found("have_or_would"))
+    has_be = found("be") or (tag == "VBG" and found("be_or_have"))
     base, past_form = base_and_past(verb.lower_, tag)
     return VerbGroup(
         base,
@@ -113,9 +110,10 @@ def _helpers(verb: Token) -> list[Token]:
         return own
     first = verb.head
     theirs = _helpers(first)
-    if verb.tag_ == "VBN" and any(h.dep_ == "auxpass" or h.lower_ in HAVE for h in theirs):
+    shared = any(h.dep_ == "auxpass" or h.lower_ in listed("have") for h in theirs)
+    if verb.tag_ == "VBN" and shared:
         return theirs
-    if verb.tag_ == "VB" and any(h.tag_ == "MD" or h.lower_ in DO for h in theirs):
+    if verb.tag_ == "VB" and any(h.tag_ == "MD" or h.lower_ in listed("do") for h in theirs):
         return theirs
     if verb.tag_ == "VBG" and first.tag_ == "VBG":
         return theirs
@@ -136,60 +134,19 @@ def base_and_past(word: str, tag: str) -> tuple[str, str]:
     >>> base_and_past("says", "VBZ"), base_and_past("found", "VBD"), base_and_past("is", "VBZ")
     (('say', 'said'), ('find', 'found'), ('be', 'was'))
     """
-    if word in BE or word in BE_OR_HAVE:
+    if word in listed("be") or word in listed("be_or_have"):
         return "be", "was"
-    if word in HAVE:
+    if word in listed("have"):
         return "have", "had"
     from lemminflect import getLemma
 
-    known = _BASES.get(word)
+    known = mapped("bases").get(word)
     lemmas = (known,) if known else getLemma(word, upos="VERB")
     base = word if tag in ("VB", "VBP") and not known else (lemmas[0] if lemmas else word)
     if tag != "VBD" and not is_known(base):
         raise Dropped("unknown verb")
     past_form = word if tag == "VBD" else inflect(base, "VBD")
-    return base, SPELLINGS.get(past_form, past_form)
-
-
-#: Forms that are also the base form of a rarer verb (to found, to saw, to fell, …).
-_BASES = {
-    "found": "find",
-    "saw": "see",
-    "felt": "feel",
-    "fell": "fall",
-    "left": "leave",
-    "lay": "lie",
-    "wound": "wind",
-    "bore": "bear",
-    "ground": "grind",
-    "rose": "rise",
-    "spat": "spit",
-    "hoped": "hope",
-    "hoping": "hope",
-    "thought": "think",
-    "bound": "bind",
-    "shot": "shoot",
-    "lent": "lend",
-    "ridden": "ride",
-    "born": "bear",
-}
-_IRREGULAR = {
-    ("lie", "VBD"): "lay",
-    ("lie", "VBN"): "lain",
-    ("bear", "VBN"): "born",
-    ("get", "VBN"): "got",
-    ("hang", "VBD"): "hung",
-    ("hang", "VBN"): "hung",
-    ("bet", "VBD"): "bet",
-    ("quit", "VBD"): "quit",
-    ("quit", "VBN"): "quit",
-    ("cost", "VBD"): "cost",
-    ("found", "VBD"): "founded",
-    ("found", "VBN"): "founded",
-    ("prove", "VBN"): "proven",
-    ("strike", "VBN"): "struck",
-    ("show", "VBN"): "shown",
-}
+    return base, mapped("spellings").get(past_form, past_form)
 
 
 @lru_cache(maxsize=16_384)
@@ -207,10 +164,10 @@ def inflect(base: str, tag: str) -> str:
     >>> inflect("go", "VBD"), inflect("write", "VBN"), inflect("stop", "VBG")
     ('went', 'written', 'stopping')
     """
-    if (base, tag) in _IRREGULAR:
-        return _IRREGULAR[base, tag]
+    if known := mapped("irregular").get(f"{base} {tag}"):
+        return known
     from lemminflect import getInflection
 
     forms = getInflection(base, tag=tag)
     form = forms[0] if forms else base
-    return SPELLINGS.get(form, form)
+    return mapped("spellings").get(form, form)
