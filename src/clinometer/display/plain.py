@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+class Plain:
+    """A dataclass that is written as JSON."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values; None for a number that is none."""
+        return to_plain(self)
+
+
 def to_plain(result: Any) -> dict[str, Any]:
     """The fields of a dataclass, each as `plain` has it."""
     return {field.name: plain(getattr(result, field.name)) for field in fields(result)}

@@ -12,34 +12,17 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from clinometer.extras import DISTRIBUTION, install_command, models_package
+from clinometer.extras import DISTRIBUTION, EXTRAS, install_command, models_package
 from clinometer.machine.finding import Finding
 from clinometer.machine.programs import find_axe, find_browser, find_postgres
 from clinometer.storage.cache_location import cache_folder
-
-#: What each extra is for, in the order in which people need them.
-USES = {
-    "models": "audits of local models",
-    "report": "report pages and charts",
-    "web": "view and annotate",
-    "mining": "mine, and blanks from the parse (check, reliability points)",
-    "server": "models behind a server (openai:URL)",
-    "people": "reliability agreement and validate",
-    "postgres": "judgements in PostgreSQL",
-    "ray": "--executor ray",
-    "notebook": "to_xarray",
-    "training": "reliability tune, study toxicity",
-    "vision": "study vision",
-    "8bit": "--quantize 8bit",
-    "vllm": "models in vLLM's engine (vllm:MODEL)",
-}
 
 
 def survey() -> dict[str, list[Finding]]:
     """Everything that is looked for, by section."""
     return {
         "Python": [_python(), _torch(), _cuda()],
-        "extras": [_extra(name, use) for name, use in USES.items()],
+        "extras": [_extra(name, use) for name, (_, use) in EXTRAS.items()],
         "models": list(_models()),
         "programs": [find_browser(), find_axe(), find_postgres()],
         "room": list(_room()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,14 +14,24 @@ from clinometer.errors import SettingsError
 from clinometer.ranges import LEVEL
 from clinometer.statistics.arrays import FloatArray, as_labels, as_real
 from clinometer.statistics.least_squares import (
-    WeightedFit,
     between_variance,
-    covariance,
     fit_weighted,
+    spread,
+    standard_errors,
 )
 from clinometer.statistics.multiplicity import holm
 
 Robust = Literal["HC0", "HC1", "HC3"]
+
+
+class RegressionArguments(TypedDict, total=False):
+    """How a regression is made, as `regress` takes it."""
+
+    weights: ArrayLike | None
+    robust: Robust | None
+    y_se: ArrayLike | None
+    level: float
+    rows: Sequence[str] | None
 
 
 @dataclass(frozen=True)
@@ -52,10 +62,6 @@ class Coefficient:
     partial_correlation: float | None
     vif: float | None
     p_holm: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values, ready for JSON."""
-        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -89,16 +95,8 @@ class Regression:
         raise SettingsError(f"factor: expected one of the regression, found {name!r}")
 
     def table(self) -> list[dict[str, Any]]:
-        """One plain row a coefficient, with the n it rests on."""
-        return [{**c.to_dict(), "n": self.n} for c in self.coefficients]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The regression as plain values for JSON."""
-        return {
-            **vars(self),
-            "coefficients": [c.to_dict() for c in self.coefficients],
-            "left_out": [list(row) for row in self.left_out],
-        }
+        """One plain row per coefficient, with the n it rests on."""
+        return [vars(c) | {"n": self.n} for c in self.coefficients]
 
 
 def regress(
@@ -160,21 +158,24 @@ def regress(
     response, w = response[kept], importance[kept]
     _check_design(design, w, names)
     w = w / w.mean()
-    tau2, known = None, None
+    tau2, known = None, robust is None and error is not None
+    importance = w
     if error is not None:
         tau2 = between_variance(design, response, error[kept] ** 2)
-        known = tau2 + error[kept] ** 2
-        if not (known > 0).all():
+        variance = tau2 + error[kept] ** 2
+        if not (variance > 0).all():
             raise SettingsError(
                 "y_se: expected positive standard errors, found 0 and no other variance; "
                 "leave y_se out"
             )
-        w = w / known
-    fit = fit_weighted(design, response, w)
-    return _report(
-        fit,
-        names,
-        cov=covariance(fit, robust=robust, known=known),
+        w = w / variance
+    fit = fit_weighted(design, response, w, cov_type=robust or "nonrobust")
+    se = standard_errors(fit, importance=importance if known else None)
+    return Regression(
+        _coefficients(fit, se, names, level),
+        r_squared=float(fit.rsquared) if spread(response, w) else None,
+        n=design.shape[0],
+        df=int(fit.df_resid),
         left_out=left_out,
         robust=robust,
         tau2=tau2,
@@ -183,14 +184,7 @@ def regress(
 
 
 def regress_each(
-    y: ArrayLike,
-    factors: Mapping[str, ArrayLike],
-    *,
-    weights: ArrayLike | None = None,
-    robust: Robust | None = "HC3",
-    y_se: ArrayLike | None = None,
-    level: float = 0.95,
-    rows: Sequence[str] | None = None,
+    y: ArrayLike, factors: Mapping[str, ArrayLike], **how: Unpack[RegressionArguments]
 ) -> dict[str, Regression]:
     """`regress` on each factor alone, with Holm's correction over the factors (`p_holm`).
 
@@ -201,18 +195,8 @@ def regress_each(
     >>> all(fits[f][f].p_holm >= fits[f][f].p for f in fits)
     True
     """
-    fits = {
-        name: regress(
-            y,
-            {name: factors[name]},
-            weights=weights,
-            robust=robust,
-            y_se=y_se,
-            level=level,
-            rows=rows,
-        )
-        for name in _factor_names(factors)
-    }
+    names = _factor_names(factors)
+    fits = {name: regress(y, {name: factors[name]}, **how) for name in names}
     family = [np.nan if (p := fit[name].p) is None else p for name, fit in fits.items()]
     for (name, fit), p_holm in zip(list(fits.items()), holm(family), strict=True):
         corrected = replace(fit[name], p_holm=None if np.isnan(p_holm) else float(p_holm))
@@ -258,8 +242,8 @@ def _check_design(design: FloatArray, w: FloatArray, names: Sequence[str]) -> No
     mean = w @ design[:, 1:] / w.sum()
     centred = design[:, 1:] - mean
     size = np.sqrt(w @ centred**2 / w.sum())
-    for name, spread, level in zip(names, size, mean, strict=True):
-        if spread <= 1e-12 * abs(level):
+    for name, deviation, level in zip(names, size, mean, strict=True):
+        if deviation <= 1e-12 * abs(level):
             raise SettingsError(f"{name}: expected a factor that varies, found {level:g} only")
     values = np.linalg.svd(np.sqrt(w)[:, None] * centred / size, compute_uv=False)
     if values[-1] <= 1e-9 * values[0]:
@@ -267,38 +251,32 @@ def _check_design(design: FloatArray, w: FloatArray, names: Sequence[str]) -> No
         raise SettingsError(f"factors: expected independent ones, found {found} collinear")
 
 
-def _report(
-    fit: WeightedFit,
-    names: Sequence[str],
-    *,
-    cov: FloatArray,
-    left_out: tuple[tuple[str, str], ...],
-    robust: str | None,
-    tau2: float | None,
-    level: float,
-) -> Regression:
-    n, k = fit.design.shape
-    df = n - k
-    se = np.sqrt(np.maximum(np.diag(cov), 0.0))
-    reach = float(stdtrit(df, 0.5 + level / 2)) * se
+def _coefficients(
+    fit: Any, se: FloatArray, names: Sequence[str], level: float
+) -> tuple[Coefficient, ...]:
+    design, w, inverse = fit.model.exog, fit.model.weights, fit.normalized_cov_params
+    total = spread(fit.model.endog, w)
+    reach = float(stdtrit(fit.df_resid, 0.5 + level / 2)) * se
     found = []
     for j, name in enumerate(["intercept", *names]):
-        b = float(fit.b[j])
+        b = float(fit.params[j])
         t = b / float(se[j]) if se[j] > 0 else None
+        own = spread(design[:, j], w)
+        explained = b * b / inverse[j, j]  # of the weighted sum of squares, by this factor alone
+        whole = explained + fit.ssr if total else 0.0
+        partial = np.sign(b) * np.sqrt(explained / whole) if whole > 0 else None
         found.append(
             Coefficient(
                 name=name,
                 value=b,
                 se=float(se[j]),
                 t=t,
-                p=None if t is None else float(2 * stdtr(df, -abs(t))),
+                p=None if t is None else float(2 * stdtr(fit.df_resid, -abs(t))),
                 low=float(b - reach[j]),
                 high=float(b + reach[j]),
-                standardized=fit.standardized(j) if j else None,
-                partial_correlation=fit.partial_correlation(j) if j else None,
-                vif=fit.vif(j) if j else None,
+                standardized=float(b * np.sqrt(own / total)) if j and total else None,
+                partial_correlation=float(partial) if j and partial is not None else None,
+                vif=float(inverse[j, j] * own) if j else None,
             )
         )
-    return Regression(
-        tuple(found), fit.r_squared(), n, df, left_out, robust=robust, tau2=tau2, level=level
-    )
+    return tuple(found)

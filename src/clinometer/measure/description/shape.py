@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaln, log_ndtr, ndtr, ndtri
+from scipy.special import log_ndtr, ndtr, ndtri
 
+from clinometer.display.plain import Plain
 from clinometer.errors import SettingsError
 from clinometer.statistics.arrays import FloatArray, as_real
 from clinometer.statistics.weights import normalize_weights
@@ -24,19 +25,15 @@ MOST_SHAPIRO = 5000
 
 
 @dataclass(frozen=True)
-class ShapeTest:
+class ShapeTest(Plain):
     """A statistic and its p-value."""
 
     statistic: float
     p: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values, ready for JSON."""
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
-class Characteristics:
+class Characteristics(Plain):
     """The shape of a distribution of values, as `distribution_characteristics` gives it.
 
     Attributes:
@@ -86,11 +83,6 @@ class Characteristics:
             {"test": name, "statistic": t and t.statistic, "p": t and t.p}
             for name, t in tests.items()
         ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The characteristics as plain values for JSON."""
-        plain = {k: v.to_dict() if isinstance(v, ShapeTest) else v for k, v in vars(self).items()}
-        return {**plain, "qq": [list(pair) for pair in self.qq]}
 
 
 def distribution_characteristics(
@@ -203,37 +195,18 @@ def hill(ordered: FloatArray, k: int | None = None) -> tuple[int, float | None]:
 def student_against_normal(values: FloatArray) -> tuple[float | None, ShapeTest]:
     """Maximum likelihood of Student's t over that of the normal, and its degrees of freedom.
 
-    Location and scale are fitted by reweighting for each number of degrees of freedom (1 to
-    infinity). The statistic is 2 (log L_t - log L_normal), at least 0; half of chi² with one
-    degree of freedom gives p. Degrees of freedom are None when the normal is as likely.
+    The statistic is 2 (log L_t - log L_normal), at least 0; half of chi² with one degree of freedom
+    gives p. Degrees of freedom are None when the normal is as likely.
     """
-    from scipy.optimize import minimize_scalar
+    from scipy.stats import t as student
 
     n, sd = values.size, float(values.std())
     normal = -n / 2 * (math.log(2 * math.pi * sd * sd) + 1)
-    found = minimize_scalar(
-        lambda g: -_student_likelihood(values, 1.0 / g), bounds=(1e-4, 1.0), method="bounded"
-    )
-    statistic = max(0.0, 2 * (-float(found.fun) - normal))
+    fitted = student.fit(values)
+    statistic = max(0.0, 2 * (float(student.logpdf(values, *fitted).sum()) - normal))
     if statistic < 1e-6:
         return None, ShapeTest(0.0, 1.0)
-    return 1.0 / float(found.x), ShapeTest(statistic, float(ndtr(-math.sqrt(statistic))))
-
-
-def _student_likelihood(x: FloatArray, df: float) -> float:
-    """Log-likelihood of Student's t with location and scale at their best for this df."""
-    middle, square = float(np.median(x)), float(x.var())
-    for _ in range(500):
-        pull = (df + 1) / (df + (x - middle) ** 2 / square)
-        new = float(pull @ x / pull.sum())
-        wide = float(pull @ (x - new) ** 2 / x.size)
-        settled = abs(wide - square) <= 1e-10 * square
-        middle, square = new, max(wide, 1e-300)
-        if settled:
-            break
-    constant = -math.log(df) / 2 - float(betaln(df / 2, 0.5)) - math.log(square) / 2
-    tail = (df + 1) / 2 * np.log1p((x - middle) ** 2 / (df * square))
-    return float(x.size * constant - tail.sum())
+    return float(fitted[0]), ShapeTest(statistic, float(ndtr(-math.sqrt(statistic))))
 
 
 def _read(values: ArrayLike, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from clinometer.display.plain import Plain
 from clinometer.errors import SettingsError
 from clinometer.measure.description.distribution import (
     StereotypeDistribution,
@@ -18,7 +19,7 @@ from clinometer.statistics.arrays import ROUNDING, FloatArray
 
 
 @dataclass(frozen=True)
-class LabelShare:
+class LabelShare(Plain):
     """What a labelling of contexts (source, predicate class) explains.
 
     Attributes:
@@ -35,13 +36,9 @@ class LabelShare:
     interaction: float | None
     by_chance: float | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values, ready for JSON."""
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
-class Components:
+class Components(Plain):
     """Weighted sums of squares of a stereotype, as `variance_components` gives them.
 
     Attributes:
@@ -76,13 +73,9 @@ class Components:
             for name in parts
         ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The components as plain values for JSON."""
-        return {**vars(self), "labels": [label.to_dict() for label in self.labels]}
-
 
 @dataclass(frozen=True)
-class Pull:
+class Pull(Plain):
     """A context that moves the mean stereotype of a group away from where the others put it.
 
     Attributes:
@@ -99,10 +92,6 @@ class Pull:
     stereotype: float
     weight: float
     contribution: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values, ready for JSON."""
-        return dict(vars(self))
 
 
 def variance_components(
