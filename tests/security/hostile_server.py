@@ -21,7 +21,7 @@ class HostileServer(Standin):
 
     def __init__(self) -> None:
         super().__init__("logprobs", "token-ids", "names-ids")
-        self.RequestHandlerClass = HostileHandler  # type: ignore[assignment]
+        self.RequestHandlerClass = HostileHandler
         self.attacks: dict[str, Attack] = {}
         self.change: Callable[[dict[str, Any]], dict[str, Any]] = lambda reply: reply
         self.stopped = threading.Event()

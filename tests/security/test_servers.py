@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.command import Clinometer
 from tests.security.hostile_server import (
     Attack,
     HostileServer,
@@ -181,7 +182,7 @@ def test_no_sentence_of_a_server_is_shown(server: HostileServer, message: str) -
 
 def test_escape_sequences_of_a_server_do_not_reach_the_terminal(
     server: HostileServer,
-    clinometer,  # type: ignore[no-untyped-def]
+    clinometer: Clinometer,
     tmp_path: Path,
 ) -> None:
     names = [{"id": "\x1b]0;owned\x07[bold]x[/close]\u202e"}, {"id": "other"}]

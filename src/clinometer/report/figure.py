@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from clinometer.report.charts.style.theme import NARROW, WIDE, wrap_axis_title
 from clinometer.report.drawing import Drawing
-from clinometer.report.export import no_formula
 from clinometer.report.svg import inline, svg_to_png, to_png, to_svg
+from clinometer.storage.spreadsheet import no_formula
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -142,8 +142,8 @@ class Pages:
         self._environment = environment(jinja2.PackageLoader(package, "templates"))
         self._environment.globals.update(shared, link=link)
 
-    def __call__(self, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-        return HTMLResponse(self._environment.get_template(name).render(**values), status)
+    def __call__(self, template: str, /, *, status: int = 200, **values: Any) -> HTMLResponse:
+        return HTMLResponse(self._environment.get_template(template).render(**values), status)
 
     def compile(self) -> None:
         """Make every template ready, so that the first page does not wait for it."""
