@@ -51,12 +51,17 @@ def flip_p_value(contributions: FloatArray) -> FloatArray:
     if few.any():
         p[few] = _counted(_largest(size[few], units[few].max()), total[few])
     if many.any():
-        p[many] = np.maximum(_smoothed(size[many], total[many]), 2.0 ** (1.0 - units[many]))
+        p[many] = _smoothed(size[many], total[many])
+    p = np.clip(p, 2.0 ** (1.0 - np.minimum(units, 1000)), 1.0)
     return np.where(np.isnan(total), np.nan, p)
 
 
 def flip_interval(
-    value: FloatArray, residuals: FloatArray, weights: FloatArray, *, level: float
+    value: FloatArray,
+    residuals: FloatArray,
+    weights: FloatArray,
+    *,
+    level: float,
 ) -> tuple[FloatArray, FloatArray]:
     """The differences that `flip_p_value` does not reject at `level`: low and high, [T].
 

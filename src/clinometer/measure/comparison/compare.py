@@ -38,8 +38,8 @@ def compare(
 
     The resampling unit is the context, the same for every model: what all models share in a
     context cancels in the difference. Groups are taken as they are. The bias risk is compared
-    after the correction 2 J(m) - E* J(m + e*), because its plug-in value is too high by an amount
-    that grows with a model's volatility. docs/compare.md has the construction and its error of
+    less what noise makes of it, because its plug-in value is too high by an amount that
+    grows with a model's volatility. docs/compare.md has the construction and its error of
     the first kind.
 
     Args:

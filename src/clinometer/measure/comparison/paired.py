@@ -39,7 +39,7 @@ class Contrasts:
 
     Attributes:
         value: plug-in difference.
-        corrected: the same with r^b replaced by 2 J(m) - E* J(m + e*).
+        corrected: the same less the difference that noise alone makes of the same r^b.
         low, high, p: interval and p-value of the corrected difference, by flipping the sign of
             each unit's contribution; NaN where too few units carry the weight.
     """
@@ -96,8 +96,8 @@ def paired_draws(
     G = int(units.max()) + 1
     risks, corrected = np.full((M, X, 3), np.nan), np.full((M, X, 3), np.nan)
     errors = np.zeros((2 * half, M, 3))
-    linear, adjusted, weights = np.zeros((G, M, 3)), np.zeros((G, M, 3)), np.zeros(G)
-    tests = np.full((3, len(pairs), X, 3), np.nan)
+    residuals, weights = np.zeros((len(pairs), G, 3)), np.zeros(G)
+    pooled, tests = np.full((len(pairs), X, 3), np.nan), np.full((3, len(pairs), X, 3), np.nan)
     made: Residuals | None = None
 
     def part_of(rows: slice) -> Residuals:
@@ -114,47 +114,29 @@ def paired_draws(
         w = share[rows]
         risks[:, rows] = part.risks
         weights += part.weights @ w
-        linear += np.einsum("x,gxmt->gmt", w, part.linear)
-        adjusted += np.einsum("x,gx,gxmt->gmt", w, part.factor, part.linear)
-        first, second = np.zeros((2, len(pairs), w.size, 3))
         middle = np.zeros((w.size, M))
         for chunk, draw, raw in _draws(part, kept, norm=norm, half=half, seed=seed):
             errors[chunk] += np.einsum("x,bxmt->bmt", w, draw)
             middle += raw.sum(axis=0)
-            for q, (i, j) in enumerate(pairs):
-                gap = draw[:, :, i] - draw[:, :, j]
-                first[q] += gap.sum(axis=0)
-                second[q] += (gap * gap).sum(axis=0)
-        variance = second / (2 * half) - (first / (2 * half)) ** 2
         corrected[:, rows] = _corrected(part.risks, (middle / (2 * half)).T)
-        tests[:, :, rows] = _tested(
-            _gaps(corrected[:, rows], pairs),
-            variance,
-            part.linear,
-            part.factor[..., None, None] * part.linear,
-            part.weights,
-            pairs,
-            level,
-        )
+        flat, rng = part.adjusted().reshape(G, -1), np.random.default_rng(seed)
+        noise = _inner(flat, part.variance(), rng=rng, M=M)
+        for q, pair in enumerate(pairs):
+            pooled[q, rows], own = _contrast(part, pair, noise)
+            tests[:, q, rows] = _tested(pooled[q, rows], own, part.weights, level)
+            residuals[q] += np.einsum("x,gxt->gt", w, np.where(w[:, None] > 0, own, 0.0))
     errors -= errors.mean(axis=0)
-    gaps = np.stack([errors[:, i] - errors[:, j] for i, j in pairs])
     overall, overall_corrected = _mean(risks, share), _mean(corrected, share)
-    gap = _gaps(overall_corrected[:, None], pairs)
-    total = _tested(
-        gap,
-        (gaps * gaps).mean(axis=1)[:, None],
-        linear[:, None],
-        adjusted[:, None],
-        weights[:, None],
-        pairs,
-        level,
-    )
+    gap = snap(_mean(pooled, share))[:, None]
+    total = [
+        _tested(g, u[:, None], weights[:, None], level) for g, u in zip(gap, residuals, strict=True)
+    ]
     return PairedDraws(
         risks=risks,
         overall=overall,
         corrected=overall_corrected,
-        groups=Contrasts(_gaps(risks, pairs), _gaps(corrected, pairs), *tests),
-        total=Contrasts(_gaps(overall[:, None], pairs), gap, *total),
+        groups=Contrasts(_gaps(risks, pairs), pooled, *tests),
+        total=Contrasts(_gaps(overall[:, None], pairs), gap, *np.stack(total, axis=1)),
         errors=errors,
         n_eff=1.0 / float((weights**2).sum()),
     )
@@ -246,41 +228,51 @@ def _corrected(risks: FloatArray, expected: FloatArray) -> FloatArray:
     return np.stack([risks[..., 0], r_bias, risks[..., 0] - r_bias], axis=-1)
 
 
-def _tested(
-    gap: FloatArray,
-    variance: FloatArray,
-    linear: FloatArray,
-    adjusted: FloatArray,
-    weights: FloatArray,
-    pairs: Sequence[tuple[int, int]],
-    level: float,
-) -> FloatArray:
-    """Low, high and p [3,P,x,3] of the differences gap [P,x,3], by flipping units.
+def _contrast(
+    part: Residuals, pair: tuple[int, int], noise: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Corrected differences [x,3] of a pair in a block of groups, and their residuals [G,x,3].
 
-    Unit g contributes a_g times the difference plus its residual. For r that is all there is to
-    it. r^b is not linear: its residuals are those of the tangent at the observed mean, scaled to
-    the variance that was simulated without that simplification; r^v is what is left of r.
+    Supposed that two models have the same r^b, their pooled one, noise lifts that of the more
+    volatile model further: r^b is compared less E J(pooled lean + e) - J(pooled lean). Unit g
+    brings its share of the lift, as of the noise, so that swapping the models in it swaps both.
+    r^b itself is taken along the tangent at the observed means; r^v is what is left of r.
     """
+    i, j = pair
+    gap, residuals = part.risks[i] - part.risks[j], part.linear[:, :, i] - part.linear[:, :, j]
+    pooled = part.risks[[i, j], :, 1].mean(axis=0)
+    squares = (part.adjusted() ** 2)[:, 1:].sum(axis=1)
+    for model, sign in ((i, 1.0), (j, -1.0)):
+        size, square = part.risks[model, :, 1], squares[..., model]
+        ratio = np.divide(pooled, size, out=np.ones_like(size), where=size > 0)
+        at = part.means[:, model] * ratio[:, None]
+        lift = criterion(at + noise[:, :, model], part.norm).mean(axis=0)
+        lift -= criterion(at, part.norm)
+        total = square.sum(axis=0)
+        own = np.divide(square, total, out=part.weights.copy(), where=total > 0)
+        change = sign * lift * (own - part.weights)
+        gap[:, 1] -= sign * lift
+        gap[:, 2] += sign * lift
+        residuals[..., 1] -= change
+        residuals[..., 2] += change
+    return snap(gap), residuals
+
+
+def _tested(
+    gap: FloatArray, residuals: FloatArray, weights: FloatArray, level: float
+) -> FloatArray:
+    """Low, high and p [3,x,3] of differences [x,3] with residuals [G,x,3], by flipping units."""
     found = np.full((3, *gap.shape), np.nan)
     a = weights.T
     alone = (a**2).sum(axis=1) >= 1 - ROUNDING  # one unit carries everything: nothing to flip
     few = (a**2).sum(axis=1) > 1 / LEAST_FOR_NONE
-    for q, (i, j) in enumerate(pairs):
-        plain, raised = linear[:, :, i] - linear[:, :, j], adjusted[:, :, i] - adjusted[:, :, j]
-        exact, lifted = (plain * plain).sum(axis=0), (raised * raised).sum(axis=0)
-        scale = np.divide(variance[q], lifted, out=np.ones_like(exact), where=lifted > 0)
-        scale[:, 0] = 1.0
-        flat = (exact[:, 1] <= ROUNDING**2) & (variance[q, :, 1] > ROUNDING**2)
-        for t in range(3):
-            u = (plain[..., t] * np.sqrt(np.maximum(scale[:, t], 0.0))).T
-            found[2, q, :, t] = flip_p_value(u + a * gap[q, :, t, None])
-            low, high = flip_interval(gap[q, :, t], u, a, level=level)
-            # A tangent that is 0 says nothing; no spread in a few contexts says little.
-            unknown = (flat & (t > 0)) | (few & (high - low <= ROUNDING))
-            found[0, q, :, t] = np.where(unknown, np.nan, low)
-            found[1, q, :, t] = np.where(unknown, np.nan, high)
-            found[2, q, flat & (t > 0), t] = 1.0
-    found[:, :, alone] = np.nan
+    for t in range(3):
+        u, d = residuals[..., t].T, gap[:, t]
+        found[2, :, t] = flip_p_value(u + a * d[:, None])
+        low, high = flip_interval(d, u, a, level=level)
+        known = ~(few & (high - low <= ROUNDING))  # no spread in a few contexts says little
+        found[0, known, t], found[1, known, t] = low[known], high[known]
+    found[:, alone] = np.nan
     return found
 
 

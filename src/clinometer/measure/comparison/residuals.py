@@ -23,7 +23,7 @@ class Residuals:
     """A block of x groups: risks [M,x,3], means [x,M,K], residuals [G,K+1,x,M], weights [G,x].
 
     `factor` [G,x] is the root above; `linear` [G,x,M,3] are the residuals of the risks, with
-    r^b taken as linear around the mean.
+    r^b taken as linear around the mean; `norm` is that of the criterion.
     """
 
     risks: FloatArray
@@ -32,6 +32,7 @@ class Residuals:
     weights: FloatArray
     factor: FloatArray
     linear: FloatArray
+    norm: float
 
     def adjusted(self) -> FloatArray:
         """Residuals times the factor."""
@@ -77,7 +78,7 @@ def weighted_residuals(
     linear[..., 0] = residuals[:, 0]
     linear[..., 1] = slope(means, np.moveaxis(residuals[:, 1:], 1, -1), norm)
     linear[..., 2] = linear[..., 0] - linear[..., 1]
-    return Residuals(risks, means, residuals, weights, factor, linear)
+    return Residuals(risks, means, residuals, weights, factor, linear, norm)
 
 
 def _by_unit(values: FloatArray, units: NDArray[np.intp]) -> FloatArray:
