@@ -20,11 +20,12 @@ class Estimate:
             need not hold the plug-in value.
         level: the share of intervals that hold the truth, for instance 0.95; None without one.
         method: "plug-in", or the name of the correction or resampling.
+        note: why there is no interval, where one was asked for; else None.
 
     >>> Estimate(0.21347, 0.187, 0.24, 0.95)
     0.213 (0.187 to 0.240)
     >>> Estimate(0.2).to_dict()
-    {'value': 0.2, 'low': None, 'high': None, 'level': None, 'method': 'plug-in'}
+    {'value': 0.2, 'low': None, 'high': None, 'level': None, 'method': 'plug-in', 'note': None}
     """
 
     value: float
@@ -32,6 +33,7 @@ class Estimate:
     high: float | None = None
     level: float | None = None
     method: str = "plug-in"
+    note: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse half an interval, a reversed one, and numbers that are none."""
@@ -63,4 +65,5 @@ class Estimate:
             "high": self.high,
             "level": self.level,
             "method": self.method,
+            "note": self.note,
         }

@@ -53,21 +53,29 @@ def slope(at: FloatArray, along: FloatArray, norm: float) -> FloatArray:
     >>> float(slope(np.array([0.2, -0.2]), np.array([0.5, -0.5]), np.inf))
     0.5
     """
-    K = at.shape[-1]
+    value = gradient(at, norm)
+    return np.asarray(sum(value[..., y] * along[..., y] for y in range(at.shape[-1])))
+
+
+def gradient(at: FloatArray, norm: float) -> FloatArray:
+    """The gradient of J_k, [..,K] -> [..,K]; 0 where no category is positive.
+
+    Where two categories tie for the maximum (k = inf), that of the first.
+
+    >>> gradient(np.array([0.3, 0.4, -0.7]), 2).round(12).tolist()
+    [0.6, 0.8, 0.0]
+    """
+    value = np.zeros(at.shape)
     if np.isinf(norm):
-        top, value = np.zeros(at.shape[:-1]), np.zeros(at.shape[:-1])
-        for y in range(K):
-            higher = at[..., y] > top
-            top = np.where(higher, at[..., y], top)
-            value = np.where(higher, along[..., y], value)
-        return value
+        first = np.argmax(at, axis=-1)[..., None]
+        np.put_along_axis(value, first, 1.0, axis=-1)
+        return np.asarray(value * (np.take_along_axis(at, first, -1) > 0))
     size = criterion(at, norm)
     divisor = np.where(size > 0, size, 1.0)
-    total = np.zeros(at.shape[:-1])
-    for y in range(K):
+    for y in range(at.shape[-1]):
         part = np.maximum(at[..., y], 0.0) / divisor
-        total = total + np.where(part > 0, part ** (norm - 1.0), 0.0) * along[..., y]
-    return total
+        value[..., y] = np.where(part > 0, part ** (norm - 1.0), 0.0)
+    return value
 
 
 def checked_norm(norm: float) -> float:

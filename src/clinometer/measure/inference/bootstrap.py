@@ -1,4 +1,4 @@
-"""Intervals of the risks: contexts are resampled, all replicates at once."""
+"""Intervals of the risks: how far they would move with other contexts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,19 @@ from clinometer.measure.equations.risk import risks
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, read_preferences
 from clinometer.measure.inference.correction import BiasModel, Correction, correct_units
 from clinometer.measure.inference.interval_engine import Replicates
+from clinometer.measure.inference.inversion import inverted
+from clinometer.measure.inference.noise import Noise
 from clinometer.measure.inference.resampling_units import Units
 from clinometer.measure.results import GroupIntervals, RiskReport
 from clinometer.ranges import LEVEL, SEED, SOME_REPLICATES
-from clinometer.statistics.arrays import FloatArray, snap
+from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
 from clinometer.statistics.estimate import Estimate
+
+LEAST_FOR_SWING = 4.0
+"""Effective units from which R^v has an interval: with fewer, none of those tried held."""
+
+LEAST_FOR_NONE = 30.0
+"""Effective units from which agreement of all of them makes an interval of width 0."""
 
 Method = Literal["inverted", "percentile", "bca"]
 Unit = Literal["contexts", "contexts+groups", "draws", "draws+groups"]
@@ -46,10 +54,10 @@ def bootstrap(
             categories (`given`): as for `decompose`.
         replicates: how many times the units are resampled, at least 100.
         level: the share of intervals that should hold the truth.
-        method: "inverted" (the default): every true r^b is kept under which the estimate is not
-            surprising, judged by replicates around that truth and widened as Student's t
-            widens the normal; "percentile" or "bca": quantiles of the replicates, too narrow
-            with few contexts and off near parity, for comparison.
+        method: "inverted" (the default): every true value is kept under which the estimate is not
+            surprising; nothing is drawn, so replicates and seed do not matter. "percentile" or
+            "bca": quantiles of the replicates, too narrow with few contexts and off near
+            parity, for comparison.
         unit: "contexts": the contexts are a sample of those that could be asked, their weights
             given; "draws": they were drawn by weight from a larger set, context_weights [C] count
             how often, and the target is that set. With "+groups" the groups are a sample too.
@@ -64,8 +72,9 @@ def bootstrap(
         clusters or draws where these are resampled.
 
     Degenerate input: with a single effective unit nothing can be said, and values come back
-    without intervals; a group with one observed unit has a NaN row. Contexts that all agree give
-    intervals of width 0. Errors as for `decompose`.
+    without intervals; a group with one observed unit has a NaN row. R^v has no interval from
+    fewer than four effective units, nor has any risk from fewer than 30 that all agree; from
+    more of them its width is 0. `note` of an estimate says so. Errors as for `decompose`.
 
     >>> rng = np.random.default_rng(1)
     >>> p = rng.beta(5, 5, (40, 60))                       # R = R^v = 0.246, R^b = 0
@@ -135,35 +144,56 @@ def estimate(
     two_way = unit.endswith("+groups")
     if two_way and np.sum(units.group_weights**2) > 1 - 1e-9:
         raise SettingsError(f"unit: expected at least two groups for {unit!r}, found one")
-    generator = np.random.default_rng(seed)
-    source = Replicates(units, model, correct=correct, two_way=two_way)
     top = 1.0 if normalize else np.inf
     if method == "inverted":
-        bounds = source.inverted(generator, replicates, level=level)
+        bounds = inverted(Noise.of(units), level=level, top=top, two_way=two_way)
     else:
+        source = Replicates(units, model, correct=correct, two_way=two_way)
+        generator = np.random.default_rng(seed)
         bounds = source.quantiles(generator, replicates, level=level, accelerate=method == "bca")
-    return _with_bounds(report, bounds, level=level, method=method, top=top), best
+    sizes = 1.0 / np.append(units.spread, np.sum(units.slots**2))
+    return _with_bounds(report, bounds, sizes, level=level, method=method, top=top), best
 
 
 def _with_bounds(
-    report: RiskReport, bounds: FloatArray, *, level: float, method: str, top: float
+    report: RiskReport,
+    bounds: FloatArray,
+    sizes: FloatArray,
+    *,
+    level: float,
+    method: str,
+    top: float,
 ) -> RiskReport:
-    """The report with ends [3,X+1,2] cut to 0..top and stretched to hold the value shown."""
+    """The report with ends [3,X+1,2] cut to 0..top and stretched to hold the value shown.
+
+    No interval where `sizes` [X+1], the effective units, are too few for one: fewer than
+    LEAST_FOR_SWING for r^v, and than LEAST_FOR_NONE where all units agree.
+    """
     bounds = snap(np.clip(bounds, 0.0, top))
-    overall = []
-    for i, shown in enumerate((report.R, report.R_bias, report.R_volatility)):
-        low, high = (float(v) for v in bounds[i, -1])
-        value = min(shown.value, top)
-        name = method if shown.method == "plug-in" else f"{shown.method}, {method}"
-        overall.append(Estimate(value, min(low, value), max(high, value), level, name))
-    ends = []
-    for i, values in enumerate((report.r, report.r_bias, report.r_volatility)):
-        low_high = np.stack(
-            [np.minimum(bounds[i, :-1, 0], values), np.maximum(bounds[i, :-1, 1], values)], axis=1
+    overall, ends = [], []
+    for i, (shown, values) in enumerate(
+        (
+            (report.R, report.r),
+            (report.R_bias, report.r_bias),
+            (report.R_volatility, report.r_volatility),
         )
-        alone = ~(report.n_eff_by_group > 1 + 1e-9)  # NaN, a missing group, is alone as well
-        low_high[alone] = np.nan
-        ends.append(low_high)
+    ):
+        every = np.append(values, min(shown.value, top))
+        low, high = np.minimum(bounds[i, :, 0], every), np.maximum(bounds[i, :, 1], every)
+        agree = (high - low <= ROUNDING) & (sizes < LEAST_FOR_NONE)
+        few = (sizes < LEAST_FOR_SWING) & (i == 2)
+        # NaN, a missing group, is alone as well.
+        alone = np.append(~(report.n_eff_by_group > 1 + 1e-9), False)
+        gone = agree | few | alone
+        ends.append(np.where(gone[:-1, None], np.nan, np.stack([low, high], axis=1)[:-1]))
+        name = method if shown.method == "plug-in" else f"{shown.method}, {method}"
+        if gone[-1]:
+            needed = LEAST_FOR_SWING if few[-1] else LEAST_FOR_NONE
+            note = "all contexts agree, and they are" if agree[-1] and not few[-1] else "these are"
+            note += f" too few contexts to tell; {needed:.0f} effective ones would do"
+            overall.append(Estimate(float(every[-1]), method=shown.method, note=note))
+        else:
+            overall.append(Estimate(*map(float, (every[-1], low[-1], high[-1], level)), name))
     return replace(
         report,
         R=overall[0],

@@ -12,6 +12,7 @@ from scipy.special import ndtr
 
 from clinometer.measure.equations.criterion import criterion, slope
 from clinometer.measure.grid import PreferenceArguments, read_preferences
+from clinometer.measure.inference.noise import normal_nodes
 from clinometer.measure.inference.resampling_units import Units
 from clinometer.statistics.arrays import FloatArray, read_only
 from clinometer.statistics.estimate import Estimate
@@ -198,7 +199,7 @@ class BiasModel:
         if self.ratio is not None:
             return self._on_a_line(mean[..., 0], self.ratio)
         out = np.zeros(mean.shape[:-1])
-        for direction in _directions(self.root.shape[-1]):
+        for direction in normal_nodes(NODES, self.root.shape[-1]):
             d = self.root @ direction
             out += slope(mean + SPLIT * d, mean - d / SPLIT, self.norm)
         return out / NODES
@@ -211,11 +212,3 @@ class BiasModel:
         folded = t * (2 * ndtr(z) - 1) - (2 / SPLIT) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
         folded = np.where(sigma > 0, sigma * folded, np.abs(first))
         return np.asarray((1 + c) / 2 * folded + (1 - c) / 2 * first)
-
-
-def _directions(K: int) -> FloatArray:
-    """NODES standard normal vectors [NODES,K]: in opposite pairs, second moments exactly one."""
-    half = np.random.default_rng(0).standard_normal((NODES // 2, K))
-    values, vectors = np.linalg.eigh(half.T @ half / len(half))
-    half = half @ (vectors / np.sqrt(values)) @ vectors.T
-    return np.concatenate([half, -half])

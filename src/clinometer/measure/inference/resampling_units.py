@@ -149,6 +149,20 @@ class Units:
         root = np.sqrt(self.weight / self.total)
         return np.asarray(np.where(seen[..., None], s, 0.0) * root[..., None])
 
+    def centred_risk(self) -> FloatArray:
+        """[U,X], sqrt(w) (J - r) of each unit and group."""
+        seen = self.weight > 0
+        j = self.j / np.where(seen, self.weight, 1.0) - self.risk
+        return np.asarray(np.where(seen, j, 0.0) * np.sqrt(self.weight / self.total))
+
+    @property
+    def bend(self) -> tuple[float, float]:
+        """How far a heavy unit moves a mean and the variance around it together, see `Noise`."""
+        w = self.slots
+        two = float(np.sum(w**2))
+        ratio = float(np.sum(w**3)) / two
+        return 1.0 - ratio, ratio - two
+
     def noise(self) -> FloatArray:
         """[X,K,K], covariance of the mean of s: q/(1-q) × the weighted covariance over units.
 
@@ -158,29 +172,6 @@ class Units:
         factor = np.where(q < 1 - 1e-9, q / np.maximum(1 - q, 1e-9), 0.0)
         out = np.einsum("uxk,uxl->xkl", centred, centred, optimize=True) * factor[:, None, None]
         return np.where(np.abs(out) > 1e-24, out, 0.0)
-
-    def coupling(self) -> float:
-        """How far the groups' noise goes together, 0 to 1, beyond what few units feign.
-
-        sqrt(1 - 1/(f c)): c is the mean square of the correlations between groups, f the
-        degrees of freedom; independent groups have c = 1/f by chance. 1 for a single group.
-        """
-        U, X, K = self.s.shape
-        if X == 1:
-            return 1.0
-        flat = np.moveaxis(self.centred(), 1, 2).reshape(U * K, X)
-        product = flat.T @ flat
-        size = np.sqrt(np.diag(product))
-        known = size > 0
-        w = self.group_weights * known
-        pairs = np.outer(w, w)
-        np.fill_diagonal(pairs, 0.0)
-        if not pairs.any():
-            return 1.0
-        size = np.where(known, size, 1.0)
-        c = float(np.sum(pairs * (product / np.outer(size, size)) ** 2) / pairs.sum())
-        freedom = float(w @ self.freedom / w.sum())
-        return float(np.sqrt(max(0.0, 1.0 - 1.0 / (freedom * c)))) if c > 0 else 0.0
 
     def multipliers(self, rng: np.random.Generator, replicates: int) -> FloatArray:
         """[B,U]: by what the weight of each unit is multiplied in each replicate.

@@ -21,7 +21,7 @@ NAMES = {"R": "R", "R_bias": "R^b", "R_volatility": "R^v"}
 
 
 def half_widths(report: RiskReport) -> dict[str, float]:
-    """The longer arm of each interval, of R, R_bias and R_volatility.
+    """The longer arm of each interval that there is, of R, R_bias and R_volatility.
 
     The longer arm, not half of the whole: an interval cut at 0 is short for a reason that says
     nothing of precision. A report without intervals is an error.
@@ -36,12 +36,13 @@ def half_widths(report: RiskReport) -> dict[str, float]:
     widths = {}
     for name in NAMES:
         estimate: Estimate = getattr(report, name)
-        if estimate.low is None or estimate.high is None:
-            raise SettingsError(
-                "report: expected intervals, found none; make it with bootstrap, from at least "
-                "two contexts"
-            )
-        widths[name] = max(estimate.high - estimate.value, estimate.value - estimate.low)
+        if estimate.low is not None and estimate.high is not None:
+            widths[name] = max(estimate.high - estimate.value, estimate.value - estimate.low)
+    if not widths:
+        raise SettingsError(
+            "report: expected intervals, found none; make it with bootstrap, from at least "
+            "two contexts"
+        )
     return widths
 
 
@@ -90,7 +91,8 @@ def enough(report: RiskReport, half_width: float, *, minimum: float = FIRST_LOOK
     is in docs/inference.md.
     """
     target = _positive(half_width)
-    return report.n_eff >= minimum and max(half_widths(report).values()) <= target
+    widths = half_widths(report)
+    return report.n_eff >= minimum and len(widths) == len(NAMES) and max(widths.values()) <= target
 
 
 def next_size(n: int, report: RiskReport, half_width: float) -> int:
@@ -113,13 +115,14 @@ def verdict(report: RiskReport) -> str:
     count = f"{report.n_eff:.0f} effective context" + ("" if round(report.n_eff) == 1 else "s")
     if report.n_eff < report.n_contexts - 0.5 and round(report.n_eff) != 1:
         count += f" (of {report.n_contexts})"
-    if report.R.low is None:
+    estimates: dict[str, Estimate] = {NAMES[name]: getattr(report, name) for name in NAMES}
+    known = {name: e for name, e in estimates.items() if e.low is not None}
+    noted = [name for name, e in estimates.items() if e.note is not None]
+    if not known and not noted:
         if report.n_eff > 1 + 1e-9:
             return f"{count}: intervals have not been computed."
         return f"{count}: no interval; the risks hold for what was asked and say nothing beyond."
-    estimates: dict[str, Estimate] = {NAMES[name]: getattr(report, name) for name in NAMES}
-    widths = {name: float(e.high or 0) - float(e.low or 0) for name, e in estimates.items()}
-    wide = [name for name, e in estimates.items() if widths[name] > e.value and e.value > 0]
+    wide = [n for n, e in known.items() if (e.high or 0.0) - (e.low or 0.0) > e.value > 0]
     parts = []
     if wide:
         verb = (
@@ -128,10 +131,14 @@ def verdict(report: RiskReport) -> str:
             else ("intervals of {} are wider than their values")
         )
         parts.append(f"{count}: the " + verb.format(_listed(wide)) + ".")
-    else:
+    elif known:
         arms = half_widths(report)
-        known = ", ".join(f"{NAMES[name]} to ±{arms[name]:.3f}" for name in NAMES)
-        parts.append(f"{count}: {known}.")
+        parts.append(f"{count}: {', '.join(f'{NAMES[n]} to ±{v:.3f}' for n, v in arms.items())}.")
+    else:
+        parts.append(f"{count}.")
+    for note in dict.fromkeys(estimates[name].note for name in noted):
+        alike = [name for name in noted if estimates[name].note == note]
+        parts.append(f"No interval of {_listed(alike)}: {note}.")
     if estimates["R^b"].low == 0 and estimates["R"].value > 0:
         parts.append("R^b cannot be told from 0.")
     if report.missing_groups:

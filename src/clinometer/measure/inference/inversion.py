@@ -1,0 +1,309 @@
+"""Intervals of the risks by inversion: every true value under which the estimate is no surprise.
+
+Nothing is drawn at random, so an interval does not depend on a seed. `Noise` says how the plug-in
+R^b scatters around a given truth; here truths are tried along families, and the interval is the
+range of those that are not rejected in either.
+
+- scaled: the observed means, larger or smaller, their spread what is left after its noise; for
+  noise that is each group's own, which inflates R^b and averages out. How much it inflates
+  depends on how the leanings are spread: a second version has them in as few groups as can be.
+- shifted: the observed means moved by the shared factor, as far as this may have moved them; for
+  contexts that push all groups the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+
+import numpy as np
+from scipy.special import ndtr, stdtrit
+
+from clinometer.measure.inference.noise import Noise, normal_nodes
+from clinometer.statistics.arrays import FloatArray
+
+Family = Callable[[Noise], FloatArray]
+
+STEPS = 41
+"""True values along each family; between them shares are straight."""
+
+FAR = 0.9985
+"""The shared factor is tried up to this quantile."""
+
+
+def inverted(noise: Noise, *, level: float, top: float, two_way: bool) -> FloatArray:
+    """Ends [3,X+1,2] of r, r^b, r^v of each group, and of R, R^b, R^v in the last column.
+
+    Args:
+        noise: of the means.
+        level: of the intervals.
+        top: the largest risk there is, 1 or inf. R is a mean: Student's t, on the scale of log
+            odds that keeps off both ends, or with Hall's correction for skewness, whichever
+            reaches farther.
+        two_way: the groups are a sample too.
+    """
+    tail = (1 - level) / 2
+    X = noise.risk.size
+    ends = np.empty((3, X + 1, 2))
+    between = _between(noise) if two_way else np.zeros(3)
+    values = np.append(noise.risk, noise.weights @ noise.risk)
+    spread = np.sqrt(noise.risk_variance + np.append(np.zeros(X), between[0]))
+    reach = float(noise.quantile(1 - tail)) * spread
+    if two_way:  # no more degrees of freedom than groups
+        groups = 1.0 / float(noise.weights @ noise.weights) - 1.0
+        reach[-1] = stdtrit(max(min(noise.freedom, groups), 1.0), 1 - tail) * spread[-1]
+    skewed = _skewed(values, reach, noise.risk_skewness, spread)
+    odds = _log_odds(values, reach, top)
+    ends[0] = np.stack([np.minimum(skewed, odds)[:, 0], np.maximum(skewed, odds)[:, 1]], axis=1)
+    ends[1:, :-1] = _single(noise, tail)
+    ends[1:, -1] = ends[1:, 0] if X == 1 and not two_way else _together(noise, tail, between)
+    # r^v inherits the skewness of r: its arms grow or shrink with those of r.
+    middle = values - np.append(noise.bias(noise.mean), noise.weights @ noise.bias(noise.mean))
+    for side in (0, 1):
+        before, after = reach, np.abs(ends[0, :, side] - values)
+        arm = np.abs(ends[2, :, side] - middle)
+        inner = np.minimum(arm, before)
+        ratio = np.divide(after, before, out=np.ones(X + 1), where=before > 0)
+        ends[2, :, side] += (2 * side - 1) * (
+            np.sqrt(np.maximum(arm**2 + inner**2 * (ratio**2 - 1), 0.0)) - arm
+        )
+    return ends
+
+
+def _together(noise: Noise, tail: float, between: FloatArray) -> FloatArray:
+    """Ends [2,2] of R^b and R^v: the range over the families."""
+    found = [_along(noise, family, tail, between) for family in (_scaled, _concentrated, _shifted)]
+    lows, highs, leasts, mosts = (list(chain(*parts)) for parts in zip(*found, strict=True))
+    return np.array([[min(lows), max(highs)], [min(leasts), max(mosts)]])
+
+
+def _along(
+    noise: Noise, family: Family, tail: float, between: FloatArray
+) -> tuple[list[float], list[float], list[float], list[float]]:
+    """What one family says of the low and high end of R^b, and of R^v; [] where it is silent."""
+    w, (f, mass) = noise.weights, noise.nodes
+    T, R = float(w @ noise.bias(noise.mean)), float(w @ noise.risk)
+    truth = family(noise)
+    theta = noise.bias(truth) @ w
+    mean, linear, gap, other = noise.of_means(truth)
+    shift = f @ noise.risk_shared
+
+    def share(seen: float) -> FloatArray:
+        return noise.below(seen - mean, linear, other + between[1]) @ mass
+
+    seen = share(T)
+    # With v = R - theta supposed, the error of R - R^b is theta - T.
+    rest = noise.below(mean - T - shift, gap, other + between[2]) @ mass
+    if family is _shifted:
+        kept = _range(theta, np.minimum(seen - tail, 1 - tail - seen))
+        swing = [R - v for v in _range(theta, np.minimum(rest - tail, 1 - tail - rest))]
+        return kept[:1], kept[1:], swing[1:], swing[:1]
+    column = theta[:, None]
+    low = crossing(column, 1 - tail - seen[:, None]).tolist()
+    most = R - crossing(column, rest[:, None] - tail)
+    if rest[0] > tail:  # parity itself is kept, and R^v may be above R
+
+        def at_parity(x: FloatArray) -> FloatArray:
+            return noise.below(x - shift + mean[0], gap[0], other[0] + between[2]) @ mass
+
+        reach = 8 * np.sqrt(noise.risk_variance[-1] + gap[0].max() + other[0].max())
+        most = np.maximum(most, R - T - solved(at_parity, tail, np.array([-reach - T])))
+    if family is _concentrated:
+        return low, [], [], most.tolist()
+    # An estimate below what parity gives on average counts as that, lest nothing be left.
+    high = crossing(column, tail - share(max(T, float(mean[0] @ mass)))[:, None])
+    least = R - crossing(column, rest[:, None] - (1 - tail))
+    return low, high.tolist(), least.tolist(), most.tolist()
+
+
+def _moments(noise: Noise) -> tuple[FloatArray, FloatArray, float]:
+    """r^b as observed [X], values of R^b to try [S], and the mean square of r^b without noise."""
+    w, size = noise.weights, noise.bias(noise.mean)
+    own, total = (np.trace(v, axis1=1, axis2=2) for v in (noise.own, noise.total))
+    reach = float(w @ np.sqrt(total)) + np.sqrt(noise.risk_variance[-1])
+    theta = _tried(float(w @ size), reach)
+    square, length = float(w @ size**2), float(w @ (noise.mean**2).sum(axis=1))
+    return size, theta, max(square * (1 - float(w @ own) / max(length, 1e-300)), 0.0)
+
+
+def _tried(value: FloatArray | float, reach: FloatArray | float) -> FloatArray:
+    """Values [S,..] around an estimate, from 0 where that is near."""
+    return np.asarray(np.linspace(np.maximum(value - 5 * reach, 0.0), value + 4 * reach, STEPS))
+
+
+def _scaled(noise: Noise) -> FloatArray:
+    """Truths [S,X,k] along the observed means; their spread is what the second moment leaves."""
+    size, theta, square = _moments(noise)
+    middle = float(noise.weights @ size)
+    spread = float(noise.weights @ (size - middle) ** 2)
+    left = np.maximum(square - theta**2, 0.0)
+    stretch = np.sqrt(left / spread) if spread > 0 else np.zeros(STEPS)
+    sizes = np.maximum(theta[:, None] + stretch[:, None] * (size - middle), 0.0)
+    return _of_size(noise, sizes, theta)
+
+
+def _concentrated(noise: Noise) -> FloatArray:
+    """The same mean and second moment, but some groups at parity and all others alike: of all
+    truths with these moments, the one whose noise inflates R^b most."""
+    size, theta, square = _moments(noise)
+    order = np.argsort(-size, kind="stable")
+    before = np.empty(size.size)
+    before[order] = np.cumsum(noise.weights[order]) - noise.weights[order]
+    share = np.minimum(theta**2 / max(square, 1e-300), 1.0)
+    room = np.divide(
+        share[:, None] - before,
+        noise.weights,
+        out=np.zeros((STEPS, size.size)),
+        where=noise.weights > 0,
+    )
+    return _of_size(noise, np.clip(room, 0.0, 1.0), theta)
+
+
+def _of_size(noise: Noise, sizes: FloatArray, theta: FloatArray) -> FloatArray:
+    """Truths along the observed means with r^b in proportion to sizes [S,X] and mean theta [S]."""
+    middle = sizes @ noise.weights
+    sizes = sizes * np.divide(theta, middle, out=np.zeros(STEPS), where=middle > 0)[:, None]
+    return np.asarray(sizes[..., None] * _direction(noise))
+
+
+def _direction(noise: Noise) -> FloatArray:
+    """[X,k], the observed means at r^b = 1; one at exact parity is taken along the first axis."""
+    size = noise.bias(noise.mean)
+    first = np.zeros(noise.mean.shape[1])
+    first[0] = 1.0
+    if first.size > 1:
+        first -= 1.0 / first.size
+    mean = np.where((size > 0)[:, None], noise.mean, first)
+    return np.asarray(mean / noise.bias(mean)[:, None])
+
+
+def _shifted(noise: Noise) -> FloatArray:
+    """Truths [S,X,k]: deviations from the shared lean without their noise, and that lean moved."""
+    w, shared = noise.weights, noise.shared
+    inner = np.einsum("x,lxk,mxk->lm", w, shared, shared)
+    along = np.linalg.pinv(inner) @ np.einsum("x,lxk,xk->l", w, shared, noise.mean)
+    rest = noise.mean - np.einsum("l,lxk->xk", along, shared)
+    spread = float(w @ (rest**2).sum(axis=1))
+    trace = float(w @ np.trace(noise.own, axis1=1, axis2=2))
+    kept = np.sqrt(max(0.0, 1.0 - trace / spread)) if spread > 0 else 0.0
+    length = float(np.linalg.norm(along))
+    way = along / length if length > 0 else np.eye(len(along))[0]
+    reach = float(noise.quantile(FAR))
+    steps = along + np.linspace(-reach, reach, 2 * STEPS - 1)[:, None] * way
+    return np.asarray(kept * rest + np.einsum("sl,lxk->sxk", steps, shared))
+
+
+def _single(noise: Noise, tail: float) -> FloatArray:
+    """Ends [2,X,2] of r^b and r^v of each group on its own: truths along its mean."""
+    size = noise.bias(noise.mean)
+    sd = np.sqrt(np.trace(noise.total, axis1=1, axis2=2))
+    theta = _tried(size, sd + np.sqrt(noise.risk_variance[:-1]))
+    truth = theta[..., None] * _direction(noise)
+    root, f, mass = _own_nodes(noise)
+    e = np.einsum("ql,xlk->qxk", f, root)
+    value = noise.bias(truth[:, None] + e)
+    inverse = np.linalg.pinv(noise.total, hermitian=True)
+    pull = np.einsum("xk,xkl->xl", noise.risk_cross, inverse)
+    rest = noise.risk_variance[:-1] - np.einsum("xk,xk->x", pull, noise.risk_cross)
+    width = np.maximum(0.1 * sd, 1e-150)
+    wide = np.sqrt(np.maximum(rest, 0.0) + width**2)
+    shift = np.einsum("qxk,xk->qx", e, pull)
+
+    def share(x: FloatArray, spread: FloatArray) -> FloatArray:
+        return np.einsum("q,sqx->sx", mass, ndtr(x / spread))
+
+    lifted = np.maximum(size, mass @ value[0])
+    low, high = share(size - value, width), share(lifted - value, width)
+    rest_share = share(value - size - shift, wide)
+    ends = np.empty((2, size.size, 2))
+    ends[0, :, 0] = crossing(theta, 1 - tail - low)
+    ends[0, :, 1] = crossing(theta, tail - high)
+    ends[1, :, 0] = noise.risk - crossing(theta, rest_share - (1 - tail))
+    ends[1, :, 1] = noise.risk - crossing(theta, rest_share - tail)
+    above = np.flatnonzero(rest_share[0] > tail)  # parity is kept, and r^v may be above r
+    at, spread = (shift - value[0])[:, above], wide[above]
+    least = solved(lambda x: mass @ ndtr((x - at) / spread), tail, -8 * (sd + wide)[above])
+    ends[1, above, 1] = np.maximum(ends[1, above, 1], (noise.risk - size)[above] - least)
+    return ends
+
+
+def _own_nodes(noise: Noise) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Roots [X,k,k] of the groups' covariances, and nodes [Q,k] with weights for them."""
+    values, vectors = np.linalg.eigh(noise.total)
+    root = np.sqrt(np.maximum(values, 0.0))
+    roots = (vectors * root[:, None]) @ np.swapaxes(vectors, 1, 2)
+    k = noise.mean.shape[1]
+    if noise.nodes[0].shape[1] == 1 and k == 1:
+        return roots, *noise.nodes
+    stretch = float(noise.quantile(0.975)) / 1.959964
+    n = 4 * noise.nodes[0].shape[0]
+    return roots, stretch * normal_nodes(n, k), np.full(n, 1.0 / n)
+
+
+def _between(noise: Noise) -> FloatArray:
+    """Variances of R, R^b, R^v that come from which groups were sampled."""
+    w = noise.weights
+    even = float(w @ w)
+    bias = noise.bias(noise.mean)
+    parts = np.stack([noise.risk, bias, noise.risk - bias])
+    away = parts - (parts @ w)[:, None]
+    return np.asarray((away**2) @ w**2 / max(1 - even, 1e-9))
+
+
+def _skewed(
+    values: FloatArray, reach: FloatArray, skewness: FloatArray, spread: FloatArray
+) -> FloatArray:
+    """Ends [n,2] of values ± reach for means whose distribution is skewed (Hall 1992).
+
+    t + g (t²/3 + 1/6) + g² t³/27 has no skewness left when t has g; its inverse is a cube root.
+    """
+    t = np.divide(reach, spread, out=np.zeros_like(values), where=spread > 0)
+    g = np.where(np.abs(skewness) < 1e-6, 1e-6, skewness)
+    ends = [values - spread * (np.cbrt(1 + g * (x - g / 6)) - 1) * 3 / g for x in (t, -t)]
+    return np.stack(ends, axis=1)
+
+
+def _log_odds(values: FloatArray, reach: FloatArray, top: float) -> FloatArray:
+    """Ends [n,2] of values ± reach on the scale of log(v / (top - v)); of log v for top = inf."""
+    room = np.ones_like(values) if np.isinf(top) else 1 - values / top
+    inside = (values > 0) & (room > 0)
+    size = np.divide(reach, values * room, out=np.zeros_like(values), where=inside)
+    factor = np.exp(np.minimum(size, 30.0))
+    low, high = (
+        values / (factor * room + values / top),
+        values * factor / (room + values * factor / top),
+    )
+    plain = np.stack([values - reach, values + reach], axis=1)
+    return np.where(inside[:, None], np.stack([low, high], axis=1), plain)
+
+
+def _range(theta: FloatArray, inside: FloatArray) -> list[float]:
+    """Least and greatest theta where inside >= 0, straight between neighbours; [] if nowhere."""
+    ok = inside >= 0
+    if not ok.any():
+        return []
+    turn = np.flatnonzero(ok[1:] != ok[:-1])
+    share = inside[turn] / (inside[turn] - inside[turn + 1])
+    every = np.append(theta[ok], theta[turn] + share * (theta[turn + 1] - theta[turn]))
+    return [float(every.min()), float(every.max())]
+
+
+def solved(share: Callable[[FloatArray], FloatArray], tail: float, low: FloatArray) -> FloatArray:
+    """x [n] from `low` up to 0 at which a rising share(x) reaches tail, by halving."""
+    high = np.zeros_like(low)
+    for _ in range(40):
+        middle = (low + high) / 2
+        over = share(middle) > tail
+        low, high = np.where(over, low, middle), np.where(over, middle, high)
+    return high
+
+
+def crossing(truth: FloatArray, values: FloatArray) -> FloatArray:
+    """Where values [S,X], rising along truth [S,X], first reach 0: 0 and the last at the ends."""
+    above = values >= 0
+    right = np.where(above.any(axis=0), above.argmax(axis=0), len(truth) - 1)[None]
+    left = np.maximum(right - 1, 0)
+    a, b = np.take_along_axis(values, left, 0)[0], np.take_along_axis(values, right, 0)[0]
+    x, y = np.take_along_axis(truth, left, 0)[0], np.take_along_axis(truth, right, 0)[0]
+    share = np.clip(np.divide(-a, b - a, out=np.zeros(a.size), where=b > a), 0.0, 1.0)
+    return np.asarray(x + share * (y - x))
