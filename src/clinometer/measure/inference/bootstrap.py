@@ -137,6 +137,15 @@ def estimate(
             R_bias=best.R_bias,
             R_volatility=best.R_volatility,
         )
+    elif samples is not None:  # shares of answers are inflated by counting: no estimate at all
+        R = max(best.R.value, 0.0)
+        report = replace(
+            report,
+            r=snap(np.maximum(best.r, 0.0)),
+            r_volatility=snap(np.maximum(best.r - report.r_bias, 0.0)),
+            R=Estimate(R, method="sampled"),
+            R_volatility=Estimate(max(R - report.R_bias.value, 0.0), method="sampled"),
+        )
     if clusters is not None or unit.startswith("draws"):
         report = replace(report, n_eff=float(1.0 / np.sum(units.slots**2)))
     if np.sum(units.slots**2) > 1 - 1e-9:

@@ -68,7 +68,7 @@ class Units:
             s[:, x] = cells[0]
             j[:, x] = criterion(cells[0], k)
         if samples is not None:
-            j = unbiased_criterion(grid, samples, s=s, norm=k, normalize=normalize)
+            j = unbiased_criterion(grid, samples, norm=k, normalize=normalize, fitted=True)
         j *= weight
         s *= weight[..., None]
         observed = grid.observed_weights(weight.sum(axis=0) > 0)

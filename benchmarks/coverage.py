@@ -1,0 +1,365 @@
+"""Coverage of the intervals and error rates of the tests, over many settings: one JSON line each.
+
+    python benchmarks/coverage.py OUT.jsonl [--jobs 16] [--repeats 200] [--part intervals|compare|
+        sampled|leaning] [--half choose|report] [--only TEXT]
+    python benchmarks/coverage.py OUT.jsonl --summary
+
+Lines that OUT holds already are not computed again, so the same command resumes a run that was
+stopped. Settings are split in two halves by a hash of their name: constructions are chosen on
+"choose", and "report" is for the figures in docs/. The random numbers of a repetition
+depend on the name of its setting and its index alone. Needs numpy, scipy, pydantic.
+
+Two categories: s = tanh(lean + swing z), z normal with correlation `rho` between groups in a
+context; five: p = softmax of the same. Leans are in standard errors of a group's mean: all alike
+("same"), or spread normally over the groups ("spread").
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+
+import clinometer
+from clinometer.measure import bootstrap, compare, read_preferences
+
+SWING = 0.35
+LEANS, CONTEXTS, RHOS = (0.0, 0.5, 1.0, 1.5, 3.0), (5, 10, 30, 50, 350), (0.0, 0.5, 0.9)
+WEIGHTS = ("even", "zipf", "mined")
+
+
+def intervals_settings() -> Iterator[dict[str, Any]]:
+    """Every combination for two categories; fewer for five, which take thirty times as long."""
+    for n in CONTEXTS:
+        for kind in WEIGHTS:
+            for lean in LEANS:
+                for rho in RHOS:
+                    for X in (20, 120):
+                        for shape in ("same", "spread"):
+                            if lean or shape == "same":
+                                yield {
+                                    "K": 2,
+                                    "n": n,
+                                    "weights": kind,
+                                    "lean": lean,
+                                    "rho": rho,
+                                    "X": X,
+                                    "shape": shape,
+                                }
+    for n in (10, 30, 50):
+        for kind in ("even", "zipf"):
+            for lean in (0.0, 1.0, 3.0):
+                for rho in (0.0, 0.5):
+                    yield {
+                        "K": 5,
+                        "n": n,
+                        "weights": kind,
+                        "lean": lean,
+                        "rho": rho,
+                        "X": 20,
+                        "shape": "same",
+                    }
+
+
+def settings_of(part: str) -> list[dict[str, Any]]:
+    """The settings of a part."""
+    if part == "intervals":
+        return list(intervals_settings())
+    if part == "compare":
+        return [
+            {"weights": kind, "n": n, "X": X, "leanings": leanings, "shared": shared, "more": more}
+            for kind, n in (("paper", 10), ("even", 30), ("zipf", 30), ("mined", 350))
+            for X in (12, 120)
+            for leanings in ("spread", "far", "near", "parity")
+            for shared in (0.0, 0.6)
+            for more in ((0.0, 0.1) if leanings == "spread" else (0.0,))
+        ]
+    if part == "sampled":
+        return [
+            {"K": K, "m": m, "n": n, "shape": shape}
+            for K, m in ((2, 3), (2, 5), (2, 10), (5, 5), (5, 8), (7, 8), (7, 12))
+            for n in (30, 200)
+            for shape in ("even", "leaning", "logistic")
+        ]
+    return [
+        {"weights": kind, "n": n, "X": 120, "rho": rho, "lean": lean}
+        for kind, n in (("paper", 10), ("even", 30), ("zipf", 30), ("mined", 350))
+        for rho in (0.0, 0.5)
+        for lean in (0.0, 3.0)
+    ]
+
+
+def weights(kind: str, n: int) -> np.ndarray:
+    """Even, 1/rank, the n largest counts of a mined set, or the counts of paper-gender."""
+    if kind == "even":
+        return np.ones(n)
+    if kind == "zipf":
+        return 1.0 / np.arange(1, n + 1)
+    name = {"mined": "wikipedia-gender", "paper": "paper-gender"}[kind]
+    path = Path(clinometer.__file__).parent / "contexts" / "builtin" / f"{name}.csv"
+    with path.open(encoding="utf-8") as file:
+        counts = [float(row["count"]) for row in csv.DictReader(file)]
+    return np.sort(counts)[::-1][:n]
+
+
+def standard_error(w: np.ndarray) -> float:
+    """Of a group's mean, in units of z."""
+    return SWING * float(np.sqrt(np.sum(w**2)) / np.sum(w))
+
+
+def leans_of(setting: dict[str, Any], w: np.ndarray) -> np.ndarray:
+    """[X] leans, in units of z."""
+    lean = setting["lean"] * standard_error(w)
+    if setting.get("shape") != "spread":
+        return np.full(setting["X"], lean)
+    place = (np.arange(setting["X"]) + 0.5) / setting["X"]
+    from scipy.special import ndtri
+
+    return lean * np.sqrt(np.pi / 2) * ndtri(place)
+
+
+def noise(rng: np.random.Generator, shape: tuple[int, ...], rho: float) -> np.ndarray:
+    """Normal [n,X,..] with correlation rho between groups."""
+    one = rng.standard_normal((shape[0], 1, *shape[2:]))
+    return np.sqrt(rho) * one + np.sqrt(1 - rho) * rng.standard_normal(shape)
+
+
+def draw(rng: np.random.Generator, setting: dict[str, Any], mu: np.ndarray) -> np.ndarray:
+    """p [X,n,K]."""
+    n, X, K = setting["n"], setting["X"], setting["K"]
+    if K == 2:
+        first = (1 + np.tanh(mu + SWING * noise(rng, (n, X), setting["rho"]))) / 2
+        return np.moveaxis(np.stack([first, 1 - first], axis=-1), 0, 1)
+    z = 2 * SWING * noise(rng, (n, X, K), setting["rho"])
+    z[..., 0] += 2 * mu
+    p = np.exp(z)
+    return np.moveaxis(p / p.sum(axis=-1, keepdims=True), 0, 1)
+
+
+def truth_of(setting: dict[str, Any], mu: np.ndarray) -> np.ndarray:
+    """R, R^b, R^v: Gauss-Hermite for two categories, a million draws for five."""
+    if setting["K"] == 2:
+        x, mass = np.polynomial.hermite_e.hermegauss(200)
+        s = np.tanh(mu[:, None] + SWING * x)
+        r, b = np.abs(s) @ mass / mass.sum(), np.abs(s @ mass / mass.sum())
+    else:
+        z = 2 * SWING * np.random.default_rng(0).standard_normal((1_000_000, setting["K"]))
+        z[:, 0] += 2 * mu[0]
+        p = np.exp(z)
+        p /= p.sum(axis=1, keepdims=True)
+        K = setting["K"]
+        r, b = ((p.max(axis=1) * K - 1) / (K - 1)).mean(), (p.mean(axis=0).max() * K - 1) / (K - 1)
+        b = b if setting["lean"] else 0.0
+    return np.array([np.mean(r), np.mean(b), np.mean(r) - np.mean(b)])
+
+
+def run_intervals(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
+    """How often the intervals hold the truth, on which side they miss, and their width."""
+    w = weights(setting["weights"], setting["n"])
+    mu = leans_of(setting, w)
+    truth = truth_of(setting, mu)
+    held, below, above, given, width = np.zeros((5, 3))
+    for i in range(repeats):
+        report = bootstrap(draw(stream(name, i), setting, mu), context_weights=w)
+        for k, e in enumerate((report.R, report.R_bias, report.R_volatility)):
+            if e.low is None or e.high is None:
+                continue
+            given[k] += 1
+            below[k] += truth[k] < e.low - 1e-9
+            above[k] += truth[k] > e.high + 1e-9
+            width[k] += e.high - e.low
+    held = given - below - above
+    n_eff = float(np.sum(w) ** 2 / np.sum(w**2))
+    return {
+        "n_eff": round(n_eff, 1),
+        "coverage": ratio(held, given),
+        "too_high": ratio(below, given),
+        "too_low": ratio(above, given),
+        "given": (given / repeats).round(3).tolist(),
+        "width_in_standard_errors": ratio(width, given * standard_error(w)),
+    }
+
+
+def run_compare(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
+    """Share of p-values at most 0.05 for models of equal risk (more = 0), or of unequal ones."""
+    w, X = weights(setting["weights"], setting["n"]), setting["X"]
+    hits, single, any_group = np.zeros(3), np.zeros(3), 0
+    for i in range(repeats):
+        rng = stream(name, i)
+        spread = rng.normal(0, 0.4, X)
+        lean = {
+            "spread": spread,
+            "far": np.where(spread > 0, 0.5, -0.5),
+            "near": np.full(X, 1.5 * standard_error(w)),
+            "parity": np.zeros(X),
+        }[setting["leanings"]]
+        common = noise(rng, (setting["n"], X), 0.2)
+        p = []
+        for more in (setting["more"], 0.0):
+            own = noise(rng, (setting["n"], X), 0.2)
+            z = np.sqrt(setting["shared"]) * common + np.sqrt(1 - setting["shared"]) * own
+            first = (1 + np.tanh(lean + np.sign(lean) * more + SWING * z)).T / 2
+            p.append(np.stack([first, 1 - first], axis=-1))
+        found = compare(*p, context_weights=w, replicates=100, seed=i)
+        hits += [d.p is not None and d.p <= 0.05 for d in found.overall]
+        by_group = np.array([1.0 if d.p is None else d.p for d in found.by_group])
+        single += (by_group.reshape(3, X) <= 0.05).mean(axis=1)
+        any_group += any(d.p_holm is not None and d.p_holm <= 0.05 for d in found.by_group)
+    return {
+        "overall": (hits / repeats).round(4).tolist(),
+        "single_groups": (single / repeats).round(4).tolist(),
+        "any_group_after_holm": round(any_group / repeats, 4),
+    }
+
+
+def run_sampled(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
+    """Mean error and coverage of R from m sampled answers a cell, 20 groups."""
+    K, m, n, X = setting["K"], setting["m"], setting["n"], 20
+    alpha = {"even": np.full(K, 5.0), "leaning": np.linspace(2, 5, K)}.get(setting["shape"])
+
+    def cells(rng: np.random.Generator, many: int) -> np.ndarray:
+        if alpha is not None:
+            return rng.dirichlet(alpha, many)
+        p = np.exp(0.8 * rng.standard_normal((many, K)))
+        return p / p.sum(axis=1, keepdims=True)
+
+    big = cells(np.random.default_rng(0), 1_000_000)
+    truth = float(((big.max(axis=1) * K - 1) / (K - 1)).mean())
+    errors, held = [], 0
+    for i in range(repeats):
+        rng = stream(name, i)
+        counts = rng.multinomial(m, cells(rng, X * n)).reshape(X, n, K)
+        R = bootstrap(counts / m, samples=m, correct=False).R
+        errors.append(R.value - truth)
+        held += R.low is not None and R.high is not None and R.low <= truth <= R.high
+    return {
+        "truth": round(truth, 4),
+        "mean_error": round(float(np.mean(errors)), 4),
+        "sd": round(float(np.std(errors)), 4),
+        "coverage": round(held / repeats, 4),
+    }
+
+
+def run_leaning(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
+    """How often the list of leaning groups holds any wrong one, and what share it finds.
+
+    A third of the groups lean by `lean` standard errors; the others are at parity.
+    """
+    from clinometer.measure.inference.leaning import leaning_groups
+
+    w, X = weights(setting["weights"], setting["n"]), setting["X"]
+    mu = np.where(np.arange(X) % 3 == 0, setting["lean"] * standard_error(w), 0.0)
+    wrong, found = 0, 0.0
+    for i in range(repeats):
+        p = draw(stream(name, i), {**setting, "K": 2}, mu)
+        rows = leaning_groups(read_preferences(p, context_weights=w, categories=["a", "b"]))
+        named = np.array([row.category for row in rows])
+        wrong += bool(((mu == 0) & (named != None)).any() or ((mu > 0) & (named == "b")).any())  # noqa: E711
+        found += float((named[mu > 0] == "a").mean()) if (mu > 0).any() else 0.0
+    return {"any_wrong": round(wrong / repeats, 4), "found": round(found / repeats, 4)}
+
+
+PARTS = {
+    "intervals": run_intervals,
+    "compare": run_compare,
+    "sampled": run_sampled,
+    "leaning": run_leaning,
+}
+
+
+def ratio(part: np.ndarray, whole: np.ndarray) -> list[float | None]:
+    """Shares, None where there is nothing to share."""
+    return [round(float(a / b), 4) if b > 0 else None for a, b in zip(part, whole, strict=True)]
+
+
+def stream(name: str, i: int) -> np.random.Generator:
+    """Random numbers of one repetition of one setting."""
+    return np.random.default_rng([zlib.crc32(name.encode()), i])
+
+
+def half_of(name: str) -> str:
+    """Which half of the settings this one is in."""
+    return "choose" if zlib.crc32(("half " + name).encode()) % 2 else "report"
+
+
+def named(part: str, setting: dict[str, Any]) -> str:
+    """The name of a setting, by which it is found again."""
+    return part + " " + " ".join(f"{key}={value}" for key, value in setting.items())
+
+
+def one(part: str, setting: dict[str, Any], repeats: int) -> dict[str, Any]:
+    """A finished line."""
+    name = named(part, setting)
+    found = PARTS[part](setting, repeats, name)
+    return {"name": name, "half": half_of(name), "repeats": repeats, **setting, **found}
+
+
+def summary(lines: list[dict[str, Any]]) -> None:
+    """Coverage by half: range, share within 93 to 97.5 and below 92; then the other parts."""
+    for half in ("choose", "report"):
+        rows = [line for line in lines if line["half"] == half and "too_low" in line]
+        for k, risk in enumerate(("R", "R^b", "R^v")):
+            shares = np.array([r["coverage"][k] for r in rows if r["coverage"][k] is not None])
+            if shares.size:
+                print(
+                    f"{half} {risk}: {shares.size} settings, mean {shares.mean():.3f}, lowest "
+                    f"{shares.min():.3f}, below 0.92: {(shares < 0.92).mean():.3f}, 0.93 to 0.975: "
+                    f"{((shares >= 0.93) & (shares <= 0.975)).mean():.3f}, above 0.975: "
+                    f"{(shares > 0.975).mean():.3f}; no interval in "
+                    f"{np.mean([1 - r['given'][k] for r in rows]):.3f}"
+                )
+    for line in lines:
+        if "too_low" not in line:
+            print({key: value for key, value in line.items() if key != "name"})
+
+
+def main() -> None:
+    """Compute what is missing in OUT, or print its summary."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--repeats", type=int, default=200)
+    parser.add_argument("--part", choices=[*PARTS], action="append")
+    parser.add_argument("--half", choices=["choose", "report"])
+    parser.add_argument("--only", default="", help="settings whose name contains this")
+    parser.add_argument("--summary", action="store_true")
+    options = parser.parse_args()
+    lines = []
+    if options.out.exists():
+        lines = [json.loads(line) for line in options.out.read_text("utf-8").splitlines()]
+    if options.summary:
+        summary(lines)
+        return
+    done = {(line["name"], line["repeats"]) for line in lines}
+    todo = [
+        (part, setting)
+        for part in options.part or PARTS
+        for setting in settings_of(part)
+        if (named(part, setting), options.repeats) not in done
+        and options.half in (None, half_of(named(part, setting)))
+        and options.only in named(part, setting)
+    ]
+    todo.sort(key=lambda job: -job[1].get("K", 2) * job[1].get("X", 20) * job[1]["n"])
+    with ProcessPoolExecutor(options.jobs) as pool, options.out.open("a", encoding="utf-8") as out:
+        jobs = [pool.submit(one, part, setting, options.repeats) for part, setting in todo]
+        for i, job in enumerate(as_completed(jobs), 1):
+            out.write(json.dumps(job.result()) + "\n")
+            out.flush()
+            print(f"{i} of {len(jobs)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
