@@ -22,6 +22,7 @@ from clinometer.cli.commands.samples import samples_command
 from clinometer.cli.commands.show import contexts_command, models_command, topics_command
 from clinometer.cli.commands.view import view_command
 from clinometer.cli.failure import report_failure
+from clinometer.cli.option import opt
 from clinometer.cli.reliability import reliability_app
 from clinometer.cli.study.basic import study_app
 from clinometer.cli.study.between_models import (
@@ -105,7 +106,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Annotated[bool, opt("Show the traceback of an error.", "--debug")] = False,
     version: Annotated[
         bool,
         typer.Option(

@@ -10,12 +10,11 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-import typer
 from rich.markup import escape
 from typer.models import OptionInfo
 
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
 from clinometer.runs import AuditSettings
@@ -110,14 +109,10 @@ def _typer_option(one: Field[Any], about: Option) -> Any:
     flags = about.flags
     if not flags and one.default is False:
         flags = ("--" + one.name.replace("_", "-"),)  # without its opposite, --no-...
-    made: OptionInfo
-    if about.allowed is None or about.typed is not None:
-        made = typer.Option(*flags, help=escape(about.help))
-    else:
-        made = number_option(about.allowed, escape(about.help), *flags)
-    made.rich_help_panel = about.panel
-    made.show_default = about.unset or True
-    return made
+    allowed = about.allowed if about.typed is None else None
+    return opt(
+        escape(about.help), *flags, allowed=allowed, panel=about.panel, unset=about.unset or True
+    )
 
 
 def _drop_small_panels(parameters: list[Parameter]) -> None:
@@ -145,20 +140,20 @@ def derived(kind: type, name: str) -> Any:
     return made
 
 
-JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+JSON = Annotated[bool, opt("Print one JSON object instead of a table.", "--json")]
 GROUPS = Annotated[
     str | None,
-    typer.Option(help="Only these groups of the topic, separated by commas.", show_default="all"),
+    opt("Only these groups of the topic, separated by commas.", unset="all"),
 ]
 DEVICE = Annotated[str, derived(LoadOptions, "device")]
 SEED = Annotated[int, derived(AuditSettings, "seed")]
 REPLICATES = Annotated[int, derived(AuditSettings, "replicates")]
 LEVEL = Annotated[float, derived(AuditSettings, "level")]
 CLUSTER = Annotated[str | None, derived(AuditSettings, "clusters")]
-PORT = Annotated[int, number_option(ranges.PORT, "Port to listen on; 0 picks any free one.")]
+PORT = Annotated[int, opt("Port to listen on; 0 picks any free one.", allowed=ranges.PORT)]
 FAIL_ABOVE = Annotated[
     list[str] | None,
-    typer.Option(help="Exit with status 1 if a risk is higher: R=0.4, R_bias=…, R_volatility=…."),
+    opt("Exit with status 1 if a risk is higher: R=0.4, R_bias=…, R_volatility=…."),
 ]
 
 

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from clinometer.cli.audit.output import as_json, print_runs, where_next
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import FAIL_ABOVE, JSON, grouped, parse_limits, topic_of
 from clinometer.cli.printing import exceeded, print_json, say
 from clinometer.cli.progress import kept_cells, progress
@@ -36,73 +37,57 @@ def audit_command(
             "file, a Hugging Face id, a server openai:URL#MODEL, or vllm:MODEL.",
         ),
     ] = None,
-    topic: Annotated[str, typer.Option(help="A built-in topic or a .toml file.")] = "gender",
+    topic: Annotated[str, opt("A built-in topic or a .toml file.")] = "gender",
     contexts: Annotated[
         str | None,
-        typer.Option(
-            help="A source (wikipedia, book, conversation, textbook, web), a built-in context set "
+        opt(
+            "A source (wikipedia, book, conversation, textbook, web), a built-in context set "
             "or a .csv file.",
-            show_default="paper-TOPIC",
+            unset="paper-TOPIC",
         ),
     ] = None,
     suite: Annotated[
         str | None,
-        typer.Option(
-            help="Add the models of a paper's table that are available locally, such as "
-            "bvf-gender.",
-            rich_help_panel="Model",
+        opt(
+            "Add the models of a paper's table that are available locally, such as bvf-gender.",
+            panel="Model",
         ),
     ] = None,
     groups: Annotated[
         str | None,
-        typer.Option(
-            help="Only these groups of the topic, separated by commas.",
-            show_default="all",
-            rich_help_panel="Question",
-        ),
+        opt("Only these groups of the topic, separated by commas.", panel="Question", unset="all"),
     ] = None,
     *,
     settings: AuditSettings,
     out: Annotated[
         Path | None,
-        typer.Option(
+        opt(
+            "Run folder; with several models, one subfolder per model.",
             "--out",
             "-o",
-            help="Run folder; with several models, one subfolder per model.",
-            show_default="runs/MODEL-TOPIC-CONTEXTS",
+            unset="runs/MODEL-TOPIC-CONTEXTS",
         ),
     ] = None,
     json_output: JSON = False,
     fail_above: FAIL_ABOVE = None,
     executor: Annotated[
-        str,
-        typer.Option(
-            help="Where the model runs: local, or ray (see docs/cluster.md).",
-            rich_help_panel="Cluster",
-        ),
+        str, opt("Where the model runs: local, or ray (see docs/cluster.md).", panel="Cluster")
     ] = "local",
     need: Need,
     fresh: Annotated[
-        bool,
-        typer.Option(
-            "--fresh", help="Start over instead of resuming the run.", rich_help_panel="Output"
-        ),
+        bool, opt("Start over instead of resuming the run.", "--fresh", panel="Output")
     ] = False,
     replay: Annotated[
         bool,
-        typer.Option(
+        opt(
+            "Recompute every number from the stored scores, without loading a model.",
             "--replay",
-            help="Recompute every number from the stored scores, without loading a model.",
-            rich_help_panel="Output",
+            panel="Output",
         ),
     ] = False,
     no_cache: Annotated[
         bool,
-        typer.Option(
-            "--no-cache",
-            help="Score every cell, even those cached on this machine.",
-            rich_help_panel="Output",
-        ),
+        opt("Score every cell, even those cached on this machine.", "--no-cache", panel="Output"),
     ] = False,
 ) -> None:
     """Score every group in every context with language models, and measure their risks.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import PORT
 from clinometer.cli.printing import console, print_json
 from clinometer.errors import SettingsError
@@ -26,50 +26,33 @@ def annotate_command(
         typer.Argument(metavar="DATASET", help="The table to annotate (csv, tsv, jsonl, parquet)."),
     ],
     mode: Annotated[
-        str,
-        typer.Option(
-            help="blanks: accept or reject blanks in context_points; rating: rate sentence 1 to 5."
-        ),
+        str, opt("blanks: accept or reject blanks in context_points; rating: rate sentence 1 to 5.")
     ] = "blanks",
-    annotators: Annotated[
-        int, number_option(ranges.COUNT, "Minimum number of personal links.")
-    ] = 3,
+    annotators: Annotated[int, opt("Minimum number of personal links.", allowed=ranges.COUNT)] = 3,
     database: Annotated[
         str | None,
-        typer.Option(
-            help="A SQLite file or postgresql://…; also read from CLINOMETER_DATABASE.",
-            show_default="a file beside DATASET",
+        opt(
+            "A SQLite file or postgresql://…; also read from CLINOMETER_DATABASE.",
+            unset="a file beside DATASET",
         ),
     ] = None,
     task: Annotated[
-        str | None,
-        typer.Option(help="Name of the task in the database.", show_default="DATASET-MODE"),
+        str | None, opt("Name of the task in the database.", unset="DATASET-MODE")
     ] = None,
-    column: Annotated[
-        str | None, typer.Option(help="The column to show.", show_default="the mode's own")
-    ] = None,
+    column: Annotated[str | None, opt("The column to show.", unset="the mode's own")] = None,
     guidelines: Annotated[
-        Path | None,
-        typer.Option(help="A Markdown file with guidelines.", show_default="built-in ones"),
+        Path | None, opt("A Markdown file with guidelines.", unset="built-in ones")
     ] = None,
-    export: Annotated[
-        Path | None,
-        typer.Option(help="Write the judgements to this .csv file and exit."),
-    ] = None,
-    long: Annotated[
-        bool, typer.Option("--long", help="Export one row per judgement, with comments.")
-    ] = False,
-    status: Annotated[
-        bool, typer.Option("--status", help="Print each annotator's progress and exit.")
-    ] = False,
+    export: Annotated[Path | None, opt("Write the judgements to this .csv file and exit.")] = None,
+    long: Annotated[bool, opt("Export one row per judgement, with comments.", "--long")] = False,
+    status: Annotated[bool, opt("Print each annotator's progress and exit.", "--status")] = False,
     port: PORT = 8766,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    host: Annotated[str, opt("Address to listen on.")] = "127.0.0.1",
     public: Annotated[
-        str | None,
-        typer.Option(help="The public address if the server is behind a proxy: https://…."),
+        str | None, opt("The public address if the server is behind a proxy: https://….")
     ] = None,
     json_output: Annotated[
-        bool, typer.Option("--json", help="With --status or --export: print one JSON object.")
+        bool, opt("With --status or --export: print one JSON object.", "--json")
     ] = False,
 ) -> None:
     """Let several people judge statements in a browser, each with a personal link.

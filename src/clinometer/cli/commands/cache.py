@@ -6,19 +6,16 @@ import shutil
 from datetime import datetime
 from typing import Annotated, Any
 
-import typer
-
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import JSON
 from clinometer.cli.printing import console, print_json
 
 
 def cache_command(
     clear: Annotated[
-        bool, typer.Option("--clear", help="Delete all cached scores and unfinished conversions.")
+        bool, opt("Delete all cached scores and unfinished conversions.", "--clear")
     ] = False,
-    clear_models: Annotated[
-        bool, typer.Option("--clear-models", help="Delete converted GGUF models.")
-    ] = False,
+    clear_models: Annotated[bool, opt("Delete converted GGUF models.", "--clear-models")] = False,
     json_output: JSON = False,
 ) -> None:
     """Show what is cached on this machine, or clear it.

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import DEVICE, SEED, derived
 from clinometer.cli.printing import console, print_json
 from clinometer.models import LoadOptions
@@ -18,37 +18,30 @@ from clinometer.reliability.variants import VariantSettings
 def check_command(
     sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="One sentence, in quotes.")],
     target: Annotated[
-        list[str] | None,
-        typer.Option(help="A term in the sentence that names the group; may be repeated."),
+        list[str] | None, opt("A term in the sentence that names the group; may be repeated.")
     ] = None,
-    points: Annotated[
-        str | None, typer.Option(help="The sentence with your own blanks (___).")
-    ] = None,
+    points: Annotated[str | None, opt("The sentence with your own blanks (___).")] = None,
     model: Annotated[
-        str | None,
-        typer.Option(
-            help="A model that proposes blanks and versions.", show_default="rules and filler"
-        ),
+        str | None, opt("A model that proposes blanks and versions.", unset="rules and filler")
     ] = None,
     filler: Annotated[
         str | None,
-        typer.Option(
-            help="A model that fills blanks.",
-            show_default="the proposing model if it is local, else pocket:bert",
+        opt(
+            "A model that fills blanks.",
+            unset="the proposing model if it is local, else pocket:bert",
         ),
     ] = None,
     score_with: Annotated[
-        list[str] | None,
-        typer.Option(help="A scoring model; may be repeated.", show_default="pocket:bert"),
+        list[str] | None, opt("A scoring model; may be repeated.", unset="pocket:bert")
     ] = None,
     n: Annotated[
         int | None,
-        number_option(
-            ranges.COUNT,
+        opt(
             "Number of versions.",
             "-n",
             "--versions",
-            show_default="12, down to 4 for long sentences",
+            allowed=ranges.COUNT,
+            unset="12, down to 4 for long sentences",
         ),
     ] = None,
     temperature: Annotated[
@@ -57,10 +50,10 @@ def check_command(
     seed: SEED = VariantSettings.seed,
     device: DEVICE = LoadOptions.device,
     fail_below: Annotated[
-        float | None, number_option(ranges.SHARE, "Exit with status 1 if the stability is lower.")
+        float | None, opt("Exit with status 1 if the stability is lower.", allowed=ranges.SHARE)
     ] = None,
     json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object (docs/check.schema.json).")
+        bool, opt("Print one JSON object (docs/check.schema.json).", "--json")
     ] = False,
 ) -> None:
     """Does a sentence need more context, and where? Suggests clarifying questions.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import CLUSTER, JSON, LEVEL, SEED
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.table import TerminalTable
@@ -26,19 +26,16 @@ if TYPE_CHECKING:
 def compare_command(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Run folders.")],
     align: Annotated[
-        str,
-        typer.Option(
-            help="same: require the same topic and contexts; common: compare what the runs share."
-        ),
+        str, opt("same: require the same topic and contexts; common: compare what the runs share.")
     ] = "same",
     replicates: Annotated[
-        int, number_option(ranges.SOME_REPLICATES, "Bootstrap replicates, at least 100.")
+        int, opt("Bootstrap replicates, at least 100.", allowed=ranges.SOME_REPLICATES)
     ] = AuditSettings.replicates,
     level: LEVEL = AuditSettings.level,
     seed: SEED = AuditSettings.seed,
     cluster: CLUSTER = None,
     top: Annotated[
-        int, number_option(ranges.COUNT_OR_0, "Number of groups to show, smallest p-values first.")
+        int, opt("Number of groups to show, smallest p-values first.", allowed=ranges.COUNT_OR_0)
     ] = 10,
     json_output: JSON = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import JSON, grouped
 from clinometer.cli.printing import console, print_json, say
 from clinometer.cli.progress import Kept, progress
@@ -30,30 +30,25 @@ def mine_command(
             "(FILE.zip:MEMBER), hf:OWNER/NAME:CONFIGURATION, or - for standard input.",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The context set to write: a .csv or .csv.gz file.")],
+    out: Annotated[Path, opt("The context set to write: a .csv or .csv.gz file.")],
     *,
     settings: MineSettings,
-    name: Annotated[
-        str | None,
-        typer.Option(help="Name of the context set.", show_default="the file's"),
-    ] = None,
+    name: Annotated[str | None, opt("Name of the context set.", unset="the file's")] = None,
     explain: Annotated[
         Path | None,
-        typer.Option(
-            help="Write a .jsonl file with each sentence, its parse, and its template or why it "
+        opt(
+            "Write a .jsonl file with each sentence, its parse, and its template or why it "
             "has none."
         ),
     ] = None,
-    perplexity_model: Annotated[
-        str | None, typer.Option(help="A causal model that rates the templates.")
-    ] = None,
+    perplexity_model: Annotated[str | None, opt("A causal model that rates the templates.")] = None,
     max_perplexity: Annotated[
         float | None,
-        number_option(ranges.POSITIVE, "Drop templates with a higher perplexity under that model."),
+        opt("Drop templates with a higher perplexity under that model.", allowed=ranges.POSITIVE),
     ] = None,
-    executor: Annotated[str, typer.Option(help="Where to parse: local or ray.")] = "local",
-    processes: Annotated[int, number_option(ranges.COUNT, "Parallel parsers on this machine.")] = 1,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")] = False,
+    executor: Annotated[str, opt("Where to parse: local or ray.")] = "local",
+    processes: Annotated[int, opt("Parallel parsers on this machine.", allowed=ranges.COUNT)] = 1,
+    fresh: Annotated[bool, opt("Start over instead of resuming.", "--fresh")] = False,
     json_output: JSON = False,
 ) -> None:
     """Mine contexts from a corpus, weighted by frequency.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from clinometer.cli.option import opt
 from clinometer.cli.printing import console, say
 from clinometer.errors import ClinometerError, SettingsError
 
@@ -29,26 +30,26 @@ def report_command(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
     out: Annotated[
         Path | None,
-        typer.Option(
+        opt(
+            "File to write; a folder with csv, svg and png.",
             "--out",
             "-o",
-            help="File to write; a folder with csv, svg and png.",
-            show_default="report.FORMAT, or report-FORMAT for a folder",
+            unset="report.FORMAT, or report-FORMAT for a folder",
         ),
     ] = None,
     form: Annotated[
         str,
-        typer.Option(
-            "--format",
-            help="html: one page; md, tex: its tables in one file; csv: one file per table; svg, "
+        opt(
+            "html: one page; md, tex: its tables in one file; csv: one file per table; svg, "
             "png: one file per chart.",
+            "--format",
         ),
     ] = "html",
     interactive: Annotated[
         bool,
-        typer.Option(
+        opt(
+            "Put the viewer's page of the run, with every answer, into the HTML file.",
             "--interactive",
-            help="Put the viewer's page of the run, with every answer, into the HTML file.",
         ),
     ] = False,
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import JSON
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.table import TerminalTable
@@ -24,7 +25,7 @@ NEXT = (
 
 def samples_command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write the files to.")],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
+    force: Annotated[bool, opt("Overwrite existing files.", "--force")] = False,
     json_output: JSON = False,
 ) -> None:
     """Write small sample files to try the commands on: articles, preferences, statements.

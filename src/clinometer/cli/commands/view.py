@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import PORT
 from clinometer.cli.printing import console
 
@@ -18,12 +19,9 @@ def view_command(
     ] = Path("runs"),
     port: PORT = 8765,
     host: Annotated[
-        str,
-        typer.Option(help="Address to listen on; if others can reach it, a token is required."),
+        str, opt("Address to listen on; if others can reach it, a token is required.")
     ] = "127.0.0.1",
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
-    ] = True,
+    browser: Annotated[bool, opt("Open the page in a browser.", "--browser/--no-browser")] = True,
 ) -> None:
     """Explore runs in a browser, down to single words, even while they are being written.
 

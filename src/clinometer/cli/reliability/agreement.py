@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import JSON, LEVEL, REPLICATES, SEED
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.reliability.common import write_frame
@@ -30,34 +30,23 @@ RatingsArgument = Annotated[
 ]
 ColumnsOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--annotator",
-        help="A column of judgements; may be repeated.",
-        show_default="annotator…, rater…",
-    ),
+    opt("A column of judgements; may be repeated.", "--annotator", unset="annotator…, rater…"),
 ]
 
 
 def agreement_command(
     ratings: RatingsArgument,
     annotators: ColumnsOption = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Write the accepted items to a .csv or .parquet file."),
-    ] = None,
+    out: Annotated[Path | None, opt("Write the accepted items to a .csv or .parquet file.")] = None,
     dataset: Annotated[
-        Path | None,
-        typer.Option(help="The table that was judged; --out then contains its rows, joined by id."),
+        Path | None, opt("The table that was judged; --out then contains its rows, joined by id.")
     ] = None,
     accept: Annotated[
-        list[str] | None,
-        typer.Option(help="A judgement that accepts an item; may be repeated.", show_default="yes"),
+        list[str] | None, opt("A judgement that accepts an item; may be repeated.", unset="yes")
     ] = None,
-    share: Annotated[
-        str, typer.Option(help="Share of judgements that must accept an item.")
-    ] = "2/3",
+    share: Annotated[str, opt("Share of judgements that must accept an item.")] = "2/3",
     judgements: Annotated[
-        int, number_option(ranges.COUNT, "Minimum number of judgements for an item to be accepted.")
+        int, opt("Minimum number of judgements for an item to be accepted.", allowed=ranges.COUNT)
     ] = 2,
     replicates: REPLICATES = AuditSettings.replicates,
     level: LEVEL = AuditSettings.level,

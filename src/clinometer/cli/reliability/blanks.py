@@ -6,10 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import JSON, SEED, grouped
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
@@ -33,20 +31,16 @@ def blanks_command(
     source: StatementsArgument,
     variants: VariantsOption,
     models: ModelsOption = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Run folder; written as it goes, and resumed.")
-    ] = None,
-    table: Annotated[
-        Path | None, typer.Option(help="Write one row per blank: a .csv or .parquet file.")
-    ] = None,
+    out: Annotated[Path | None, opt("Run folder; written as it goes, and resumed.")] = None,
+    table: Annotated[Path | None, opt("Write one row per blank: a .csv or .parquet file.")] = None,
     format: FormatOption = None,
     limit: LimitOption = None,
     seed: SEED = 0,
     *,
     settings: Annotated[ReliabilitySettings, "variant", "versions", "device"],
-    top: Annotated[int, number_option(ranges.COUNT_OR_0, "Number of blanks to show.")] = 10,
+    top: Annotated[int, opt("Number of blanks to show.", allowed=ranges.COUNT_OR_0)] = 10,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over instead of resuming the run in --out.")
+        bool, opt("Start over instead of resuming the run in --out.", "--fresh")
     ] = False,
     json_output: JSON = False,
 ) -> None:

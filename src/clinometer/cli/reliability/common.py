@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.errors import TableError
 from clinometer.storage.atomic import replacing
 from clinometer.storage.spreadsheet import no_formula
@@ -27,21 +27,19 @@ StatementsArgument = Annotated[
 ]
 VariantsOption = Annotated[
     Path,
-    typer.Option(help="Versions with added context: jsonl {id, variants} or csv id, version."),
+    opt("Versions with added context: jsonl {id, variants} or csv id, version."),
 ]
 ModelsOption = Annotated[
     list[str] | None,
-    typer.Option("--model", help="A scoring model; may be repeated.", show_default="pocket:bert"),
+    opt("A scoring model; may be repeated.", "--model", unset="pocket:bert"),
 ]
 FormatOption = Annotated[
     str | None,
-    typer.Option("--format", help="Format of the benchmark.", show_default="detected"),
+    opt("Format of the benchmark.", "--format", unset="detected"),
 ]
 LimitOption = Annotated[
     int | None,
-    number_option(
-        ranges.COUNT, "Sample at most this many statements.", "--limit", show_default="use all"
-    ),
+    opt("Sample at most this many statements.", "--limit", allowed=ranges.COUNT, unset="use all"),
 ]
 
 

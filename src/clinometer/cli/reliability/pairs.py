@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import DEVICE, JSON, SEED
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.reliability.common import (
@@ -22,23 +20,17 @@ from clinometer.models import LoadOptions
 
 def pairs_command(
     source: StatementsArgument,
-    run: Annotated[
-        Path,
-        typer.Option(help="Run folder of clinometer reliability score on the same statements."),
-    ],
-    model: Annotated[str, typer.Option(help="The model to score.")] = "pocket:bert",
+    run: Annotated[Path, opt("Run folder of clinometer reliability score on the same statements.")],
+    model: Annotated[str, opt("The model to score.")] = "pocket:bert",
     metric: Annotated[
-        str,
-        typer.Option(
-            help="Score the shared words (CrowS-Pairs) or the differing words (StereoSet)."
-        ),
+        str, opt("Score the shared words (CrowS-Pairs) or the differing words (StereoSet).")
     ] = "shared",
     leave_out: Annotated[
         list[float] | None,
-        number_option(
-            ranges.PART,
+        opt(
             "Leave out this share of the least stable pairs; may be repeated.",
-            show_default="0.25 and 0.5",
+            allowed=ranges.PART,
+            unset="0.25 and 0.5",
         ),
     ] = None,
     format: FormatOption = None,

@@ -6,10 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import JSON, grouped
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
@@ -29,16 +27,13 @@ from clinometer.reliability.blanks.evaluate import point_score
 def points_command(
     source: StatementsArgument,
     out: Annotated[
-        Path | None,
-        typer.Option(help="A .jsonl file, one row per statement; written as it goes, and resumed."),
+        Path | None, opt("A .jsonl file, one row per statement; written as it goes, and resumed.")
     ] = None,
     examples: Annotated[
-        Path | None,
-        typer.Option(help="Statements with context_points to show to the model as examples."),
+        Path | None, opt("Statements with context_points to show to the model as examples.")
     ] = None,
     measure: Annotated[
-        bool,
-        typer.Option("--measure", help="Compare with the statements' own context_points."),
+        bool, opt("Compare with the statements' own context_points.", "--measure")
     ] = False,
     format: FormatOption = None,
     limit: LimitOption = None,
@@ -46,10 +41,8 @@ def points_command(
     settings: Annotated[
         PointSettings, "model", "attempts", "temperature", "seed", "parser", "device"
     ],
-    top: Annotated[int, number_option(ranges.COUNT_OR_0, "Number of statements to show.")] = 10,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over instead of resuming --out.")
-    ] = False,
+    top: Annotated[int, opt("Number of statements to show.", allowed=ranges.COUNT_OR_0)] = 10,
+    fresh: Annotated[bool, opt("Start over instead of resuming --out.", "--fresh")] = False,
     json_output: JSON = False,
 ) -> None:
     """Put blanks (___) into statements where context could be added.

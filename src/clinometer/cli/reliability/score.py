@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import JSON, grouped
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
@@ -35,11 +35,9 @@ def score_command(
     source: StatementsArgument,
     variants: VariantsOption,
     models: ModelsOption = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Run folder; written as it goes, and resumed.")
-    ] = None,
+    out: Annotated[Path | None, opt("Run folder; written as it goes, and resumed.")] = None,
     table: Annotated[
-        Path | None, typer.Option(help="Write one row per statement: a .csv or .parquet file.")
+        Path | None, opt("Write one row per statement: a .csv or .parquet file.")
     ] = None,
     format: FormatOption = None,
     limit: LimitOption = None,
@@ -60,17 +58,17 @@ def score_command(
         "dtype",
     ],
     batch_tokens: Annotated[
-        int | None, number_option(ranges.COUNT, "Tokens per batch.", panel="Model")
+        int | None, opt("Tokens per batch.", allowed=ranges.COUNT, panel="Model")
     ] = None,
     top: Annotated[
-        int, number_option(ranges.COUNT_OR_0, "Number of least stable statements to show.")
+        int, opt("Number of least stable statements to show.", allowed=ranges.COUNT_OR_0)
     ] = 5,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over instead of resuming the run in --out.")
+        bool, opt("Start over instead of resuming the run in --out.", "--fresh")
     ] = False,
     fail_below: Annotated[
         float | None,
-        number_option(ranges.SHARE, "Exit with status 1 if the mean stability is lower."),
+        opt("Exit with status 1 if the mean stability is lower.", allowed=ranges.SHARE),
     ] = None,
     json_output: JSON = False,
 ) -> None:

@@ -6,8 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import JSON, SEED
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.reliability.common import (
@@ -22,9 +21,7 @@ from clinometer.cli.table import TerminalTable
 
 def statements_command(
     source: StatementsArgument,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the statements to a .csv or .parquet file.")
-    ] = None,
+    out: Annotated[Path | None, opt("Write the statements to a .csv or .parquet file.")] = None,
     format: FormatOption = None,
     limit: LimitOption = None,
     seed: SEED = 0,

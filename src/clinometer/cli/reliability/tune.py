@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import JSON, grouped
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import progress
@@ -23,9 +21,9 @@ from clinometer.reliability.blanks.tune import TuneSettings, tune_points
 @grouped
 def tune_command(
     source: StatementsArgument,
-    out: Annotated[Path, typer.Option(help="New folder for the adapter; pass it as --model.")],
-    model: Annotated[str, typer.Option(help="The causal model to adapt.")] = "smollm2",
-    examples: Annotated[int, number_option(ranges.COUNT, "Sample this many statements.")] = 30,
+    out: Annotated[Path, opt("New folder for the adapter; pass it as --model.")],
+    model: Annotated[str, opt("The causal model to adapt.")] = "smollm2",
+    examples: Annotated[int, opt("Sample this many statements.", allowed=ranges.COUNT)] = 30,
     format: FormatOption = None,
     *,
     settings: Annotated[

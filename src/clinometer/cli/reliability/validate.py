@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import JSON, LEVEL, REPLICATES, SEED
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.reliability.agreement import (
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 def validate_command(
     ratings: RatingsArgument,
     scores: Annotated[Path, typer.Argument(metavar="SCORES", help="A table with id and a score.")],
-    column: Annotated[str, typer.Option(help="The column of SCORES to validate.")] = "cobias",
+    column: Annotated[str, opt("The column of SCORES to validate.")] = "cobias",
     annotators: ColumnsOption = None,
     replicates: REPLICATES = AuditSettings.replicates,
     level: LEVEL = AuditSettings.level,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import JSON, grouped
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
@@ -23,14 +22,13 @@ from clinometer.reliability.variants import VariantSettings, make_variants
 def variants_command(
     source: StatementsArgument,
     out: Annotated[
-        Path | None,
-        typer.Option(help="A .jsonl file for reliability score; written as it goes, and resumed."),
+        Path | None, opt("A .jsonl file for reliability score; written as it goes, and resumed.")
     ] = None,
     dissimilarity: Annotated[
         bool,
-        typer.Option(
+        opt(
+            "Measure how far the versions differ in meaning (all-MiniLM-L6-v2).",
             "--dissimilarity/--no-dissimilarity",
-            help="Measure how far the versions differ in meaning (all-MiniLM-L6-v2).",
         ),
     ] = True,
     format: FormatOption = None,
@@ -39,9 +37,7 @@ def variants_command(
     settings: Annotated[
         VariantSettings, "n", "model", "filler", "temperature", "rounds", "seed", "device"
     ],
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over instead of resuming --out.")
-    ] = False,
+    fresh: Annotated[bool, opt("Start over instead of resuming --out.", "--fresh")] = False,
     json_output: JSON = False,
 ) -> None:
     """Write context-added versions of statements that have blanks (context_points).

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import JSON
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.reliability.common import write_frame
@@ -21,19 +21,16 @@ def view_command(
         typer.Argument(metavar="RUN...", help="Run folders of clinometer reliability score."),
     ],
     dissimilarity: Annotated[
-        bool,
-        typer.Option(
-            "--dissimilarity", help="Also measure how far context changes the meaning (Eq. 1)."
-        ),
+        bool, opt("Also measure how far context changes the meaning (Eq. 1).", "--dissimilarity")
     ] = False,
     sentence_model: Annotated[
-        str, typer.Option(help="The sentence-transformers model for --dissimilarity.")
+        str, opt("The sentence-transformers model for --dissimilarity.")
     ] = "all-MiniLM-L6-v2",
     table: Annotated[
-        Path | None, typer.Option(help="Write one row per statement: a .csv or .parquet file.")
+        Path | None, opt("Write one row per statement: a .csv or .parquet file.")
     ] = None,
     top: Annotated[
-        int, number_option(ranges.COUNT_OR_0, "Number of worst and best statements to show.")
+        int, opt("Number of worst and best statements to show.", allowed=ranges.COUNT_OR_0)
     ] = 3,
     json_output: JSON = False,
 ) -> None:

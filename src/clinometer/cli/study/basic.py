@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import JSON, SEED
 from clinometer.cli.printing import console, number, print_json
 from clinometer.cli.progress import Kept, progress
@@ -25,16 +25,16 @@ study_app = typer.Typer(
 @study_app.command("factors")
 def factors_command(
     run: RUN,
-    measure: Annotated[str, typer.Option(help="r, r_bias or r_volatility.")] = "r",
+    measure: Annotated[str, opt("r, r_bias or r_volatility.")] = "r",
     factors: Annotated[
         Path | None,
-        typer.Option(
-            help="Your own csv file: a column group, then one column per factor.",
-            show_default="built-in US labor statistics",
+        opt(
+            "Your own csv file: a column group, then one column per factor.",
+            unset="built-in US labor statistics",
         ),
     ] = None,
     unweighted: Annotated[
-        bool, typer.Option("--unweighted", help="Do not weight the groups by employment.")
+        bool, opt("Do not weight the groups by employment.", "--unweighted")
     ] = False,
     json_output: JSON = False,
 ) -> None:
@@ -84,18 +84,16 @@ def factors_command(
 @study_app.command("controls")
 def controls_command(
     run: RUN,
-    stored: Annotated[
-        bool, typer.Option("--stored", help="Use only stored scores; load no model.")
-    ] = False,
+    stored: Annotated[bool, opt("Use only stored scores; load no model.", "--stored")] = False,
     shuffles: Annotated[
-        int, number_option(ranges.SHUFFLES, "Number of shuffles of the words.")
+        int, opt("Number of shuffles of the words.", allowed=ranges.SHUFFLES)
     ] = 200,
     reference: Annotated[
         Path | None,
-        typer.Option(
-            help="A csv file with the real-world share of each category: a column group, then one "
+        opt(
+            "A csv file with the real-world share of each category: a column group, then one "
             "column per category.",
-            show_default="US labor statistics, for male and female",
+            unset="US labor statistics, for male and female",
         ),
     ] = None,
     seed: SEED = 0,

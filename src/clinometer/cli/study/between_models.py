@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import GROUPS, grouped, topic_of
 from clinometer.cli.study.frame import carry_out
 from clinometer.cli.study.options import (
@@ -51,9 +51,7 @@ def size_command(
     models: MODELS,
     family: Annotated[
         list[str] | None,
-        typer.Option(
-            help="NAME=MODEL,MODEL,…: another family with its own trend; may be repeated."
-        ),
+        opt("NAME=MODEL,MODEL,…: another family with its own trend; may be repeated."),
     ] = None,
     topic: TOPIC = "gender",
     groups: GROUPS = None,
@@ -97,9 +95,8 @@ def alignment_command(
     ],
     chat: Annotated[
         bool,
-        typer.Option(
-            "--chat",
-            help="Also score the versions inside their chat template; a single model, itself.",
+        opt(
+            "Also score the versions inside their chat template; a single model, itself.", "--chat"
         ),
     ] = False,
     topic: TOPIC = "gender",
@@ -129,14 +126,10 @@ def alignment_command(
 def knowledge_command(
     models: MODELS,
     facts: Annotated[
-        Path | None,
-        typer.Option(
-            help="A TOML file with your own facts.", show_default="capitals, authors, elements"
-        ),
+        Path | None, opt("A TOML file with your own facts.", unset="capitals, authors, elements")
     ] = None,
     exponent: Annotated[
-        float,
-        number_option(ranges.SHARE_ABOVE_0, "Exponent a of J(p) = p^a, above 0 and at most 1."),
+        float, opt("Exponent a of J(p) = p^a, above 0 and at most 1.", allowed=ranges.SHARE_ABOVE_0)
     ] = 0.5,
     *,
     settings: Annotated[AuditSettings, "device", "seed"],
@@ -159,9 +152,9 @@ def sources_command(
     models: MODELS,
     source: Annotated[
         list[str] | None,
-        typer.Option(
-            help="NAME=CONTEXTS: a source and its context set; may be repeated.",
-            show_default="the topic's built-in sets",
+        opt(
+            "NAME=CONTEXTS: a source and its context set; may be repeated.",
+            unset="the topic's built-in sets",
         ),
     ] = None,
     topic: TOPIC = "gender",

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import DEVICE, JSON, SEED, grouped
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
@@ -30,12 +28,12 @@ from clinometer.reliability.variants import VariantSettings
 def versions_command(
     source: StatementsArgument,
     variants: VariantsOption,
-    most: Annotated[int, number_option(ranges.VERSIONS, "Maximum number of versions.")] = 49,
+    most: Annotated[int, opt("Maximum number of versions.", allowed=ranges.VERSIONS)] = 49,
     format: FormatOption = None,
     limit: LimitOption = None,
     seed: SEED = 0,
     encoder: Annotated[
-        str, typer.Option(help="A sentence-transformers model: name, folder or hub id.")
+        str, opt("A sentence-transformers model: name, folder or hub id.")
     ] = "all-MiniLM-L6-v2",
     device: DEVICE = LoadOptions.device,
     json_output: JSON = False,
@@ -69,20 +67,21 @@ def temperature_command(
     source: StatementsArgument,
     temperature: Annotated[
         list[float] | None,
-        number_option(
-            ranges.TEMPERATURE, "A temperature; may be repeated.", show_default="1.1, 1.2, 1.3, 1.4"
+        opt(
+            "A temperature; may be repeated.",
+            allowed=ranges.TEMPERATURE,
+            unset="1.1, 1.2, 1.3, 1.4",
         ),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for versions and scores; written as it goes, and resumed."),
+        Path | None, opt("Folder for versions and scores; written as it goes, and resumed.")
     ] = None,
     score_with: ModelsOption = None,
     format: FormatOption = None,
     limit: LimitOption = None,
     *,
     settings: Annotated[VariantSettings, "n", "filler", "seed", "device"],
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")] = False,
+    fresh: Annotated[bool, opt("Start over instead of resuming.", "--fresh")] = False,
     json_output: JSON = False,
 ) -> None:
     """Cronbach's alpha of COBIAS across sampling temperatures (COBIAS, D.2).

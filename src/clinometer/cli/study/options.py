@@ -8,15 +8,16 @@ from typing import Annotated
 
 import typer
 
+from clinometer.cli.option import opt
 from clinometer.runs import AuditSettings
 from clinometer.settings import option
 
 MODELS = Annotated[list[str], typer.Argument(metavar="MODEL...", help="Models, as for audit.")]
 RUNS = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
-TOPIC = Annotated[str, typer.Option(help="A built-in topic or a .toml file.")]
+TOPIC = Annotated[str, opt("A built-in topic or a .toml file.")]
 CONTEXTS = Annotated[
     str | None,
-    typer.Option(help="A built-in context set or a .csv file.", show_default="the topic's own"),
+    opt("A built-in context set or a .csv file.", unset="the topic's own"),
 ]
 #: The settings of every audit of a study that can be chosen.
 SETTINGS = Annotated[AuditSettings, "max_contexts", "single_token", "device", "seed"]

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import GROUPS, grouped, topic_of
 from clinometer.cli.progress import progress
 from clinometer.cli.study.frame import carry_out
@@ -21,25 +21,25 @@ from clinometer.runs import AuditSettings
 def toxicity_command(
     model: Annotated[str, typer.Argument(help="A causal model with weights.")],
     texts: Annotated[list[Path], typer.Argument(metavar="TEXTS...", help=".csv, .jsonl or .txt.")],
-    column: Annotated[str | None, typer.Option(help="The column that contains the texts.")] = None,
+    column: Annotated[str | None, opt("The column that contains the texts.")] = None,
     where: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=VALUE,…: use only these rows; may be repeated.")
+        list[str] | None, opt("COLUMN=VALUE,…: use only these rows; may be repeated.")
     ] = None,
     max_texts: Annotated[
-        int | None, number_option(ranges.COUNT, "Sample at most this many texts.")
+        int | None, opt("Sample at most this many texts.", allowed=ranges.COUNT)
     ] = None,
-    epochs: Annotated[float, number_option(ranges.POSITIVE, "Passes over the texts.")] = 2.0,
-    learning_rate: Annotated[float, number_option(ranges.POSITIVE, "Peak learning rate.")] = 1e-5,
+    epochs: Annotated[float, opt("Passes over the texts.", allowed=ranges.POSITIVE)] = 2.0,
+    learning_rate: Annotated[float, opt("Peak learning rate.", allowed=ranges.POSITIVE)] = 1e-5,
     warmup: Annotated[
-        float, number_option(ranges.SHARE_BELOW_1, "Share of steps for learning-rate warmup.")
+        float, opt("Share of steps for learning-rate warmup.", allowed=ranges.SHARE_BELOW_1)
     ] = 0.2,
-    batch: Annotated[int, number_option(ranges.COUNT, "Texts per batch.")] = 1,
-    accumulation: Annotated[int, number_option(ranges.COUNT, "Batches per optimizer step.")] = 4,
+    batch: Annotated[int, opt("Texts per batch.", allowed=ranges.COUNT)] = 1,
+    accumulation: Annotated[int, opt("Batches per optimizer step.", allowed=ranges.COUNT)] = 4,
     max_tokens: Annotated[
-        int, number_option(ranges.TOKENS, "Truncate texts to this many tokens.")
+        int, opt("Truncate texts to this many tokens.", allowed=ranges.TOKENS)
     ] = 64,
-    lora: Annotated[bool, typer.Option("--lora", help="Train only a LoRA adapter.")] = False,
-    rank: Annotated[int, number_option(ranges.COUNT, "Rank of the adapter.")] = 16,
+    lora: Annotated[bool, opt("Train only a LoRA adapter.", "--lora")] = False,
+    rank: Annotated[int, opt("Rank of the adapter.", allowed=ranges.COUNT)] = 16,
     topic: TOPIC = "gender",
     groups: GROUPS = None,
     contexts: CONTEXTS = None,

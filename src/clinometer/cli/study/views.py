@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from clinometer import ranges
-from clinometer.cli.number_option import number_option
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import grouped
 from clinometer.cli.study.frame import finish
 from clinometer.cli.study.options import RUNS, StudyOutput
@@ -38,12 +36,8 @@ def distribution_command(runs: RUNS, *, output: OUTPUT) -> None:
 @grouped
 def heatmap_command(
     runs: RUNS,
-    group: Annotated[
-        list[str] | None, typer.Option(help="Only this group; may be repeated.")
-    ] = None,
-    contexts: Annotated[
-        int, number_option(ranges.COUNT, "Number of contexts, heaviest first.")
-    ] = 10,
+    group: Annotated[list[str] | None, opt("Only this group; may be repeated.")] = None,
+    contexts: Annotated[int, opt("Number of contexts, heaviest first.", allowed=ranges.COUNT)] = 10,
     *,
     output: OUTPUT,
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from clinometer.cli.option import opt
 from clinometer.cli.parameters import grouped
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
@@ -20,12 +21,10 @@ from clinometer.runs import AuditSettings
 def vision_command(
     images: Annotated[Path, typer.Argument(help="A folder with GROUP/SCENE.png.")],
     model: Annotated[
-        list[str],
-        typer.Option("--model", help="A CLIP-type model: folder or hub id; may be repeated."),
+        list[str], opt("A CLIP-type model: folder or hub id; may be repeated.", "--model")
     ],
     label: Annotated[
-        list[str],
-        typer.Option(help="CATEGORY=TEXT, such as 'male=a photo of a man'; may be repeated."),
+        list[str], opt("CATEGORY=TEXT, such as 'male=a photo of a man'; may be repeated.")
     ],
     *,
     settings: Annotated[AuditSettings, "device", "seed"],

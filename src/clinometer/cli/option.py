@@ -1,4 +1,4 @@
-"""Options that hold a number: every one names the range that the library allows."""
+"""The one way in which commands declare options of their own."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from clinometer.ranges import Range
 Given = TypeVar("Given", float, list[float], None)
 
 
-def number_option(
-    allowed: Range,
+def opt(
     help: str,
     *names: str,
+    allowed: Range | None = None,
     panel: str | None = None,
-    show_default: str | bool = True,
+    unset: str | bool = True,
 ) -> Any:
-    """An option that refuses a number outside its range in one line, before anything is done.
+    """An option; a number outside the range `allowed` is refused in one line, before anything is
+    done. `unset` says what happens without the option, where its default does not.
 
     typer's own `min` and `max` answer with a box of several lines, and have no open ends.
     """
@@ -26,11 +27,12 @@ def number_option(
     def check(param: typer.CallbackParam, value: Given) -> Given:
         several = value if isinstance(value, list | tuple) else [value]
         for one in several:
-            if one is not None:
+            if one is not None and allowed is not None:
                 allowed.check(param.opts[-1], one)
         return value
 
     check.allowed = allowed  # type: ignore[attr-defined]
+    callback = None if allowed is None else check
     return typer.Option(
-        *names, help=help, callback=check, rich_help_panel=panel, show_default=show_default
+        *names, help=help, callback=callback, rich_help_panel=panel, show_default=unset
     )
