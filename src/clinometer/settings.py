@@ -49,29 +49,9 @@ class Option:
             raise SettingsError(f"{name}: expected one of {known}; found {value!r}")
 
 
-def option(
-    default: Any = MISSING,
-    *flags: str,
-    help: str,
-    panel: str | None = None,
-    allowed: Range | None = None,
-    choices: tuple[str, ...] = (),
-    typed: str | bool | None = None,
-    parse: Callable[[Any], Any] | None = None,
-    unset: str = "",
-) -> Any:
-    """A field of a dataclass that is also an option on the command line (see `Option`)."""
-    about = Option(
-        help=help,
-        flags=flags,
-        panel=panel,
-        allowed=allowed,
-        choices=choices,
-        typed=typed,
-        parse=parse,
-        unset=unset,
-    )
-    return field(default=default, metadata={"option": about})
+def option(default: Any = MISSING, *flags: str, **about: Any) -> Any:
+    """A field of a dataclass that is also an option on the command line; `about` as in `Option`."""
+    return field(default=default, metadata={"option": Option(flags=flags, **about)})
 
 
 def option_of(one: Field[Any]) -> Option | None:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.display.plain import to_plain
+from clinometer.display.plain import Plain
 from clinometer.measure import Estimate
 from clinometer.statistics.rank import spearman
 
 
 @dataclass(frozen=True)
-class RankAgreement:
+class RankAgreement(Plain):
     """Spearman's rank correlation of two models' scores over the statements both have scored.
 
     1: the same order; 0: unrelated. `rho` is None with fewer than three statements, or if one model
@@ -27,9 +26,6 @@ class RankAgreement:
     b: str
     n: int
     rho: Estimate | None
-
-    def to_dict(self) -> dict[str, Any]:
-        return to_plain(self)
 
 
 def rank_agreement(

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.display.plain import to_plain
+from clinometer.display.plain import Plain
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Estimate
 from clinometer.models import Scorer
@@ -65,7 +64,7 @@ def _complement(spans: Sequence[Span], length: int) -> tuple[Span, ...]:
 
 
 @dataclass(frozen=True)
-class PairScore:
+class PairScore(Plain):
     """A score in percent under one treatment of unreliable statements.
 
     change is the difference from the score of all pairs, with its interval.
@@ -75,9 +74,6 @@ class PairScore:
     pairs: int
     score: Estimate
     change: Estimate | None
-
-    def to_dict(self) -> dict[str, Any]:
-        return to_plain(self)
 
 
 def pair_scores(

@@ -40,6 +40,10 @@ def _shape(value: object) -> str | None:
     return None
 
 
+def _either(expected: str) -> Discriminator:
+    return Discriminator(_shape, custom_error_type="shape", custom_error_message=expected)
+
+
 def _named(value: object) -> object:
     return {"name": value} if isinstance(value, str) else value
 
@@ -47,11 +51,7 @@ def _named(value: object) -> object:
 GroupEntries = list[Annotated[GroupTable, BeforeValidator(_named)]]
 GroupsSource = Annotated[
     Annotated[str, Tag("<name>")] | Annotated[GroupEntries, Tag("<list>")],
-    Discriminator(
-        _shape,
-        custom_error_type="shape",
-        custom_error_message="expected a list of groups or the name of a built-in list",
-    ),
+    _either("expected a list of groups or the name of a built-in list"),
 ]
 
 
@@ -90,36 +90,24 @@ class TopicFile(_Table):
         Annotated[str, Tag("<name>")]
         | Annotated[GroupEntries, Tag("<list>")]
         | Annotated[GroupsProduct, Tag("<product>")],
-        Discriminator(
-            _shape,
-            custom_error_type="shape",
-            custom_error_message=(
-                "expected a list of groups, the name of a built-in list, "
-                "or a table with a pattern and its lists"
-            ),
+        _either(
+            "expected a list of groups, the name of a built-in list, "
+            "or a table with a pattern and its lists"
         ),
     ]
     attributes: Annotated[
         Annotated[str, Tag("<name>")]
         | Annotated[dict[str, list[str]], Tag("<table>")]
         | Annotated[AttributesProduct, Tag("<product>")],
-        Discriminator(
-            _shape,
-            custom_error_type="shape",
-            custom_error_message=(
-                "expected a table of categories and words, the name of a built-in topic, "
-                "or a table with a pattern and its attributes"
-            ),
+        _either(
+            "expected a table of categories and words, the name of a built-in topic, "
+            "or a table with a pattern and its attributes"
         ),
     ]
     weights: (
         Annotated[
             Annotated[str, Tag("<name>")] | Annotated[list[float], Tag("<list>")],
-            Discriminator(
-                _shape,
-                custom_error_type="shape",
-                custom_error_message="expected the name of a factor or a list of numbers",
-            ),
+            _either("expected the name of a factor or a list of numbers"),
         ]
         | None
     ) = None

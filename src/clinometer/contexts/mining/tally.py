@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clinometer.contexts.mining.decision import Decision
-from clinometer.display.plain import to_plain
+from clinometer.display.plain import Plain
 
 
 @dataclass
-class Tally:
+class Tally(Plain):
     """Counts that add up to the same, however the work is divided and ordered."""
 
     templates: Counter[str] = field(default_factory=Counter)
@@ -32,10 +32,6 @@ class Tally:
         """Add the counts of another piece."""
         self.templates.update(other.templates)
         self.rules.update(other.rules)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; `from_dict` reads them back."""
-        return to_plain(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Tally:

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clinometer.display.plain import to_plain
+from clinometer.display.plain import Plain
 from clinometer.errors import TableError
 from clinometer.measure import Estimate, Preferences, RiskReport
 from clinometer.measure.equations.stereotype import REFERENCE_FLOOR
@@ -54,14 +53,11 @@ class Control:
 
 
 @dataclass(frozen=True)
-class Controls:
+class Controls(Plain):
     """All lines of a run; the first is the run itself."""
 
     model: str
     rows: tuple[Control, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        return to_plain(self)
 
 
 def controls(

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clinometer.display.plain import to_plain
+from clinometer.display.plain import Plain
 from clinometer.errors import TableError
 from clinometer.runs import Run
 from clinometer.statistics.regression import Regression, regress, regress_each
@@ -31,7 +31,7 @@ MEASURES = ("r", "r_bias", "r_volatility")
 
 
 @dataclass(frozen=True)
-class FactorStudy:
+class FactorStudy(Plain):
     """One risk against each factor alone, and against all of them together.
 
     together is None if too few groups have every factor.
@@ -42,9 +42,6 @@ class FactorStudy:
     each: Mapping[str, Regression]
     together: Regression | None
     without_figures: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        return to_plain(self)
 
 
 def factor_study(

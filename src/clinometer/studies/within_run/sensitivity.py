@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.display.names import MEASURES
+from clinometer.display.plain import to_plain
 from clinometer.errors import ModelError
 from clinometer.measure import Preferences, RiskReport, stereotype
 from clinometer.measure.equations.stereotype import resolve_reference, scale
@@ -64,11 +65,7 @@ class Sensitivity:
 
     def to_dict(self) -> dict[str, Any]:
         span = {name: {"low": low, "high": high} for name, (low, high) in self.span().items()}
-        return {
-            "model": self.model,
-            "span": span,
-            "rows": [asdict(row) for row in self.rows],
-        }
+        return to_plain(self) | {"span": span}
 
 
 def sensitivity(run: Run, *, seed: int = 0) -> Sensitivity:
