@@ -149,7 +149,7 @@ def test_an_unknown_model_is_refused(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     result = clinometer("models", "smolm2")
     assert result.status == 2
-    assert result.err.startswith("clinometer: model 'smolm2': no model of this name")
+    assert result.err.startswith("clinometer: model 'smolm2': no such model")
     assert result.err.endswith("did you mean smollm2?\n")
 
 

@@ -76,7 +76,7 @@ def test_without_a_log_folder_the_line_suggests_debug(
     break_topics(monkeypatch, RuntimeError())
     result = clinometer("topics")
     assert result.status == 70
-    assert result.err.endswith("repeat it with --debug for a traceback\n")
+    assert result.err.endswith("rerun with --debug for a traceback\n")
 
 
 def test_debug_shows_the_traceback_of_an_unexpected_error(

@@ -109,16 +109,16 @@ def test_an_interruption_says_what_was_saved(
         command()
     assert stop.value.exit_code == 130
     assert capsys.readouterr().err == (
-        f"clinometer: interrupted: 512 of 1,200 texts are kept in {tmp_path}; the same command "
-        "continues\n"
+        f"clinometer: interrupted: 512 of 1,200 texts are stored in {tmp_path}; rerun the same "
+        "command to resume\n"
     )
 
 
 def test_an_interruption_claims_no_more_than_was_saved(tmp_path: Path) -> None:
     watch = Watch("m", unit="cells", start="loading m")
-    assert "nothing is kept" in interrupted(watch, None)
-    assert "with --out the same command would continue" in interrupted(watch, Kept(None))
-    assert "anything done before is kept in" in interrupted(watch, Kept(tmp_path))
+    assert "nothing was stored" in interrupted(watch, None)
+    assert "use --out to make the command resumable" in interrupted(watch, Kept(None))
+    assert "earlier work is stored in" in interrupted(watch, Kept(tmp_path))
     assert "before anything was scored" in interrupted(watch, kept_cells(tmp_path / "none"))
 
 
@@ -191,8 +191,8 @@ def test_ctrl_c_during_an_audit_says_how_many_cells_were_saved_and_where(tmp_pat
     assert 0 < done < total
     told = [line for line in err.splitlines() if line.startswith("clinometer: ")]
     assert told == [
-        f"clinometer: interrupted: {done:,} of {total:,} cells are kept in {folder}; the same "
-        "command continues"
+        f"clinometer: interrupted: {done:,} of {total:,} cells are stored in {folder}; rerun the "
+        "same command to resume"
     ]
 
 
@@ -207,14 +207,16 @@ def test_ctrl_c_during_mining_says_how_to_resume(tmp_path: Path) -> None:
     assert status == 130
     (told,) = [line for line in err.splitlines() if line.startswith("clinometer: ")]
     assert told.startswith("clinometer: interrupted: ")
-    assert told.endswith("of 10 pieces are kept in contexts.csv.mining; the same command continues")
+    assert told.endswith(
+        "of 10 pieces are stored in contexts.csv.mining; rerun the same command to resume"
+    )
 
 
 @pytest.mark.parametrize(
     ("out", "said"),
     [
-        (("--out", "run"), "40 of 168 texts are kept in run; the same command continues"),
-        ((), "nothing is kept: with --out the same command would continue"),
+        (("--out", "run"), "40 of 168 texts are stored in run; rerun the same command to resume"),
+        ((), "nothing was stored: use --out to make the command resumable"),
     ],
     ids=["kept", "in memory"],
 )

@@ -148,7 +148,7 @@ def test_ctrl_c_outside_a_long_step_says_so() -> None:
     )
     status, err = interrupt(code, ready=lambda line: line == "there\n")
     assert status == 130
-    assert err == "clinometer: interrupted; the same command continues where it stopped\n"
+    assert err == "clinometer: interrupted; rerun the same command to resume\n"
     assert 130 in STATUSES
 
 

@@ -1,4 +1,4 @@
-"""The command line: thin. It reads arguments, calls the library, and prints."""
+"""The command line: a thin layer that reads arguments, calls the library, and prints."""
 
 from clinometer.cli.app import main
 

@@ -40,7 +40,7 @@ from clinometer.cli.study.vision import vision_command
 
 
 class _Escaped(Exception):
-    """Carries an error past typer, which would answer it with status 1."""
+    """Carries an error past typer, which would exit with status 1."""
 
 
 class _Commands(TyperGroup):
@@ -50,7 +50,7 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()  # a pipe that is closed is noticed here, not when Python ends
+            sys.stdout.flush()  # detect a closed pipe here, not when Python exits
         except (EOFError, OSError, KeyboardInterrupt) as error:
             raise _Escaped from error
         return result
@@ -59,7 +59,7 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     name="clinometer",
     cls=_Commands,
-    help="How far does a language model lean, and how much does its leaning swing with context?",
+    help="How far does a language model lean, and how much does its lean swing with context?",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -118,13 +118,13 @@ def options(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and leave with its exit status.
+    """Run the command line and exit with its status.
 
     `failure.STATUSES` lists the statuses. An error is one line on stderr; its traceback shows with
     --debug.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    # --debug may stand anywhere: people add it to the end of the command that has just failed.
+    # Accept --debug anywhere: people append it to the command that has just failed.
     debug = "--debug" in arguments
     rest = [a for a in arguments if a != "--debug"]
     try:

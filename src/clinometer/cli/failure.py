@@ -1,6 +1,6 @@
-"""How a failure ends the program: one line on stderr, and an exit status that says what kind.
+"""How a failure ends the program: one line on stderr, and an exit status for its kind.
 
-Status 1 is kept for a measured condition that failed (--fail-above): no error may end with it.
+Status 1 is reserved for a measured condition that failed (--fail-above); errors never use it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clinometer.storage.cache_location import cache_folder
 
 #: A bug: EX_SOFTWARE of sysexits.h.
 UNEXPECTED = 70
-#: Whoever read our output has closed it: what a shell reports for SIGPIPE.
+#: The reader of our output has closed it: the status that a shell reports for SIGPIPE.
 NOT_READ = 141
 INTERRUPTED = 130
 #: Every exit status, as the documentation lists them; errors.py says which error has which.
@@ -31,28 +31,28 @@ STATUSES = {
     0: "done",
     1: "a measured condition failed: `--fail-above`, `--fail-below`; never an error",
     2: "wrong input: an option, a file, a name; or a package that is not installed",
-    3: "a model, a server or a cluster failed; the same command continues an audit",
+    3: "a model, a server or a cluster failed; rerun the same command to resume an audit",
     UNEXPECTED: "a bug in clinometer; the line on stderr names the log with the traceback",
-    INTERRUPTED: "interrupted (Ctrl+C); the same command continues",
-    NOT_READ: "whoever read the output has closed it, as `head` does",
+    INTERRUPTED: "interrupted (Ctrl+C); rerun the same command to resume",
+    NOT_READ: "the reader of the output has closed it, as `head` does",
 }
 #: What is wrong with a path itself, wherever it is first used: a name of 300 characters, say.
 _OF_PATHS = (errno.ENAMETOOLONG, errno.ELOOP)
-#: So many logs of unexpected errors are kept.
+#: Number of logs of unexpected errors to keep.
 KEPT_LOGS = 20
 
 _SOURCE = Path(__file__).resolve().parent.parent
 
 
 def report_failure(error: BaseException, *, debug: bool) -> int:
-    """Say on stderr what went wrong; returns the exit status."""
+    """Print the error on stderr; returns the exit status."""
     if debug:
         sys.stderr.write(visible("".join(traceback.format_exception(error))))
     if isinstance(error, BrokenPipeError):
         _drop_output()
         return NOT_READ
     if isinstance(error, KeyboardInterrupt):
-        line, status = "interrupted; the same command continues where it stopped", INTERRUPTED
+        line, status = "interrupted; rerun the same command to resume", INTERRUPTED
     elif isinstance(error, ClinometerError):
         line, status = str(error), error.exit_status
     elif isinstance(error, OSError) and error.errno in _OF_PATHS and error.filename:
@@ -66,18 +66,18 @@ def report_failure(error: BaseException, *, debug: bool) -> int:
 
 
 def _drop_output() -> None:
-    """What is left of stdout goes nowhere: Python would complain of it at the end."""
+    """Discard the rest of stdout: Python would otherwise complain on exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _unexpected(error: BaseException) -> str:
     """What happened and where the log is; never the error's own text, which may quote a prompt or
-    an address with a key in it."""
+    an address that contains a key."""
     what = type(error).__name__
     if isinstance(error, OSError) and error.strerror:
         what += f" ({error.strerror})"
     log = _write_log(error)
-    where = "repeat it with --debug for a traceback" if log is None else f"traceback in {log}"
+    where = "rerun with --debug for a traceback" if log is None else f"traceback in {log}"
     return f"unexpected {what} in {_place(error)}, a bug in clinometer: {where}"
 
 
@@ -91,7 +91,7 @@ def _place(error: BaseException) -> str:
 
 
 def _write_log(error: BaseException) -> Path | None:
-    """The traceback in a file that only its owner can read; None where it cannot be written."""
+    """Write the traceback to a file that only its owner can read; None if that fails."""
     now = datetime.now(UTC)
     folder = cache_folder() / "errors"
     log = folder / f"{now:%Y%m%dT%H%M%S}-{token_hex(2)}.log"

@@ -1,4 +1,4 @@
-"""The one way in which commands declare options of their own."""
+"""How commands declare their own options."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def opt(
     panel: str | None = None,
     unset: str | bool = True,
 ) -> Any:
-    """An option; a number outside the range `allowed` is refused in one line, before anything is
-    done. `unset` says what happens without the option, where its default does not.
+    """An option; a number outside the range `allowed` is rejected with a one-line error, before
+    any work. `unset` describes what happens without the option, if its default does not.
 
-    typer's own `min` and `max` answer with a box of several lines, and have no open ends.
+    typer's own `min` and `max` print a box of several lines, and have no open intervals.
     """
 
     def check(param: typer.CallbackParam, value: Given) -> Given:

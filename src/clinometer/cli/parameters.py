@@ -1,4 +1,4 @@
-"""Options that several commands have, and options derived from the library's settings."""
+"""Options shared by several commands, and options derived from the library's settings."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from clinometer.settings import Option, dataclass_in, option_of
 if TYPE_CHECKING:
     from clinometer.topics import Topic
 
-#: Names of the three numbers as they are typed (--fail-above) and as they are written in JSON.
+#: Names of the three numbers on the command line (--fail-above) and in JSON.
 SUMMARY = ("R", "R_bias", "R_volatility")
-#: Options that are listed without headings.
+#: Most options that are listed without headings.
 _FEW = 8
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """A command with parameters that are dataclasses of settings.
 
-    On the command line the settings declared with `option` stand in their place, those of
-    dataclasses inside them too; the command gets the dataclass. Of
-    `Annotated[AuditSettings, "seed", "device"]` only the settings named become options.
+    On the command line they are replaced by the settings declared with `option`, including those of
+    nested dataclasses; the command receives the dataclass. With
+    `Annotated[AuditSettings, "seed", "device"]` only the named settings become options.
     """
     hints = get_type_hints(command, include_extras=True)
     taken = signature(command).parameters
@@ -89,7 +89,7 @@ def _flat(kind: Any, only: tuple[str, ...], *, optional: bool = False) -> Iterat
 
 
 def _gathered(kind: Any, only: tuple[str, ...], values: dict[str, Any]) -> Any:
-    """The dataclass of the values given; None where one without a default is missing."""
+    """The dataclass with the given values; None if one without a default is missing."""
     hints = get_type_hints(kind)
     given = {}
     for one in fields(kind):
@@ -116,7 +116,7 @@ def _typer_option(one: Field[Any], about: Option) -> Any:
 
 
 def _drop_small_panels(parameters: list[Parameter]) -> None:
-    """A heading over a single option, or in a short list, would only be in the way."""
+    """Drop headings over a single option or in a short list."""
     options = [
         about
         for parameter in parameters
@@ -130,11 +130,11 @@ def _drop_small_panels(parameters: list[Parameter]) -> None:
 
 
 def derived(kind: type, name: str) -> Any:
-    """The typer option of one setting, for a command that takes no more of its dataclass."""
+    """The typer option of a single setting, for a command that needs no other of its dataclass."""
     (found,) = (one for one in fields(kind) if one.name == name)
     about = option_of(found)
     if about is None:
-        raise TypeError(f"{kind.__name__}.{name} is no option")
+        raise TypeError(f"{kind.__name__}.{name} is not an option")
     made = _typer_option(found, about)
     made.rich_help_panel = None
     return made

@@ -30,7 +30,7 @@ class _Output(Console):
         super().print(*(visible(o) if isinstance(o, str) else o for o in objects), **options)
 
     def on_broken_pipe(self) -> None:
-        """rich would exit with 1, which means here that a threshold failed."""
+        """rich would exit with status 1, which here means that a threshold failed."""
         raise BrokenPipeError
 
 
@@ -51,7 +51,7 @@ def print_json(result: dict[str, Any]) -> None:
 
 
 def number(estimate: Estimate) -> str:
-    """0.482, and under it its interval, 0.455–0.507."""
+    """0.482, with its interval on the next line, 0.455–0.507."""
     return f"{risk(estimate.value)}\n{between(estimate.low, estimate.high)}".rstrip()
 
 
@@ -63,10 +63,10 @@ def risk_table(
     bounds: Mapping[str, Any] | None = None,
     floors: Mapping[str, Any] | None = None,
 ) -> TerminalTable:
-    """The reference models, then the models: R, its two parts, and what they rest on.
+    """The reference models, then the models: R, its two components, and the number of contexts.
 
-    Under a model: what of R its groups share and what differs between them; by label, the `floors`
-    that shuffled words give and the `bounds` of models whose rare words are only bounded.
+    Under a model: how much of R its groups share and how much differs between them; by label, the
+    `floors` from shuffled words and the `bounds` of models whose rare words are only bounded.
     """
     table = TerminalTable(title).add_text("model")
     table.add_numbers(*NARROW_HEADINGS, "n", "n_eff")
@@ -96,7 +96,7 @@ def risk_table(
 
 
 def exceeded(label: str, report: RiskReport, limits: list[tuple[str, float]]) -> list[str]:
-    """One line for each limit that the report is above."""
+    """One line per limit that the report exceeds."""
     return [
         f"{label}: {name} = {getattr(report, name).value:.4f} is above {limit}"
         for name, limit in limits

@@ -1,7 +1,7 @@
-"""Signs of life of a long command, and what it says when it is interrupted.
+"""Progress of a long command, and its message when it is interrupted.
 
-All of it goes to stderr, so that stdout holds results only. On a terminal there is a bar; elsewhere
-(a log file, CI, a notebook server) a plain line soon after the start and then about every 30 s.
+All of it goes to stderr, so that stdout has only results. A terminal shows a bar; elsewhere (a log
+file, CI, a notebook server) a plain line appears soon after the start and then about every 30 s.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from clinometer.cli.printing import say
 from clinometer.display.visible import visible
 from clinometer.errors import ClinometerError
 
-#: Seconds to the first plain line (most commands are done, or refused, by then), and between two.
+#: Seconds to the first plain line (most commands have ended by then), and between two.
 FIRST_S = 2.0
 EVERY_S = 30.0
 #: How often the thread that writes plain lines looks at the clock.
@@ -35,10 +35,10 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True)
 class Kept:
-    """Where the work is kept as it goes.
+    """Where the work is stored while it runs.
 
-    `count` reads from there how much it is, (done, total), or None when nothing is there; without
-    it the last report counts.
+    `count` reads (done, total) from there, or None if there is nothing; without it the last report
+    counts.
     """
 
     place: Path | None
@@ -46,7 +46,7 @@ class Kept:
 
 
 class Watch:
-    """How far a command is. The library calls it with (done, total); total may be unknown."""
+    """Progress of a command. The library calls it with (done, total); total may be unknown."""
 
     def __init__(
         self, label: str, *, unit: str, start: str, clock: Callable[[], float] = time.monotonic
@@ -67,19 +67,19 @@ class Watch:
         self.reported()
 
     def stage(self, label: str, unit: str, done: int, total: int | None) -> None:
-        """A report of a command that has several stages, each with a unit of its own."""
+        """A report from a command with several stages, each with its own unit."""
         if (label, unit) != (self.label, self.unit):
             self.label, self.unit, self.done = label, unit, None
         self(done, total)
 
     @property
     def heading(self) -> str:
-        """What is under way: loading, until there is a report."""
+        """The current activity: loading, until the first report."""
         return self._start if self.done is None else self.label
 
     @property
     def count(self) -> str:
-        """408/1,200, or what is done where the total is not known."""
+        """408/1,200, or only what is done if the total is unknown."""
         if self.done is None:
             return ""
         if self.total is None:
@@ -87,7 +87,7 @@ class Watch:
         return f"{self.done:,}/{self.total:,}"
 
     def line(self) -> str:
-        """One plain line: per cent, rate and time left, as far as they are known."""
+        """One plain line: percentage, rate and time left, as far as they are known."""
         passed = self._clock() - self._since
         if self.done is None:
             return f"{self._start} ({duration(passed)} so far)"
@@ -104,7 +104,7 @@ class Watch:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them.
+    """A duration in words.
 
     >>> duration(12.3), duration(200), duration(9000)
     ('12 s', '3 min', '2.5 h')
@@ -115,7 +115,7 @@ def duration(seconds: float) -> str:
 
 
 class ProgressLines:
-    """Plain lines about a watch, from a thread of their own: a long step must not look dead."""
+    """Plain progress lines from a separate thread: a long step must not look dead."""
 
     def __init__(
         self, watch: Watch, stream: TextIO, clock: Callable[[], float] = time.monotonic
@@ -182,10 +182,10 @@ def progress(
     start: str | None = None,
     kept: Kept | None = None,
 ) -> Iterator[Watch]:
-    """Show how far the block is; it calls what it is given with (done, total).
+    """Show the progress of the block, which calls the yielded function with (done, total).
 
-    `start` is what is said before the first report: "loading LABEL" unless given. An interruption
-    (Ctrl-C) ends the command with one line about what is `kept`, and status 130.
+    `start` is shown before the first report: "loading LABEL" by default. An interruption (Ctrl-C)
+    ends the command with one line about what is `kept`, and status 130.
     """
     watch = Watch(label, unit=unit, start=start or f"loading {label}")
     console = Console(stderr=True)
@@ -217,17 +217,17 @@ def kept_cells(place: Path) -> Kept:
 
 
 def interrupted(watch: Watch, kept: Kept | None) -> str:
-    """What an interruption left behind, and what the same command would do."""
+    """What an interruption left behind, and what rerunning the command would do."""
     if kept is None:
-        return "interrupted; nothing is kept, and the same command starts again"
+        return "interrupted; nothing was stored, so the same command starts over"
     if kept.place is None:
-        return "interrupted; nothing is kept: with --out the same command would continue"
+        return "interrupted; nothing was stored: use --out to make the command resumable"
     found = kept.count() if kept.count else (watch.done, watch.total)
     if found is None:
-        return "interrupted before anything was scored; the same command starts again"
+        return "interrupted before anything was scored; the same command starts over"
     done, total = found
     if done is None or total is None:
-        what = f"anything done before is kept in {kept.place}"
+        what = f"earlier work is stored in {kept.place}"
     else:
-        what = f"{done:,} of {total:,} {watch.unit} are kept in {kept.place}"
-    return f"interrupted: {what}; the same command continues"
+        what = f"{done:,} of {total:,} {watch.unit} are stored in {kept.place}"
+    return f"interrupted: {what}; rerun the same command to resume"

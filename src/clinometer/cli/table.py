@@ -1,8 +1,8 @@
-"""The one way in which commands print tables: nothing is ever cut off, however narrow the screen.
+"""How all commands print tables: nothing is ever truncated, however narrow the screen.
 
 A table that fits is printed as one. In a narrower window, or in a pipe (80 columns), text wraps
-between words and numbers stay whole; where even that does not fit, each row becomes a block of
-lines, one per column.
+between words and numbers stay whole; if even that does not fit, each row becomes a block of lines,
+one per column.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ class TerminalTable:
     """
 
     title: str = ""
-    #: (heading, whether the column holds numbers)
+    #: (heading, whether the column is numeric)
     columns: list[tuple[str, bool]] = field(default_factory=list)
     rows: list[_TableRow] = field(default_factory=list)
     _section: bool = False
 
     def add_text(self, *headings: str) -> TerminalTable:
-        """Columns of words: aligned left, wrapped where they must be."""
+        """Text columns: aligned left, wrapped if necessary."""
         self.columns += [(visible(heading), False) for heading in headings]
         return self
 
     def add_numbers(self, *headings: str) -> TerminalTable:
-        """Columns of numbers: aligned right, never wrapped."""
+        """Numeric columns: aligned right, never wrapped."""
         self.columns += [(visible(heading), True) for heading in headings]
         return self
 
@@ -64,7 +64,7 @@ class TerminalTable:
         self._section = True
 
     def print(self, console: Console) -> None:
-        """Print it as a table, or row by row where the console is too narrow for one."""
+        """Print as a table, or row by row if the console is too narrow."""
         widths = self._widths(console.width)
         if widths is not None:
             console.print(self._rich(widths))
@@ -73,7 +73,7 @@ class TerminalTable:
             console.print(line, soft_wrap=True)
 
     def _widths(self, space: int) -> list[int] | None:
-        """How wide each column is: numbers in full, words at least unbroken; None: no room."""
+        """Width of each column: numbers in full, words at least unbroken; None without room."""
         most, least = [], []
         for place, (heading, numbers) in enumerate(self.columns):
             cells = [heading, *(row.cells[place] for row in self.rows)]
@@ -84,7 +84,7 @@ class TerminalTable:
         spare = space - _FRAME - sum(least) - _BETWEEN * len(least)
         if spare < 0:
             return None
-        # Columns that want little get it all; those that want much share what is left.
+        # Narrow columns get their full width; wide ones share the rest.
         widths = list(least)
         order = sorted(range(len(most)), key=lambda i: most[i] - least[i])
         for left, i in zip(range(len(order), 0, -1), order, strict=True):

@@ -37,7 +37,7 @@ def test_size_shows_its_plan_runs_and_reuses_results(
     asked = ("study", "size", "pocket:gpt2-s", "pocket:gpt2-m", *few, "--out", out)
     plan = clinometer(*asked, "--plan")
     assert plan.status == 0
-    assert "36 prompts to ask" in plan.out
+    assert "36 prompts to score" in plan.out
     assert not out.exists()
     shown = clinometer(*asked)
     assert shown.status == 0

@@ -118,7 +118,7 @@ def test_unavailable_controls_give_a_reason(tmp_path: Path) -> None:
     notes = {f"{r.control}: {r.option}": r.note for r in found.rows}
     assert "no scores" in notes["shuffled words: "]
     assert "your own table" in notes["reference: real world"]
-    assert "not scored" in notes["placebo group: "]
+    assert "cannot be scored" in notes["placebo group: "]
     json.dumps(found.to_dict(), allow_nan=False)
 
 

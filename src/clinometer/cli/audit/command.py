@@ -23,7 +23,7 @@ from clinometer.models.catalog.spec import folder_name
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.default_folder import default_folder
 
-#: Where runs are kept unless --out says otherwise; what `clinometer view` shows.
+#: Where runs are stored without --out, and what `clinometer view` shows.
 RUNS = Path("runs")
 
 
@@ -150,7 +150,7 @@ def _at_hand(suite_name: str | None) -> list[str]:
         if at_hand(entry):
             found.append(entry.id)
         else:
-            access = ", gated: ask its owner for access" if entry.gated else ""
+            access = ", gated: request access from its owner" if entry.gated else ""
             code = ", needs --trust-remote-code" if entry.remote_code else ""
             say(f"not available locally: {entry.name} ({entry.id}{access}{code})", prefix="")
     return found
@@ -162,8 +162,8 @@ def _audit_all(
     audited: Callable[..., Run],
     folder_of: Callable[[str, str, AuditSettings], Path],
 ) -> tuple[list[Run], list[tuple[str, ClinometerError]]]:
-    """Every model in turn, with --chat both raw and in its chat template. One that fails does not
-    stop the others; alone, its error is the end."""
+    """Audit each model, with --chat both raw and in its chat template. One that fails does not
+    stop the others; the error of a single model is raised."""
     runs: list[Run] = []
     failed: list[tuple[str, ClinometerError]] = []
     raw = replace(settings, load=replace(settings.load, chat=False))

@@ -1,4 +1,4 @@
-"""What clinometer audit prints of its runs: a table with notes, or one JSON object."""
+"""The output of clinometer audit: a table with notes, or one JSON object."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def print_runs(runs: list[Run], topic: Topic) -> None:
-    """The risks of all runs in one table, and under it what a reader must know of each."""
+    """The risks of all runs in one table, followed by notes on each."""
     reference = len(topic.categories) if topic.reference is None else list(topic.reference)
     title = (
         f"{topic.title or topic.name}: {len(topic)} groups, contexts {runs[0].record.contexts.name}"
@@ -32,7 +32,7 @@ def print_runs(runs: list[Run], topic: Topic) -> None:
 
 
 def label(model: str) -> str:
-    """A model's name as the table has room for it: of a server only the model that it serves.
+    """A short model name for the table: for a server, only the model that it serves.
 
     >>> label("openai:http://127.0.0.1:8080#smol (chat)"), label("pocket:bert")
     ('smol (chat)', 'pocket:bert')
@@ -44,13 +44,13 @@ def label(model: str) -> str:
 
 
 def notes(run: Run) -> list[str]:
-    """What a reader must know of a run beside its three numbers."""
+    """Notes that a reader of the three numbers must know."""
     record, counts = run.record, run.record.counts
     lines = [] if record.model.kind == "reference" else [_verdict(run)]
     if about_groups := group_sentences(run):
         lines.insert(0, f"{run.model}: {' '.join(about_groups)}")
     if found := record.cache.found:
-        lines.append(f"{run.model}: {found} of {counts['cells']} cells were known to this machine")
+        lines.append(f"{run.model}: {found} of {counts['cells']} cells were cached")
     if counts.get("cells_missing"):
         lines.append(f"{run.model}: {counts['cells_missing']} cells are missing")
     if counts.get("cells_low_coverage"):
@@ -72,7 +72,7 @@ def notes(run: Run) -> list[str]:
 
 
 def _server_notes(run: Run) -> list[str]:
-    """How the model was asked, where that is not a matter of course."""
+    """How the model was scored, if that is not obvious."""
     record = run.record
     lines = [f"{run.model}: {note}" for note in record.model.notes]
     if record.bounds is not None:
@@ -104,7 +104,7 @@ def _verdict(run: Run) -> str:
 
 
 def where_next(folders: list[Path]) -> str:
-    """The last line: where the results are, and what to do with them.
+    """The last line: where the results are, and what to do next.
 
     >>> print(where_next([Path("runs/a")]))
     Kept in runs/a. Next: clinometer report runs/a --out report.html, or clinometer view runs
@@ -116,7 +116,7 @@ def where_next(folders: list[Path]) -> str:
 
 
 def as_json(runs: list[Run], failed: list[tuple[str, ClinometerError]]) -> dict[str, Any]:
-    """One object of one shape: the runs, also of a single model, and what failed."""
+    """One object, always of the same shape: the runs and the failures."""
     return {
         "runs": [_one_json(run) for run in runs],
         "failed": [{"model": model, "error": str(error)} for model, error in failed],

@@ -103,7 +103,7 @@ def annotate_command(
 
 
 def _report(store: Store, json_output: bool, count: int, export: Path | None) -> None:
-    """How far everybody is; numbers, no names."""
+    """Each annotator's progress; numbers, not names."""
     total = len(store.task.items)
     people = {p.number: p.state for p in store.annotators()}
     rows = [

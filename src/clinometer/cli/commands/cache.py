@@ -1,4 +1,4 @@
-"""clinometer cache: what this machine remembers of earlier audits."""
+"""clinometer cache: scores cached on this machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cache_command(
     from clinometer.storage.cache_location import cache_folder, cache_limit
 
     limit = cache_limit()
-    cache = Cache(limit=limit or 1)  # a cache that is switched off can be looked at all the same
+    cache = Cache(limit=limit or 1)  # a cache that is turned off can still be inspected
     models = cache_folder() / "models"
     if clear and cache.file.exists():
         cache.clear()
@@ -73,7 +73,7 @@ def _row(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _size(size: int) -> str:
-    """Bytes as people read them.
+    """A readable size.
 
     >>> _size(0), _size(1_500_000), _size(2_000_000_000)
     ('0.0 MB', '1.5 MB', '2.0 GB')

@@ -77,7 +77,7 @@ def compare_command(
 
 
 def _notes(resampling: str, cluster: str | None) -> list[str]:
-    """What a reader must know beside the numbers."""
+    """Notes that a reader of the numbers must know."""
     if not resampling:
         return []
     unit = "contexts" if cluster is None else f"clusters of contexts by {cluster}"
@@ -109,7 +109,7 @@ def _ranks(ranks) -> TerminalTable:  # type: ignore[no-untyped-def]
 
 
 def _difference(d: Difference) -> str:
-    """+0.087, and under it its interval, +0.053 to +0.119."""
+    """+0.087, with its interval on the next line, +0.053 to +0.119."""
     if d.value is None:
         return "–"
     if d.low is None or d.high is None:

@@ -1,4 +1,4 @@
-"""clinometer report: a page that works offline, or its tables and charts as files."""
+"""clinometer report: an offline page, or its tables and charts as files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clinometer.report import Extra
     from clinometer.runs.folder.recover import Opened
 
-#: format -> what --out is when it is not given
+#: format -> default of --out
 FORMATS = {
     "html": "report.html",
     "md": "report.md",

@@ -13,7 +13,7 @@ from clinometer.cli.parameters import JSON
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.table import TerminalTable
 
-#: What to try; each name of a sample stands for its path.
+#: Commands to try; each sample name is replaced by its path.
 NEXT = (
     ("mine", "articles.jsonl", "--topic", "gender", "--out", "contexts.csv"),
     ("risk", "table.csv"),

@@ -121,8 +121,8 @@ def models_command(name: NAME = None, json_output: JSON = False) -> None:
 
 def _unknown(name: str, known: list[str]) -> str:
     return (
-        f"model {name!r}: no model of this name here, in the local cache of the Hugging Face hub "
-        "or, as far as it can be reached, on the hub; 'clinometer models' lists what is "
+        f"model {name!r}: no such model here, in the local cache of the Hugging Face hub "
+        "or, if it can be reached, on the hub; 'clinometer models' lists what is "
         f"available locally{closest(name, known)}"
     )
 

@@ -36,7 +36,7 @@ def view_command(
 
     def ready(address: str) -> None:
         shown = address if token is None else f"{address}?token={token}"
-        console().print(f"runs in {folder}: {shown}  (Ctrl+C ends it)", soft_wrap=True)
+        console().print(f"runs in {folder}: {shown}  (Ctrl+C stops it)", soft_wrap=True)
         if browser:
             webbrowser.open(shown)
 

@@ -88,7 +88,7 @@ def agreement_command(
 
 
 def print_agreement(found: Agreement) -> None:
-    """The tables, and the notes that say how to read them."""
+    """The tables, and notes on how to read them."""
     out = console()
     steps = sorted({s for _, s, _ in found.levels})
     table = TerminalTable(f"Agreement of {len(found.annotators)} annotators on {found.items} items")
@@ -131,7 +131,7 @@ def print_agreement(found: Agreement) -> None:
 
 
 def numbers(estimate: Estimate | None) -> tuple[str, str]:
-    """0.140 and 0.105–0.173; a dash where there is no number."""
+    """0.140 and 0.105–0.173; a dash if there is no number."""
     if estimate is None:
         return "–", ""
     return risk(estimate.value), between(estimate.low, estimate.high)

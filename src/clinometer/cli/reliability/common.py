@@ -1,4 +1,4 @@
-"""Options and output that the sub-commands share."""
+"""Options and output shared by the subcommands."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LimitOption = Annotated[
 def read_statements(
     source: str, *, format: str | None, limit: int | None, seed: int
 ) -> list[Statement]:
-    """Statements of the source, or a sample of them in their order."""
+    """Statements of the source, or a sample of them in order."""
     import numpy as np
 
     from clinometer.reliability import load_statements
@@ -59,7 +59,7 @@ def read_statements(
 
 
 def write_frame(frame: pd.DataFrame, path: Path) -> None:
-    """A table as csv or parquet, by the file's ending."""
+    """Write a table as csv or parquet, depending on the file's suffix."""
     if path.suffix not in {".csv", ".parquet"}:
         raise TableError(f"{path}: expected a file name that ends in .csv or .parquet")
     with replacing(path) as beside:

@@ -69,7 +69,7 @@ def pairs_command(
         )
         return
     rows = TerminalTable(
-        f"{model}: per cent of pairs in which the stereotype is preferred ({metric} words)"
+        f"{model}: percentage of pairs in which the stereotype is preferred ({metric} words)"
     )
     rows.add_text("").add_numbers("pairs", "score", "interval", "change")
     for score in found:

@@ -1,4 +1,4 @@
-"""clinometer reliability tune: a model taught to place blanks by expert examples."""
+"""clinometer reliability tune: fine-tune a model to place blanks, on expert examples."""
 
 from __future__ import annotations
 

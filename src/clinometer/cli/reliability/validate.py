@@ -1,4 +1,4 @@
-"""clinometer reliability validate: a score against the judgement of people."""
+"""clinometer reliability validate: compare a score with human judgements."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _read_scores(path: Path, column: str) -> tuple[dict[str, float], dict[str, s
 def _print(found: Validation) -> None:
     out = console()
     table = TerminalTable(
-        f"{found.score} and the judgement of {len(found.agreement.annotators)} people, "
+        f"{found.score} and the judgements of {len(found.agreement.annotators)} people, "
         f"{found.items} items"
     )
     table.add_text("statistic").add_numbers("value", "interval", "p")
@@ -90,14 +90,14 @@ def _print(found: Validation) -> None:
             table.add_row(name, *numbers(one.rho), f"{one.p:.1e}")
 
     correlation("Spearman, score and mean judgement", found.correlation)
-    correlation("the same, number of words held", found.given_length)
+    correlation("the same, controlling for number of words", found.given_length)
     correlation("Spearman, score and number of words", found.with_length)
-    table.add_row("Fleiss' kappa of the people", *numbers(found.agreement.fleiss), "")
+    table.add_row("Fleiss' kappa of the annotators", *numbers(found.agreement.fleiss), "")
     for name, alpha in found.agreement.alpha.items():
         table.add_row(f"Krippendorff's alpha, {name}", *numbers(alpha), "")
     table.print(out)
 
-    table = TerminalTable("Logistic regression of the middle judgement on the score")
+    table = TerminalTable("Logistic regression of the median judgement on the score")
     table.add_text("model").add_numbers("chi²", "df", "p", "McFadden R²")
     fits = [f for f in (found.multinomial, found.ordinal) if f is not None]
     for one in fits:
@@ -119,9 +119,9 @@ def _print(found: Validation) -> None:
             table.add_row(one.kind, odds, _exp(term.value), between, p_value(term.p))
     table.print(out)
     counts = ", ".join(f"{c}: {n}" for c, n in found.outcome.items())
-    out.print(f"items by middle judgement: {counts}")
+    out.print(f"items by median judgement: {counts}")
     if found.unmatched:
-        out.print(f"{found.unmatched} ids have a score or a judgement only and are left out")
+        out.print(f"{found.unmatched} ids have only a score or only a judgement and are left out")
     for one in fits:
         if one.problem:
             out.print(f"Caution: {one.kind} regression: {one.problem}; do not use its numbers")

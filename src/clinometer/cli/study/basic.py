@@ -122,7 +122,7 @@ def controls_command(
     if json_output:
         print_json(found.to_dict())
         return
-    shown = _risk_rows(f"{found.model}: by chance, and against other references", "control")
+    shown = _risk_rows(f"{found.model}: compared with chance and other references", "control")
     for row in found.rows:
         cells = ["–" if e is None else number(e) for e in (row.R, row.R_bias, row.R_volatility)]
         shown.add_row(f"{row.control}\n  {row.option}" if row.option else row.control, *cells)

@@ -1,4 +1,4 @@
-"""clinometer study NAME: the papers' tables and figures, each one command."""
+"""clinometer study NAME: the papers' tables and figures, one command each."""
 
 from __future__ import annotations
 

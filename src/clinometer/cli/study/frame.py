@@ -1,4 +1,4 @@
-"""What the study commands share: the plan, carrying out, printing."""
+"""Shared by the study commands: planning, running, printing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clinometer.studies.framework.frame import Findings
     from clinometer.studies.framework.plan import Ask, Plan
 
-#: Tables of up to so many rows are shown in the terminal; all are csv files.
+#: Tables up to this many rows are shown in the terminal; all are written as csv files.
 _SHOWN = 24
 
 
@@ -33,9 +33,9 @@ def carry_out(
     output: StudyOutput,
     before: Callable[[], None] | None = None,
 ) -> None:
-    """Say what it costs, ask, write, print: the same for every study that asks.
+    """Print the cost, score, write, print: the same for every study that scores models.
 
-    `before` is what has to be made first, such as a trained model.
+    `before` makes what is needed first, such as a trained model.
     """
     from clinometer.studies.framework.frame import ask_all
 
@@ -67,7 +67,7 @@ def carry_out(
 
 
 def finish(found: Findings, folder: Path, output: StudyOutput) -> None:
-    """Write what was found and print it."""
+    """Write the findings and print them."""
     missing = found.write(folder, page=not output.no_page)
     if missing:
         say(f"no charts and no page: {missing}")
@@ -83,7 +83,7 @@ def finish(found: Findings, folder: Path, output: StudyOutput) -> None:
 
 
 def show_plan(plain: dict[str, Any], *, stderr: bool) -> None:
-    """One line an audit, and the sum; to stderr when the study follows."""
+    """One line per audit, and the total; to stderr if the study follows."""
     from clinometer.studies.framework.plan import spoken
 
     lines = [
@@ -93,7 +93,7 @@ def show_plan(plain: dict[str, Any], *, stderr: bool) -> None:
     ]
     lines += [f"  {f['what']}: {spoken(f['seconds'])}" for f in plain["further"]]
     head = (
-        f"study {plain['study']}: {plain['prompts']:,} prompts to ask, "
+        f"study {plain['study']}: {plain['prompts']:,} prompts to score, "
         f"{spoken(plain['seconds'])} (rough: from parameters and this machine's speed)"
     )
     text = "\n".join([head, *lines]) + "\n"
@@ -101,7 +101,7 @@ def show_plan(plain: dict[str, Any], *, stderr: bool) -> None:
 
 
 def show_table(table: Table) -> None:
-    """A study's table for people; a long one is a file, and its name is said."""
+    """Print a study's table; for a long one, only the name of its file."""
     if len(table.frame) > _SHOWN:
         line = f"{table.title}: {len(table.frame)} rows in tables/{table.key}.csv"
         console().print(line, soft_wrap=True)

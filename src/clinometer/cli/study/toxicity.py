@@ -1,4 +1,4 @@
-"""clinometer study toxicity: fine-tune, and ask before and after."""
+"""clinometer study toxicity: fine-tune a model, and score it before and after."""
 
 from __future__ import annotations
 

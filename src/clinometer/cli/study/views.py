@@ -1,4 +1,4 @@
-"""clinometer study leaning, distribution, heatmap: from runs that exist; no model is opened."""
+"""clinometer study leaning, distribution, heatmap: from existing runs; no model is loaded."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def heatmap_command(
 
 
 def _named(paths: list[Path]) -> list[tuple[str, Run]]:
-    """Runs by the name of their model; by model and folder where two have the same."""
+    """Runs by the name of their model; by model and folder if two share a name."""
     from clinometer.runs import Run
 
     runs = [Run.load(path) for path in paths]

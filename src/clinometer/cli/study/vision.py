@@ -41,7 +41,7 @@ def vision_command(
         if output.json_output:
             print_json({"study": "vision", "images": len(found.files), "models": model})
         else:
-            line = f"study vision: {len(found.files):,} images to ask of {len(model)} models"
+            line = f"study vision: {len(found.files):,} images to score with {len(model)} models"
             console().print(line, soft_wrap=True)
         return
     named = []
