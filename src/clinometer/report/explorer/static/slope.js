@@ -16,7 +16,7 @@ const slopes = (runs, ids) => {
   const width = Math.max(560, 300 * runs.length);
   const at = (i) => SIDE + i * (width - 2 * SIDE) / (runs.length - 1);
   const high = (v) => TOP + (1 - v) * (HEIGHT - TOP - 12);
-  const svg = svgEl("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": `Share of ${name} words of ${rows.length} groups in ${runs.length} models` });
+  const svg = svgEl("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "group", "aria-label": `Share of ${name} words of ${rows.length} groups in ${runs.length} models` });
   runs.forEach((run, i) => {
     svg.append(svgEl("line", { x1: at(i), x2: at(i), y1: TOP, y2: HEIGHT - 12, stroke: "var(--line)" }));
     const label = svgEl("text", { x: at(i), y: 16, "text-anchor": "middle", class: "model" });
