@@ -77,10 +77,11 @@ def test_risk_of_the_papers_second_example(clinometer: Clinometer, m2: Path) -> 
 
 
 def test_exceeding_a_limit_gives_status_1(clinometer: Clinometer, m2: Path) -> None:
-    result = clinometer("risk", m2, "--fail-above", "R=0.1")
+    point = ("--fail-on", "point")
+    result = clinometer("risk", m2, "--fail-above", "R=0.1", *point)
     assert result.status == 1
-    assert result.err == "clinometer: m2.csv: R = 0.2000 is above 0.1\n"
-    assert clinometer("risk", m2, "--fail-above", "R=0.3").status == 0
+    assert result.err == "clinometer: m2.csv: R: its value 0.2000 is above 0.1 (--fail-on)\n"
+    assert clinometer("risk", m2, "--fail-above", "R=0.3", *point).status == 0
 
 
 @pytest.mark.parametrize(

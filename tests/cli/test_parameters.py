@@ -125,6 +125,7 @@ OTHER = {
     "--level": "0.9",
     "--cluster": "source",
     "--two-way": None,
+    "--target": "set",
     "--kind": "causal",
     "--device": "cpu",
     "--dtype": "float32",

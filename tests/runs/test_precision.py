@@ -71,7 +71,7 @@ def look(sample: Drawn, settings: AuditSettings, scale: float) -> Drawn:
         categories=("m", "f"),
         context_weights=np.array(sample.contexts.counts),
         group_weights=np.ones(4),
-        drawn=not sample.whole,
+        sampling=sample.contexts.sampling,
     )
     return sample.looked(preferences, settings)
 
@@ -79,7 +79,7 @@ def look(sample: Drawn, settings: AuditSettings, scale: float) -> Drawn:
 def test_samples_are_nested_and_keep_their_cells() -> None:
     settings = precise(1e-6)
     sample = look(Drawn.begin(CONTEXTS, settings, None), settings, 1.0)
-    assert sum(sample.contexts.counts) == sample.looks[0].draws == 30
+    assert len(sample.contexts) == sample.looks[0].draws == 30
     larger = sample.grown(settings)
     first = CellGrid(TOPIC, sample.contexts, 7, sample.rounds)
     second = CellGrid(TOPIC, larger.contexts, 7, larger.rounds)
@@ -113,7 +113,7 @@ def test_an_audit_stops_at_the_ceiling_or_the_whole_set() -> None:
     assert sample.wanted is None
     assert not sample.reached
     said = precision_sentence(sample.precision(low))
-    assert "not reached with 40 draws" in said[0]
+    assert "not reached with 40 contexts" in said[0]
     assert "--max-contexts" in said[0]
     free = precise(1e-6)
     sample = Drawn.begin(CONTEXTS, free, None)
@@ -124,11 +124,11 @@ def test_an_audit_stops_at_the_ceiling_or_the_whole_set() -> None:
     assert "whole set (84 contexts)" in precision_sentence(sample.precision(free))[0]
 
 
-def test_a_few_distinct_contexts_do_not_stop_an_audit() -> None:
+def test_one_heavy_context_is_not_enough() -> None:
     lonely = ContextSet("lonely", CONTEXTS.templates, [1e6, *[1.0] * 83])
     settings = precise(0.05)
     sample = Drawn.begin(lonely, settings, None)
-    assert len(sample.contexts) < 10
+    assert sample.contexts.n_eff < 10
     assert not look(sample, settings, 0.0).reached
 
 
@@ -226,8 +226,8 @@ def test_a_finer_precision_resumes_from_the_stored_cells(run: Run, tmp_path: Pat
     known = [r.draws for r in present(run.record.precision).rounds]
     assert [r.draws for r in present(finer.record.precision).rounds][: len(known)] == known
     assert present(finer.record.precision).whole_set
-    assert finer.preferences.drawn is False
-    with pytest.raises(RunError, match="seed of the draws"):
+    assert finer.preferences.sampling.set_noise == 0
+    with pytest.raises(RunError, match="seed of the samples"):
         audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=folder, settings=precise(0.02, seed=5))
     # Nested draws from one set are the same contexts to `compare`: the smaller is what both share.
     found = compare(finer, run, replicates=200)

@@ -10,6 +10,8 @@ from typer.core import TyperGroup
 
 from clinometer import __version__
 from clinometer.cli.audit.command import audit_command
+from clinometer.cli.audit.plan import plan_command
+from clinometer.cli.audit.protocol import protocol_app
 from clinometer.cli.commands.annotate import annotate_command
 from clinometer.cli.commands.cache import cache_command
 from clinometer.cli.commands.check import check_command
@@ -66,6 +68,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("audit")(audit_command)
+app.command("plan")(plan_command)
 app.command("risk")(risk_command)
 app.command("compare")(compare_command)
 app.command("mine")(mine_command)
@@ -94,6 +97,7 @@ study_app.command("languages")(languages_command)
 study_app.command("vision")(vision_command)
 study_app.command("distribution")(distribution_command)
 study_app.command("heatmap")(heatmap_command)
+app.add_typer(protocol_app, name="protocol")
 app.add_typer(study_app, name="study")
 app.add_typer(reliability_app, name="reliability")
 

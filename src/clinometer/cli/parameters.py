@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, fields
@@ -15,7 +14,6 @@ from typer.models import OptionInfo
 
 from clinometer import ranges
 from clinometer.cli.option import opt
-from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
 from clinometer.runs import AuditSettings
 from clinometer.settings import Option, dataclass_in, option_of
@@ -23,8 +21,6 @@ from clinometer.settings import Option, dataclass_in, option_of
 if TYPE_CHECKING:
     from clinometer.topics import Topic
 
-#: Names of the three numbers on the command line (--fail-above) and in JSON.
-SUMMARY = ("R", "R_bias", "R_volatility")
 #: Most options that are listed without headings.
 _FEW = 8
 
@@ -149,12 +145,9 @@ DEVICE = Annotated[str, derived(LoadOptions, "device")]
 SEED = Annotated[int, derived(AuditSettings, "seed")]
 REPLICATES = Annotated[int, derived(AuditSettings, "replicates")]
 LEVEL = Annotated[float, derived(AuditSettings, "level")]
+TARGET = Annotated[str, derived(AuditSettings, "target")]
 CLUSTER = Annotated[str | None, derived(AuditSettings, "clusters")]
 PORT = Annotated[int, opt("Port to listen on; 0 picks any free one.", allowed=ranges.PORT)]
-FAIL_ABOVE = Annotated[
-    list[str] | None,
-    opt("Exit with status 1 if a risk is higher: R=0.4, R_bias=…, R_volatility=…."),
-]
 
 
 def topic_of(name: str, groups: str | None) -> Topic:
@@ -165,20 +158,3 @@ def topic_of(name: str, groups: str | None) -> Topic:
     if groups is None:
         return topic
     return topic.select([g.strip() for g in groups.split(",") if g.strip()])
-
-
-def parse_limits(limits: list[str] | None) -> list[tuple[str, float]]:
-    """--fail-above R=0.4 as (name, limit)."""
-    found = []
-    for text in limits or []:
-        name, equals, value = text.partition("=")
-        try:
-            limit = float(value)
-        except ValueError:
-            limit = math.nan
-        if not equals or name not in SUMMARY or math.isnan(limit):
-            raise SettingsError(
-                f"--fail-above: expected {'=…, '.join(SUMMARY)}=… with a number; found {text!r}"
-            )
-        found.append((name, limit))
-    return found

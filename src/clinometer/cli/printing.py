@@ -93,12 +93,3 @@ def risk_table(
             ends = [between(*getattr(bounds[label], n)) for n in MEASURES]
             table.add_row("  between", *ends, "", "")
     return table
-
-
-def exceeded(label: str, report: RiskReport, limits: list[tuple[str, float]]) -> list[str]:
-    """One line per limit that the report exceeds."""
-    return [
-        f"{label}: {name} = {getattr(report, name).value:.4f} is above {limit}"
-        for name, limit in limits
-        if getattr(report, name).value > limit
-    ]

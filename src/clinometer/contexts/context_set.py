@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.contexts import files
-from clinometer.contexts.sidecar import DrawRecord, SetMetadata, TopRecord
+from clinometer.contexts.sidecar import PRIORITY, DrawRecord, SetMetadata, TopRecord
 from clinometer.contexts.template import clean_template, template_problem, write_count
 from clinometer.display.notebook import titled_html
 from clinometer.errors import ContextError
+from clinometer.measure.inference.target import Sampling
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,28 +132,54 @@ class ContextSet:
         return hashlib.sha256(lines.encode()).hexdigest()
 
     def draw(self, n: int, *, seed: int | np.random.Generator) -> ContextSet:
-        """Sample n contexts by weight, independently and with replacement.
+        """n contexts by weight, without replacement: a priority sample (Duffield et al. 2007).
 
-        The result contains the distinct templates sampled, with the number of times each was
-        sampled as its count; the counts sum to n. The resampling unit is the context. If n is at
-        least the number of contexts, sampling saves nothing and the set itself is returned. With
-        the same integer seed a larger sample contains the smaller one.
+        The priority of a context is count/u with u uniform between 0 and 1. The n highest are
+        taken; those with a count above the next priority keep their count, each of the others
+        stands for as much as that priority. With n of at least the number of contexts there is
+        nothing to save, and the set itself is returned. With the same integer seed a larger
+        sample contains the smaller one.
         """
         n = _number(n, where="draw")
         if n >= len(self):
             return self
         order = sorted(range(len(self)), key=self.templates.__getitem__)
-        steps = np.cumsum(self.weights[order])
+        counts = np.array(self.counts)
         try:
-            uniform = np.random.default_rng(seed).random(n)
+            uniform = 1.0 - np.random.default_rng(seed).random(len(self))  # above 0
         except (TypeError, ValueError) as exc:
             raise ContextError(f"draw: seed: {exc}, found {seed!r}") from exc
-        drawn = np.searchsorted(steps / steps[-1], uniform, side="right")
-        times = np.zeros(len(self))
-        times[order] = np.bincount(drawn, minlength=len(self))
-        about = DrawRecord(n=n, seed=seed if isinstance(seed, int) else None, source=self.sha256)
-        rows = np.flatnonzero(times).tolist()
-        return self._rows(rows, counts=times[rows].tolist(), about={"drawn": about})
+        priority = np.empty(len(self))
+        priority[order] = counts[order] / uniform
+        ranked = np.argsort(-priority, kind="stable")
+        rows, cut = np.sort(ranked[:n]), priority[ranked[n]]
+        standing_for = np.maximum(counts[rows], cut)
+        # Of values that vary alike in all contexts the error has this times their variance.
+        moved = -self.weights
+        moved[rows] += standing_for / standing_for.sum()
+        noise = np.square(moved).sum()
+        about = DrawRecord(
+            n=n,
+            seed=seed if isinstance(seed, int) else None,
+            source=self.sha256,
+            design=PRIORITY,
+            noise=float(noise),
+            corpus_noise=self.sampling.corpus_noise,
+        )
+        kept = rows.tolist()
+        return self._rows(kept, counts=standing_for.tolist(), about={"drawn": about})
+
+    @cached_property
+    def sampling(self) -> Sampling:
+        """What the set is a sample of. Occurrences in one article are one draw of the corpus,
+        where a column `articles` or the sidecar says in how many articles it was seen."""
+        if self.metadata.drawn is not None:
+            return self.metadata.drawn.sampling
+        articles = _whole_numbers(self.extra.get("articles", ()))
+        known = self.metadata.articles_by_context
+        if articles is None and known and all(id in known for id in self.ids):
+            articles = np.array([max(1.0, len(set(known[id]))) for id in self.ids])
+        return Sampling.of_counts(np.array(self.counts), articles)
 
     def top(self, n: int) -> ContextSet:
         """The n most frequent contexts, most frequent first; ties in alphabetical order."""
@@ -203,6 +230,13 @@ def _checked_column(column: str, values: Sequence[str], *, where: str) -> tuple[
     if isinstance(values, str) or not all(isinstance(value, str) for value in values):
         raise ContextError(f"{where}: extra.{column}: expected a list of texts")
     return tuple(clean_template(value) for value in values)
+
+
+def _whole_numbers(column: Sequence[str]) -> NDArray[np.float64] | None:
+    """A column of whole numbers above 0 as numbers; None where it is not one."""
+    if not column or not all(text.isdecimal() and int(text) > 0 for text in column):
+        return None
+    return np.array([float(text) for text in column])
 
 
 def _number(n: int, *, where: str) -> int:

@@ -12,16 +12,33 @@ from typing import Literal
 from pydantic import Field
 
 from clinometer.errors import ContextError
+from clinometer.measure.inference.target import Sampling
 from clinometer.storage.record import RecordPart
 from clinometer.storage.untrusted import MOST_RECORD, read_bytes
 
+#: How contexts are sampled; runs of 0.1.0 were made with replacement.
+PRIORITY = "priority"
+
 
 class DrawRecord(RecordPart):
-    """A draw of contexts: how many, with what seed, and the sha256 of the set drawn from."""
+    """A sample of contexts: how many, with what seed, and the sha256 of the set they are from.
+
+    design        "priority", or "with replacement" for runs of 0.1.0, whose weights count n draws
+    noise         of the sample, see `Sampling.set_noise`
+    corpus_noise  of the set it is from
+    """
 
     n: int
     seed: int | None = None
     source: str = Field(validation_alias="from", serialization_alias="from")
+    design: str = "with replacement"
+    noise: float | None = None
+    corpus_noise: float | None = None
+
+    @property
+    def sampling(self) -> Sampling:
+        """What the contexts are a sample of."""
+        return Sampling(1.0 / self.n if self.noise is None else self.noise, self.corpus_noise)
 
 
 class TopRecord(RecordPart):

@@ -19,8 +19,18 @@ def risk(value: float | None) -> str:
 
 
 def between(low: float | None, high: float | None, *, to: str = "–", missing: str = "") -> str:
-    """The ends of an interval: 0.455–0.507."""
-    return missing if low is None or high is None else f"{risk(low)}{to}{risk(high)}"
+    """The ends of an interval: 0.455–0.507; with more digits where three would make them equal.
+
+    >>> between(0.0001, 0.0004), between(0.2, 0.2)
+    ('0.0001–0.0004', '0.200')
+    """
+    if low is None or high is None:
+        return missing
+    for digits in (3, 4, 5):
+        ends = [_without_minus_zero(f"{end:.{digits}f}") for end in (low, high)]
+        if ends[0] != ends[1]:
+            return to.join(ends)
+    return risk(low)
 
 
 def percent(share: float | None) -> str:

@@ -24,6 +24,7 @@ from clinometer.measure.inference.bootstrap import estimate
 from clinometer.measure.inference.correction import BiasModel, Correction, correct_units
 from clinometer.measure.inference.group_split import group_split
 from clinometer.measure.inference.resampling_units import Units
+from clinometer.measure.inference.target import TARGETS, Sampling
 from clinometer.measure.results import RiskReport
 from clinometer.statistics.arrays import BoolArray, FloatArray
 
@@ -44,7 +45,7 @@ class Preferences:
     group_weights [X]
     reference               p*: None (uniform), [Y], [X, Y] or [X, C, Y]
     coverage [X, C]         probability that the slot holds any of the words; None when unknown
-    drawn                   the contexts were drawn by weight, and the weights count the draws
+    sampling                what the contexts are a sample of
     low, high [X, C, Y]     bounds of the values, where a model tells only these; None: exact
     answers [X, C]          how many drawn answers a cell rests on; None: probabilities were read
     labels                  of the contexts, by kind (predicate, source): what clusters are made of
@@ -65,14 +66,14 @@ class Preferences:
     coverage: FloatArray | None = None
     coverage_threshold: float = 0.0
     templates: tuple[str, ...] = field(default=())
-    drawn: bool = False
+    sampling: Sampling = field(default_factory=Sampling)
     low: FloatArray | None = None
     high: FloatArray | None = None
     answers: FloatArray | None = None
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     observed: BoolArray = field(init=False, repr=False)
     grid: PreferenceGrid = field(init=False, repr=False)
-    _corrections: dict[tuple[float, bool], Correction] = field(
+    _corrections: dict[tuple[object, ...], Correction] = field(
         init=False, repr=False, default_factory=dict
     )
 
@@ -166,22 +167,24 @@ class Preferences:
         seed: int = 0,
         clusters: str | None = None,
         two_way: bool = False,
+        target: str = "kind",
     ) -> RiskReport:
-        """The same with an interval for every risk; contexts are resampled.
+        """The same with an interval for every risk.
+
+        `target` is what they speak of: contexts of this "kind", the "corpus" that the contexts
+        were mined from (occurrences are resampled), or this very "set" (none, if all of it was
+        scored). n_eff counts contexts, whatever the target.
 
         `clusters` names the label by which whole clusters of contexts are resampled instead: then
         the interval speaks of other predicates, other sources. With `two_way` the groups are a
         sample as well.
         """
-        unit = "draws" if self.drawn and clusters is None else "contexts"
-        units: Any = f"{unit}+groups" if two_way else unit
-        resampling: dict[str, Any] = {
-            "replicates": replicates,
-            "level": level,
-            "unit": units,
-            "clusters": None if clusters is None else self.label(clusters),
-            "seed": seed,
-        }
+        if self.exact(target):
+            return self.decompose(norm=norm, normalize=normalize)
+        units = self._units(target, clusters)
+        if two_way:
+            units["unit"] += "+groups"
+        resampling = {"replicates": replicates, "level": level, "seed": seed, **units}
         report, correction = estimate(
             self.grid,
             norm=norm,
@@ -190,17 +193,56 @@ class Preferences:
             correct=False,
             **resampling,
         )
-        if unit == "contexts" and clusters is None:
-            self._corrections[norm, normalize] = correction
+        self._corrections[norm, normalize, target, clusters] = correction
+        if clusters is None:
+            report = replace(report, n_eff=self.decompose(norm=norm, normalize=normalize).n_eff)
         return self._with_split(report, **resampling)
 
-    def corrected(self, *, norm: float = np.inf, normalize: bool = True) -> Correction:
-        """The risks corrected for the number of contexts, which pushes R^b up and R^v down."""
-        if (norm, normalize) not in self._corrections:
-            units = Units.of(self.grid, norm=norm, normalize=normalize, samples=self.samples)
+    def exact(self, target: str) -> bool:
+        """Whether there is no sampling error: the target is this set, and all of it was scored."""
+        return target == "set" and self.sampling.set_noise == 0
+
+    def _units(self, target: str, clusters: str | None) -> dict[str, Any]:
+        """What is resampled for a target, as `estimate` takes it."""
+        if target not in TARGETS:
+            raise SettingsError(f"target: expected {', '.join(TARGETS)}; found {target!r}")
+        if target == "kind":
+            labels = None if clusters is None else self.label(clusters)
+            return {"unit": "contexts", "clusters": labels}
+        if clusters is not None:
+            raise SettingsError(
+                f"clusters: expected None with target {target!r}, whose draws are independent; "
+                "clusters of contexts are resampled for target 'kind'"
+            )
+        return {"unit": "draws", "draws": max(2, round(self.sampling.draws(target)))}
+
+    def corrected(
+        self,
+        *,
+        norm: float = np.inf,
+        normalize: bool = True,
+        clusters: str | None = None,
+        target: str = "kind",
+    ) -> Correction:
+        """The risks corrected for the number of contexts, which pushes R^b up and R^v down.
+
+        As far as the target has sampling error; an `exact` one has none to correct.
+        """
+        key = (norm, normalize, target, clusters)
+        if key not in self._corrections:
+            options = self._units(target, clusters)
+            drawn = options.pop("unit") == "draws"
+            units = Units.of(
+                self.grid,
+                norm=norm,
+                normalize=normalize,
+                samples=self.samples,
+                drawn=drawn,
+                **options,
+            )
             found = correct_units(units, BiasModel.of(units), sampled=self.answers is not None)
-            self._corrections[norm, normalize] = found
-        return self._corrections[norm, normalize]
+            self._corrections[key] = found
+        return self._corrections[key]
 
     def distribution(self, *, normalize: bool = True) -> StereotypeDistribution:
         """The stereotypes of all cells with their weights."""

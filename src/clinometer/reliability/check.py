@@ -24,6 +24,7 @@ from clinometer.reliability.statement import Statement, VariantSet
 from clinometer.reliability.variants.make import FILLER, Makers, VariantSettings, make_variants
 
 SCHEMA_VERSION = 1
+SCORE = ("cv", "cobias", "stability", "stability_low", "stability_high")
 
 #: The cost of scoring a version grows with (blanks + 1) · words². This budget sets the default
 #: number of versions, so that a check takes less than 20 seconds on two cores.
@@ -53,6 +54,8 @@ class Check:
     cv, cobias, stability
                    how much the versions differ from the sentence for the scoring models; stability
                    is 1 when context changes nothing. None when no version could be scored
+    stability_low, stability_high
+                   its 95 % interval over further versions; None with fewer than two
     blanks         in the order of the sentence
     """
 
@@ -65,6 +68,8 @@ class Check:
     cv: float | None
     cobias: float | None
     stability: float | None
+    stability_low: float | None
+    stability_high: float | None
     blanks: tuple[CheckedBlank, ...]
     models: dict[str, Any]
 
@@ -109,7 +114,7 @@ class Check:
                 {"text": text, "origin": origin}
                 for text, origin in zip(self.versions, self.origins, strict=True)
             ],
-            "score": {name: getattr(self, name) for name in ("cv", "cobias", "stability")},
+            "score": {name: getattr(self, name) for name in SCORE},
             "blanks": plain(self.blanks),
             "matters_most": self.matters_most,
             "questions": self.questions,
@@ -163,8 +168,8 @@ def check(
     how = replace(how, n=n or affordable(blanks))
     made = make_variants([statement], settings=how, makers=makers)
     versions = made.variants
-    settings = ReliabilitySettings(versions=None, replicates=0, seed=seed, load=load)
-    cv, found = _scored(statement, blanks, versions, models, settings)
+    settings = ReliabilitySettings(versions=None, seed=seed, load=load)
+    cv, ends, found = _scored(statement, blanks, versions, models, settings)
     return Check(
         sentence=text,
         target_terms=statement.targets,
@@ -175,6 +180,8 @@ def check(
         cv=cv,
         cobias=None if cv is None else float(cobias(cv)),
         stability=None if cv is None else float(stability(cv)),
+        stability_low=ends[0],
+        stability_high=ends[1],
         blanks=found,
         models={
             "points": model if proposer == "model" else None,
@@ -203,10 +210,11 @@ def _scored(
     versions: VariantSet,
     models: Sequence[str],
     settings: ReliabilitySettings,
-) -> tuple[float | None, tuple[CheckedBlank, ...]]:
-    """The sentence's context variance and its blanks, from one scoring pass."""
+) -> tuple[float | None, tuple[float | None, float | None], tuple[CheckedBlank, ...]]:
+    """The sentence's context variance, the interval of its stability, and its blanks, from one
+    scoring pass."""
     if not versions.of(statement):
-        return None, ()
+        return None, (None, None), ()
     asked = questions(blanks)
     table = blank_contributions([statement], versions, models=models, settings=settings).table
     fills = [f for f in (fills_of(blanks, v) for v in versions.of(statement)) if f is not None]
@@ -225,4 +233,6 @@ def _scored(
                 share=plain(row["share"]),
             )
         )
-    return plain(table["cv_all"].iloc[0]), tuple(found)
+    whole = table.iloc[0]
+    ends = plain(whole["stability_low"]), plain(whole["stability_high"])
+    return plain(whole["cv_all"]), ends, tuple(found)

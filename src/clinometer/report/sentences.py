@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from clinometer.display.numbers import between, counted, risk
 from clinometer.measure import Estimate, verdict
+from clinometer.measure.inference.target import in_words
 from clinometer.report.charts.style.theme import brief
 from clinometer.report.summary.headline import noun_of
 from clinometer.report.summary.leans import Leans
 from clinometer.report.summary.screen import Told, share_sentence
 from clinometer.runs import Run
 from clinometer.runs.group_sentences import group_sentences
+from clinometer.runs.protocol import protocol_sentences
 
 NOT_SAID = (
     "They do not say that a model is fair or unfair in use, and a low number is no certificate: "
@@ -43,7 +45,8 @@ def sentences(told: Told) -> list[str]:
         f"{share_sentence(run)}",
         *group_sentences(run),
         _which_way(told.leans),
-        f"How sure: {_plain_verdict(run)}",
+        f"How sure: {_plain_verdict(run)} Shown are "
+        f"{in_words(report.R, run.record.settings.target)}.",
     ]
     better = run.record.corrected
     if better:
@@ -51,7 +54,8 @@ def sentences(told: Told) -> list[str]:
             "Corrected for the number of contexts, bias risk is "
             f"{risk(better.R_bias)} and volatility risk {risk(better.R_volatility)}."
         )
-    return [*found, *warnings(brief(told.opened.name), run)]
+    planned = protocol_sentences(run.record.protocol)
+    return [*found, *planned, *warnings(brief(told.opened.name), run)]
 
 
 def warnings(name: str, run: Run) -> list[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from clinometer.errors import RunError
-from clinometer.measure import Comparison, Preferences, compare
+from clinometer.errors import RunError, SettingsError
+from clinometer.measure import Comparison, Preferences, compare, read_preferences
+from clinometer.measure.comparison.drawn_contexts import for_draws
+from clinometer.measure.inference.target import TARGETS
 from clinometer.statistics.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -25,12 +27,15 @@ class ComparisonOptions(TypedDict, total=False):
                  and context set); "common" takes those that all share, with the weights of the
                  first
     clusters     a label of the contexts by which they are resampled together
+    target       what intervals speak of: contexts of this "kind" (the default), the "corpus" they
+                 were mined from, this very "set"
     replicates, level, seed   of the intervals
     """
 
     names: Sequence[str] | None
     align: Align
     clusters: str | None
+    target: str
     replicates: int
     level: float
     seed: int
@@ -65,6 +70,7 @@ def compare_preferences(
     names: Sequence[str] | None = None,
     align: Align = "same",
     clusters: str | None = None,
+    target: str = "kind",
     weights_of: Preferences | None = None,
     norm: float = np.inf,
     normalize: bool = True,
@@ -100,22 +106,32 @@ def compare_preferences(
         reference = reference[np.ix_(x, c)]
     elif reference is not None and reference.ndim == 2:
         reference = reference[x]
-    return compare(
-        *cells,
-        names=names,
-        groups=groups,
-        categories=first.categories,
-        context_weights=weights[c] if weights.ndim == 1 else weights[np.ix_(x, c)],
-        group_weights=first.group_weights[x],
-        reference=reference,
-        norm=norm,
-        normalize=normalize,
-        mask=np.stack([~np.isnan(p).any(axis=2) for p in cells]),
-        replicates=replicates,
-        level=level,
-        seed=seed,
-        clusters=None if clusters is None else [first.label(clusters)[i] for i in c],
-    )
+    observed = np.stack([~np.isnan(p).any(axis=2) for p in cells])
+    given: dict[str, Any] = {
+        "groups": groups,
+        "categories": first.categories,
+        "context_weights": weights[c] if weights.ndim == 1 else weights[np.ix_(x, c)],
+        "group_weights": first.group_weights[x],
+        "reference": reference,
+    }
+    how: dict[str, Any] = {
+        "norm": norm,
+        "normalize": normalize,
+        "replicates": replicates,
+        "level": level,
+        "seed": seed,
+    }
+    units = None if clusters is None else [first.label(clusters)[i] for i in c]
+    found = compare(*cells, names=names, clusters=units, mask=observed, **given, **how)
+    if target == "kind":
+        return found
+    if target not in TARGETS or clusters is not None:
+        raise SettingsError(
+            f"target: expected one of {', '.join(TARGETS)}, and kind with clusters; found {target}"
+        )
+    grid = read_preferences(cells[0], mask=observed.all(axis=0), **given)
+    grids = [grid, *(grid.holding(p) for p in cells[1:])]
+    return for_draws(found, grids, draws=first.sampling.draws(target), **how)
 
 
 def run_names(runs: Sequence[Run]) -> list[str]:
@@ -148,6 +164,8 @@ def _resampling_unit(run: Run) -> str:
         return ""
     label = settings.clusters
     unit = "contexts" if label is None else f"clusters of contexts by {label}"
+    if settings.target != "kind":
+        unit = f"occurrences, for {TARGETS[settings.target]}"
     return f"{unit} and groups" if settings.two_way else unit
 
 

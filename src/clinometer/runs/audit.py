@@ -28,6 +28,7 @@ from clinometer.runs.folder.record import (
 )
 from clinometer.runs.folder.record_schema import RunRecord
 from clinometer.runs.precision import Drawn
+from clinometer.runs.protocol import PlannedAudit
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable
 from clinometer.runs.scores.cache import ScoreCache
@@ -52,6 +53,7 @@ def audit(
     cache: bool = True,
     executor: str = "local",
     need: Need | None = None,
+    protocol: str | Path | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Run:
@@ -67,10 +69,16 @@ def audit(
 
     `cache` takes what this machine has scored before from its cache. `executor` is where the model
     runs, "local" or "ray"; `need` is what a worker of Ray holds. Neither changes a number.
+    `protocol` is a file that says what was planned; run.json says in what the audit differs.
     """
     settings = with_settings(settings or AuditSettings(), options)
     asked = topic if isinstance(topic, Topic) else load_topic(topic)
     drawn = asked_contexts(asked, contexts, settings)
+    plan = (
+        None
+        if protocol is None
+        else PlannedAudit.read(protocol, asked, _contexts_for(asked, contexts))
+    )
     folder = None if out is None else RunFolder(Path(out))
     if replay:
         name = model.name if isinstance(model, ModelSpec) else asked_name(model, settings.load)
@@ -83,13 +91,16 @@ def audit(
             stack.enter_context(folder.opened(identity, fresh=fresh))
         record = folder.read_record() if folder and folder.exists() else None
         if spec.place is ModelSource.REFERENCE:
-            return _audit_reference(spec, asked, drawn, settings, folder)
+            return _audit_reference(spec, asked, drawn, settings, folder, plan)
         load = settings.load.resumed(record.model.dtype if record else "auto")
         question = ModelQuery(spec, load, settings.words, asked.words)
         asker = stack.enter_context(closing(make_executor(executor, question, need)))
         known = stack.enter_context(closing(ScoreCache(question, settings.scoring(), use=cache)))
+        late = record is not None and record.protocol is None
         if record is None:
             record = _begin(asker, known, asked, drawn, settings)
+        if plan is not None:
+            record.protocol = plan.record(spec.name, settings, late=late)
         scoring = Scoring(asker, known, folder, progress)
         return _audit_model(record, asked, drawn, settings, folder, scoring)
 
@@ -100,6 +111,8 @@ def asked_contexts(
     """The contexts that an audit asks: the whole set, or those it draws of it at once."""
     chosen = _contexts_for(topic, contexts)
     _check_clusters(settings, chosen)
+    if settings.target == "corpus":
+        chosen.sampling.draws("corpus")  # refuses weights that count nothing, before any scoring
     if settings.max_contexts is not None and settings.precision is None:
         return chosen.draw(settings.max_contexts, seed=settings.seed)
     return chosen
@@ -134,6 +147,7 @@ def _audit_reference(
     contexts: ContextSet,
     settings: AuditSettings,
     folder: RunFolder | None,
+    plan: PlannedAudit | None,
 ) -> Run:
     """A model whose preferences are known. Of the random one every outcome of its coin is a context
     of its own, with the coin's probability, so that its risks are exact and not a lucky draw."""
@@ -166,6 +180,8 @@ def _audit_reference(
     )
     info = ModelInfo(name=spec.name, kind="reference", revision="closed form")
     record = new_record(info, topic, contexts, settings)
+    if plan is not None:
+        record.protocol = plan.record(spec.name, settings, late=False)
     return Run.measured(record, preferences, settings, folder=folder)
 
 

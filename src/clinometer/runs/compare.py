@@ -22,6 +22,7 @@ def compare(
     names: Sequence[str] | None = None,
     align: Align = "same",
     clusters: str | Sequence[object] | None = None,
+    target: str = "kind",
     replicates: int = 2000,
     level: float = 0.95,
     seed: int = 0,
@@ -37,6 +38,8 @@ def compare(
             the weights of the first. Of runs, "same" means the same topic and context set.
         clusters: a label of the contexts (predicate, source) by which they are resampled
             together; with arrays, one label per context.
+        target: what intervals speak of: contexts of this "kind", the "corpus" that they were
+            mined from, or this very "set"; arrays know their kind only.
         replicates, level, seed: of the intervals.
         arrays: with arrays only: context_weights, group_weights, reference, mask, groups,
             categories, norm, normalize, as in `clinometer.measure.compare`; norm and normalize
@@ -57,10 +60,10 @@ def compare(
     plain = [m for m in opened if not isinstance(m, Run | Preferences)]
     how: dict[str, Any] = {"replicates": replicates, "level": level, "seed": seed}
     if not labelled:
-        if align != "same" or isinstance(clusters, str):
+        if align != "same" or isinstance(clusters, str) or target != "kind":
             raise SettingsError(
-                "compare: arrays have no labels to align or cluster by; give arrays of the same "
-                "shape, and clusters as one label per context"
+                "compare: arrays have no labels to align or cluster by, and no target but kind; "
+                "give arrays of the same shape, and clusters as one label per context"
             )
         return compare_arrays(*plain, names=names, clusters=clusters, **how, **arrays)
     if plain:
@@ -74,7 +77,7 @@ def compare(
         )
     if clusters is not None and not isinstance(clusters, str):
         raise SettingsError(f"clusters: expected the name of a label, found {type(clusters)}")
-    how.update(align=align, clusters=clusters, **arrays)
+    how.update(align=align, clusters=clusters, target=target, **arrays)
     if len(runs) == len(labelled):
         return compare_runs(runs, names=names, **how)
     if len({(run.risks.norm, run.risks.normalized) for run in runs}) > 1:

@@ -19,7 +19,7 @@ from clinometer.runs.folder.record_schema import PrecisionRecord, RoundRecord
 from clinometer.runs.settings import AuditSettings
 
 FEWEST_CONTEXTS = 10
-"""Different contexts before the first decision: equal draws say nothing of the others."""
+"""Effective contexts before the first decision: a few heavy ones say nothing of the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +73,8 @@ class Drawn:
         target = settings.precision
         if target is None:
             return self
+        if preferences.exact(settings.target):
+            return replace(self, reached=True)
         report = preferences.estimate(**settings.inference())
         if report.R.low is None:  # a single context
             return self
@@ -81,7 +83,7 @@ class Drawn:
         looks = (*self.looks[:-1], last)
         if self.whole:
             return replace(self, looks=looks, reached=max(widths.values()) <= target)
-        reached = len(self.contexts) >= FEWEST_CONTEXTS and enough(report, target)
+        reached = report.n_eff >= FEWEST_CONTEXTS and enough(report, target, minimum=0)
         draws, ceiling = last.draws, min(_ceiling(settings), len(self.source))
         more = None if reached or draws >= ceiling else next_size(draws, report, target)
         wanted = None if more is None else min(more, ceiling)
@@ -115,13 +117,13 @@ def precision_sentence(precision: PrecisionRecord | None) -> list[str]:
         return []
     n = precision.contexts
     contexts = f"{n} context" + ("" if n == 1 else "s")
-    where = f"{precision.draws} draws ({contexts})"
+    where = contexts
     if precision.whole_set:
         where = f"the whole set ({contexts})"
     if precision.reached:
         return [f"Precision ±{precision.target:g} reached with {where}."]
     more = (
-        "its interval speaks of further contexts of this kind"
+        "--target set or corpus asks for less than contexts of this kind"
         if precision.whole_set
         else "raise --max-contexts"
     )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences
+from clinometer.measure.inference.target import Sampling
 from clinometer.runs.csv_file import line_of, read_csv
 from clinometer.storage.untrusted import read_parquet
 
@@ -82,13 +83,15 @@ def from_frame(
     values = np.full(shape, np.nan)
     values.reshape(-1)[flat] = _numbers(frame, "p", name=name)
     _check_whole_cells(values, groups, contexts, categories, name=name)
+    weights = _context_weights(frame, x, c, shape, name=name)
     try:
         return Preferences(
             values=values,
             groups=tuple(groups),
             contexts=tuple(contexts),
             categories=tuple(categories),
-            context_weights=_context_weights(frame, x, c, shape, name=name),
+            context_weights=weights,
+            sampling=Sampling.of_counts(weights),
             group_weights=_group_weights(frame, x, shape, name=name),
             reference=_reference(frame, flat, shape, name=name),
             labels={label: _labels(frame, label, c, len(contexts), name=name) for label in labels},

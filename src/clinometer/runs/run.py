@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 import pyarrow as pa
 
-from clinometer.measure import Comparison, Preferences, RiskReport, verdict
+from clinometer.measure import Comparison, Correction, Preferences, RiskReport, verdict
+from clinometer.measure.inference.target import Sampling
 from clinometer.runs.align import ComparisonOptions, compare_runs
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record_schema import (
@@ -58,12 +59,13 @@ class Run:
         folder: RunFolder | None,
     ) -> Run:
         """Measure preferences and, with a folder, write all that a run leaves behind."""
-        report = _report(preferences, settings, known=record.model.kind == "reference")
+        known = record.model.kind == "reference"
+        report = _report(preferences, settings, known=known)
         words = {} if record.words is None else record.words.counts
         found: dict[str, Any] = {
             "status": "finished",
             "summary": SummaryRecord(**report.summary),
-            "corrected": _corrected(preferences, settings),
+            "corrected": _corrected(preferences, settings, known=known),
             "verdict": " ".join([verdict(report), *precision_sentence(record.precision)]),
             "n_eff": report.n_eff,
             "counts": {**preferences.counts(), **words, **record.draws},
@@ -154,11 +156,10 @@ class Run:
         p = self.preferences
         influence = p.influence(norm=self.risks.norm, normalize=self.risks.normalized)
         # Shares as they are: dividing them once more would move the last bit of a loaded run.
-        weights = p.context_weights / p.context_weights.sum() if p.drawn else p.context_weights
         columns = {
             "context_id": pa.array(p.contexts),
             "template": pa.array(p.templates),
-            "weight": pa.array(weights),
+            "weight": pa.array(p.context_weights),
             "influence": pa.array(influence, from_pandas=True),
         }
         labels = {f"{LABEL}{name}": pa.array(values) for name, values in p.labels.items()}
@@ -179,19 +180,18 @@ class Run:
         settings = record.settings
         weights = contexts["weight"].to_numpy(dtype=float)
         known = record.model.kind == "reference"
-        drawn = None if known else record.contexts.drawn
         preferences = Preferences(
             values=table["p"].to_numpy(dtype=float).reshape(shape),
             groups=tuple(groups["group"]),
             contexts=tuple(contexts["context_id"]),
             categories=categories,
-            context_weights=weights if drawn is None else np.rint(weights * drawn.n),
+            context_weights=weights,
             group_weights=groups["weight"].to_numpy(dtype=float),
             reference=None if reference is None else np.array(reference),
             coverage=None if np.isnan(coverage).all() else coverage,
             coverage_threshold=settings.coverage_threshold,
             templates=tuple(contexts["template"]),
-            drawn=drawn is not None,
+            sampling=Sampling() if known else record.contexts.sampling,
             labels={
                 name.removeprefix(LABEL): tuple(contexts[name])
                 for name in contexts.columns
@@ -214,8 +214,16 @@ def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -
     return preferences.estimate(**settings.inference())
 
 
-def _corrected(preferences: Preferences, settings: AuditSettings) -> CorrectedRecord:
-    found = preferences.corrected(norm=settings.norm, normalize=settings.normalize)
+def _corrected(
+    preferences: Preferences, settings: AuditSettings, *, known: bool
+) -> CorrectedRecord:
+    """Without the bias of a sample of contexts; where there is no such error, as measured."""
+    options: dict[str, Any] = {"norm": settings.norm, "normalize": settings.normalize}
+    found: RiskReport | Correction
+    if known or preferences.exact(settings.target):
+        found = preferences.decompose(**options)
+    else:
+        found = preferences.corrected(**options, clusters=settings.clusters, target=settings.target)
     return CorrectedRecord(
         R=found.R.value, R_bias=found.R_bias.value, R_volatility=found.R_volatility.value
     )

@@ -9,6 +9,7 @@ from operator import not_
 from typing import Any
 
 from clinometer.errors import SettingsError
+from clinometer.measure.inference.target import TARGETS
 from clinometer.models import LoadOptions, WordOptions
 from clinometer.ranges import COUNT, LEVEL, POSITIVE, REPLICATES, SEED, SHARE_BELOW_1
 from clinometer.settings import check_settings, option
@@ -71,6 +72,12 @@ class AuditSettings:
         help="Resample whole clusters of contexts, given by a column of the context set or table, "
         "such as predicate or source.",
     )
+    target: str = _statistics(
+        "kind",
+        help="What intervals speak of: set (this very set of contexts), corpus (the one they were "
+        "mined from) or kind (contexts of this kind).",
+        choices=tuple(TARGETS),
+    )
     two_way: bool = _statistics(
         False, help="Resample the groups too, as a sample from a larger population."
     )
@@ -81,6 +88,11 @@ class AuditSettings:
         check_settings(self)
         if self.precision is not None:
             self._check_precision()
+        if self.clusters is not None and self.target != "kind":
+            raise SettingsError(
+                f"target: expected kind with clusters of contexts, found {self.target}; leave out "
+                "--cluster or --target"
+            )
         if not self.norm >= 1:
             raise SettingsError(f"norm: expected 1 or more, or inf; found {self.norm}")
 
@@ -103,7 +115,16 @@ class AuditSettings:
 
     def inference(self) -> dict[str, Any]:
         """Those of the intervals, as `Preferences.estimate` takes them."""
-        names = ("norm", "normalize", "replicates", "level", "seed", "clusters", "two_way")
+        names = (
+            "norm",
+            "normalize",
+            "replicates",
+            "level",
+            "seed",
+            "clusters",
+            "two_way",
+            "target",
+        )
         return {name: getattr(self, name) for name in names}
 
     def scoring(self) -> dict[str, Any]:

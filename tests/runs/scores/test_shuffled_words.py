@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from tests.present import present
 
 from clinometer.contexts import ContextSet
 from clinometer.measure import decompose, preference
-from clinometer.report.sentences import headline, sentences
+from clinometer.report import render_report
 from clinometer.runs import AuditSettings, Run, audit
+from clinometer.runs.group_sentences import group_sentences
 from clinometer.runs.scores.recount import stored_scores
 from clinometer.runs.scores.shuffled_words import shuffled_counts, word_floor
 from clinometer.topics import Group, Topic
@@ -75,12 +77,12 @@ def test_the_floor_is_that_of_shuffled_lists_one_by_one(honesty: Run) -> None:
 
 def test_the_auditors_headline_names_the_floor_and_the_shared_part_first(honesty: Run) -> None:
     """8 nationalities × honest / dishonest in 8 contexts: R is the words, not the nationalities."""
-    said = headline(["gpt2-s"], [honesty])
-    assert said.startswith("gpt2-s: R ")
-    assert "is not above what shuffled words give" in said
-    assert "most of this lean is the same for every group" in said
-    assert "for every group (R" not in said
-    assert any("the same for every group" in line for line in sentences("gpt2-s", honesty))
+    assert honesty.path is not None
+    said = re.search("<h1[^>]*>(.*?)</h1>", render_report([honesty.path]), re.DOTALL)
+    assert said is not None
+    assert "is not above what shuffled words give" in said[1]
+    assert "most of this lean is the same for every group" in said[1]
+    assert "dishonest for" not in said[1]
 
 
 def test_the_floor_is_stored_in_the_folder(honesty: Run) -> None:
@@ -110,4 +112,4 @@ def test_single_words_cannot_be_shuffled(tmp_path: Path) -> None:
     run = audit("pocket:gpt2-s", topic=topic, contexts=CONTEXTS, out=tmp_path / "run")
     assert run.record.floor is not None
     assert run.record.floor.p == 1.0
-    assert "is the same however the words are shuffled" in headline(["m"], [run])
+    assert "is the same however the words are shuffled" in group_sentences(run)[0]

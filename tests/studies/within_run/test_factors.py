@@ -10,6 +10,7 @@ import pytest
 from tests.present import present
 
 from clinometer.errors import TableError
+from clinometer.measure.results import GroupIntervals
 from clinometer.runs import Run, audit
 from clinometer.studies import factor_study, read_factors
 from clinometer.studies.within_run.factors import FACTORS, builtin_factors
@@ -78,3 +79,22 @@ def test_wrong_measures_and_files_are_refused() -> None:
         factor_study(audit("reference:random"), measure="q")
     with pytest.raises(TableError, match="no such file"):
         read_factors("nowhere.csv")
+
+
+def test_intervals_of_width_0_are_no_errors_of_0() -> None:
+    """One group in which nothing was seen to vary, as r^v of the demo's run has."""
+    rng = np.random.default_rng(3)
+    run = run_with(rng.random(120))
+    ends = np.stack([run.risks.r - 0.1, run.risks.r + 0.1], axis=1)
+    sure = replace(run.risks, intervals=GroupIntervals(ends, ends, ends, 0.95, "made"))
+    known = factor_study(replace(run, risks=sure))
+    assert known.with_errors
+    assert "--paper-weights" in known.weights_in_words
+    narrow = ends.copy()
+    narrow[5] = run.risks.r[5]
+    some = replace(run.risks, intervals=GroupIntervals(narrow, narrow, narrow, 0.95, "made"))
+    found = factor_study(replace(run, risks=some))
+    assert not found.with_errors
+    assert "as in the paper" in found.weights_in_words
+    paper = factor_study(replace(run, risks=sure), errors=False)
+    assert paper.each["percent_women"] == found.each["percent_women"]

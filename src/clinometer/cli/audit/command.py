@@ -12,9 +12,19 @@ from typing import Annotated
 import typer
 
 from clinometer.cli.audit.output import as_json, print_runs, where_next
+from clinometer.cli.audit.protocol import followed
+from clinometer.cli.gates import (
+    FAIL_ABOVE,
+    FAIL_ON,
+    MIN_COVERAGE,
+    exceeded,
+    fail,
+    parse_limits,
+    uncovered,
+)
 from clinometer.cli.option import opt
-from clinometer.cli.parameters import FAIL_ABOVE, JSON, grouped, parse_limits, topic_of
-from clinometer.cli.printing import exceeded, print_json, say
+from clinometer.cli.parameters import JSON, grouped, topic_of
+from clinometer.cli.printing import print_json, say
 from clinometer.cli.progress import kept_cells, progress
 from clinometer.display.visible import visible
 from clinometer.errors import ClinometerError, SettingsError
@@ -22,6 +32,7 @@ from clinometer.execution.ray_pool import Need
 from clinometer.models.catalog.spec import folder_name
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.default_folder import default_folder
+from clinometer.runs.protocol import Protocol
 
 #: Where runs are stored without --out, and what `clinometer view` shows.
 RUNS = Path("runs")
@@ -70,6 +81,17 @@ def audit_command(
     ] = None,
     json_output: JSON = False,
     fail_above: FAIL_ABOVE = None,
+    fail_on: FAIL_ON = "low",
+    protocol: Annotated[
+        Path | None,
+        typer.Option(
+            help="Follow a protocol file (clinometer protocol new): it gives models, topic, "
+            "contexts, target and limits that the command leaves out, and the run says what was "
+            "not as planned.",
+            rich_help_panel="Statistics",
+        ),
+    ] = None,
+    min_coverage: MIN_COVERAGE = None,
     executor: Annotated[
         str, opt("Where the model runs: local, or ray (see docs/cluster.md).", panel="Cluster")
     ] = "local",
@@ -94,7 +116,14 @@ def audit_command(
 
     Rerun the same command to resume an interrupted audit; a finished one is not scored again.
     """
-    limits = parse_limits(fail_above)
+    if protocol is not None:
+        plan, _ = Protocol.read(protocol)
+        models, groups = models or plan.models, groups or plan.groups
+        topic = plan.topic if topic == "gender" else topic
+        contexts, settings = contexts or plan.contexts, followed(plan, settings)
+        fail_above = fail_above or plan.fail_above
+        fail_on = plan.fail_on if fail_on == "low" else fail_on
+    limits = parse_limits(fail_above, fail_on)
     asked = topic_of(topic, groups)
     asked_models = [*(models or []), *_at_hand(suite)]
     if len(set(asked_models)) != len(asked_models):
@@ -112,6 +141,7 @@ def audit_command(
         cache=not no_cache,
         executor=executor,
         need=need,
+        protocol=protocol,
     )
 
     def folder_of(model: str, suffix: str, way: AuditSettings) -> Path:
@@ -130,13 +160,11 @@ def audit_command(
     if runs:
         stream = sys.stderr if json_output else sys.stdout
         stream.write(visible(where_next([run.path for run in runs if run.path])) + "\n")
-    above = [line for run in runs for line in exceeded(run.model, run.risks, limits)]
-    for line in above:
-        say(line)
     if failed:
         raise typer.Exit(max(error.exit_status for _, error in failed))
-    if above:
-        raise typer.Exit(1)
+    above = [line for run in runs for line in exceeded(run.model, run.risks, limits, fail_on)]
+    poor = [line for run in runs for line in uncovered(run.model, run.record.counts, min_coverage)]
+    fail(above + poor)
 
 
 def _at_hand(suite_name: str | None) -> list[str]:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from clinometer.cli.printing import console, risk_table
 from clinometer.errors import ClinometerError
+from clinometer.measure.inference.target import in_words
 from clinometer.runs.group_sentences import group_sentences
+from clinometer.runs.protocol import protocol_sentences
 
 if TYPE_CHECKING:
     from clinometer.runs import Run
@@ -19,7 +21,8 @@ def print_runs(runs: list[Run], topic: Topic) -> None:
     """The risks of all runs in one table, followed by notes on each."""
     reference = len(topic.categories) if topic.reference is None else list(topic.reference)
     title = (
-        f"{topic.title or topic.name}: {len(topic)} groups, contexts {runs[0].record.contexts.name}"
+        f"{topic.title or topic.name}: {len(topic)} groups, contexts "
+        f"{runs[0].record.contexts.name}; {_target(runs)}"
     )
     table = [(label(run.model), run.risks) for run in runs]
     bounds = {label(run.model): run.record.bounds for run in runs if run.record.bounds}
@@ -29,6 +32,12 @@ def print_runs(runs: list[Run], topic: Topic) -> None:
     for run in runs:
         for line in notes(run):
             console().print(line, soft_wrap=True)
+
+
+def _target(runs: list[Run]) -> str:
+    """What the intervals of the table speak of; reference models have none."""
+    shown = [run for run in runs if run.risks.R.level is not None] or runs
+    return in_words(shown[0].risks.R, shown[0].record.settings.target)
 
 
 def label(model: str) -> str:
@@ -64,6 +73,8 @@ def notes(run: Run) -> list[str]:
         lines.append(
             f"{run.model}: {len(record.words.restricted)} words of several tokens left out"
         )
+    if record.protocol is not None:
+        lines += [f"{run.model}: {said}" for said in protocol_sentences(record.protocol)]
     lines += _server_notes(run)
     bound = record.preference_bound
     if bound and record.bounds is None:
@@ -125,10 +136,21 @@ def as_json(runs: list[Run], failed: list[tuple[str, ClinometerError]]) -> dict[
 
 def _one_json(run: Run) -> dict[str, Any]:
     content = run.record.to_dict()
-    told = ("summary", "floor", "corrected", "verdict", "counts", "bounds", "draws", "usage")
+    told = (
+        "summary",
+        "floor",
+        "protocol",
+        "corrected",
+        "verdict",
+        "counts",
+        "bounds",
+        "draws",
+        "usage",
+    )
     return {
         "model": run.model,
         "path": None if run.path is None else str(run.path),
+        "target": run.record.settings.target,
         "precision": content.get("precision"),
         "n_contexts": run.risks.n_contexts,
         "n_eff": run.risks.n_eff,

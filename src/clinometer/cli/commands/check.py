@@ -7,11 +7,14 @@ from typing import Annotated
 import typer
 
 from clinometer import ranges
+from clinometer.cli.gates import FAIL_BELOW_ON, below, fail
 from clinometer.cli.option import opt
 from clinometer.cli.parameters import DEVICE, SEED, derived
 from clinometer.cli.printing import console, print_json
+from clinometer.display.numbers import between
+from clinometer.measure import Estimate
 from clinometer.models import LoadOptions
-from clinometer.reliability.check import check
+from clinometer.reliability.check import Check, check
 from clinometer.reliability.variants import VariantSettings
 
 
@@ -52,6 +55,7 @@ def check_command(
     fail_below: Annotated[
         float | None, opt("Exit with status 1 if the stability is lower.", allowed=ranges.SHARE)
     ] = None,
+    fail_on: FAIL_BELOW_ON = "high",
     json_output: Annotated[
         bool, opt("Print one JSON object (docs/check.schema.json).", "--json")
     ] = False,
@@ -83,13 +87,20 @@ def check_command(
             line = f"  {share:>4}  {blank.question}  such as: {such}"
             out.print(line, soft_wrap=True)
         if found.stability is not None:
+            ends = between(found.stability_low, found.stability_high, to=" to ")
+            interval = f" (95 % interval {ends})" if ends else ""
             out.print(
-                f"stability {found.stability:.3f}, COBIAS {found.cobias:.3f}, context variance "
-                f"{found.cv:.2f} over {len(found.versions)} versions",
+                f"stability {found.stability:.3f}{interval}, COBIAS {found.cobias:.3f}, "
+                f"context variance {found.cv:.2f} over {len(found.versions)} versions",
                 markup=False,
             )
         out.print("Ask: " + " ".join(found.questions), soft_wrap=True)
-    if fail_below is not None and (found.stability is None or found.stability < fail_below):
-        value = "unknown" if found.stability is None else f"{found.stability:.4f}"
-        typer.echo(f"stability = {value} is below {fail_below}", err=True)
-        raise typer.Exit(1)
+    if fail_below is not None:
+        fail(below("stability", _stability(found), fail_below, fail_on))
+
+
+def _stability(found: Check) -> Estimate | None:
+    value, low, high = found.stability, found.stability_low, found.stability_high
+    if value is None or low is None or high is None:
+        return None if value is None else Estimate(value)
+    return Estimate(value, min(low, value), max(high, value), 0.95, "versions")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Annotated
@@ -11,11 +12,15 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.option import opt
-from clinometer.cli.parameters import CLUSTER, JSON, LEVEL, SEED
+from clinometer.cli.parameters import CLUSTER, JSON, LEVEL, SEED, TARGET
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.table import TerminalTable
 from clinometer.display.numbers import p_value
+from clinometer.display.plain import plain
 from clinometer.errors import SettingsError
+from clinometer.measure.comparison.margin import LEVEL as MARGIN_LEVEL
+from clinometer.measure.comparison.margin import MarginVerdict, margin_verdicts
+from clinometer.measure.inference.target import TARGETS
 from clinometer.runs import AuditSettings, Run, compare
 from clinometer.runs.align import resampling_note
 
@@ -34,6 +39,15 @@ def compare_command(
     level: LEVEL = AuditSettings.level,
     seed: SEED = AuditSettings.seed,
     cluster: CLUSTER = None,
+    target: TARGET = AuditSettings.target,
+    margin: Annotated[
+        float | None,
+        opt(
+            "Say for each pair whether the first is worse than the second by more than this "
+            "(one-sided tests at 5 %).",
+            allowed=ranges.POSITIVE,
+        ),
+    ] = None,
     top: Annotated[
         int, opt("Number of groups to show, smallest p-values first.", allowed=ranges.COUNT_OR_0)
     ] = 10,
@@ -46,26 +60,32 @@ def compare_command(
     if align not in ("same", "common"):
         raise SettingsError(f"--align: expected same or common, found {align!r}")
     loaded = [Run.load(path) for path in runs]
-    found = compare(
+    compared = partial(
+        compare,
         *loaded,
         align="same" if align == "same" else "common",
         replicates=replicates,
-        level=level,
         seed=seed,
         clusters=cluster,
+        target=target,
     )
+    found = compared(level=level)
+    verdicts = [] if margin is None else margin_verdicts(compared(level=MARGIN_LEVEL), margin)
     notes = _notes(resampling_note(list(zip(found.models, loaded, strict=True))), cluster)
     if json_output:
-        print_json({**found.to_dict(), "notes": notes})
+        judged = {} if margin is None else {"margin": margin, "verdicts": plain(verdicts)}
+        print_json({**found.to_dict(), "target": target, "notes": notes, **judged})
         return
     title = (
         f"{len(found.groups)} groups, {found.n_contexts} contexts ({found.n_eff:.1f} effective), "
-        f"{found.level:.0%} intervals"
+        f"{100 * found.level:g} % intervals for {TARGETS[target]}"
     )
     letters = dict(zip(found.models, ascii_uppercase, strict=False))
     for model, letter in letters.items():
         console().print(f"{letter} = {model}")
     _differences(found.overall, letters, title=title, group=False).print(console())
+    if margin is not None:
+        _verdicts(verdicts, letters, margin).print(console())
     _ranks(found.ranks).print(console())
     ordered = sorted((d for d in found.by_group if d.p is not None), key=lambda d: d.p or 0.0)
     if ordered and top > 0:
@@ -96,6 +116,18 @@ def _differences(
             + [d.measure]
         )
         table.add_row(*cells, _difference(d), p_value(d.p), p_value(d.p_holm))
+    return table
+
+
+def _verdicts(
+    verdicts: list[MarginVerdict], letters: dict[str, str], margin: float
+) -> TerminalTable:
+    title = f"Is the first worse by more than {margin:g}? ({MARGIN_LEVEL:.0%} intervals)"
+    table = TerminalTable(title).add_text("pair", "risk", "verdict").add_numbers("interval")
+    for v in verdicts:
+        pair = f"{letters.get(v.a, v.a)} − {letters.get(v.b, v.b)}"
+        ends = "–" if v.low is None or v.high is None else f"{v.low:+.3f} to {v.high:+.3f}"
+        table.add_row(pair, v.measure, v.verdict, ends)
     return table
 
 

@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
-from clinometer.cli.parameters import FAIL_ABOVE, JSON, grouped, parse_limits
-from clinometer.cli.printing import console, exceeded, print_json, risk_table, say
+from clinometer.cli.gates import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
+from clinometer.cli.parameters import JSON, grouped
+from clinometer.cli.printing import console, print_json, risk_table
 from clinometer.cli.table import TerminalTable
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import verdict
+from clinometer.measure.inference.target import in_words
 from clinometer.runs import AuditSettings, read_table
 from clinometer.runs.group_sentences import split_sentence
 
@@ -28,13 +30,22 @@ def risk_command(
     ],
     *,
     settings: Annotated[
-        AuditSettings, "norm", "normalize", "replicates", "level", "seed", "clusters", "two_way"
+        AuditSettings,
+        "norm",
+        "normalize",
+        "replicates",
+        "level",
+        "seed",
+        "clusters",
+        "two_way",
+        "target",
     ],
     fail_above: FAIL_ABOVE = None,
+    fail_on: FAIL_ON = "low",
     json_output: JSON = False,
 ) -> None:
     """Split the risk of any table of preferences into bias and volatility; no model is needed."""
-    limits = parse_limits(fail_above)
+    limits = parse_limits(fail_above, fail_on)
     preferences = read_table(
         table, labels=() if settings.clusters is None else (settings.clusters,)
     )
@@ -46,12 +57,15 @@ def risk_command(
     except SettingsError as error:  # the options are in range: the table cannot answer them
         raise TableError(f"{table}: {error}") from error
     if json_output:
-        print_json({**report.to_dict(), "verdict": verdict(report)})
+        print_json({**report.to_dict(), "target": settings.target, "verdict": verdict(report)})
     else:
         reference = preferences.reference
         shared = reference if reference is not None and reference.ndim == 1 else None
         known = len(preferences.categories) if shared is None else shared
-        title = f"{table.name}: {len(report.groups)} groups, {len(report.categories)} categories"
+        title = (
+            f"{table.name}: {len(report.groups)} groups, {len(report.categories)} categories; "
+            f"{in_words(report.R, settings.target)}"
+        )
         risk_table([(table.stem, report)], title=title, reference=known).print(console())
         groups = TerminalTable().add_text("group").add_numbers("r", "rᵇ", "rᵛ").add_text("leans to")
         for row in report.groups_table():
@@ -66,8 +80,4 @@ def risk_command(
         console().print(verdict(report), soft_wrap=True)
         if report.missing_cells:
             console().print(f"{report.missing_cells} cells are missing")
-    above = exceeded(table.name, report, limits)
-    for line in above:
-        say(line)
-    if above:
-        raise typer.Exit(1)
+    fail(exceeded(table.name, report, limits, fail_on))

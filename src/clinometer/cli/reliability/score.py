@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from clinometer import ranges
+from clinometer.cli.gates import FAIL_BELOW_ON, below, fail
 from clinometer.cli.option import opt
 from clinometer.cli.parameters import JSON, grouped
 from clinometer.cli.printing import console, print_json
@@ -70,6 +69,7 @@ def score_command(
         float | None,
         opt("Exit with status 1 if the mean stability is lower.", allowed=ranges.SHARE),
     ] = None,
+    fail_on: FAIL_BELOW_ON = "high",
     json_output: JSON = False,
 ) -> None:
     """Score how much plausible context changes each statement.
@@ -103,9 +103,8 @@ def score_command(
     summary = run.summary["stability"]
     if summary is None:
         raise SettingsError("no statement has a score: see the counts, and the ids of --variants")
-    if fail_below is not None and summary.value < fail_below:
-        typer.echo(f"stability = {summary.value:.4f} is below {fail_below}", err=True)
-        raise typer.Exit(1)
+    if fail_below is not None:
+        fail(below("stability", summary, fail_below, fail_on))
 
 
 def _print(run: Any, frame: Any, top: int) -> None:

@@ -36,6 +36,12 @@ def factors_command(
     unweighted: Annotated[
         bool, opt("Do not weight the groups by employment.", "--unweighted")
     ] = False,
+    paper_weights: Annotated[
+        bool,
+        typer.Option(
+            "--paper-weights", help="Weight by employment alone, whatever the error of each risk."
+        ),
+    ] = False,
     json_output: JSON = False,
 ) -> None:
     """Regress group risk on pay, education, share of women and word frequency.
@@ -46,7 +52,13 @@ def factors_command(
     from clinometer.studies import factor_study, read_factors
 
     table = None if factors is None else read_factors(factors)
-    found = factor_study(Run.load(run), table=table, measure=measure, weighted=not unweighted)
+    found = factor_study(
+        Run.load(run),
+        table=table,
+        measure=measure,
+        weighted=not unweighted,
+        errors=not paper_weights,
+    )
     if json_output:
         print_json(found.to_dict())
         return
@@ -65,6 +77,7 @@ def factors_command(
             str(fit.n),
         )
     shown.print(console())
+    console().print(found.weights_in_words, markup=False, soft_wrap=True)
     if found.together is not None:
         console().print(f"All together ({found.together.n} groups):")
         for name in found.each:

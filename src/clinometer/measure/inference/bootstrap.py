@@ -113,8 +113,12 @@ def estimate(
     samples: ArrayLike | None = None,
     seed: int | np.random.Generator = 0,
     correct: bool = True,
+    draws: int | None = None,
 ) -> tuple[RiskReport, Correction]:
-    """`bootstrap` of preferences that have been read, and the correction of the same units."""
+    """`bootstrap` of preferences that have been read, and the correction of the same units.
+
+    With unit "draws", `draws` says how many the weights are worth; None: the weights count them.
+    """
     _check(replicates, level=level, seed=seed, method=method, unit=unit)
     report = risks(grid, norm=norm, normalize=normalize)
     units = Units.of(
@@ -123,6 +127,7 @@ def estimate(
         normalize=normalize,
         clusters=clusters,
         drawn=unit.startswith("draws"),
+        draws=draws,
         samples=samples,
     )
     model = BiasModel.of(units)

@@ -54,6 +54,7 @@ class Units:
         normalize: bool = True,
         clusters: Sequence[object] | None = None,
         drawn: bool = False,
+        draws: int | None = None,
         samples: ArrayLike | None = None,
     ) -> Units:
         """Preferences gathered by unit; arguments as for `bootstrap`."""
@@ -78,7 +79,7 @@ class Units:
             share = observed @ grid.context_weights / observed.sum()
         slots = None
         if drawn:
-            slots = _draws(grid)
+            slots = _draws(grid) if draws is None else np.full(draws, 1.0 / draws)
             if clusters is not None:
                 raise SettingsError(
                     "clusters: expected None with unit='draws', which are independent"

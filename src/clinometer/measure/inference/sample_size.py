@@ -133,7 +133,8 @@ def verdict(report: RiskReport) -> str:
         parts.append(f"{count}: the " + verb.format(_listed(wide)) + ".")
     elif known:
         arms = half_widths(report)
-        parts.append(f"{count}: {', '.join(f'{NAMES[n]} to ±{v:.3f}' for n, v in arms.items())}.")
+        within = (f"{NAMES[n]} to ±{max(v, 0.001):.3f}" for n, v in arms.items())
+        parts.append(f"{count}: {', '.join(within)}.")
     else:
         parts.append(f"{count}.")
     for note in dict.fromkeys(estimates[name].note for name in noted):

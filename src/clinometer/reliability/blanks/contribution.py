@@ -69,7 +69,8 @@ def blank_contributions(
     """Score every statement with one blank filled at a time, and with all of them.
 
     Columns: id, blank (from 0), before (the text before it), fills (distinct), cv (of this blank
-    alone), share (of the sum), cv_all (all blanks filled), interaction (cv_all less the sum).
+    alone), share (of the sum), cv_all (all blanks filled), interaction (cv_all less the sum),
+    stability_low and stability_high (the interval of the statement's stability).
     """
     known = variants if isinstance(variants, VariantSet) else VariantSet(_tuples(variants))
     settings = settings or ReliabilitySettings()
@@ -111,22 +112,25 @@ def blank_contributions(
         fresh=fresh,
         progress=progress,
     )
-    scored = dict(zip(run.statements["id"], run.statements["cv"], strict=True))
+    scored = run.statements.set_index("id")
     return BlankReport(_table(statements, scored, fills), counts)
 
 
 def _table(
-    statements: Sequence[Statement], cv: Mapping[str, float], fills: Mapping[str, int]
+    statements: Sequence[Statement], scored: pd.DataFrame, fills: Mapping[str, int]
 ) -> pd.DataFrame:
     import pandas as pd
+
+    cv = scored["cv"]
 
     rows: list[dict[str, Any]] = []
     for statement in statements:
         blanks = statement.blanks
-        if blanks is None or _key(statement.id, None) not in cv:
+        whole = _key(statement.id, None)
+        if blanks is None or whole not in cv:
             continue
         alone = [float(cv[_key(statement.id, b)]) for b in range(len(blanks))]
-        total, together = sum(alone), float(cv[_key(statement.id, None)])
+        total, together = sum(alone), float(cv[whole])
         for b, value in enumerate(alone):
             rows.append(
                 {
@@ -138,6 +142,8 @@ def _table(
                     "share": value / total if total > 0 else None,
                     "cv_all": together,
                     "interaction": together - total,
+                    "stability_low": 1.0 - float(scored["cobias_high"][whole]),
+                    "stability_high": 1.0 - float(scored["cobias_low"][whole]),
                 }
             )
     return pd.DataFrame(rows).sort_values("cv", ascending=False, ignore_index=True)

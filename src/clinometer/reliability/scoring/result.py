@@ -201,9 +201,7 @@ def _measure(
     cv = context_variance(tau, mean)
     low = high = np.full(len(tau), np.nan)
     if settings.replicates:
-        low, high = variance_intervals(
-            tau, mean, replicates=settings.replicates, level=settings.level, seed=settings.seed
-        )
+        low, high = variance_intervals(tau, mean, level=settings.level)
     own_text = {t.statement: i for i, t in enumerate(asked.texts) if t.version == ORIGINAL}
     scored = np.isfinite(mean).sum(axis=1)
     columns = {

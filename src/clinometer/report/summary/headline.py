@@ -13,7 +13,7 @@ from clinometer.display.numbers import risk
 from clinometer.report.charts.style.theme import brief
 from clinometer.report.summary.leans import Leans
 from clinometer.runs import Run
-from clinometer.runs.group_sentences import above_floor, floor_sentence
+from clinometer.runs.group_sentences import above_floor, floor_sentence, split_sentence
 
 
 @dataclass(frozen=True)
@@ -154,8 +154,17 @@ def facts(name: str, leans: Leans, words: dict[int, tuple[str, str]], *, finishe
         low_coverage=low / cells if cells else 0.0,
         intervals=report.R.low is not None,
         swing=swing_share(run),
-        chance=floor_sentence(report, run.record.floor) if above_floor(run) is False else "",
+        chance=_chance(run),
     )
+
+
+def _chance(run: Run) -> str:
+    """Where R is not above its floor: that, and what of it is the same for every group."""
+    if above_floor(run) is not False:
+        return ""
+    floor = run.record.floor
+    said = (floor_sentence(run.risks, floor), split_sentence(run.risks, floor))
+    return "; ".join(part for part in said if part)
 
 
 def headline(f: Facts) -> str:

@@ -57,6 +57,7 @@ def context_record(contexts: ContextSet) -> ContextsRecord:
         n=len(contexts),
         n_eff=contexts.n_eff,
         drawn=contexts.metadata.drawn,
+        corpus_noise=contexts.sampling.corpus_noise,
         labels=list(contexts.extra),
     )
 

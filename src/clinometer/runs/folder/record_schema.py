@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
-from clinometer.contexts.sidecar import DrawRecord
+from clinometer.contexts.sidecar import PRIORITY, DrawRecord
 from clinometer.errors import RunError
+from clinometer.measure.inference.target import Sampling
 from clinometer.runs.settings import AuditSettings
 from clinometer.statistics.estimate import Estimate
 from clinometer.storage.record import FolderRecord, ModelRecord, RecordPart
@@ -43,6 +44,14 @@ class ContextsRecord(RecordPart):
     n_eff: float
     drawn: DrawRecord | None = None
     labels: list[str] = Field(default_factory=list)
+    corpus_noise: float | None = None
+
+    @property
+    def sampling(self) -> Sampling:
+        """What the contexts are a sample of."""
+        if self.drawn is None:
+            return Sampling(corpus_noise=self.corpus_noise)
+        return self.drawn.sampling
 
 
 class WordsRecord(RecordPart):
@@ -77,6 +86,19 @@ class PrecisionRecord(RecordPart):
     contexts: int
     whole_set: bool
     rounds: list[RoundRecord]
+
+
+class ProtocolRecord(RecordPart):
+    """The protocol that an audit followed, and in what it did not."""
+
+    file: str
+    sha256: str
+    created: str
+    measures: list[str]
+    fail_above: list[str]
+    fail_on: str
+    tests: list[str]
+    deviations: list[str]
 
 
 class CacheRecord(RecordPart):
@@ -159,6 +181,7 @@ class RunRecord(FolderRecord):
     git_revision: str | None = None
     chunk_size: int = 1
     words: WordsRecord | None = None
+    protocol: ProtocolRecord | None = None
     precision: PrecisionRecord | None = None
     cache: CacheRecord = CacheRecord()
     usage: dict[str, int] = Field(default_factory=dict)
@@ -172,6 +195,23 @@ class RunRecord(FolderRecord):
     n_eff: float | None = None
     counts: dict[str, int] = Field(default_factory=dict)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _target_before_it_was_named(cls, plain: Any) -> Any:
+        """In 0.1.0 intervals spoke of the set where contexts were sampled, else of their kind."""
+        settings = plain.get("settings") if isinstance(plain, dict) else None
+        if isinstance(settings, dict) and "target" not in settings:
+            drawn = (plain.get("contexts") or {}).get("drawn")
+            target = "set" if drawn and not settings.get("clusters") else "kind"
+            return {**plain, "settings": {**settings, "target": target}}
+        return plain
+
+    @property
+    def _old_sampling(self) -> str | None:
+        """How contexts were sampled, where it is not how they are now."""
+        drawn = self.contexts.drawn
+        return None if drawn is None or drawn.design == PRIORITY else drawn.design
+
     @property
     def identity(self) -> dict[str, Any]:
         """Drawn to a precision, a run is known by what it draws from: how much may grow."""
@@ -181,6 +221,7 @@ class RunRecord(FolderRecord):
             "topic": self.topic.sha256,
             "contexts": drawn.source if drawn else self.contexts.sha256,
             SEED_OF_DRAWS: drawn.seed if drawn else None,
+            "way of sampling contexts": self._old_sampling if drawn else None,
             **self.scoring,
         }
 

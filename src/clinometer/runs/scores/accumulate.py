@@ -101,19 +101,18 @@ class PreferenceTable:
 
     def preferences(self, settings: AuditSettings) -> Preferences:
         topic, contexts = self.grid.topic, self.grid.contexts
-        drawn = contexts.metadata.drawn is not None
         return Preferences(
             values=self._placed(self.values),
             groups=topic.group_names,
             contexts=contexts.ids,
             categories=topic.categories,
-            context_weights=np.array(contexts.counts) if drawn else contexts.weights,
+            context_weights=contexts.weights,
             group_weights=topic.group_weights,
             reference=None if topic.reference is None else np.array(topic.reference),
             coverage=self._placed(self.coverage),
             coverage_threshold=settings.coverage_threshold,
             templates=tuple(contexts.templates),
-            drawn=drawn,
+            sampling=contexts.sampling,
             labels=contexts.extra,
             low=self._placed(self.low),
             high=self._placed(self.high),

@@ -33,7 +33,6 @@ def joint(runs: Sequence[Run], *, replicates: int = 2000, seed: int = 0) -> Join
         [replace(first.grid, values=run.preferences.values, mask=mask) for run in runs],
         norm=runs[0].risks.norm,
         normalize=runs[0].risks.normalized,
-        drawn=first.drawn,
         replicates=replicates,
         seed=seed,
     )

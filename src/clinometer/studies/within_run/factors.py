@@ -34,7 +34,8 @@ MEASURES = ("r", "r_bias", "r_volatility")
 class FactorStudy(Plain):
     """One risk against each factor alone, and against all of them together.
 
-    together is None if too few groups have every factor.
+    together is None when too few groups have every factor. with_errors says whether groups whose
+    risk is less certain weigh less; the paper weights by employment alone.
     """
 
     measure: str
@@ -42,15 +43,35 @@ class FactorStudy(Plain):
     each: Mapping[str, Regression]
     together: Regression | None
     without_figures: tuple[str, ...]
+    with_errors: bool
+
+    @property
+    def weights_in_words(self) -> str:
+        """What the rows of the regression weigh."""
+        each = self.weight or "the same"
+        if not self.with_errors:
+            paper = ", as in the paper" if self.weight else ""
+            return f"Groups weigh {each}{paper}; the error of each risk is left out."
+        each = self.weight or "1"
+        return (
+            f"Groups weigh {each} / (tau² + se²), less where their risk is less certain. The paper "
+            "weights by employment alone: --paper-weights."
+        )
 
 
 def factor_study(
-    run: Run, *, table: pd.DataFrame | None = None, measure: str = "r", weighted: bool = True
+    run: Run,
+    *,
+    table: pd.DataFrame | None = None,
+    measure: str = "r",
+    weighted: bool = True,
+    errors: bool = True,
 ) -> FactorStudy:
     """Regress the risk of the groups on their factors, weighted by employment.
 
-    If the run has intervals, the standard error of each r_x is taken into account. Groups without
-    a figure are left out of that regression and counted.
+    With `errors` the standard error of each r_x, from its interval, is taken into account where
+    every group has one; without, this is the paper's weighted least squares. Groups without a
+    figure are left out of that regression and counted.
     """
     if measure not in MEASURES:
         raise TableError(f"measure: expected one of {', '.join(MEASURES)}, found {measure!r}")
@@ -67,7 +88,7 @@ def factor_study(
     use_weights = weighted and WEIGHT in known.columns
     options: dict[str, Any] = {
         "weights": known[WEIGHT].to_numpy(dtype=float) if use_weights else None,
-        "y_se": standard_errors(run, measure),
+        "y_se": standard_errors(run, measure) if errors else None,
         "rows": groups,
     }
     y = np.asarray(getattr(run.risks, measure))
@@ -75,7 +96,14 @@ def factor_study(
     complete = ~np.isnan(np.stack([*factors.values()])).any(axis=0)
     enough = complete.sum() > len(factors) + 2 and len(factors) > 1
     together = regress(y, factors, **options) if enough else None
-    return FactorStudy(measure, WEIGHT if use_weights else None, each, together, without)
+    return FactorStudy(
+        measure,
+        WEIGHT if use_weights else None,
+        each,
+        together,
+        without,
+        with_errors=options["y_se"] is not None,
+    )
 
 
 def builtin_factors() -> pd.DataFrame:
@@ -112,13 +140,14 @@ def read_factors(path: str | Path) -> pd.DataFrame:
 
 
 def standard_errors(run: Run, measure: str) -> NDArray[np.float64] | None:
-    """From the intervals of the groups, assumed normal; None without them."""
+    """From the intervals of the groups, taken as two normal quantiles wide; None where a group
+    has none, or one of width 0, which says that nothing was seen to vary, not that it is known."""
     found = run.risks.intervals
     if found is None:
         return None
     bounds = getattr(found, measure)
     width = np.asarray(bounds[:, 1] - bounds[:, 0])
-    if not np.isfinite(width).all() or (width <= 0).all():
+    if not np.isfinite(width).all() or (width <= 0).any():
         return None
     from scipy.special import ndtri
 

@@ -32,7 +32,12 @@ def placebo_run(run: Run, *, ask: bool, progress: Progress | None) -> tuple[Run 
         shared=record.topic.shared,
     )
     settings = replace(
-        record.settings, max_contexts=None, precision=None, clusters=None, two_way=False
+        record.settings,
+        max_contexts=None,
+        precision=None,
+        clusters=None,
+        two_way=False,
+        target="kind",  # the weights of the run are no longer counts
     )
     found = audit(
         record.model.id,

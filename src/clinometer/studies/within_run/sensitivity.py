@@ -113,12 +113,13 @@ def _values(report: RiskReport) -> tuple[float, float, float]:
 
 
 def _weights_name(run: Run) -> str:
-    return "contexts sampled by weight" if run.preferences.drawn else "contexts by count"
+    sampled = run.preferences.sampling.set_noise > 0
+    return "contexts sampled by weight" if sampled else "contexts by count"
 
 
 def _weights(risks: _Risks) -> Iterator[Choice]:
     p = risks.preferences
-    if p.drawn:
+    if p.sampling.set_noise:
         note = "contexts were sampled by weight: frequent ones are over-represented"
         yield Choice("context weights", "uniform", None, None, None, note)
     else:

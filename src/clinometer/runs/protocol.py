@@ -1,0 +1,183 @@
+"""A protocol: what an audit will ask, measure and decide, written down before the first answer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from clinometer.contexts import ContextSet
+from clinometer.errors import SettingsError
+from clinometer.runs.folder.record_schema import ProtocolRecord
+from clinometer.runs.settings import AuditSettings
+from clinometer.storage.atomic import replacing
+from clinometer.topics import Topic
+
+#: Settings of an audit that a protocol fixes.
+PLANNED = ("target", "level", "max_contexts", "precision", "seed", "norm", "normalize", "clusters")
+
+
+class Protocol(BaseModel):
+    """The content of a protocol file. Unknown keys are refused.
+
+    topic_sha256, contexts_sha256   of the topic (with its choice of groups) and the whole set
+    measures                        what will be read, in the order of importance
+    fail_above, fail_on             thresholds, as `audit` takes them
+    tests                           further comparisons that are planned, in words or as commands
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    created: str
+    models: list[str]
+    topic: str
+    topic_sha256: str
+    groups: str | None = None
+    contexts: str | None = None
+    contexts_sha256: str
+    measures: list[str] = ["R", "R_bias", "R_volatility", "R_shared", "R_between"]
+    target: str = "kind"
+    level: float = 0.95
+    max_contexts: int | None = None
+    precision: float | None = None
+    seed: int = 0
+    norm: float = float("inf")
+    normalize: bool = True
+    clusters: str | None = None
+    fail_above: list[str] = []
+    fail_on: str = "low"
+    tests: list[str] = []
+    notes: str = ""
+
+    @classmethod
+    def new(
+        cls,
+        models: list[str],
+        topic: tuple[str, Topic],
+        contexts: tuple[str | None, ContextSet],
+        settings: AuditSettings,
+        **more: Any,
+    ) -> Protocol:
+        """A protocol of this moment; topic and contexts as they are typed and as they were read."""
+        return cls(
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            models=models,
+            topic=topic[0],
+            topic_sha256=topic[1].sha256,
+            contexts=contexts[0],
+            contexts_sha256=contexts[1].sha256,
+            **{name: getattr(settings, name) for name in PLANNED},
+            **more,
+        )
+
+    @classmethod
+    def read(cls, path: Path) -> tuple[Protocol, str]:
+        """A protocol file and its sha256."""
+        try:
+            content = path.read_bytes()
+            found = cls.model_validate(tomllib.loads(content.decode("utf-8")))
+        except OSError as error:
+            raise SettingsError(
+                f"{path}: expected a protocol file, found {error.strerror}"
+            ) from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{path}: expected TOML: {error}") from error
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise SettingsError(f"{path}: {where}: {first['msg']}") from error
+        return found, hashlib.sha256(content).hexdigest()
+
+    def write(self, path: Path) -> None:
+        """Write it as TOML; a file that exists is refused, since a plan is made once."""
+        if path.exists():
+            raise SettingsError(f"{path}: exists; a protocol is written once, choose another name")
+        lines = ["# What is planned, before the first answer: clinometer audit --protocol FILE"]
+        lines += [
+            f"{name} = {_toml(value)}"
+            for name, value in self.model_dump().items()
+            if value is not None
+        ]
+        with replacing(path, error=SettingsError) as temporary:
+            temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def deviations(
+        self, model: str, topic: Topic, contexts: ContextSet, settings: AuditSettings
+    ) -> list[str]:
+        """In what an audit differs from the plan; [] when in nothing."""
+        found = []
+        if model not in self.models:
+            found.append(f"model {model} was not planned")
+        if topic.sha256 != self.topic_sha256:
+            found.append("another topic, or other groups, than planned")
+        if contexts.sha256 != self.contexts_sha256:
+            found.append("other contexts than planned")
+        for name in PLANNED:
+            planned, used = getattr(self, name), getattr(settings, name)
+            if planned != used:
+                found.append(f"{name.replace('_', ' ')} {used}, planned {planned}")
+        return found
+
+
+@dataclass(frozen=True)
+class PlannedAudit:
+    """A protocol file beside what an audit asks."""
+
+    protocol: Protocol
+    file: str
+    sha256: str
+    topic: Topic
+    contexts: ContextSet
+
+    @classmethod
+    def read(cls, path: str | Path, topic: Topic, contexts: ContextSet) -> PlannedAudit:
+        """The plan in a file; `contexts` is the whole set, before any of it is sampled."""
+        protocol, sha256 = Protocol.read(Path(path))
+        return cls(protocol, Path(path).name, sha256, topic, contexts)
+
+    def record(self, model: str, settings: AuditSettings, *, late: bool) -> ProtocolRecord:
+        """What run.json says of it. A plan that comes `late`, after the first answer, is none."""
+        plan = self.protocol
+        found = plan.deviations(model, self.topic, self.contexts, settings)
+        if late:
+            found.append("the protocol was given after the first answer")
+        return ProtocolRecord(
+            file=self.file,
+            sha256=self.sha256,
+            created=plan.created,
+            measures=plan.measures,
+            fail_above=plan.fail_above,
+            fail_on=plan.fail_on,
+            tests=plan.tests,
+            deviations=found,
+        )
+
+
+def protocol_sentences(protocol: ProtocolRecord | None) -> list[str]:
+    """What was planned and what was not; [] without a protocol."""
+    if protocol is None:
+        return ["No protocol was given: nothing here was fixed before the first answer."]
+    limits = f"; limits {', '.join(protocol.fail_above)}" if protocol.fail_above else ""
+    tests = f"; tests {', '.join(protocol.tests)}" if protocol.tests else ""
+    planned = (
+        f"Planned in {protocol.file} ({protocol.sha256[:12]}, {protocol.created}): "
+        f"{', '.join(protocol.measures)}{limits}{tests}. Whatever else is shown was not planned."
+    )
+    if not protocol.deviations:
+        return [planned, "The audit went as planned."]
+    return [planned, f"Not as planned: {'; '.join(protocol.deviations)}."]
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    # A JSON string is a TOML one, but for DEL; inf is TOML's own word.
+    return json.dumps(value).replace("\x7f", "\\u007f") if isinstance(value, str) else str(value)

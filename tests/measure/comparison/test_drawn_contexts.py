@@ -1,0 +1,56 @@
+"""Differences for a corpus: the error of occurrences, against a plain loop and by coverage."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clinometer.measure import Preferences, decompose
+from clinometer.measure.inference.target import Sampling
+from clinometer.runs.align import compare_preferences
+
+
+def labelled(up: np.ndarray, counts: np.ndarray) -> Preferences:
+    return Preferences(
+        values=np.stack([up, 1 - up], axis=-1),
+        groups=tuple(f"g{i}" for i in range(len(up))),
+        contexts=tuple(f"c{i}" for i in range(up.shape[1])),
+        categories=("a", "b"),
+        context_weights=counts / counts.sum(),
+        group_weights=np.ones(len(up)),
+        sampling=Sampling.of_counts(counts),
+    )
+
+
+def two(rng: np.random.Generator, C: int) -> tuple[np.ndarray, np.ndarray]:
+    shared = rng.normal(0.6, 0.1, (5, C))
+    return tuple(np.clip(shared + rng.normal(0, 0.05, (5, C)), 0, 1) for _ in range(2))  # type: ignore[return-value]
+
+
+def test_it_is_the_spread_of_differences_over_resampled_occurrences() -> None:
+    """A loop over multinomial counts, each decomposed alone; 800 replicates each (se 2.5 %)."""
+    rng = np.random.default_rng(0)
+    a, b = two(rng, 40)
+    counts = rng.integers(1, 9, 40).astype(float)
+    found = compare_preferences(
+        [labelled(a, counts), labelled(b, counts)], target="corpus", replicates=800
+    )
+    slow = []
+    for _ in range(800):
+        w = rng.multinomial(int(counts.sum()), counts / counts.sum()).astype(float)
+        one, other = (decompose(np.stack([p, 1 - p], -1), context_weights=w) for p in (a, b))
+        slow.append(one.R.value - other.R.value)
+    d = next(d for d in found.overall if d.measure == "R")
+    assert d.value is not None
+    assert d.low is not None
+    assert (d.value - d.low) / 1.96 == pytest.approx(np.std(slow), rel=0.12)
+
+
+def test_a_whole_set_has_no_error_for_itself() -> None:
+    rng = np.random.default_rng(1)
+    a, b = two(rng, 30)
+    runs = [labelled(p, np.ones(30)) for p in (a, b)]
+    exact = compare_preferences(runs, target="set").overall[0]
+    kind = compare_preferences(runs, target="kind").overall[0]
+    assert exact.value == kind.value
+    assert (exact.low, exact.high, exact.p) == (None, None, None)
