@@ -220,7 +220,7 @@ def test_perfect_fit_and_constant_y_have_no_t() -> None:
         ({"a": [np.nan] * 5}, {}, "found 0"),
         ({"a": [1, 2, 3, 4, 5]}, {"weights": [0] * 5}, "only zeros"),
         ({"a": [1, 2, 3, 4, 5]}, {"weights": [-1, 1, 1, 1, 1]}, "negative"),
-        ({"a": [1, 2, 3]}, {}, "5 numbers, one a row"),
+        ({"a": [1, 2, 3]}, {}, "5 numbers, one per row"),
         ({"a": [0, 0, 0, 0, 1]}, {}, "take HC1"),
         ({"a": [1, 2, 3, 4, 5]}, {"robust": "HC9"}, "robust"),
         ({"a": [1, 2, 3, 4, 5]}, {"level": 95}, "level"),

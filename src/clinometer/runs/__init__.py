@@ -1,4 +1,4 @@
-"""One audit from start to end: the grid, the scores, the run folder."""
+"""Audits: the grid, the scores, the run folder."""
 
 from clinometer.runs.audit import audit
 from clinometer.runs.compare import compare

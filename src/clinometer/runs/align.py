@@ -1,4 +1,4 @@
-"""Runs side by side: the same groups in the same contexts, or a refusal that says what differs."""
+"""Align runs on the same groups and contexts, or raise an error that says what differs."""
 
 from __future__ import annotations
 

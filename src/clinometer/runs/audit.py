@@ -1,4 +1,4 @@
-"""One audit from start to end: ask the model in every cell, store as it comes, measure."""
+"""Run an audit: score every cell, store the scores as they arrive, and measure."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _contexts_for(topic: Topic, contexts: str | ContextSet | None) -> ContextSet
 
 
 def _check_clusters(settings: AuditSettings, contexts: ContextSet) -> None:
-    """Before any model is asked: the intervals come last."""
+    """Check the clusters before any model is scored: the intervals come last."""
     name = settings.clusters
     if name is not None and name not in contexts.extra:
         known = ", ".join(contexts.extra) or "none beside template and count"
@@ -217,7 +217,7 @@ def _audit_model(
     folder: RunFolder | None,
     scoring: Scoring | None,
 ) -> Run:
-    """Measure what the folder holds, after `scoring` has filled what is missing."""
+    """Measure the content of the folder, after `scoring` has added what is missing."""
     counts = word_counts(record)
     sample = Drawn.begin(contexts, settings, record.precision)
     table: PreferenceTable | None = None
@@ -260,7 +260,7 @@ def _replay(
     *,
     fresh: bool,
 ) -> Run:
-    """Every number anew from stored log-probabilities; the model need not even be there."""
+    """Recompute every number from stored log-probabilities, without the model."""
     if folder is None:
         raise RunError("replay: expected the folder of a run in --out, found none")
     if fresh:

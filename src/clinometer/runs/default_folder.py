@@ -1,4 +1,4 @@
-"""Where a run is kept when nobody said where."""
+"""The default folder of a run."""
 
 from __future__ import annotations
 

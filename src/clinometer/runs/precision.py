@@ -1,9 +1,8 @@
-"""Audit to a precision: which contexts are drawn next, and when they are enough.
+"""Audit to a precision: which contexts are sampled next, and when they are enough.
 
-Contexts are drawn by weight in nested samples. After each round the intervals are looked at; the
-first sample whose intervals are narrow enough is the last (`measure.inference.sample_size`). Sizes
-are written into run.json before a round is asked, so that a run that was killed resumes with the
-same samples.
+Contexts are sampled by weight in nested samples. After each round the intervals are checked; the
+first sample with narrow enough intervals is the last (`measure.inference.sample_size`). Sizes are
+written to run.json before a round is scored, so that a killed run resumes with the same samples.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arguments into arrays: one place that reads what callers give, so that all refuse alike."""
+"""Convert arguments to arrays in one place, so that all functions validate alike."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROUNDING = 1e-12
 """Values below this, smaller than the rounding of the sums, are reported as 0."""
 
 BLOCK = 1 << 16
-"""Numbers held in one temporary array: small enough for the cache of a core."""
+"""Numbers in one temporary array: small enough for the cache of a core."""
 
 
 def as_real(values: ArrayLike, *, name: str) -> RealArray:
@@ -102,13 +102,13 @@ def as_labels(labels: Sequence[str] | None, n: int, *, name: str) -> tuple[str, 
 
 
 def read_only(array: FloatArray) -> FloatArray:
-    """The same array, made unwritable: what a report holds must not change under it."""
+    """The same array, made read-only: the content of a report must not change."""
     array.setflags(write=False)
     return array
 
 
 def plain(value: float | np.float64) -> float | None:
-    """A float, or None for NaN: no file of ours holds NaN."""
+    """A float, or None for NaN: our files never contain NaN."""
     return None if np.isnan(value) else float(value)
 
 
@@ -122,7 +122,7 @@ def snap(values: FloatArray, tolerance: float = ROUNDING) -> FloatArray:
 
 
 def blocks(shape: tuple[int, int], *, depth: int = 1) -> Iterator[tuple[slice, slice]]:
-    """Cut a grid [X,C] of `depth` numbers a cell into blocks of about BLOCK numbers.
+    """Split a grid [X,C] with `depth` numbers per cell into blocks of about BLOCK numbers.
 
     The cut along the contexts depends on C and depth alone, so the order of every sum over
     contexts, hence its rounding, is the same for each group and each run.

@@ -3,7 +3,7 @@
 Each statistic is a function of sums over items. `Sums` holds what one item adds, for each pattern
 of judgements once; a bootstrap over items is then one product of counts [B, patterns] and these.
 Every function takes `counts` of the patterns, shape [...], and returns an array of that shape; NaN
-where the statistic is not defined (nobody judged twice, or everybody always said the same).
+if the statistic is not defined (no item was judged twice, or all judgements are the same).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Weights = Literal["unweighted", "linear", "quadratic"]
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Patterns [P, m] of judgements (-1 missing) that were found, and how often."""
+    """The distinct patterns [P, m] of judgements (-1 missing)."""
 
     patterns: NDArray[np.int64]
     counts: NDArray[np.int64]
@@ -83,7 +83,7 @@ def gwet_ac1(sums: Sums, counts: NDArray[np.int64]) -> Floats:
 
 
 def brennan_prediger(sums: Sums, counts: NDArray[np.int64]) -> Floats:
-    """Chance agreement is 1/K, whatever people choose; for two categories this is PABAK."""
+    """Chance agreement is always 1/K; for two categories this is PABAK."""
     observed = observed_agreement(sums, counts)
     return _beyond(observed, np.full_like(observed, 1 / len(sums.values)))
 
@@ -113,7 +113,7 @@ def cohen_kappa(
 ) -> Floats:
     """Cohen's kappa of annotators a and b over the items that both have judged.
 
-    Weighted: near misses count as less than far ones, by the places of the categories.
+    Weighted: near misses count less than far ones, by the order of the categories.
     """
     K = len(sums.values)
     x, y = sums.patterns[:, a], sums.patterns[:, b]
@@ -151,6 +151,6 @@ def _beyond(observed: Floats, by_chance: Floats) -> Floats:
 
 
 def _ratio(a: Floats, b: Floats) -> Floats:
-    """a / b; NaN where b is 0, rounding counted as 0."""
+    """a / b; NaN if b is 0 up to rounding."""
     a, b = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float))
     return np.asarray(np.divide(a, b, out=np.full(a.shape, np.nan), where=np.abs(b) > 1e-12))

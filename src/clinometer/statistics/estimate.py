@@ -17,8 +17,8 @@ class Estimate:
     Attributes:
         value: the estimate; finite.
         low, high: ends of the interval; None when none has been computed. A corrected interval
-            need not hold the plug-in value.
-        level: the share of intervals that hold the truth, for instance 0.95; None without one.
+            need not contain the plug-in value.
+        level: the nominal coverage, for instance 0.95; None without an interval.
         method: "plug-in", or the name of the correction or resampling.
         note: why there is no interval, where one was asked for; else None.
 
@@ -36,13 +36,13 @@ class Estimate:
     note: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse half an interval, a reversed one, and numbers that are none."""
+        """Raise for half an interval, a reversed one, and values that are not finite."""
         if not math.isfinite(self.value):
             raise SettingsError(f"value: expected a finite number, found {self.value}")
         if self.low is None and self.high is None and self.level is None:
             return
         if self.low is None or self.high is None or self.level is None:
-            raise SettingsError("interval: expected low, high and level together, found some only")
+            raise SettingsError("interval: expected low, high and level together, found only some")
         if not self.low <= self.high or not math.isfinite(self.high - self.low):
             raise SettingsError(f"interval: expected low <= high, found {self.low}, {self.high}")
         LEVEL.check("level", self.level)

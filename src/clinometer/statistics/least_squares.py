@@ -51,7 +51,7 @@ def spread(values: FloatArray, w: FloatArray) -> float:
 def between_variance(design: FloatArray, y: FloatArray, variance: FloatArray) -> float:
     """tau² of Paule and Mandel: sum of (y - Z b)² / (tau² + v) = n - k; 0 if smaller at 0.
 
-    b is fitted anew for each tau². The sum falls as tau² rises, so there is one root.
+    b is refitted for each tau². The sum falls as tau² rises, so there is one root.
 
     >>> y, ones = np.array([0.0, 2.0, 4.0]), np.ones((3, 1))
     >>> round(between_variance(ones, y, np.full(3, 1.0)), 9)

@@ -14,8 +14,8 @@ def holm(p_values: ArrayLike) -> FloatArray:
 
     The p-values in rising order p_(1) <= .. <= p_(m) become
     max over j <= i of min(1, (m - j + 1) p_(j)). Rejecting where the result is at most alpha
-    keeps the chance of any false rejection at or below alpha, whatever the dependence between
-    the tests.
+    keeps the chance of any false rejection at or below alpha, for any dependence between the
+    tests.
 
     Args:
         p_values: [m], from 0 to 1; NaN for a test that could not be made.

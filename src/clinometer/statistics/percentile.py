@@ -12,8 +12,8 @@ from clinometer.statistics.estimate import Estimate
 def resampled_counts(
     counts: ArrayLike, replicates: int, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """[B, n] how often each of n kinds of items comes up when as many items as there are (their
-    `counts` [n]) are drawn with replacement."""
+    """[B, n] how often each of n kinds of items occurs in a bootstrap sample of all items (their
+    `counts` [n])."""
     there = np.asarray(counts)
     total = int(there.sum())
     return generator.multinomial(total, there / total, size=replicates)

@@ -15,7 +15,7 @@ from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.percentile import central_interval, percentile_estimate
 
-#: Values drawn at once by the bootstrap.
+#: Values sampled at once by the bootstrap.
 _BLOCK = 4_000_000
 
 
@@ -115,7 +115,7 @@ def _drawn(data: FloatArray, replicates: int, seed: int) -> FloatArray:
 
 
 def _rho(ranks: FloatArray) -> FloatArray:
-    """Correlation [...] of rows 0 and 1 of ranks [2 or 3, ..., n], row 2 held if there is one."""
+    """Correlation [...] of rows 0 and 1 of ranks [2 or 3, ..., n], given row 2 if there is one."""
     z = ranks - ranks.mean(axis=-1, keepdims=True)
     size = np.sqrt((z * z).sum(axis=-1, keepdims=True))
     z = np.divide(z, size, out=np.full_like(z, np.nan), where=size > 0)

@@ -1,4 +1,4 @@
-"""Does a risk go with a social factor? Weighted least squares with robust errors (4.4, C.2)."""
+"""Is a risk related to a social factor? Weighted least squares with robust errors (4.4, C.2)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Coefficient:
             intercept and for a y that does not vary.
         partial_correlation: of y and the factor, given the other factors, -1 to 1.
         vif: variance inflation, 1 / (1 - R² of the factor on the others); above 5 or so the
-            factors can hardly be told apart.
+            factors can hardly be separated.
         p_holm: after Holm's correction over the factors of `regress_each`, else None.
     """
 
@@ -214,7 +214,7 @@ def _factor_names(factors: Mapping[str, ArrayLike]) -> list[str]:
 def _column(values: ArrayLike, *, name: str, n: int | None) -> FloatArray:
     array = np.asarray(as_real(values, name=name), dtype=np.float64)
     if array.ndim != 1 or (n is not None and array.size != n):
-        expected = "a list of numbers" if n is None else f"{n} numbers, one a row"
+        expected = "a list of numbers" if n is None else f"{n} numbers, one per row"
         raise SettingsError(f"{name}: expected {expected}, found shape {array.shape}")
     if np.isinf(array).any():
         raise SettingsError(f"{name}: expected finite numbers or NaN, found infinity")
@@ -222,7 +222,7 @@ def _column(values: ArrayLike, *, name: str, n: int | None) -> FloatArray:
 
 
 def _reasons(given: Sequence[tuple[str, FloatArray]]) -> list[str]:
-    """Why each row is left out; empty text when it is not."""
+    """Why each row is left out; "" if it is not."""
     found = []
     for i in range(given[0][1].size):
         missing = [name for name, values in given if np.isnan(values[i])]

@@ -1,1 +1,1 @@
-"""Files that survive: written whole or not at all, one writer at a time, digests, caches."""
+"""Durable files: atomic writes, one writer at a time, digests, caches."""

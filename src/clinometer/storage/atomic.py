@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and one writer at a time: no reader sees half of one."""
+"""Atomic writes and write locks: no reader ever sees half a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clinometer.errors import InputError
 
 @contextlib.contextmanager
 def replacing(path: Path, *, error: type[InputError] = InputError) -> Iterator[Path]:
-    """A temporary path beside `path`; what is written to it becomes `path` when the block ends.
+    """A temporary path next to `path`; what is written to it becomes `path` when the block ends.
 
     An error inside the block leaves `path` as it was. A folder in its place and a failing disk
     raise `error` with one line.

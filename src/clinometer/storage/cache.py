@@ -1,12 +1,12 @@
-"""What was computed once on this machine: rows of numbers, found again by what they depend on.
+"""Per-machine cache of scores: rows of numbers, keyed by everything they depend on.
 
 One SQLite file in the cache folder ($CLINOMETER_CACHE, or the platform's), safe for several
-processes. A *scope* says in plain values everything that a number depends on but the item itself
-(model revision, dtype, words, options); rows are found by the digests of scope and item, so no text
-of a prompt is stored. Every row carries a checksum over its bytes and its place.
+processes. A *scope* lists in plain values everything that a number depends on except the item
+itself (model revision, dtype, words, options); rows are keyed by the digests of scope and item, so
+no text of a prompt is stored. Every row has a checksum over its bytes and its key.
 
-A cache may forget, it may not lie, and it may not stop anybody: a damaged row is a row that is not
-there, a damaged file is set aside and begun anew, a full disk or a read-only folder switches the
+Entries may be lost but are never wrong, and a cache failure never fails the run: a damaged row is
+ignored, a damaged file is set aside and replaced, and a full disk or a read-only folder turns the
 cache off for this process with one line in the log.
 """
 
@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS rows(
     UNIQUE(scope, item));
 CREATE TABLE IF NOT EXISTS notes(digest BLOB PRIMARY KEY, text TEXT, checksum BLOB);
 """
-#: All that may happen when a file that anybody can write to is read.
+#: Everything that reading an untrusted file can raise.
 _TROUBLE = (sqlite3.Error, OSError, ValueError, TypeError)
 _DAMAGE = (
     sqlite3.SQLITE_ERROR,
@@ -44,13 +44,13 @@ _DAMAGE = (
     sqlite3.SQLITE_CONSTRAINT,
     sqlite3.SQLITE_MISMATCH,
 )
-#: SQLite takes so many values in one question.
+#: Most values in one SQLite query.
 _ASKED = 500
 _log = logging.getLogger("clinometer.storage.cache")
 
 
 class Cache:
-    """The rows of this machine. Methods never raise for what the disk or the file does."""
+    """The cache of this machine. Methods never raise for problems with the disk or the file."""
 
     def __init__(self, folder: Path | None = None, *, limit: int | None = None) -> None:
         self.file = (folder or cache_folder()) / "scores.sqlite"
@@ -73,7 +73,7 @@ class Cache:
     def get(
         self, scope: Mapping[str, Any], items: Sequence[str], width: int
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """Which of the items are known (their places in `items`), and their rows [n, width]."""
+        """Indices of the items that are cached, and their rows [n, width]."""
         found: dict[int, NDArray[np.float32]] = {}
         with self._guard() as database:
             if database is not None:
@@ -118,7 +118,7 @@ class Cache:
     def put(
         self, scope: Mapping[str, Any], items: Sequence[str], rows: NDArray[np.floating[Any]]
     ) -> None:
-        """Keep rows [n, width]; an item that is there already keeps the row it has."""
+        """Store rows [n, width]; an item that is already cached keeps its row."""
         with self._guard() as database:
             if database is None:
                 return
@@ -136,7 +136,7 @@ class Cache:
             self._evict(database)
 
     def _scope(self, database: sqlite3.Connection, scope: Mapping[str, Any]) -> int:
-        """The number of a scope, which is thereby used."""
+        """The id of a scope, marked as used now."""
         text = _plain(scope)
         with database:
             database.execute(
@@ -150,8 +150,8 @@ class Cache:
         return int(number)
 
     def _evict(self, database: sqlite3.Connection) -> None:
-        """Over the limit, go down to nine tenths of it: scopes that were not used longest first, in
-        them the oldest rows."""
+        """If over the limit, shrink to nine tenths of it: least recently used scopes first, and the
+        oldest rows in them."""
         while (size := self._used(database)) > self.limit:
             (rows,) = database.execute("SELECT COUNT(*) FROM rows").fetchone()
             if rows == 0:
@@ -176,7 +176,7 @@ class Cache:
     # --- notes ----------------------------------------------------------------------------------
 
     def note(self, about: Mapping[str, Any]) -> Any:
-        """A plain value that was kept under `about`, or None."""
+        """The plain value stored under `about`, or None."""
         found = None
         with self._guard() as database:
             if database is not None:
@@ -207,7 +207,7 @@ class Cache:
         return sum(f.stat().st_size for f in files if f.exists())
 
     def scopes(self) -> list[dict[str, Any]]:
-        """What is kept: each scope in plain values with its number of rows, the last used first."""
+        """Each scope in plain values with its number of rows, most recently used first."""
         found: list[dict[str, Any]] = []
         with self._guard() as database:
             if database is not None:
@@ -221,7 +221,7 @@ class Cache:
         return found
 
     def clear(self) -> None:
-        """Forget everything; other processes that have it open go on."""
+        """Delete everything; other processes that have it open keep working."""
         with self._guard() as database:
             if database is None:
                 return
@@ -235,8 +235,8 @@ class Cache:
 
     @contextlib.contextmanager
     def _guard(self) -> Iterator[sqlite3.Connection | None]:
-        """The open database; None when the cache is off. An error inside the block ends the block,
-        and nothing else."""
+        """The open database; None if the cache is off. An error inside the block only ends the
+        block."""
         database = self._ready()
         try:
             yield database
@@ -253,8 +253,7 @@ class Cache:
         return self._connection
 
     def _recover(self, error: Exception) -> None:
-        """What is wrong with the disk switches the cache off; what is wrong with the file ends the
-        file."""
+        """A problem with the disk turns the cache off; a damaged file is replaced."""
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
         damaged = code & 0xFF in _DAMAGE or code == sqlite3.SQLITE_IOERR_SHORT_READ
         if isinstance(error, OSError):
@@ -283,7 +282,7 @@ class Cache:
         _log.warning("cache %s is not used: %s", self.file, reason)
 
     def _set_aside(self, reason: str) -> None:
-        """Put a damaged file out of the way; the next use begins a new one."""
+        """Move a damaged file out of the way; the next use creates a new one."""
         self.close()
         _log.warning("cache %s is damaged and begun anew: %s", self.file, reason)
         try:

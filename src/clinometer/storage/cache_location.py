@@ -1,4 +1,4 @@
-"""Where clinometer keeps what it can make again, and how much of it."""
+"""Location and size limit of the cache."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 def cache_folder() -> Path:
-    """Where clinometer keeps what it can make again: $CLINOMETER_CACHE, or the platform's place."""
+    """The cache folder: $CLINOMETER_CACHE, or the platform's."""
     chosen = os.environ.get("CLINOMETER_CACHE")
     return Path(chosen) if chosen else _adopted(user_cache_path("clinometer"))
 

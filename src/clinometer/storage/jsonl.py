@@ -96,7 +96,7 @@ class Lines(Resumable):
             beside.write_text(text, encoding="utf-8")
 
     def _read(self) -> None:
-        """Whole lines only: what a killed process left half-written is cut off, and done again."""
+        """Keep whole lines only: a line half-written by a killed process is removed and redone."""
         if not self.path.exists():
             return
         data = read_bytes(self.path)

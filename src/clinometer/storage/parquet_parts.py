@@ -1,8 +1,8 @@
-"""Parquet files that are what they say: parts of a table that grows, and tables of their own.
+"""Parquet files with digests: parts of a growing table, and single tables.
 
-A file that was cut short, or in which a bit has turned, must never be taken for an answer. A part
-carries a digest of its bytes in its name; the digest of any other table is kept by whoever wrote it
-(run.json). What does not fit its digest is damaged.
+A truncated or corrupted file must never be read as data. The name of a part contains a digest of
+its bytes; the digest of any other table is stored in run.json. A file that does not match its
+digest is damaged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Parts:
-    """A folder of parts, part-FIRST-DIGEST.parquet; each appears whole or not at all.
+    """A folder of parts, part-FIRST-DIGEST.parquet, each written atomically.
 
     FIRST is a number of the caller's that orders the parts (the first row's, say). One process
     writes; any number may read meanwhile.
@@ -50,7 +50,7 @@ class Parts:
         return sorted(self.folder.glob("part-*.parquet"))
 
     def read(self) -> Iterator[tuple[Path, pa.Table | None]]:
-        """Every part in order, with None in place of one that is damaged."""
+        """Every part in order, with None for a damaged one."""
         for file in self.files():
             try:
                 data = read_bytes(file, most=MOST_TABLE)

@@ -1,8 +1,7 @@
 """A folder that a command fills: a record, tables, and a lock for the one process that writes.
 
-Every file appears whole or not at all, so what is killed at any moment can be continued. A reader
-beside the writer gets tables that belong together: run.json is written last and names them by
-digest.
+Every file is written atomically, so a run killed at any moment can be resumed. A concurrent reader
+gets tables that belong together: run.json is written last and names them by digest.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _LOOKS_S = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 
 
 class ResultFolder(Resumable, Generic[Record]):
-    """What the folders of all commands share; a command names its tables and what repairs them."""
+    """Base class of the folders of all commands; each names its tables and how to repair them."""
 
     #: The schema of its run.json.
     schema: type[Record]

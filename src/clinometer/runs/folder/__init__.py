@@ -1,1 +1,1 @@
-"""The run folder: what it holds, and how a damaged one is read."""
+"""The run folder: its content, and how a damaged one is read."""

@@ -1,7 +1,7 @@
-"""The run folder: what a run leaves behind, and all that resume, replay and report read.
+"""The run folder: everything that a run writes, and that resume, replay and report read.
 
-run.json                what was asked of whom, with what result, and the digests of the tables
-scores/part-*.parquet   log-probabilities as scored, written as they come
+run.json                the record of the run, its results, and the digests of the tables
+scores/part-*.parquet   log-probabilities, written as they are scored
 preferences.parquet     group, context_id, attribute, p, coverage, flag
 groups.parquet          the risks of each group
 contexts.parquet        context_id, template, weight, influence

@@ -22,7 +22,7 @@ _PACKAGES = (
 
 
 def versions() -> dict[str, str]:
-    """Versions of what can move a number; packages that are not installed are left out."""
+    """Versions of packages that can affect a number; missing packages are left out."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:

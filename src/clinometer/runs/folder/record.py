@@ -24,7 +24,7 @@ from clinometer.topics import Topic
 def new_record(
     info: ModelInfo, topic: Topic, contexts: ContextSet, settings: AuditSettings
 ) -> RunRecord:
-    """All that is known before the first answer."""
+    """Everything that is known before the first answer."""
     return RunRecord(
         schema_version=SCHEMA_VERSION,
         status="running",
@@ -50,7 +50,7 @@ def new_record(
 
 
 def context_record(contexts: ContextSet) -> ContextsRecord:
-    """Which contexts are asked; for a draw also what it was drawn from."""
+    """The contexts; for a sample also the set it was taken from."""
     return ContextsRecord(
         name=contexts.name,
         sha256=contexts.sha256,
@@ -105,7 +105,7 @@ def model_info(record: RunRecord) -> ModelInfo:
 
 
 def added(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
-    """Two accounts as one.
+    """The sum of two accounts.
 
     >>> added({"requests": 2}, {"requests": 3, "retried": 1})
     {'requests': 5, 'retried': 1}

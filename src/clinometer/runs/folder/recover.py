@@ -1,4 +1,4 @@
-"""Opening runs of any state: finished, half-finished, of another schema, damaged.
+"""Open runs in any state: finished, half-finished, of another schema, damaged.
 
 A report says which it is and shows what can be shown. Three depths:
 
@@ -124,7 +124,7 @@ def _half(path: Path, record: RunRecord, content: dict[str, Any]) -> Opened:
 
 
 def _stored(path: Path, state: State, content: dict[str, Any], why: str) -> Opened:
-    """Fall back on what the folder says of itself."""
+    """Fall back on what the folder itself contains."""
     name = _name(path, content)
     notice = f"{name}: {state}: {why}."
     groups = _groups(path)
@@ -163,7 +163,7 @@ def stored_risks(groups: pd.DataFrame) -> dict[str, float]:
 
 
 def require_some(opened: Sequence[Opened]) -> None:
-    """Refuse when there is nothing at all to show."""
+    """Raise if there is nothing to show."""
     if not opened:
         raise RunError("report: expected at least one run, found none")
     if not any(one.showable or one.state == "half-finished" for one in opened):
