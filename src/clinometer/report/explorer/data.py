@@ -148,9 +148,7 @@ def _about(told: Told) -> dict[str, Any]:
         "whole_range": told.leans.whole_range,
         "n_contexts": report.n_contexts,
         "n_eff": report.n_eff,
-        "R": report.R.to_dict(),
-        "R_bias": report.R_bias.to_dict(),
-        "R_volatility": report.R_volatility.to_dict(),
+        **{name: estimate.to_dict() for name, estimate in report.summary.items()},
     }
 
 
