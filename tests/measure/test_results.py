@@ -20,7 +20,6 @@ def test_an_estimate_is_immutable_and_becomes_a_dict() -> None:
         "high": 0.3,
         "level": 0.95,
         "method": "percentile",
-        "note": None,
     }
     with pytest.raises(dataclasses.FrozenInstanceError):
         e.value = 0.5  # type: ignore[misc]  # forbidden on purpose

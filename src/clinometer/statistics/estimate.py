@@ -25,7 +25,7 @@ class Estimate:
     >>> Estimate(0.21347, 0.187, 0.24, 0.95)
     0.213 (0.187 to 0.240)
     >>> Estimate(0.2).to_dict()
-    {'value': 0.2, 'low': None, 'high': None, 'level': None, 'method': 'plug-in', 'note': None}
+    {'value': 0.2, 'low': None, 'high': None, 'level': None, 'method': 'plug-in'}
     """
 
     value: float
@@ -58,12 +58,13 @@ class Estimate:
         return f"<span>{self!r}{level}</span>"
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values, ready for JSON."""
+        """The fields as plain values, ready for JSON; the note only where there is one."""
+        noted = {} if self.note is None else {"note": self.note}
         return {
             "value": self.value,
             "low": self.low,
             "high": self.high,
             "level": self.level,
             "method": self.method,
-            "note": self.note,
+            **noted,
         }

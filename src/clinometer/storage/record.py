@@ -37,7 +37,8 @@ class RecordPart(BaseModel):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values: what was given, also where it is the default, and nothing else."""
-        return self.model_dump(by_alias=True, exclude_unset=True)
+        found: dict[str, Any] = _noted(self.model_dump(by_alias=True, exclude_unset=True))
+        return found
 
 
 class ModelRecord(RecordPart):
@@ -99,3 +100,10 @@ def _problem(error: Any) -> str:
     found = repr(error["input"])
     found = found if len(found) <= 60 else f"{found[:59]}…"
     return f"{error['msg'].replace('Input should be', 'expected')}, found {found}"
+
+
+def _noted(value: Any) -> Any:
+    """The same without the empty notes of estimates: only some have one."""
+    if isinstance(value, dict):
+        return {k: _noted(v) for k, v in value.items() if not (k == "note" and v is None)}
+    return [_noted(v) for v in value] if isinstance(value, list) else value

@@ -210,7 +210,7 @@ def _single(noise: Noise, tail: float) -> FloatArray:
     shift = np.einsum("qxk,xk->qx", e, pull)
 
     def share(x: FloatArray, spread: FloatArray) -> FloatArray:
-        return np.einsum("q,sqx->sx", mass, ndtr(x / spread))
+        return np.asarray(np.einsum("q,sqx->sx", mass, ndtr(x / spread)))
 
     lifted = np.maximum(size, mass @ value[0])
     low, high = share(size - value, width), share(lifted - value, width)

@@ -138,9 +138,10 @@ def _flips(G: int) -> tuple[FloatArray, bool]:
     """Signs [B,G], the first always +1, and whether these are all there are."""
     if 2 ** (G - 1) <= FLIPS:
         rest = np.array(list(itertools.product((1.0, -1.0), repeat=G - 1)))
-        return np.column_stack([np.ones(len(rest)), rest.reshape(len(rest), G - 1)]), True
+        every = np.column_stack([np.ones(len(rest)), rest.reshape(len(rest), G - 1)])
+        return np.asarray(every, dtype=np.float64), True
     rng = np.random.default_rng(0)
-    return rng.integers(0, 2, (FLIPS, G)) * 2.0 - 1.0, False
+    return np.asarray(rng.integers(0, 2, (FLIPS, G)) * 2.0 - 1.0, dtype=np.float64), False
 
 
 def _bounds(units: Units, shares: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
