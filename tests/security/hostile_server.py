@@ -40,7 +40,7 @@ class HostileHandler(Handler):
     server: HostileServer
 
     def handle_one_request(self) -> None:
-        self.do_GET = self.do_POST = self.attack_or_answer
+        self.do_GET = self.do_POST = self.attack_or_answer  # type: ignore[method-assign]
         super().handle_one_request()
 
     def finish(self) -> None:

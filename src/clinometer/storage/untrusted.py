@@ -75,7 +75,7 @@ def open_text(path: Path, *, most: int = MOST_TEXT, errors: str = "strict") -> T
     return io.TextIOWrapper(bounded, encoding="utf-8-sig", errors=errors, newline="")
 
 
-def _unpacked(file: BinaryIO, path: Path) -> IO[bytes]:
+def _unpacked(file: BinaryIO, path: Path) -> Any:
     return gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
 
 
