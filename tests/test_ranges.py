@@ -41,7 +41,7 @@ def test_ranges_in_words() -> None:
     assert COUNT.expected == "a whole number of at least 1"
     assert SEED.expected == "a whole number of at least 0 and at most 4294967295"
     assert LEVEL.expected == "a number above 0 and below 1, such as 0.95"
-    assert REPLICATES.expected == "0, or a whole number of at least 100"
+    assert REPLICATES.expected == "0, or a whole number of at least 100 and at most 100000"
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ REFUSED = [
     (
         "weight NaN",
         TOP + 'groups = [{name = "a", weight = nan}]\n' + WORDS,
-        "group 'a': weight: expected a finite number, found nan",
+        "expected finite numbers, found nan",
     ),
     (
         "weight that is no number",

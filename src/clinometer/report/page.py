@@ -115,7 +115,7 @@ def environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:
 def tail(text: str, length: int) -> str:
     """The end of a text, for the words before a slot.
 
-    >>> tail("The old librarian believed that", 12)
+    >>> tail("The old librarian believed that", 15)
     '… believed that'
     """
     shown = visible(text)

@@ -52,7 +52,7 @@ def test_charts_are_exported_as_files(
     done = clinometer("report", run.path, "--format", "svg", "--out", tmp_path / "svg")
     assert done.status == 0
     files = {f.stem for f in (tmp_path / "svg").glob("*.svg")}
-    assert {"risks", "leaning", "groups", "heat", "coverage"} <= files
+    assert {"risks", "groups", "heat", "coverage"} <= files
     assert "n_eff" in (tmp_path / "svg" / "heat.svg").read_text(encoding="utf-8")
 
 

@@ -17,12 +17,13 @@ def parquet_rows(path: Path, field: str) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet as pq
 
     try:
-        # As references: a text that a thousand rows share is in memory once.
-        with open_binary(path) as raw, pq.ParquetFile(raw, read_dictionary=[field]) as file:
-            columns = file.schema_arrow.names
+        with open_binary(path) as raw:
+            columns = pq.read_schema(raw).names
             if field not in columns:
                 yield dict.fromkeys(columns)
                 return
+        # As references: a text that a thousand rows share is in memory once.
+        with open_binary(path) as raw, pq.ParquetFile(raw, read_dictionary=[field]) as file:
             for batch in file.iter_batches(batch_size=64, columns=[field]):
                 yield from ({field: value.as_py()} for value in batch.column(0))
     except (OSError, pa.ArrowException) as exc:
