@@ -51,7 +51,8 @@ def section(one: Opened, number: int, told: Told | None) -> Section:
     """The section of a run; of one that cannot be measured again, what is stored."""
     key = section_key(number, one)
     if told is None:
-        part = Part("stored", "What is stored", tables=tuple(run_tables_of(one, None)))
+        risks = [run_tables.risks_table([one])] if one.groups is not None else []
+        part = Part("stored", "What is stored", tables=(*risks, *run_tables_of(one, None)))
         return Section(key, one.name, None, one.notice, (part,))
     return Section(
         key, one.name, told.run, one.notice, tuple(_parts(told)), told.run.preferences.categories
