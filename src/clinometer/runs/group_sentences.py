@@ -75,6 +75,20 @@ def split_sentence(report: RiskReport, floor: FloorRecord | None = None) -> str:
     )
 
 
+def chance_headline(report: RiskReport, floor: FloorRecord) -> str:
+    """Both in one short sentence, for an R that is not above its floor."""
+    if _all_alike(floor):
+        return floor_sentence(report, floor)
+    said = f"R {report.R.value:.2f} is not above what shuffled words give ({floor.R.value:.2f})"
+    shared, between = report.R_shared, report.R_between
+    if shared is None or between is None:
+        return said
+    return (
+        f"{said}; {shared.value:.2f} of it is the same for every group, and groups differ by "
+        f"{between.value:.2f}"
+    )
+
+
 def _all_alike(floor: FloorRecord) -> bool:
     """Whether every shuffle gives the same R: with one word a category only the names change."""
     return (floor.R.high or 0.0) - (floor.R.low or 0.0) < ROUNDING

@@ -13,7 +13,7 @@ from clinometer.display.numbers import risk
 from clinometer.report.charts.style.theme import brief
 from clinometer.report.summary.leans import Leans
 from clinometer.runs import Run
-from clinometer.runs.group_sentences import above_floor, floor_sentence, split_sentence
+from clinometer.runs.group_sentences import above_floor, chance_headline
 
 
 @dataclass(frozen=True)
@@ -160,11 +160,9 @@ def facts(name: str, leans: Leans, words: dict[int, tuple[str, str]], *, finishe
 
 def _chance(run: Run) -> str:
     """Where R is not above its floor: that, and what of it is the same for every group."""
-    if above_floor(run) is not False:
+    if run.record.floor is None or above_floor(run):
         return ""
-    floor = run.record.floor
-    said = (floor_sentence(run.risks, floor), split_sentence(run.risks, floor))
-    return "; ".join(part for part in said if part)
+    return chance_headline(run.risks, run.record.floor)
 
 
 def headline(f: Facts) -> str:
