@@ -165,7 +165,19 @@ def results() -> list[Any]:
     topic = cm.load_topic("gender")
     contexts = cm.ContextSet(HOSTILE[0], [f"The [X] {t} [Y]" for t in HOSTILE[:4]], [4, 3, 2, 1])
     check = cm.Check(
-        HOSTILE[0], (), HOSTILE[0], "given", (), (), None, None, None, (), {"score": []}
+        HOSTILE[0],
+        (),
+        HOSTILE[0],
+        "given",
+        (),
+        (),
+        cv=None,
+        cobias=None,
+        stability=None,
+        stability_low=None,
+        stability_high=None,
+        blanks=(),
+        models={"score": []},
     )
     estimates = [a.risks.R, cm.Estimate(0.2)]
     shown = [a, a.risks, a.preferences, found, found.overall[0], found.by_group[0]]

@@ -55,7 +55,7 @@ def test_items_that_are_none(client: TestClient, item: str) -> None:
 @pytest.mark.parametrize("token", ["\0", "a\0b", "x" * 10_000, "' OR 1=1 --", "é", "%00"])
 def test_tokens_that_are_none(client: TestClient, token: str) -> None:
     assert client.get("/", params={"token": token}).status_code == 403
-    cookie = {"Cookie": f"clinometer-annotator={token}".encode().replace(b"\0", b"%00")}
+    cookie = {b"Cookie": f"clinometer-annotator={token}".encode().replace(b"\0", b"%00")}
     fresh = TestClient(client.app, base_url="http://127.0.0.1", raise_server_exceptions=False)
     assert fresh.get("/", headers=cookie).status_code == 403
 

@@ -65,12 +65,11 @@ EVERY = [(name, ending) for name, (_, endings) in READERS.items() for ending in 
 
 def read(name: str, path: Path) -> str | None:
     """The one line of the error, or None where the file was read."""
+    line: str | None = None
     try:
         READERS[name][0](path)
     except ClinometerError as error:
         line = str(error)
-    else:
-        line = None
     assert line is None or "\n" not in line.strip()
     return line
 

@@ -54,7 +54,7 @@ def by_equations(
         )
         cov *= y.size / df if robust == "HC1" else 1
     mean = np.average(y, weights=w)
-    return b, np.sqrt(np.diag(cov)), df, 1 - (w @ residual**2) / (w @ (y - mean) ** 2)
+    return b, np.sqrt(np.diag(cov)), df, float(1 - (w @ residual**2) / (w @ (y - mean) ** 2))
 
 
 def test_hand_value() -> None:

@@ -114,7 +114,7 @@ def test_the_report_of_a_run_is_one_file(client: httpx.Client) -> None:
 def test_nothing_but_runs_under_the_root(client: httpx.Client, path: str, name: str) -> None:
     if path == "/version" and not name:
         return  # no name: the version of the list
-    params = {"id": name, "x": 0, "c": 0}
+    params: dict[str, str | int] = {"id": name, "x": 0, "c": 0}
     assert client.get(path, params=params).status_code == 404
 
 

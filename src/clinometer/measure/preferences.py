@@ -46,14 +46,11 @@ class Preferences:
     reference               p*: None (uniform), [Y], [X, Y] or [X, C, Y]
     coverage [X, C]         probability that the slot holds any of the words; None when unknown
     sampling                what the contexts are a sample of
-    low, high [X, C, Y]     bounds of the values, where a model tells only these; None: exact
-    answers [X, C]          how many drawn answers a cell rests on; None: probabilities were read
+    low, high [X, C, Y]     bounds of the values, where a model gives only these; None: exact
+    answers [X, C]          sampled answers behind each cell; None: probabilities were read
     labels                  of the contexts, by kind (predicate, source): what clusters are made of
 
-    All of it is checked when it is made, as `decompose` checks it, and kept as read:
-
-    observed [X, C]         False where a cell is missing
-    grid                    what the estimators take
+    Checked when made. `observed` [X, C] marks the cells that are there; estimators take `grid`.
     """
 
     values: FloatArray
@@ -96,8 +93,7 @@ class Preferences:
         object.__setattr__(self, "grid", grid)
 
     def __repr__(self) -> str:
-        missing = self.counts()["cells_missing"]
-        lacking = f", {counted(missing, 'cell')} missing" if missing else ""
+        lacking = f", {counted(n, 'cell')} missing" if (n := int((~self.observed).sum())) else ""
         size = f"{counted(len(self.groups), 'group')}, {counted(len(self.contexts), 'context')}"
         return f"Preferences({size}, {len(self.categories)} categories{lacking})"
 

@@ -108,7 +108,8 @@ def _read_frame(path: Path) -> pd.DataFrame:
         raise TableError(f"{path}: expected a csv or parquet file, found a folder")
     try:
         if path.suffix == ".parquet":
-            return read_parquet(path).to_pandas()
+            frame: pd.DataFrame = read_parquet(path).to_pandas()
+            return frame
         if path.name.endswith((".csv", ".csv.gz")):
             return read_csv(path, texts=REQUIRED[:3], number="p")
     except TableError:

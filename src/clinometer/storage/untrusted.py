@@ -60,7 +60,7 @@ def read_bytes(path: Path, *, most: int = MOST_TEXT) -> bytes:
     """A whole file, unpacked if its name ends in .gz."""
     with open_binary(path) as file, _unpacked(file, path) as stream:
         try:
-            data = stream.read(most + 1)
+            data: bytes = stream.read(most + 1)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise OSError(errno.EIO, f"not a whole gzip file: {error}", str(path)) from error
     if len(data) > most:

@@ -89,7 +89,7 @@ def test_interval_of_the_discrimination_risk_is_students_on_log_odds_or_halls(
     g = np.sum((z - R) ** 3) / 25 / (1 - 3 / 25 + 2 / 625) / z.var(ddof=1) ** 1.5 / 5
 
     def hall(x: float) -> float:
-        return x + g * (x * x / 3 + 1 / 6) + g * g * x**3 / 27
+        return float(x + g * (x * x / 3 + 1 / 6) + g * g * x**3 / 27)
 
     roots = [optimize.brentq(lambda x, y=y: hall(x) - y, -20, 20) for y in (t, -t)]
     report = bootstrap(p)

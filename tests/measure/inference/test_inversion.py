@@ -91,7 +91,7 @@ def test_one_group_is_the_folded_test_in_plain_python(rng: np.random.Generator) 
 
 def test_far_from_parity_r_b_is_a_mean(rng: np.random.Generator) -> None:
     s = made(rng, 60, 5, lean=1.2, rho=0.8)
-    low, high = stats.ttest_1samp(s.mean(axis=1), 0).confidence_interval(0.95)
+    low, high = map(float, stats.ttest_1samp(s.mean(axis=1), 0).confidence_interval(0.95))
     found = inverted(noise_of(s), level=0.95, top=1.0, two_way=False)[1, -1]
     assert found == pytest.approx((low, high), abs=0.06 * (high - low))
 

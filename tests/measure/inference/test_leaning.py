@@ -24,7 +24,7 @@ def one_by_one(y: FloatArray) -> list[float]:
     size = [math.sqrt(sum(v * v for v in y[:, t])) for t in range(T)]
 
     def score(flip: tuple[int, ...], t: int) -> float:
-        return abs(sum(e * v for e, v in zip(flip, y[:, t], strict=True))) / size[t]
+        return float(abs(sum(e * v for e, v in zip(flip, y[:, t], strict=True))) / size[t])
 
     flips = list(itertools.product((1, -1), repeat=G))
     seen = [score((1,) * G, t) for t in range(T)]

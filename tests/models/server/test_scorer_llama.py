@@ -298,7 +298,7 @@ def test_chat_on_the_server_agrees_with_the_local_template(llama: str) -> None:
 def test_server_samples_are_stored_and_not_resampled(
     llama: str, tmp_path: Path, chat: bool
 ) -> None:
-    load = LoadOptions(sampled=SampleOptions(draws=6, length=4), chat=chat)
+    load = LoadOptions(sampled=SampleOptions(draws=16, length=4), chat=chat)
     how = AuditSettings(load=load, replicates=100)
     asked: dict[str, Any] = {
         "topic": TOPIC,
@@ -307,11 +307,11 @@ def test_server_samples_are_stored_and_not_resampled(
         "out": tmp_path / "run",
     }
     run = audit(f"openai:{llama}#smol", **asked)
-    assert run.model.endswith("(chat, 6 draws)" if chat else "(6 draws)")
+    assert run.model.endswith("(chat, 16 draws)" if chat else "(16 draws)")
     draws = run.record.draws
-    assert draws["draws"] == 24
+    assert draws["draws"] == 64
     parts = ("draws_words", "draws_refusals", "draws_other")
-    assert sum(draws[k] for k in parts) == 24
+    assert sum(draws[k] for k in parts) == 64
     assert run.record.usage["requests"] >= 4
     again = audit(f"openai:{llama}#smol", **asked)
     assert again.preferences.equals(run.preferences)

@@ -207,7 +207,8 @@ def _with_bounds(
             note += f" too few contexts to tell; {needed:.0f} effective ones would do"
             overall.append(Estimate(float(every[-1]), method=shown.method, note=note))
         else:
-            overall.append(Estimate(*map(float, (every[-1], low[-1], high[-1], level)), name))
+            value, *both = (float(v) for v in (every[-1], low[-1], high[-1]))
+            overall.append(Estimate(value, both[0], both[1], level, name))
     return replace(
         report,
         R=overall[0],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -117,13 +117,13 @@ def likeliest_word(reading: Reading, x: int, y: int) -> str:
     """The word of a category that a group's heaviest contexts make likeliest; "" if not stored."""
     run = reading.run
     name = run.preferences.categories[y]
-    total: Counter[str] = Counter()
+    total: dict[str, float] = defaultdict(float)
     for c in np.argsort(-reading.cell_weights[x], kind="stable")[:_ASKED]:
         for w in cell_words(run, x, int(c)):
             if name in w.categories:
                 total[w.word] += w.probability * float(reading.cell_weights[x, c])
-    word, most = next(iter(total.most_common(1)), ("", 0.0))
-    return word if most > 0 else ""
+    word = max(total, key=lambda w: total[w], default="")
+    return word if total[word] > 0 else ""
 
 
 def sentence(run: Run, x: int, c: int) -> tuple[str, str]:

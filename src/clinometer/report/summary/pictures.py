@@ -241,7 +241,7 @@ def spread_picture(leans: Sequence[Leans], names: Sequence[str]) -> Figure | Non
         else int(leans[order[0]].counts[0][0] if leans[order[0]].counts else 0)
     )
     shares = np.stack([leans[i].share[:, y] for i in order])
-    known = ~np.isnan(shares).any(axis=0)
+    known = np.asarray(~np.isnan(shares).any(axis=0))
     spread = np.where(known, np.ptp(np.nan_to_num(shares), axis=0), -1)
     groups = [int(x) for x in np.argsort(-spread, kind="stable")[:ROWS] if known[x]]
     if not groups:

@@ -67,7 +67,10 @@ def difference(first: np.ndarray, second: np.ndarray) -> float:
         h = (h1 + h2) / 2
     else:
         h = (h1 + h2 + 360) / 2 if h1 + h2 < 360 else (h1 + h2 - 360) / 2
-    cos = lambda angle: np.cos(np.radians(angle))  # noqa: E731
+
+    def cos(angle: float) -> float:
+        return float(np.cos(np.radians(angle)))
+
     T = 1 - 0.17 * cos(h - 30) + 0.24 * cos(2 * h) + 0.32 * cos(3 * h + 6) - 0.2 * cos(4 * h - 63)
     SL = 1 + 0.015 * (L - 50) ** 2 / np.sqrt(20 + (L - 50) ** 2)
     SC, SH = 1 + 0.045 * C, 1 + 0.015 * C * T
