@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from clinometer.display.visible import visible
 from clinometer.report.charts.style.theme import NARROW, WIDE, wrap_axis_title
 from clinometer.report.drawing import Drawing
 from clinometer.report.svg import inline, svg_to_png, to_png, to_svg
@@ -44,6 +45,11 @@ class Figure:
     alt: str
     draw: Callable[[int], Any]
     table: pd.DataFrame | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Names of groups, models and contexts are other people's text."""
+        for name in ("title", "caption", "alt"):
+            object.__setattr__(self, name, visible(getattr(self, name)))
 
     def inline(self, prefix: str = "") -> dict[str, str]:
         """The drawing for the inside of a page, for wide and for narrow screens."""

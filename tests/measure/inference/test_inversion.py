@@ -10,10 +10,11 @@ from scipy import stats
 from tests.present import present
 
 from clinometer.measure import bootstrap, read_preferences
-from clinometer.measure.inference.inversion import crossing, inverted
+from clinometer.measure.inference.inversion import inverted
 from clinometer.measure.inference.noise import Noise
 from clinometer.measure.inference.resampling_units import Units
 from clinometer.statistics.arrays import FloatArray
+from clinometer.statistics.roots import crossing
 
 
 def pair(first: FloatArray) -> FloatArray:
