@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.command import Clinometer
+from tests.report.made import made_run
 
 
 @pytest.fixture
@@ -96,3 +97,15 @@ def test_degenerate_tables_get_a_sentence(
     nothing = tmp_path / "nothing.csv"
     nothing.write_text("group,context,attribute,p\nx,c,a,\nx,c,b,\n", encoding="utf-8")
     assert clinometer("risk", nothing).status == 2
+
+
+def test_groups_from_uneven_weights_come_with_a_caution(
+    clinometer: Clinometer, tmp_path: Path
+) -> None:
+    runs = [tmp_path / name for name in ("a", "b")]
+    for seed, folder in enumerate(runs):
+        made_run(folder, groups=4, contexts=60, model=folder.name, seed=seed)
+    said = clinometer("compare", *runs, "--replicates", 200)
+    assert "name groups too often" in " ".join(said.out.split())
+    few = clinometer("compare", *runs, "--replicates", 200, "--json")
+    assert any("name groups too often" in note for note in json.loads(few.out)["notes"])

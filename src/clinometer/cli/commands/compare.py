@@ -23,9 +23,10 @@ from clinometer.measure.comparison.margin import MarginVerdict, margin_verdicts
 from clinometer.measure.inference.target import TARGETS
 from clinometer.runs import AuditSettings, Run, compare
 from clinometer.runs.align import resampling_note
+from clinometer.statistics.sign_flips import EXACT
 
 if TYPE_CHECKING:
-    from clinometer.measure.comparison.result import Difference
+    from clinometer.measure.comparison.result import Comparison, Difference
 
 
 def compare_command(
@@ -71,7 +72,7 @@ def compare_command(
     )
     found = compared(level=level)
     verdicts = [] if margin is None else margin_verdicts(compared(level=MARGIN_LEVEL), margin)
-    notes = _notes(resampling_note(list(zip(found.models, loaded, strict=True))), cluster)
+    notes = _notes(found, resampling_note(list(zip(found.models, loaded, strict=True))), cluster)
     if json_output:
         judged = {} if margin is None else {"margin": margin, "verdicts": plain(verdicts)}
         print_json({**found.to_dict(), "target": target, "notes": notes, **judged})
@@ -96,12 +97,20 @@ def compare_command(
         console().print(note, soft_wrap=True)
 
 
-def _notes(resampling: str, cluster: str | None) -> list[str]:
+def _notes(found: Comparison, resampling: str, cluster: str | None) -> list[str]:
     """Notes that a reader of the numbers must know."""
-    if not resampling:
-        return []
-    unit = "contexts" if cluster is None else f"clusters of contexts by {cluster}"
-    return [f"{resampling} This comparison resamples {unit} for all of them."]
+    notes = []
+    if resampling:
+        unit = "contexts" if cluster is None else f"clusters of contexts by {cluster}"
+        notes.append(f"{resampling} This comparison resamples {unit} for all of them.")
+    uneven = found.n_eff < found.n_contexts / 2
+    if uneven and found.n_contexts > EXACT and len(found.groups) > 1:
+        notes.append(
+            f"{found.n_contexts} contexts weigh as much as {found.n_eff:.0f} even ones: with "
+            "weights this uneven, p-values after Holm's correction name groups too often "
+            "(docs/compare.md)."
+        )
+    return notes
 
 
 def _differences(
