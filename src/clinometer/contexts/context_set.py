@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,9 @@ from clinometer.contexts.sidecar import PRIORITY, DrawRecord, SetMetadata, TopRe
 from clinometer.contexts.template import clean_template, template_problem, write_count
 from clinometer.display.notebook import titled_html
 from clinometer.errors import ContextError
-from clinometer.measure.inference.target import Sampling
+
+if TYPE_CHECKING:
+    from clinometer.measure.inference.target import Sampling
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,6 +182,8 @@ class ContextSet:
         known = self.metadata.articles_by_context
         if articles is None and known and all(id in known for id in self.ids):
             articles = np.array([max(1.0, len(set(known[id]))) for id in self.ids])
+        from clinometer.measure.inference.target import Sampling  # loads scipy
+
         return Sampling.of_counts(np.array(self.counts), articles)
 
     def top(self, n: int) -> ContextSet:

@@ -7,14 +7,16 @@ known here is kept and written back.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from clinometer.errors import ContextError
-from clinometer.measure.inference.target import Sampling
 from clinometer.storage.record import RecordPart
 from clinometer.storage.untrusted import MOST_RECORD, read_bytes
+
+if TYPE_CHECKING:
+    from clinometer.measure.inference.target import Sampling
 
 #: How contexts are sampled; runs of 0.1.0 were made with replacement.
 PRIORITY = "priority"
@@ -38,6 +40,8 @@ class DrawRecord(RecordPart):
     @property
     def sampling(self) -> Sampling:
         """What the contexts are a sample of."""
+        from clinometer.measure.inference.target import Sampling  # loads scipy
+
         return Sampling(1.0 / self.n if self.noise is None else self.noise, self.corpus_noise)
 
 

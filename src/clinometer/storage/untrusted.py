@@ -239,7 +239,8 @@ def read_parquet(source: Path | bytes, *, most: int = MOST_TABLE) -> pa.Table:
                 raise _too_large(path, most)
             return table.cast(schema) if texts else table
     except pa.ArrowException as error:
-        raise ValueError(f"not a readable parquet file: {error}") from error
+        text = " ".join(str(error).split())
+        raise ValueError(f"not a readable parquet file: {text}") from error
 
 
 def _check_declared(metadata: Any, path: Path, most: int) -> tuple[list[str], bool]:

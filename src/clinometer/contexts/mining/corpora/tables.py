@@ -27,7 +27,7 @@ def parquet_rows(path: Path, field: str) -> Iterator[dict[str, Any]]:
             for batch in file.iter_batches(batch_size=64, columns=[field]):
                 yield from ({field: value.as_py()} for value in batch.column(0))
     except (OSError, pa.ArrowException) as exc:
-        raise ContextError(f"{path.name}: not a readable parquet file: {exc}") from exc
+        raise ContextError(f"{path.name}: not a readable parquet file: {_line(exc)}") from exc
 
 
 def arrow_rows(path: Path, field: str) -> Iterator[dict[str, Any]]:
@@ -45,7 +45,7 @@ def arrow_rows(path: Path, field: str) -> Iterator[dict[str, Any]]:
                     part = batch.slice(start, 64).column(columns.index(field))
                     yield from ({field: text} for text in part.to_pylist())
     except (OSError, pa.ArrowException) as exc:
-        raise ContextError(f"{path.name}: not a readable Arrow file: {exc}") from exc
+        raise ContextError(f"{path.name}: not a readable Arrow file: {_line(exc)}") from exc
 
 
 def _batches(source: Any) -> Iterator[Any]:
@@ -72,3 +72,8 @@ def hub_rows(name: str) -> Iterator[dict[str, Any]]:
         )
     except (OSError, ValueError) as exc:
         raise ContextError(f"hf:{name}: cannot be read from the hub: {exc}") from exc
+
+
+def _line(error: Exception) -> str:
+    """Arrow's errors may have several lines."""
+    return " ".join(str(error).split())
