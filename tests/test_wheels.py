@@ -303,7 +303,7 @@ def _commands() -> Iterator[str]:
 
 
 def _name(command: Sequence[object]) -> str:
-    grouped = command[0] in ("study", "reliability")
+    grouped = command[0] in ("study", "reliability", "protocol")
     return " ".join(map(str, command[: 2 if grouped else 1]))
 
 
