@@ -70,7 +70,10 @@ def test_score_view_pairs_and_blanks(files: Path, capsys: pytest.CaptureFixture[
     status, text, _ = call(capsys, "pairs", source, "--run", out, "--json")
     assert status == 0
     assert json.loads(text)["summary"][0]["pairs"] == 3
-    assert "percentage of pairs" in call(capsys, "pairs", source, "--run", out, "--metric", "differing")[1]
+    assert (
+        "percentage of pairs"
+        in call(capsys, "pairs", source, "--run", out, "--metric", "differing")[1]
+    )
 
     blanks = ["blanks", source, "--variants", versions]
     status, text, _ = call(capsys, *blanks, "--json", "--table", files / "blanks.parquet")

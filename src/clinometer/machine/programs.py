@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -92,11 +93,14 @@ def _browser_on_path() -> str | None:
 def _playwrights_own() -> str | None:
     if importlib.util.find_spec("playwright") is None:
         return None
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        path = playwright.chromium.executable_path
-    return path if Path(path).is_file() else None
+    # In a process of its own: Playwright refuses to start twice in one, and a caller may use it.
+    ask = (
+        "from playwright.sync_api import sync_playwright as start\n"
+        "with start() as playwright: print(playwright.chromium.executable_path)"
+    )
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=False)
+    path = Path(done.stdout.strip())
+    return str(path) if path.is_file() else None
 
 
 def _postgres_folder() -> str | None:
