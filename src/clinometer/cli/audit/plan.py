@@ -45,7 +45,7 @@ def plan_command(
     ] = None,
     contexts: Annotated[
         int | None,
-        opt("Say what so many effective contexts can tell.", allowed=ranges.COUNT),
+        opt("Show what this many effective contexts can tell.", allowed=ranges.COUNT),
     ] = None,
     topic: Annotated[str, typer.Option(help="A built-in topic or a .toml file.")] = "gender",
     spread: Annotated[

@@ -23,7 +23,7 @@ from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
 from clinometer.statistics.estimate import Estimate
 
 LEAST_FOR_SWING = 4.0
-"""Effective units from which R^v has an interval: with fewer, none of those tried held."""
+"""Effective units from which R^v has an interval. A choice: smaller numbers were not simulated."""
 
 LEAST_FOR_NONE = 30.0
 """Effective units from which agreement of all of them makes an interval of width 0."""

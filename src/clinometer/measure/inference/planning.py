@@ -17,8 +17,7 @@ POWER = 0.8
 """The share of comparisons that should find a difference of the size planned for."""
 
 SPREAD = 0.15
-"""Without a pilot: the standard deviation between contexts of a risk over all groups. SmolLM2
-and pocket:gpt2-s have 0.06 to 0.14 with the paper's contexts, for R, R^b and R^v."""
+"""Standard deviation between contexts assumed without a pilot run; a guess, not measured."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def contexts_for_precision(spread: Spread, half_width: float, *, level: float = 
 
 
 def half_width(spread: Spread, contexts: float, *, level: float = 0.95) -> float:
-    """How far an interval reaches with so many effective contexts."""
+    """How far an interval reaches with this many effective contexts."""
     return _z(level) * spread.sd / math.sqrt(contexts)
 
 
@@ -84,7 +83,7 @@ def contexts_to_detect(
 def detectable(
     spread: Spread, contexts: float, *, level: float = 0.95, power: float = POWER
 ) -> float:
-    """The smallest difference that so many effective contexts find in a share `power` of tests.
+    """The smallest difference that this many effective contexts find in a share `power` of tests.
 
     >>> round(detectable(Spread(0.1, "guess"), 88), 3)
     0.03
