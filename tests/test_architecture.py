@@ -35,6 +35,7 @@ LAYERS = {
     "studies": 7,
     "report": 6,
     "web": 7,
+    "exports": 7,
     "cli": 8,
     "__main__": 9,
 }

@@ -95,6 +95,7 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["report", "run", "--format", "md"], ""),
         (["report", "run", "--out", "run.html"], install_command("altair")),
         (["view", "run"], install_command("fastapi")),
+        (["export", "xarray", "run"], install_command("xarray")),
         (["annotate", "statements.csv"], install_command("fastapi")),
         (["doctor"], ""),
         (["samples", "tried"], ""),
@@ -303,7 +304,7 @@ def _commands() -> Iterator[str]:
 
 
 def _name(command: Sequence[object]) -> str:
-    grouped = command[0] in ("study", "reliability", "protocol")
+    grouped = command[0] in ("study", "reliability", "protocol", "export")
     return " ".join(map(str, command[: 2 if grouped else 1]))
 
 

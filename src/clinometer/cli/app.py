@@ -25,6 +25,7 @@ from clinometer.cli.commands.show import contexts_command, models_command, topic
 from clinometer.cli.commands.view import view_command
 from clinometer.cli.failure import report_failure
 from clinometer.cli.option import opt
+from clinometer.cli.publish.export import export_app
 from clinometer.cli.reliability import reliability_app
 from clinometer.cli.study.basic import study_app
 from clinometer.cli.study.between_models import (
@@ -97,6 +98,7 @@ study_app.command("languages")(languages_command)
 study_app.command("vision")(vision_command)
 study_app.command("distribution")(distribution_command)
 study_app.command("heatmap")(heatmap_command)
+app.add_typer(export_app, name="export")
 app.add_typer(protocol_app, name="protocol")
 app.add_typer(study_app, name="study")
 app.add_typer(reliability_app, name="reliability")

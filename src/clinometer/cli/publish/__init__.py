@@ -1,0 +1,1 @@
+"""Commands that pass results on: to a decision, to other tools, to the public."""

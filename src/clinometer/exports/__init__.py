@@ -1,0 +1,1 @@
+"""Runs and context sets in the formats of other tools; each needs that tool's package only."""
