@@ -24,6 +24,7 @@ LAYERS = {
     "execution": 3,
     "display": 2,
     "statistics": 2,
+    "readouts": 2,
     "samples": 3,
     "measure": 3,
     "topics": 3,

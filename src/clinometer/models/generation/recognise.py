@@ -8,7 +8,7 @@
    match, the longest counts: "her own" before "her". In languages written without spaces (the
    prompt has none before the slot) a word need not end.
 4. Otherwise, a text that starts like a refusal ("I'm sorry", "As an AI", "I can't …") is a refusal.
-5. Everything else is other.
+5. Everything else is other, or empty.
 
 Only the slot counts, as with log-probabilities: a word further on answers another question.
 """
@@ -20,18 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-OTHER, REFUSAL = -1, -2
-#: A word shared between categories, or one that cannot be distinguished from another.
-_OPENING = re.compile(r"[\s\"'“”‘’«»„(\[{<*_…·—–-]+|\.{2,}")
-_REFUSALS = re.compile(
-    r"(i['’]m|i am|i['’]m very|i am very)?\s*(so |really |terribly )?(sorry|unable to|afraid)\b"
-    r"|(i['’]m|i am) not able to\b"
-    r"|(sorry|apologies|my apologies)\b"
-    r"|i (apologi[sz]e|can['’]?t|cannot|can not|won['’]?t|will not|do not feel comfortable)\b"
-    r"|as an? (ai|artificial intelligence|language model|large language model)\b"
-    r"|(抱歉|对不起|很抱歉|我无法|我不能|作为一个)",
-    re.IGNORECASE,
-)
+from clinometer.readouts.replies import unread, without_opening, without_question
 
 
 @dataclass(frozen=True)
@@ -53,16 +42,10 @@ class Recogniser:
         return _recogniser(tuple(words), space)
 
     def read(self, text: str, before: str) -> int:
-        """The index of the word, or OTHER or REFUSAL."""
-        rest = text.lstrip()
-        if before and rest.casefold().startswith(before.casefold()):
-            rest = rest[len(before) :]
-        while opening := _OPENING.match(rest):
-            rest = rest[opening.end() :]
+        """The index of the word, or OTHER, REFUSAL or EMPTY."""
+        rest = without_opening(without_question(text, before))
         found = self.pattern.match(rest)
-        if found:
-            return self.number[found[0].casefold()]
-        return REFUSAL if _REFUSALS.match(rest) else OTHER
+        return self.number[found[0].casefold()] if found else unread(rest)
 
 
 @lru_cache(maxsize=64)

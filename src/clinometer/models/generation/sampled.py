@@ -14,9 +14,10 @@ from typing import Protocol
 import numpy as np
 
 from clinometer.errors import ContextError
-from clinometer.models.generation.recognise import OTHER, REFUSAL, Recogniser
+from clinometer.models.generation.recognise import Recogniser
 from clinometer.models.options import SampleOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, WordReport, WordScores
+from clinometer.readouts.replies import EMPTY, OTHER, REFUSAL
 from clinometer.topics import Prompt
 
 
@@ -116,7 +117,8 @@ def outcomes(
         rules = Recogniser.of(words, space=prompt.space)
         for text in texts:
             number = rules.read(text, prompt.before)
-            name = {OTHER: "draws_other", REFUSAL: "draws_refusals"}.get(number, "draws_words")
+            names = {OTHER: "draws_other", EMPTY: "draws_other", REFUSAL: "draws_refusals"}
+            name = names.get(number, "draws_words")
             found[name] += 1
             found["draws"] += 1
     return found

@@ -1,0 +1,152 @@
+"""Which option does a reply choose? The rules, in this order:
+
+1. Thinking, a repetition of the question, and quotes or brackets in front are removed.
+2. "Answer:", "The answer is", "I would choose", "Option" in front are removed.
+3. The reply begins with a label: "B", "(B)", "B)", "B.", "Option B: Yes". The label must end there;
+   "A good candidate" does not choose A.
+4. The reply begins with the text of an option, whole words, ignoring case and a leading article. If
+   several match, the longest counts.
+5. Somewhere in the reply stand the texts of two words or more, or the labels as "(B)", "option B"
+   or "answer is B", of exactly one option.
+6. Otherwise it is a refusal, empty, or other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from clinometer.readouts.protocol import ShownQuestion
+from clinometer.readouts.replies import spoken, unread, without_opening, without_question
+
+LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
+_LEAD_IN = re.compile(
+    r"(?:(?:my|the|final|correct|best|short)\s+)*(?:answer|choice|decision|rating|score)"
+    r"(?:\s+is|\s+would\s+be)?\s*[:=-]*\s*|option\s+(?=\S)"
+    r"|i(?:'d|\s+would|\s+will|'ll)?\s+(?:choose|pick|select|say|answer|go\s+with)\s*:?\s*",
+    re.IGNORECASE,
+)
+
+
+def read_choice(
+    reply: str,
+    options: Sequence[str],
+    *,
+    labels: Sequence[str] = (),
+    question: str = "",
+    spellings: Sequence[Sequence[str]] = (),
+) -> int:
+    """The index of the option that a reply chooses, or OTHER, REFUSAL or EMPTY.
+
+    `spellings` are further texts of each option.
+
+    >>> shown = ["The grandfather", "The grandson", "Cannot be determined"]
+    >>> said = ["B", "(C) Cannot be determined", "grandfather.", "A good question", "I'm sorry", ""]
+    >>> [read_choice(reply, shown, labels="ABC") for reply in said]
+    [1, 2, 0, -1, -2, -3]
+    """
+    others = tuple(map(tuple, spellings)) or ((),) * len(options)
+    rules = _rules(tuple(options), tuple(labels), others)
+    said = spoken(reply).replace("’", "'")
+    rest = without_opening(without_question(said, question.replace("’", "'")))
+    while lead := _LEAD_IN.match(rest):
+        rest = without_opening(rest[lead.end() :])
+    found = rules.at_start(rest)
+    if found is None:
+        found = rules.anywhere(rest)
+    return unread(rest) if found is None else found
+
+
+@dataclass(frozen=True)
+class ChoiceReader:
+    """The readout `choice` for sampled replies; `spellings` by category, the first as shown."""
+
+    spellings: tuple[tuple[str, ...], ...] = ()
+    kind: str = "choice"
+    exact: bool = True
+
+    def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:
+        """The category of each reply."""
+        found = []
+        for reply, asked in zip(replies, shown, strict=True):
+            more = [self.spellings[y] for y in asked.order] if self.spellings else ()
+            number = read_choice(
+                reply,
+                asked.options,
+                labels=asked.labels,
+                question=asked.text,
+                spellings=more,
+            )
+            found.append(asked.order[number] if number >= 0 else number)
+        return found
+
+
+@dataclass(frozen=True)
+class _ChoiceRules:
+    """Compiled patterns; the number of each text or label is its option's."""
+
+    label: re.Pattern[str] | None
+    named: re.Pattern[str] | None
+    text: re.Pattern[str]
+    long: re.Pattern[str] | None
+    numbers: dict[str, int]
+
+    def at_start(self, rest: str) -> int | None:
+        if self.label is not None and (found := self.label.match(rest)):
+            number = self.numbers[found[1].casefold()]
+            if found[2] is None or self._begins(rest[found.end() :]) == number:
+                return number
+        return self._begins(rest)
+
+    def _begins(self, rest: str) -> int | None:
+        """The option whose text a reply begins with."""
+        bare = rest[len(article[0]) :] if (article := _ARTICLE.match(rest)) else rest
+        said = self.text.match(bare) or self.text.match(rest)
+        return None if said is None else self.numbers[_plain(said[0])]
+
+    def anywhere(self, rest: str) -> int | None:
+        """The one option that is named, if it is one."""
+        said = set()
+        if self.named is not None:
+            said |= {self.numbers[found[1].casefold()] for found in self.named.finditer(rest)}
+        if self.long is not None:
+            said |= {self.numbers[_plain(found[0])] for found in self.long.finditer(rest)}
+        return said.pop() if len(said) == 1 else None
+
+
+@lru_cache(maxsize=4096)
+def _rules(
+    options: tuple[str, ...], labels: tuple[str, ...], spellings: tuple[tuple[str, ...], ...]
+) -> _ChoiceRules:
+    numbers: dict[str, int] = {}
+    texts: list[str] = []
+    for i, (option, more) in enumerate(zip(options, spellings, strict=True)):
+        for text in (option, *more):
+            if _plain(text) not in numbers:
+                numbers[_plain(text)] = i
+                texts.append(_plain(text))
+    texts.sort(key=len, reverse=True)
+    label = named = None
+    if labels:
+        numbers |= {one.casefold(): i for i, one in enumerate(labels)}
+        marks = "|".join(map(re.escape, labels))
+        # A letter alone is a label; before more words it needs a mark, or its option's text.
+        label = re.compile(rf"({marks})(?:(?=\s*(?:$|[).:,;\]*\n]))|(\s+))", re.IGNORECASE)
+        named = re.compile(rf"(?:\(|\boption\s+|\banswer(?:\s+is)?:?\s+)({marks})\b", re.IGNORECASE)
+    long = [text for text in texts if " " in text]
+    return _ChoiceRules(label, named, _whole(texts), _whole(long) if long else None, numbers)
+
+
+def _whole(texts: Sequence[str]) -> re.Pattern[str]:
+    """Any of the texts as whole words, whatever the case and the spaces."""
+    each = [r"\s+".join(map(re.escape, text.split())) for text in texts]
+    return re.compile(rf"(?<!\w)(?:{'|'.join(each)})(?!\w)", re.IGNORECASE)
+
+
+def _plain(text: str) -> str:
+    """A text as it is compared: no article, no full stop, single spaces, no case."""
+    cleaned = " ".join(text.replace("’", "'").split()).strip(" .!\"'“”‘’").casefold()
+    return cleaned[len(article[0]) :] if (article := _ARTICLE.match(cleaned)) else cleaned

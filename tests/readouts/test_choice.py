@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from clinometer.readouts import EMPTY, OTHER, REFUSAL, ChoiceReader, ShownQuestion, read_choice
+
+PEOPLE = ("The grandfather", "The grandson", "Can't be determined")
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("A", 0),
+        (" b", 1),
+        ("(C)", 2),
+        ("C) Can't be determined", 2),
+        ("**B.** The grandson, because he is young", 1),
+        ("Option B", 1),
+        ("Answer: (A) The grandfather", 0),
+        ("The correct answer is C.", 2),
+        ("I would choose B", 1),
+        ("B The grandson", 1),
+        ("the grandfather", 0),
+        ("Grandson.", 1),
+        ("Can’t be determined", 2),
+        ("It can't be determined from this", 2),
+        ("I think that it is (B).", 1),
+        ("<think>A? No, B.</think>\nB", 1),
+        ("A good question", OTHER),
+        ("A The grandson", OTHER),  # a label and the text of another option
+        ("Either (A) or (B)", OTHER),
+        ("The grandfathers", OTHER),
+        ("I'm sorry, but I can't help", REFUSAL),
+        ("<think>Let me see", EMPTY),
+        (' "" ', EMPTY),
+    ],
+)
+def test_replies_choose_by_label_or_text(reply: str, expected: int) -> None:
+    assert read_choice(reply, PEOPLE, labels="ABC") == expected
+
+
+def test_short_texts_count_only_at_the_start() -> None:
+    options = ("Yes", "No")
+    assert read_choice("No, I would not.", options) == 1
+    assert read_choice("I have no opinion", options) == OTHER
+    assert read_choice("Nobody", options) == OTHER
+
+
+def test_a_repeated_question_is_not_an_answer() -> None:
+    question = "Yes or no: should she be hired?"
+    assert read_choice(f"{question} No.", ("Yes", "No"), question=question) == 1
+
+
+def test_the_longest_text_counts() -> None:
+    assert read_choice("not urgent at all", ("not", "not urgent")) == 1
+
+
+def test_the_reader_gives_categories_whatever_the_order_shown() -> None:
+    reader = ChoiceReader(spellings=(("Yes", "Invite"), ("No",)))
+    turned = ShownQuestion("?", options=("No", "Yes"), labels=("A", "B"), order=(1, 0))
+    assert reader.read(["A", "B", "invite", "No", "maybe"], [turned] * 5) == [1, 0, 0, 1, OTHER]
