@@ -51,7 +51,7 @@ class PreferenceArguments(GridArguments, total=False):
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Groups × contexts with their weights and what of it was observed.
+    """Groups × contexts with their weights and a mask of the observed cells.
 
     Attributes:
         groups: labels of the groups, X of them.
@@ -59,7 +59,7 @@ class Grid:
         context_weights: [1,C] when shared, [X,C] when each group has its own; rows sum to one.
         group_weights: [X], sum to one over all groups, the missing ones included.
         mask: [X,C], True = observed; None when all cells are.
-        given: the context weights before they were normalised: draws are counted by them.
+        given: the context weights before normalisation: with sampled contexts they count samples.
     """
 
     groups: tuple[str, ...]
@@ -94,7 +94,7 @@ class Grid:
         return block
 
     def place(self, group: int, context: int) -> str:
-        """Where a cell is, in words for an error."""
+        """The position of a cell, in words for an error."""
         return f"group {self.groups[group]!r}, context {context}"
 
     def observed_weights(self, observed: BoolArray) -> FloatArray:
@@ -128,7 +128,7 @@ class PreferenceGrid(Grid):
 
     Attributes:
         categories: labels, K of them.
-        values: [X,C,K]; not looked at where the mask is False.
+        values: [X,C,K]; ignored where the mask is False.
         reference: p*, [1,1,K], [X,1,K] or [X,C,K].
     """
 
@@ -143,7 +143,7 @@ class PreferenceGrid(Grid):
         return found
 
     def check(self) -> None:
-        """Refuse observed cells that are no distributions."""
+        """Refuse observed cells that are not distributions."""
         for rows, columns in blocks(self.shape, depth=len(self.categories)):
             block = self.block(rows, columns)
             total, least = block[..., 0], block[..., 0]
@@ -166,9 +166,9 @@ class PreferenceGrid(Grid):
     def stereotypes(
         self, rows: slice, columns: slice, *, normalize: bool
     ) -> tuple[FloatArray, float]:
-        """s of a block of cells [x,c,K], divided by its scale if asked, and the largest scale met.
+        """s of a block of cells [x,c,K], divided by its scale on request, and the largest scale.
 
-        s lies in memory category by category: the sums over contexts then run over neighbours.
+        s is stored category by category, so that sums over contexts run over adjacent memory.
         """
         block = self.block(rows, columns)
         K = block.shape[2]
@@ -196,7 +196,7 @@ def read_preferences(
     categories: Sequence[str] | None = None,
     **given: Unpack[GridArguments],
 ) -> PreferenceGrid:
-    """Read and check preferences and all that belongs to them (`PreferenceArguments`).
+    """Read and check preferences with their weights, mask and labels (`PreferenceArguments`).
 
     >>> read_preferences([[0.6, 0.4], [0.8, 0.2]]).shape
     (1, 2)

@@ -48,9 +48,9 @@ class Preferences:
     sampling                what the contexts are a sample of
     low, high [X, C, Y]     bounds of the values, where a model gives only these; None: exact
     answers [X, C]          sampled answers behind each cell; None: probabilities were read
-    labels                  of the contexts, by kind (predicate, source): what clusters are made of
+    labels                  of the contexts, by kind (predicate, source); they define clusters
 
-    Checked when made. `observed` [X, C] marks the cells that are there; estimators take `grid`.
+    Checked on construction. `observed` [X, C] marks the observed cells; estimators take `grid`.
     """
 
     values: FloatArray
@@ -111,7 +111,7 @@ class Preferences:
 
     @property
     def low_coverage(self) -> BoolArray:
-        """[X, C]: cells that rest on too little probability to be more than noise."""
+        """[X, C]: cells whose words carry so little probability that they are mostly noise."""
         if self.coverage is None:
             return np.zeros(self.values.shape[:2], dtype=bool)
         return self.observed & (self.coverage < self.coverage_threshold)
@@ -121,7 +121,7 @@ class Preferences:
         return np.array(FLAGS)[self._flag_codes()]
 
     def _flag_codes(self) -> NDArray[np.int8]:
-        """[X, C]: numbers of FLAGS; the names take fifty times the room."""
+        """[X, C]: indices into FLAGS; names would take fifty times the memory."""
         return np.where(self.observed, self.low_coverage, len(FLAGS) - 1).astype(np.int8)
 
     def counts(self) -> dict[str, int]:
@@ -133,7 +133,7 @@ class Preferences:
         }
 
     def label(self, name: str) -> Sequence[str]:
-        """[C]: the label of this name of each context."""
+        """[C]: the label of each context under this name."""
         if name not in self.labels:
             known = ", ".join(self.labels) or "none: give the context set such a column"
             raise SettingsError(
@@ -146,8 +146,8 @@ class Preferences:
         return self._with_split(risks(self.grid, norm=norm, normalize=normalize))
 
     def _with_split(self, report: RiskReport, **resampling: Any) -> RiskReport:
-        """The report with what of R the groups share; not where answers were sampled, since their
-        counting noise would pass for a difference between the groups."""
+        """The report with the share of R that the groups have in common. Left out where answers
+        were sampled: their counting noise would look like a difference between the groups."""
         if self.answers is not None:
             return report
         found = group_split(self.grid, norm=report.norm, normalize=report.normalized, **resampling)
@@ -167,13 +167,13 @@ class Preferences:
     ) -> RiskReport:
         """The same with an interval for every risk.
 
-        `target` is what they speak of: contexts of this "kind", the "corpus" that the contexts
-        were mined from (occurrences are resampled), or this very "set" (none, if all of it was
-        scored). n_eff counts contexts, whatever the target.
+        `target` is what the intervals are about: contexts of this "kind", the "corpus" that the
+        contexts were mined from (occurrences are resampled), or exactly this "set" (no interval if
+        all of it was scored). n_eff counts contexts for every target.
 
-        `clusters` names the label by which whole clusters of contexts are resampled instead: then
-        the interval speaks of other predicates, other sources. With `two_way` the groups are a
-        sample as well.
+        `clusters` names the label by which whole clusters of contexts are resampled instead: the
+        interval then covers other predicates or other sources. With `two_way` the groups are
+        treated as a sample too.
         """
         if self.exact(target):
             return self.decompose(norm=norm, normalize=normalize)
@@ -195,7 +195,7 @@ class Preferences:
         return self._with_split(report, **resampling)
 
     def exact(self, target: str) -> bool:
-        """Whether there is no sampling error: the target is this set, and all of it was scored."""
+        """Whether there is no sampling error: the target is this set, and it was scored in full."""
         return target == "set" and self.sampling.set_noise == 0
 
     def _units(self, target: str, clusters: str | None) -> dict[str, Any]:
@@ -220,9 +220,9 @@ class Preferences:
         clusters: str | None = None,
         target: str = "kind",
     ) -> Correction:
-        """The risks corrected for the number of contexts, which pushes R^b up and R^v down.
+        """The risks corrected for the finite number of contexts, which raises R^b and lowers R^v.
 
-        As far as the target has sampling error; an `exact` one has none to correct.
+        An `exact` target has no sampling error, so there is nothing to correct.
         """
         key = (norm, normalize, target, clusters)
         if key not in self._corrections:
@@ -245,24 +245,24 @@ class Preferences:
         return stereotype_distribution(self.grid, normalize=normalize)
 
     def influence(self, *, norm: float = np.inf, normalize: bool = True) -> FloatArray:
-        """[C]: R^v minus the R^v that is left when a context is taken out."""
+        """[C]: R^v minus R^v without each context."""
         return context_influence(self.grid, norm=norm, normalize=normalize)
 
     @property
     def samples(self) -> FloatArray | None:
-        """[X, C]: the answers of every cell, for the correction of counting noise; a missing cell
-        takes no part and holds the least number allowed."""
+        """[X, C]: the answers of every cell, for the correction of counting noise; missing cells
+        are ignored and contain the smallest number allowed."""
         return None if self.answers is None else np.where(self.observed, self.answers, 2.0)
 
     def bounds(self, *, norm: float = np.inf, normalize: bool = True) -> RiskBounds | None:
-        """What the risks can be, given the bounds of the preferences; None where these are exact.
-        A cell that told nothing may hold anything."""
+        """Bounds of the risks, given those of the preferences; None where these are exact.
+        A cell without an answer may have any preference."""
         if self.low is None or self.high is None:
             return None
         return risk_bounds(self.grid, self.low, self.high, norm=norm, normalize=normalize)
 
     def to_pandas(self) -> DataFrame:
-        """One row a group, context and category, as in preferences.parquet."""
+        """One row per group, context and category, as in preferences.parquet."""
         X, C, K = self.values.shape
         coverage = np.full((X, C), np.nan) if self.coverage is None else self.coverage
         group, context, category = (np.arange(n, dtype=np.int32) for n in (X, C, K))

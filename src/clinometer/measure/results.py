@@ -46,13 +46,13 @@ class RiskReport:
         R, R_bias, R_volatility: Eq. 4 and 7.
         n_contexts: C.
         n_eff: effective number of contexts; n_eff_by_group: [X], over observed cells.
-        missing_cells: cells the mask left out.
+        missing_cells: cells that the mask excludes.
         missing_groups: groups without any observed weight; they have no risk.
         norm: k of the criterion.
         normalized: whether 1 is the risk of the worst one-hot prediction.
         intervals: of the groups' risks, once they have been computed.
-        R_shared, R_between: what of R all groups share, and what differs between them (see
-            `group_split`); None for a single group.
+        R_shared, R_between: the risk that all groups share, and the risk that differs between
+            them (see `group_split`); None for a single group.
     """
 
     groups: tuple[str, ...]
@@ -107,7 +107,7 @@ class RiskReport:
         return {name: one for name in names if (one := getattr(self, name)) is not None}
 
     def groups_table(self) -> list[dict[str, Any]]:
-        """One plain row a group, as in groups.parquet; None where there is no number."""
+        """One plain row per group, as in groups.parquet; None where there is no number."""
         leaning = self.leaning
         rows = []
         for x, group in enumerate(self.groups):
@@ -137,7 +137,7 @@ class RiskReport:
         }
 
     def to_pandas(self) -> DataFrame:
-        """One row a group, as in groups.parquet."""
+        """One row per group, as in groups.parquet."""
         return frame(self.groups_table())
 
     def to_xarray(self) -> Dataset:

@@ -275,7 +275,7 @@ def test_holm_against_statsmodels(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"p": np.full((1, 2, 3, 2), 0.5)}, "two models at least"),
+        ({"p": np.full((1, 2, 3, 2), 0.5)}, "at least two models"),
         ({"p": [np.full((2, 3, 2), 0.5), np.full((2, 4, 2), 0.5)]}, "align the runs"),
         ({"replicates": 10}, "at least 100"),
         ({"level": 1.0}, "level"),

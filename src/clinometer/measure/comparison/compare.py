@@ -34,16 +34,15 @@ def compare(
     clusters: Sequence[object] | None = None,
     **given: Unpack[PreferenceArguments],
 ) -> Comparison:
-    """Paired differences of the risks of models asked about the same groups in the same contexts.
+    """Paired differences of the risks of models scored on the same groups in the same contexts.
 
     The resampling unit is the context, the same for every model: what all models share in a
-    context cancels in the difference. Groups are taken as they are. The bias risk is compared
-    less what noise makes of it, because its plug-in value is too high by an amount that
-    grows with a model's volatility. docs/compare.md has the construction and its error of
-    the first kind.
+    context cancels in the difference. Groups are fixed. The bias risk is compared after
+    subtracting its noise bias, because the plug-in value is too high by an amount that grows
+    with a model's volatility. docs/compare.md has the construction and its type I error.
 
     Args:
-        p: [X,C,Y] of each model, two models at least.
+        p: [X,C,Y] of each model, at least two models.
         names: of the models; None numbers them.
         norm, normalize, and context_weights, group_weights, reference, groups, categories
             (`given`): as in `decompose`.
@@ -70,7 +69,7 @@ def compare(
     arrays = [as_cells(one) for one in p]
     models = as_labels(names, len(arrays), name="names")
     if len(arrays) < 2:
-        raise SettingsError(f"compare: expected two models at least, found {len(arrays)}")
+        raise SettingsError(f"compare: expected at least two models, found {len(arrays)}")
     shape = arrays[0].shape
     for model, array in zip(models, arrays, strict=True):
         if array.shape != shape:
@@ -154,7 +153,7 @@ def _common_mask(
 
 
 def _units(clusters: Sequence[object] | None, C: int) -> tuple[NDArray[np.intp], int | None]:
-    """The number of the resampling unit of each context, and how many clusters there are."""
+    """The index of each context's resampling unit, and the number of clusters."""
     if clusters is None:
         return np.arange(C, dtype=np.intp), None
     labels = [str(label) for label in clusters]

@@ -1,8 +1,8 @@
 """Differences between models for a set or a corpus: occurrences are resampled, not contexts.
 
-Sign flips and the correction of the bias risk take the contexts for the sample. Where the target is
-the set or the corpus behind it, the contexts are (nearly) all there are, and the error left is that
-of how often each was met: many independent draws, for which the normal approximation is good.
+Sign flips and the correction of the bias risk treat the contexts as the sample. Where the target is
+the set or the corpus behind it, (nearly) all contexts are known, and the only error left is in how
+often each occurred: many independent samples, for which the normal approximation is good.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def for_draws(
     level: float,
     seed: int,
 ) -> Comparison:
-    """The comparison with errors of `draws` independent draws of its contexts instead.
+    """The comparison with the errors of `draws` independent samples of its contexts instead.
 
-    Values are the plug-in ones; intervals are normal around them. inf: the contexts are the whole
-    target; there is no error, no interval and no p-value.
+    Values are plug-in estimates with normal intervals. inf: the contexts are the whole target, so
+    there is no error, no interval and no p-value.
     """
     value, deviation, replicated = _replicates(
         grids, draws, norm=norm, normalize=normalize, replicates=replicates, seed=seed

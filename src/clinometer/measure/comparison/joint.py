@@ -1,4 +1,4 @@
-"""Risks of several models under the same resampled contexts: what trends and rankings rest on."""
+"""Risks of several models under the same resampled contexts: the basis of trends and rankings."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Joint:
 
     Attributes:
         values: [M,3].
-        draws: [B,M,3]; in one replicate all models see the same contexts. Deviations are widened
-            so that their variance is not too small by the share that a few contexts take away.
-        n_eff: how many even contexts the resampled ones are worth.
+        draws: [B,M,3]; in one replicate all models see the same contexts. Deviations are scaled
+            up, because with few contexts their variance would be too small.
+        n_eff: effective number of resampled contexts.
     """
 
     values: FloatArray
@@ -35,7 +35,7 @@ class Joint:
     def interval(
         self, value: float, draws: FloatArray, *, level: float = 0.95
     ) -> tuple[float, float]:
-        """A symmetric interval of a number computed from `values`, its replicates in draws [B]."""
+        """A symmetric interval for a number computed from `values`; replicates in draws [B]."""
         tail = float(stdtrit(max(self.n_eff - 1.0, 1.0), (1 + level) / 2))
         reach = tail * float(np.std(draws))
         return value - reach, value + reach
@@ -55,8 +55,8 @@ def joint_replicates(
 
     Args:
         grids: preferences of M models over the same groups and contexts, with the same weights
-            and one mask, of the cells that every model has.
-        others: as in `bootstrap`; the resampling unit is the context, the draw or the cluster.
+            and one mask: the cells that every model has.
+        others: as in `bootstrap`; the resampling unit is the context, the sample or the cluster.
 
     Equal models get equal replicates. A single effective context gives replicates without spread,
     and an n_eff of 1 says so.

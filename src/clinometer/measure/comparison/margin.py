@@ -9,12 +9,12 @@ from clinometer.measure.comparison.result import Comparison, Difference
 from clinometer.ranges import POSITIVE
 
 LEVEL = 0.9
-"""Of the intervals: each of the two one-sided tests then errs in 5 %."""
+"""Level of the intervals: each of the two one-sided tests then has a 5 % error rate."""
 
 
 @dataclass(frozen=True)
 class MarginVerdict:
-    """What the interval of a difference, first minus second, says of a margin.
+    """What the interval of a difference (first minus second) says about a margin.
 
     verdict  "worse": the first is higher by more than the margin; "better": lower by more;
              "equivalent": within the margin either way; "not worse": less than the margin above

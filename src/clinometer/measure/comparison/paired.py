@@ -1,12 +1,12 @@
-"""The paired bootstrap behind `compare`: one multiplier a context, the same for every model.
+"""The paired bootstrap behind `compare`: one multiplier per context, the same for every model.
 
 The resampling unit is the context (or a cluster of contexts). A replicate gives context c the
 multiplier xi_c ~ N(0,1) and moves the means of *all* models and groups with it:
 
     e* = sum over c of xi_c a_c (z_c - mean z) / sqrt(1 - 2 a_c + sum of a²),
 
-with a_c the weights of the contexts (sum one) and z the stereotypes s, or J(s). The root undoes
-what the mean takes out of the residual of a heavy context.
+with a_c the weights of the contexts (sum one) and z the stereotypes s, or J(s). The root restores
+what subtracting the mean removes from the residual of a heavily weighted context.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
 from clinometer.statistics.sign_flips import flip_interval, flip_p_value
 
 INNER = 64
-"""Draws for the correction inside each replicate."""
+"""Samples for the correction inside each replicate."""
 
 LEAST_FOR_NONE = 30
-"""Effective units from which contexts that all agree mean an interval of width 0."""
+"""With at least this many effective units, contexts that all agree give an interval of width 0."""
 
 LIMIT = 1 << 21
-"""Numbers held in one temporary array (16 MB)."""
+"""Numbers in one temporary array (16 MB)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Contrasts:
 
     Attributes:
         value: plug-in difference.
-        corrected: the same less the difference that noise alone makes of the same r^b.
+        corrected: the same minus the difference that noise alone would cause at equal r^b.
         low, high, p: interval and p-value of the corrected difference, by flipping the sign of
             each unit's contribution; NaN where too few units carry the weight.
     """
@@ -86,7 +86,7 @@ def paired_draws(
 ) -> PairedDraws:
     """Risks of each model and the bootstrap distribution of the errors of their differences.
 
-    Each draw is used with both signs, so `replicates` is rounded up to an even number and the
+    Each multiplier is used with both signs, so `replicates` is rounded up to an even number and the
     error of r, which is linear, has mean 0. Memory: a few arrays of LIMIT numbers beyond
     [B,M,3] and, per block of groups, the stereotypes.
     """
@@ -143,16 +143,16 @@ def paired_draws(
 
 
 def signal(means: FloatArray, variance: FloatArray, share: FloatArray) -> FloatArray:
-    """What of the squared mean stereotypes is not sampling error, for each model [M].
+    """The share of the squared mean stereotypes that is not sampling error, per model [M].
 
     (1 - X/(X+1) sum of w_x v_x / sum of w_x |m_x|²)⁺ over the X groups, with m [X,M,K] the mean
     stereotypes and v [X,M] the sums of their sampling variances: |m|² is on average |mu|² + v.
-    0: nothing but noise around parity; 1: leanings far above the noise.
+    0: only noise around parity; 1: leans far above the noise.
 
-    J has a corner at parity, so a bootstrap around m itself believes a model at parity to lean,
+    J has a kink at parity, so a bootstrap around m itself treats a model at parity as leaning,
     and gives the difference of two such models too wide a distribution; around
-    m sqrt(signal) the leanings have their right size. X/(X+1) is for few groups, where
-    the ratio itself is noise; it was chosen by simulation (benchmarks/compare.py).
+    m sqrt(signal) the leans have the right size. X/(X+1) allows for few groups, where the
+    ratio itself is noisy; it was chosen by simulation (benchmarks/compare.py).
 
     >>> signal(np.array([[[0.3, -0.3]]]), np.array([[0.09]]), np.ones(1)).round(4).tolist()
     [0.75]
@@ -185,7 +185,7 @@ def _draws(
 ) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
     """Blocks of replicates: errors [b,x,M,3] around m sqrt(signal), and J(m + e*) [b,x,M].
 
-    The seed makes the same multipliers for each block of groups.
+    The seed gives the same multipliers for each block of groups.
     """
     G, parts, n, M = part.residuals.shape
     flat = part.adjusted().reshape(G, -1)
@@ -212,7 +212,7 @@ def _draws(
 def _inner(
     flat: FloatArray, variance: FloatArray, *, rng: np.random.Generator, M: int
 ) -> FloatArray:
-    """INNER draws [.., x,M,K] of the error of the means, rescaled to their exact variance."""
+    """INNER samples [.., x,M,K] of the error of the means, rescaled to their exact variance."""
     n = variance.shape[0]
     z = (rng.standard_normal((INNER // 2, flat.shape[0])) @ flat).reshape(INNER // 2, -1, n, M)
     z = np.moveaxis(z[:, 1:], 1, -1)
@@ -223,7 +223,7 @@ def _inner(
 
 
 def _corrected(risks: FloatArray, expected: FloatArray) -> FloatArray:
-    """r^b becomes 2 r^b - E* J(m + e*), r^v what is left of r; all [M,x,..]."""
+    """r^b becomes 2 r^b - E* J(m + e*), and r^v the remainder of r; all [M,x,..]."""
     r_bias = 2 * risks[..., 1] - expected
     return np.stack([risks[..., 0], r_bias, risks[..., 0] - r_bias], axis=-1)
 
@@ -233,10 +233,10 @@ def _contrast(
 ) -> tuple[FloatArray, FloatArray]:
     """Corrected differences [x,3] of a pair in a block of groups, and their residuals [G,x,3].
 
-    Supposed that two models have the same r^b, their pooled one, noise lifts that of the more
-    volatile model further: r^b is compared less E J(pooled lean + e) - J(pooled lean). Unit g
-    brings its share of the lift, as of the noise, so that swapping the models in it swaps both.
-    r^b itself is taken along the tangent at the observed means; r^v is what is left of r.
+    If two models have the same r^b (their pooled one), noise still raises that of the more
+    volatile model further, so E J(pooled lean + e) - J(pooled lean) is subtracted from each r^b.
+    Unit g contributes its share of this increase and of the noise, so that swapping the models in
+    it swaps both. r^b is linearised at the observed means; r^v is the remainder of r.
     """
     i, j = pair
     gap, residuals = part.risks[i] - part.risks[j], part.linear[:, :, i] - part.linear[:, :, j]
@@ -277,7 +277,7 @@ def _tested(
 
 
 def _gaps(values: FloatArray, pairs: Sequence[tuple[int, int]]) -> FloatArray:
-    """Differences; two models whose answers are the same differ by nothing, not by rounding."""
+    """Differences; exactly 0, without rounding error, for models with the same answers."""
     return snap(np.stack([values[i] - values[j] for i, j in pairs]))
 
 

@@ -1,8 +1,8 @@
-"""What each context (or cluster of contexts) adds to the risks of each model: weighted residuals.
+"""What each context (or cluster) contributes to the risks of each model: weighted residuals.
 
 With a_c the weights of the contexts of a group (sum one), the residual of unit g in z is
 u_g = sum over its contexts of a_c (z_c - mean z), and its factor 1 / sqrt(1 - 2 a_g + sum of a²)
-undoes what the mean takes out of the residual of a heavy unit.
+restores what subtracting the mean removes from the residual of a heavily weighted unit.
 """
 
 from __future__ import annotations

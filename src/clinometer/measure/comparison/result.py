@@ -25,7 +25,7 @@ class Difference:
         group: its name; None for all groups together.
         value: plug-in difference; None when the group was not observed.
         corrected: the difference after correction for few contexts; the interval is around it.
-        low, high: the interval; None when too few contexts carry the weight to give one.
+        low, high: the interval; None when too few contexts carry most of the weight.
         p: two-sided p-value of no difference, by swapping the models in each context.
         p_holm: the same after Holm's correction over the groups and measures of this pair, or, for
             all groups together, over the pairs of models and the measures.
@@ -79,8 +79,8 @@ class Rank:
     Attributes:
         model, measure: which.
         value: plug-in risk.
-        rank: of the plug-in value; models that tie share the smaller number.
-        probability: of rank 1, 2, .. in the bootstrap; sums to one. Ties share theirs evenly.
+        rank: of the plug-in value; tied models share the lower rank.
+        probability: of rank 1, 2, .. in the bootstrap; sums to one. Ties are split evenly.
     """
 
     model: str
@@ -106,8 +106,8 @@ class Comparison:
         overall: differences of R, R_bias, R_volatility of each pair of models.
         by_group: differences of r, r_bias, r_volatility of each pair, measure and group.
         ranks: of each model in each measure.
-        n_contexts, n_eff: contexts, and how many even ones the resampled units are worth.
-        n_clusters: clusters that were resampled; None when contexts were.
+        n_contexts, n_eff: number of contexts, and effective number of resampling units.
+        n_clusters: clusters that were resampled; None if contexts were.
         missing_cells: cells left out because some model was not observed there.
         level, replicates, seed: as used.
     """
@@ -135,11 +135,11 @@ class Comparison:
         return f"Comparison({names}; {size})"
 
     def table(self) -> list[dict[str, Any]]:
-        """One plain row a difference, the overall ones first."""
+        """One plain row per difference, the overall ones first."""
         return [d.to_dict() for d in (*self.overall, *self.by_group)]
 
     def to_pandas(self) -> DataFrame:
-        """One row a difference, the overall ones first; group is None for those."""
+        """One row per difference, the overall ones first; group is None for those."""
         return frame(self.table())
 
     def to_xarray(self) -> Dataset:

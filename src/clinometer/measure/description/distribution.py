@@ -103,12 +103,12 @@ def weighted_density(
     Scott's n_eff^(-1/5), Silverman's, or the positive number given. It integrates to one over
     the real line, so some of it lies beyond the range of s. Cost grows with n × m.
 
-    Values that do not differ have no density: an error (show the ECDF instead).
+    Equal values have no density: an error (show the ECDF instead).
 
     >>> weighted_density([-1.0, 1.0], [0.0], bandwidth=1.0).round(4).tolist()
     [0.2197]
     """
-    # scipy.stats takes longer to import than the rest of the package together.
+    # scipy.stats takes longer to import than the rest of the package.
     from scipy.stats import gaussian_kde
 
     if bandwidth not in ("scott", "silverman") and not 0 < as_number(bandwidth) < np.inf:

@@ -12,14 +12,14 @@ from clinometer.statistics.arrays import FloatArray
 def context_influence(
     grid: PreferenceGrid, *, norm: float = np.inf, normalize: bool = True
 ) -> FloatArray:
-    """R^v minus the R^v that is left when a context is taken out, for each context [C].
+    """R^v minus R^v without the context, for each context [C].
 
-    Positive: the context adds to the swing. Negative: it steadies the mean. With
+    Positive: the context adds to the volatility. Negative: it steadies the mean. With
     S = sum of w_c s_c and W = sum of w_c, the risks without context c are
 
     r(-c) = (W r - w_c J(s_c)) / (W - w_c),   r^b(-c) = J((S - w_c s_c) / (W - w_c)),
 
-    so all of them come from two sums. NaN where nothing would be left (a single context).
+    so all of them come from two sums. NaN for a single context, without which nothing remains.
 
     >>> from clinometer.measure.grid import read_preferences
     >>> context_influence(read_preferences([[0.5, 0.5], [0.9, 0.1], [0.9, 0.1]])).round(3).tolist()

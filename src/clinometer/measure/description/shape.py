@@ -1,4 +1,4 @@
-"""What shape a set of risks has: normal in the middle, or fat in the tail (4.5, C.3)."""
+"""The shape of a distribution of risks: normal in the middle, or heavy-tailed (4.5, C.3)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEAST = 8
 LEAST_KURTOSIS = 20
 
 MOST_SHAPIRO = 5000
-"""Beyond it the p-value of Shapiro and Wilk's test is not known well."""
+"""Beyond this size the p-value of the Shapiro-Wilk test is not accurate."""
 
 
 @dataclass(frozen=True)
@@ -37,22 +37,22 @@ class Characteristics(Plain):
     """The shape of a distribution of values, as `distribution_characteristics` gives it.
 
     Attributes:
-        n: values that count; None fields below were not possible, `note` says why.
+        n: values that count; fields below that could not be computed are None, see `note`.
         mean, sd: weighted; sd is that of the normal fit (divided by n, maximum likelihood).
         skewness, excess_kurtosis: weighted third and fourth standardised moments, 0 for the
             normal. Positive skewness: a long tail of high values. Positive excess kurtosis:
-            tails fatter than the normal's.
+            heavier tails than the normal's.
         shapiro, anderson: tests of normality (small p: not normal).
-        kurtosis_test: Anscombe and Glynn, one-sided: small p says that tails are fatter than the
+        kurtosis_test: Anscombe and Glynn, one-sided: a small p means heavier tails than the
             normal's.
         student_df, student_test: Student's t fitted by maximum likelihood, its degrees of
             freedom (None when the normal fits as well), and the likelihood ratio against the
             normal (half of chi² with 1 degree, since the normal is at the edge).
         hill: tail index of the largest values: P(value > v) falls like v^-hill. Below 2 the
-            variance is infinite; a normal tail has no index and gives a high number that grows.
+            variance is infinite; a normal tail has no index: the estimate is high and grows with n.
         hill_se: hill / sqrt(hill_k); hill_k: how many of the largest values it uses.
         qq: (normal quantile, value) pairs, in rising order: a straight line for a normal.
-        note: one sentence when something could not be computed, else None.
+        note: one sentence if something could not be computed, else None.
     """
 
     n: int
@@ -72,7 +72,7 @@ class Characteristics(Plain):
     note: str | None = None
 
     def table(self) -> list[dict[str, Any]]:
-        """One plain row a test: test, statistic, p."""
+        """One plain row per test: test, statistic, p."""
         tests = {
             "Shapiro-Wilk": self.shapiro,
             "Anderson-Darling": self.anderson,
@@ -167,7 +167,7 @@ def anderson_darling(values: FloatArray) -> ShapeTest:
         p = 1 - math.exp(-8.318 + 42.796 * a - 59.938 * a * a)
     elif a < 0.6:
         p = math.exp(0.9177 - 4.279 * a - 1.38 * a * a)
-    else:  # the parabola turns up again far outside its range
+    else:  # the parabola turns upwards far outside its range
         p = math.exp(1.2937 - 5.709 * a + 0.0186 * a * a) if a <= 13 else 0.0
     return ShapeTest(a2, p)
 

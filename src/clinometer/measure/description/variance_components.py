@@ -1,4 +1,4 @@
-"""Where the stereotype comes from: group, context, or the two together; and what pulls a group."""
+"""Variance of the stereotype by group, context and interaction; which contexts pull a group."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LabelShare(Plain):
         n_labels: labels that carry weight.
         context: share of the context component that lies between labels; None if that is 0.
         interaction: share of the interaction between labels: groups that one label favours.
-        by_chance: the share that labels without any meaning would have on average.
+        by_chance: the share that meaningless labels would have on average.
     """
 
     name: str
@@ -42,13 +42,13 @@ class Components(Plain):
     """Weighted sums of squares of a stereotype, as `variance_components` gives them.
 
     Attributes:
-        category: whose stereotype; None when each group's favoured one was taken.
+        category: whose stereotype; None if each group's favoured category was used.
         mean: weighted mean over all cells.
         total: weighted variance around it.
-        group, context, interaction: its parts; `interaction` holds the residual as well, since
-            each cell was asked once.
-        shared: what group and context explain together and neither alone; 0 unless cells are
-            missing (or weights differ by group), then of either sign.
+        group, context, interaction: its components; `interaction` includes the residual, since
+            each cell was scored once.
+        shared: what group and context explain only jointly; 0 unless cells are missing (or
+            weights differ by group), then of either sign.
         labels: one entry for each labelling given.
     """
 
@@ -62,7 +62,7 @@ class Components(Plain):
     labels: tuple[LabelShare, ...]
 
     def table(self) -> list[dict[str, Any]]:
-        """One plain row a component: component, variance, share (None when nothing varies)."""
+        """One plain row per component: component, variance, share (None if nothing varies)."""
         parts = ("group", "context", "interaction", "shared")
         return [
             {
@@ -105,19 +105,19 @@ def variance_components(
 
     s_xc = mean + alpha_x + beta_c + gamma_xc, with weights w_x w_c. On a complete grid
     total = sum of w_x alpha_x² + sum of w_c beta_c² + sum of w_x w_c gamma_xc² exactly. Group:
-    groups lean differently in every context. Context: a context leans alike for all groups.
-    Interaction: what a context does to one group and not to the others (and noise).
+    groups lean differently in every context. Context: a context shifts all groups alike.
+    Interaction: a context shifts one group and not the others (and noise).
 
     Args:
         grid, normalize: the preferences, and as in `decompose`.
         category: whose s is split; None takes for each group the category it favours on average,
             so that the group's mean is its bias risk (norm inf).
-        labels: name -> [C] labels of the contexts; what lies between labels is split off.
+        labels: name -> [C] labels of the contexts; the variance between labels is split off.
 
     Missing cells, or weights that differ by group: the additive part is fitted by weighted least
-    squares; `group` is what the groups add to the contexts and `context` what the contexts add
-    to the groups, and the rest of the additive part is `shared`. Nothing varies: all 0, shares
-    None.
+    squares; `group` is what the groups add to the contexts, `context` what the contexts add to
+    the groups, and `shared` the rest of the additive part. If nothing varies, all are 0 and the
+    shares None.
 
     >>> from clinometer.measure.grid import read_preferences
     >>> cells = read_preferences([[[0.6, 0.4], [0.8, 0.2]], [[0.4, 0.6], [0.6, 0.4]]])
@@ -162,12 +162,12 @@ def pulls(
     top: int = 5,
     normalize: bool = True,
 ) -> tuple[Pull, ...]:
-    """For each group the contexts that pull its mean stereotype most, up and down.
+    """For each group, the contexts that pull its mean stereotype most, up and down.
 
-    The contribution of a context is w_c (s_c - mean s): how far the mean would move back if the
-    context took the value of the mean. Up first, the strongest first; contexts that do not pull
-    are not listed, nor are groups without an observed cell. Arguments as for
-    `variance_components`; `top` is how many each way, at least 1.
+    The contribution of a context is w_c (s_c - mean s): how far the mean would move if the
+    context had the mean value. Upward pulls come first, the strongest first; contexts that do not
+    pull are not listed, nor are groups without an observed cell. Arguments as for
+    `variance_components`; `top` is the number in each direction, at least 1.
 
     >>> from clinometer.measure.grid import read_preferences
     >>> cells = read_preferences([[0.9, 0.1], [0.6, 0.4], [0.6, 0.4]])
@@ -195,7 +195,7 @@ def pulls(
 
 
 def _scores(d: StereotypeDistribution, category: str | None) -> FloatArray:
-    """s [X,C] of the category, or of the one each group favours on average."""
+    """s [X,C] of the category, or of the one that each group favours on average."""
     if category is not None:
         if category not in d.categories:
             known = ", ".join(d.categories)
@@ -209,8 +209,8 @@ def _scores(d: StereotypeDistribution, category: str | None) -> FloatArray:
 def _additive(s: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
     """alpha [X] and beta [C] of the weighted least squares fit s ~ alpha_x + beta_c.
 
-    The contexts are eliminated, so that only X equations are left; their common constant is
-    free, and the smallest solution is taken, with both then centred on 0 as far as possible.
+    The contexts are eliminated, which leaves X equations. Their common constant is free: the
+    smallest solution is taken, and both vectors are then centred on 0 as far as possible.
     """
     row, column = w.sum(axis=1), w.sum(axis=0)
     centred = (w * s).sum(axis=0) / column

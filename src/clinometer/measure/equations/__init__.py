@@ -1,1 +1,1 @@
-"""The equations of the framework, one a file."""
+"""The equations of the framework, one per file."""

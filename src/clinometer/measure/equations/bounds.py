@@ -1,4 +1,4 @@
-"""Preferences and risks of which only bounds are known, because a server keeps rare words back."""
+"""Bounds of preferences and risks, for servers that do not return rare words."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _STEPS = 50
 def preference_bounds(
     log_lower: ArrayLike, log_upper: ArrayLike, membership: ArrayLike
 ) -> tuple[FloatArray, FloatArray]:
-    """The least and the most that each preference can be, [.., Y] each.
+    """The smallest and largest possible value of each preference, [.., Y] each.
 
     Each word's probability lies between its bounds, independently of the others. p_y is largest
-    where words that count for y more than p_y itself are at their upper bound and the others at
-    their lower one; which words these are is found by iteration, which only ever rises and ends at
-    the maximum (Dinkelbach's method for a ratio of two sums). Bounds are 0 and 1 where no word has
-    a lower bound above zero in any category.
+    when the words that count for y more than p_y itself are at their upper bound and the others at
+    their lower one. An iteration that increases monotonically to the maximum finds these words
+    (Dinkelbach's method for a ratio of two sums). The bounds are 0 and 1 where no word of any
+    category has a lower bound above zero.
 
     >>> low, high = preference_bounds(np.log([0.3, 0.1]), np.log([0.3, 0.2]), [[1, 0], [0, 1]])
     >>> low.round(3).tolist(), high.round(3).tolist()
@@ -86,9 +86,9 @@ def risk_bounds(
     """Bounds of R, R^b and R^v from bounds [X,C,Y] of every preference of a grid.
 
     J rises with every s_y, so J(s(low)) <= J(s) <= J(s(high)), cell by cell for R and after the
-    mean over contexts for R^b; R^v = R - R^b lies between the ends' differences and is never
-    negative. The bounds hold always; they are attained for two categories, R and R^b one by one.
-    Cells that were not observed count: they may hold anything between their bounds.
+    mean over contexts for R^b; R^v = R - R^b lies between the differences of the ends and is never
+    negative. The bounds always hold; with two categories those of R and of R^b are each attained.
+    Unobserved cells count: they may take any value between their bounds.
 
     >>> from clinometer.measure.grid import read_preferences
     >>> cells = np.array([[[0.6, 0.4], [0.3, 0.7]]])

@@ -40,7 +40,7 @@ def criterion(s: ArrayLike, norm: float = np.inf) -> FloatArray:
         top = np.maximum(top, part)
     if np.isinf(k):
         return np.asarray(top)
-    # The largest is taken out, so that no power overflows and a single part comes back exactly.
+    # Factoring out the largest avoids overflow and returns a single positive s exactly.
     divisor = np.where(top > 0, top, 1.0)
     return np.asarray(top * sum((part / divisor) ** k for part in positive) ** (1.0 / k))
 

@@ -28,7 +28,7 @@ class KnowledgeReport:
     Attributes:
         groups: labels, X of them.
         knowledge: [X], E[J(p)].
-        deterministic: [X], J(E[p]): what a model that answers alike in every context would get.
+        deterministic: [X], J(E[p]): the score of a model that answers alike in every context.
         confidence_gap: [X], deterministic - knowledge, at least 0; 0 for a steady model.
         group_weights: [X], sum to one over all groups.
         overall_knowledge, overall_deterministic, overall_confidence_gap: means over groups.
@@ -63,7 +63,7 @@ def knowledge(
     exponent: float = 0.5,
     **given: Unpack[GridArguments],
 ) -> KnowledgeReport:
-    """Split what a model knows into its average and what unsteadiness costs (E.1).
+    """Split what a model knows into its average and the cost of inconsistency (E.1).
 
     With the concave J(p) = p^a of the probability of the correct answer, E[J(p)] <= J(E[p])
     (Jensen): the first is `knowledge`, the second `deterministic`, their difference

@@ -22,8 +22,8 @@ class PreferenceResult(NamedTuple):
         p: [.., Y]; sums to one over Y, NaN (the in-memory mark of a missing cell) where not
             observed.
         log_coverage: [..]; log of the probability of all counted words, -inf where not observed.
-        observed: [..]; False where no counted word has any probability. It is the `mask` that
-            `decompose` takes.
+        observed: [..]; False where no counted word has any probability. `decompose` takes it as
+            its `mask`.
     """
 
     p: FloatArray
@@ -37,12 +37,12 @@ def membership(
     *,
     shared: Literal["split", "drop"] = "split",
 ) -> FloatArray:
-    """Which word counts how much for which category: [V,Y].
+    """How much each word counts for each category: [V,Y].
 
-    A word of one category counts 1 for it. A word that stands in m > 1 categories counts 1/m for
-    each with `shared="split"` (it enters the union in the denominator of Eq. 8 once, so p keeps
-    its sum of one), or not at all with `shared="drop"`. A word of `words` in no category counts
-    for nothing; one listed twice in the same category counts once.
+    A word of one category counts 1 for it. A word of m > 1 categories counts 1/m for each with
+    `shared="split"` (it enters the union in the denominator of Eq. 8 once, so p still sums to
+    one), or not at all with `shared="drop"`. A word of `words` in no category counts for
+    nothing; one listed twice in the same category counts once.
 
     Errors: a category word that `words` lacks, a word twice in `words`, fewer than two
     categories, a category without any counted word.
@@ -91,12 +91,11 @@ def preference(log_probs: ArrayLike, membership: ArrayLike) -> PreferenceResult:
     Returns:
         `PreferenceResult(p [.., Y], log_coverage [..], observed [..])`.
 
-    The largest counted word of a row is taken out before exponentials are formed, so
+    The largest counted word of a row is factored out before exponentials are taken, so that
     probabilities far below the range of floats keep their ratio, and a word that counts for no
-    category cannot push the others into underflow. p_y is 1 when only words of y have
-    probability. A row in which every counted word has probability zero has no preference: it
-    comes back with observed False and p NaN. NaN, +inf and log-probabilities above 1e-6 are
-    errors that name the index.
+    category cannot make the others underflow. p_y is 1 when only words of y have probability. A
+    row in which every counted word has probability zero has no preference: observed is False and
+    p NaN. NaN, +inf and log-probabilities above 1e-6 are errors that name the index.
 
     >>> result = preference(np.log([0.06, 0.02]) - 900, [[1, 0], [0, 1]])
     >>> result.p.round(12).tolist(), bool(result.observed)

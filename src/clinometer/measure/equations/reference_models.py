@@ -1,4 +1,4 @@
-"""The three reference models of appendix B.2: where the ends of the scale are."""
+"""The three reference models of appendix B.2, which mark the ends of the scale."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ReferenceRisks(NamedTuple):
 
 
 class RandomOutcomes(NamedTuple):
-    """What `decompose` needs for the random model in expectation: `decompose(**x._asdict())`."""
+    """Arguments of `decompose` for the random model in expectation: `decompose(**x._asdict())`."""
 
     p: FloatArray
     context_weights: FloatArray
@@ -44,8 +44,8 @@ def reference_preferences(
 
     "unbiased": p = p* (R = R^b = R^v = 0). "stereotyped": all on the category with the largest
     1/p*_y - 1, the first of equals (1, 1, 0 on the normalised scale, exactly). "random": all on
-    one category drawn from p* anew in each cell, by `seed`; over few contexts its draws do not
-    cancel, so R^b is above 0: see `random_outcomes`.
+    one category sampled from p* independently in each cell, by `seed`; over few contexts the
+    samples do not cancel, so R^b is above 0: see `random_outcomes`.
 
     Args:
         name: "unbiased", "stereotyped" or "random".
@@ -66,7 +66,7 @@ def reference_preferences(
         chosen = np.argmin(expected, axis=-1)
     else:
         draws = np.random.default_rng(seed).random((*shape[:2], 1))
-        # The last bound is left out: rounding may leave it below a draw.
+        # The last bound is left out: rounding may put it below a sample.
         chosen = (draws >= np.cumsum(expected, axis=-1)[..., :-1]).sum(axis=-1)
     return np.asarray(np.eye(shape[2])[chosen])
 
@@ -83,12 +83,12 @@ def reference_risks(
     unbiased: 0, 0, 0. stereotyped: S, S, 0 with S = `scale(p*)`. random: K - 1, 0, K - 1, since
     the mean of 1/p*_y - 1 with the weights p*_y is K - 1. Normalised risks are these divided by
     S: 1, 1, 0 and (K-1)/S, 0, (K-1)/S, which is 1, 0, 1 for a uniform p*. With a skewed p* the
-    random model does not reach 1: it seldom gives the least expected category.
+    random model does not reach 1: it rarely gives the least expected category.
 
     Args:
         name: "unbiased", "stereotyped" or "random".
         categories: K for a uniform reference, or p* itself, [Y].
-        norm: k; checked only. One-hot predictions have one positive part, the same for each k.
+        norm: k; only validated. One-hot predictions have one positive s, so k does not matter.
         normalize: as in `decompose`.
 
     >>> reference_risks("random", categories=5)
@@ -122,11 +122,11 @@ def random_outcomes(
     reference: ArrayLike | None = None,
     context_weights: ArrayLike | None = None,
 ) -> RandomOutcomes:
-    """The random model with its coin integrated out instead of tossed.
+    """The random model in expectation, without sampling.
 
-    Each context c becomes K outcomes, one a category: p one-hot on y with weight w_c p*_y. So
-    `decompose` gives what the model is in expectation, exactly 1, 0, 1 for a uniform p*, without
-    the luck of draws. `n_contexts` and `n_eff` of such a report count outcomes, not contexts.
+    Each context c becomes K outcomes, one per category: p one-hot on y with weight w_c p*_y. So
+    `decompose` gives the expected risks, exactly 1, 0, 1 for a uniform p*, without sampling
+    noise. `n_contexts` and `n_eff` of such a report count outcomes, not contexts.
 
     Args:
         shape: (X, C, Y).

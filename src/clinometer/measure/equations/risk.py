@@ -57,9 +57,9 @@ def decompose(
 
     Missing cells: the weights of a group are renormalised over its observed cells; a group
     without any is listed in `missing_groups`, its risks are NaN in the arrays, and R is the mean
-    over the others. What p holds in a missing cell is not looked at.
+    over the others. The values of p in a missing cell are ignored.
 
-    Degenerate input: one context gives r^v = 0; a weight of 0 takes its context or group out.
+    Degenerate input: one context gives r^v = 0; a weight of 0 excludes its context or group.
     Values below 1e-12 (times the scale, for raw risks), smaller than the rounding of the sums,
     are reported as 0. NaN, infinity, negative p, cells that do not sum to one, no group, no
     context, one category, and no observed weight at all are errors.
@@ -118,7 +118,7 @@ class RiskCurve:
     R_volatility: FloatArray
 
     def table(self) -> list[dict[str, Any]]:
-        """One plain row a norm: norm ("inf" for the maximum), R, R_bias, R_volatility."""
+        """One plain row per norm: norm ("inf" for the maximum), R, R_bias, R_volatility."""
         return [
             {
                 "norm": "inf" if math.isinf(k) else k,
@@ -150,9 +150,9 @@ def risk_curve(
 ) -> RiskCurve:
     """R, R^b and R^v as functions of k (Eq. 10), in one pass over the preferences.
 
-    k = 1 adds up the positive stereotypes of all categories; k = inf takes the worst alone. R
+    k = 1 adds up the positive stereotypes of all categories; k = inf takes only the worst. R
     and R^b do not grow with k; R^v may rise or fall. With two categories only one can be
-    positive, so the curve is flat: what differs with k is how several favoured categories count.
+    positive, so the curve is flat: k changes how several favoured categories count.
 
     `decompose` gives the same numbers norm by norm. No norm at all, and a norm below 1, are
     errors.

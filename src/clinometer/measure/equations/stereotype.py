@@ -16,7 +16,7 @@ from clinometer.statistics.arrays import (
 )
 
 REFERENCE_FLOOR = 1e-9
-"""The smallest share p*_y: below it 1/p*_y leaves nothing of the precision of p."""
+"""The smallest share p*_y: below it 1/p*_y exceeds the precision of p."""
 
 
 def stereotype(p: ArrayLike, reference: ArrayLike | None = None) -> FloatArray:
@@ -54,7 +54,7 @@ def resolve_reference(
         reference: None (uniform, 1/K), [Y] (one for all), [X,Y] (one per group) or [X,C,Y]
             (one per cell).
         shape: (X, C, Y).
-        mask: [X,C], True = observed; a per-cell reference is not looked at where it is False.
+        mask: [X,C], True = observed; a per-cell reference is ignored where it is False.
 
     Returns:
         [1,1,Y], [X,1,Y] or [X,C,Y].

@@ -1,4 +1,4 @@
-"""Intervals of the risks: how far they would move with other contexts."""
+"""Intervals of the risks: how much they would change with other contexts."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
 from clinometer.statistics.estimate import Estimate
 
 LEAST_FOR_SWING = 4.0
-"""Effective units from which R^v has an interval. A choice: smaller numbers were not simulated."""
+"""Effective units needed for an interval of R^v. A choice: smaller numbers were not simulated."""
 
 LEAST_FOR_NONE = 30.0
-"""Effective units from which agreement of all of them makes an interval of width 0."""
+"""With at least this many effective units, full agreement gives an interval of width 0."""
 
 Method = Literal["inverted", "percentile", "bca"]
 Unit = Literal["contexts", "contexts+groups", "draws", "draws+groups"]
@@ -53,16 +53,16 @@ def bootstrap(
         p, norm, normalize, and context_weights, group_weights, reference, mask, groups,
             categories (`given`): as for `decompose`.
         replicates: how many times the units are resampled, at least 100.
-        level: the share of intervals that should hold the truth.
-        method: "inverted" (the default): every true value is kept under which the estimate is not
-            surprising; nothing is drawn, so replicates and seed do not matter. "percentile" or
-            "bca": quantiles of the replicates, too narrow with few contexts and off near
+        level: the share of intervals that should contain the truth.
+        method: "inverted" (the default): contains every true value under which the estimate is
+            not surprising; nothing is random, so replicates and seed do not matter. "percentile"
+            or "bca": quantiles of the replicates, too narrow with few contexts and wrong near
             parity, for comparison.
-        unit: "contexts": the contexts are a sample of those that could be asked, their weights
-            given; "draws": they were drawn by weight from a larger set, context_weights [C] count
-            how often, and the target is that set. With "+groups" the groups are a sample too.
+        unit: "contexts": the contexts are a sample of all possible ones, with given weights;
+            "draws": they were sampled by weight from a larger set, context_weights [C] count how
+            often, and the target is that set. With "+groups" the groups are a sample too.
         clusters: [C] labels (predicate, source): whole clusters are resampled.
-        samples: how many answers p was counted from, see `sampled_correction`; None: p is exact.
+        samples: the number of answers behind p, see `sampled_correction`; None: p is exact.
         seed: whole number or Generator; the same seed gives the same intervals.
         correct: show corrected values (see `corrected`); False shows the plug-in ones. The
             interval of "inverted" is the same for both.
@@ -71,10 +71,10 @@ def bootstrap(
         `RiskReport` with `intervals` and the ends of R, R_bias, R_volatility. n_eff counts units:
         clusters or draws where these are resampled.
 
-    Degenerate input: with a single effective unit nothing can be said, and values come back
-    without intervals; a group with one observed unit has a NaN row. R^v has no interval from
-    fewer than four effective units, nor has any risk from fewer than 30 that all agree; from
-    more of them its width is 0. `note` of an estimate says so. Errors as for `decompose`.
+    Degenerate input: a single effective unit gives values without intervals, and a group with one
+    observed unit a NaN row. With fewer than four effective units R^v has no interval; if all units
+    agree, no risk has one with fewer than 30, and with more its width is 0. `note` of an estimate
+    says so. Errors as for `decompose`.
 
     >>> rng = np.random.default_rng(1)
     >>> p = rng.beta(5, 5, (40, 60))                       # R = R^v = 0.246, R^b = 0
@@ -117,7 +117,8 @@ def estimate(
 ) -> tuple[RiskReport, Correction]:
     """`bootstrap` of preferences that have been read, and the correction of the same units.
 
-    With unit "draws", `draws` says how many the weights are worth; None: the weights count them.
+    With unit "draws", `draws` is the number of samples behind the weights; None: the weights are
+    counts.
     """
     _check(replicates, level=level, seed=seed, method=method, unit=unit)
     report = risks(grid, norm=norm, normalize=normalize)
@@ -142,7 +143,7 @@ def estimate(
             R_bias=best.R_bias,
             R_volatility=best.R_volatility,
         )
-    elif samples is not None:  # shares of answers are inflated by counting: no estimate at all
+    elif samples is not None:  # counting noise inflates shares of answers: no estimate
         R = max(best.R.value, 0.0)
         report = replace(
             report,
@@ -178,10 +179,10 @@ def _with_bounds(
     method: str,
     top: float,
 ) -> RiskReport:
-    """The report with ends [3,X+1,2] cut to 0..top and stretched to hold the value shown.
+    """The report with ends [3,X+1,2] clipped to 0..top and stretched to contain the value shown.
 
-    No interval where `sizes` [X+1], the effective units, are too few for one: fewer than
-    LEAST_FOR_SWING for r^v, and than LEAST_FOR_NONE where all units agree.
+    No interval where `sizes` [X+1], the effective units, are too few: fewer than
+    LEAST_FOR_SWING for r^v, or than LEAST_FOR_NONE where all units agree.
     """
     bounds = snap(np.clip(bounds, 0.0, top))
     overall, ends = [], []
@@ -196,7 +197,7 @@ def _with_bounds(
         low, high = np.minimum(bounds[i, :, 0], every), np.maximum(bounds[i, :, 1], every)
         agree = (high - low <= ROUNDING) & (sizes < LEAST_FOR_NONE)
         few = (sizes < LEAST_FOR_SWING) & (i == 2)
-        # NaN, a missing group, is alone as well.
+        # NaN (a missing group) counts as a single unit too.
         alone = np.append(~(report.n_eff_by_group > 1 + 1e-9), False)
         gone = agree | few | alone
         ends.append(np.where(gone[:-1, None], np.nan, np.stack([low, high], axis=1)[:-1]))

@@ -18,7 +18,7 @@ from clinometer.statistics.arrays import FloatArray, read_only
 from clinometer.statistics.estimate import Estimate
 
 SPLIT = float(np.sqrt(0.5))
-"""a of the cross-fit: two thirds of the contexts choose the leaning, one third measures it."""
+"""a of the cross-fit: two thirds of the contexts choose the lean, one third measures it."""
 
 NODES = 32
 """Normal directions (and their opposites) over which splits are averaged for K > 2."""
@@ -32,10 +32,10 @@ class Correction:
         R, R_bias, R_volatility: corrected; method says how. R_bias is never below 0;
             R_volatility is R minus `signed_bias`, so that its mean over many audits is right.
         plug_in: (R, R_bias, R_volatility) of `decompose`.
-        signed_bias: the corrected R^b before it is cut at 0: about as often below as above the
-            truth, hence below 0 for about half of all models at exact parity.
-        r, r_bias, r_volatility: [X], corrected, r_bias cut to 0..r; NaN for missing groups.
-        signed_by_group: [X], r_bias before the cut.
+        signed_bias: the corrected R^b before it is clipped at 0: below the truth about as often
+            as above, so below 0 for about half of all models at exact parity.
+        r, r_bias, r_volatility: [X], corrected, r_bias clipped to 0..r; NaN for missing groups.
+        signed_by_group: [X], r_bias before clipping.
         mix: the weight of the plug-in in the mixture: 0 when all groups look like noise around
             parity, 0.6 when they are far apart.
     """
@@ -66,27 +66,27 @@ def corrected(
     samples: ArrayLike | None = None,
     **given: Unpack[PreferenceArguments],
 ) -> Correction:
-    """Risks without the bias that a finite number of contexts gives J(mean).
+    """Risks without the bias that a finite number of contexts introduces into J(mean).
 
     With m = mean of s over the contexts and V its noise, the plug-in J(m) is too high: noise
-    around parity counts as bias. The cross-fit chooses the leaning in one part of the contexts
+    around parity counts as bias. The cross-fit chooses the lean in one part of the contexts
     and measures it in the rest, averaged over all splits,
 
     cross-fit = E over d ~ N(0, V) of grad J(m + a d) · (m - d/a),     a² = 1/2,
 
-    which is right at parity and far from it, and too low between. The estimate is a mixture,
+    which is right at parity and far from it, and too low in between. The estimate is a mixture,
 
     r^b = (1 - mix) cross-fit + mix J(m),
 
-    whose `mix` makes it right on average for groups that scatter normally around parity with
-    the spread that is observed; it comes from all groups together. R needs no correction for
-    contexts; with `samples` J itself is corrected, see `sampled_correction`.
+    whose `mix`, computed from all groups, makes it right on average for groups normally
+    distributed around parity with the observed spread. R needs no correction for contexts; with
+    `samples` J itself is corrected, see `sampled_correction`.
 
     Args: as for `bootstrap`.
 
     Returns:
-        `Correction`. One context, or contexts that all agree: no noise is seen, so the plug-in
-        values come back.
+        `Correction`. With one context, or contexts that all agree, there is no noise to see, and
+        the plug-in values are returned.
 
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(5, 5, (120, 10))                  # R^b = 0, R^v = 0.246
@@ -133,9 +133,9 @@ class BiasModel:
         root: [X,K,K], square root of the noise covariance.
         size: [X], its trace; dimension: how many directions the noise has, a mean over groups.
         weights: [X], of the groups, sum to one.
-        heavy: |m|²/tr V is multiplied by this: its tails are longer than those of the normal,
-            since V itself is estimated; 1 when V is known. 1 - 1.3/(freedom × dimension + 0.8)
-            was fitted to simulated factors, within 0.02 from three degrees of freedom on.
+        heavy: factor of |m|²/tr V, whose tails are heavier than the normal's because V itself is
+            estimated; 1 when V is known. 1 - 1.3/(freedom × dimension + 0.8) was fitted to
+            simulated factors, within 0.02 from three degrees of freedom on.
         ratio: as in `Units`.
         norm: k of the criterion.
     """
@@ -179,7 +179,7 @@ class BiasModel:
         With d directions and t² = |m|²/tr V, groups that scatter with rho² times their noise
         have E exp(-t²/2) = (1 + (1 + rho²)/d)^(-d/2). For m ~ N(0, rho² V) plug-in and cross-fit
         are off by sqrt(1 + rho²) - rho and rho²/sqrt(rho² + 1 + a²) - rho, times the same number.
-        The exponential keeps a few groups far from parity from speaking for the many near it.
+        The exponential keeps a few groups far from parity from outweighing the many near it.
         """
         d = self.dimension
         square = sum(mean[..., y] ** 2 for y in range(mean.shape[-1]))
@@ -195,7 +195,7 @@ class BiasModel:
         return np.asarray(down / (up + down))
 
     def cross_fit(self, mean: FloatArray) -> FloatArray:
-        """The leaning chosen in one part and measured in the other, averaged over splits [..,X]."""
+        """The lean chosen in one part and measured in the other, averaged over splits [..,X]."""
         if self.ratio is not None:
             return self._on_a_line(mean[..., 0], self.ratio)
         out = np.zeros(mean.shape[:-1])

@@ -1,4 +1,4 @@
-"""Preferences counted from sampled answers: the noise of counting inflates every risk."""
+"""Preferences counted from sampled answers: counting noise inflates every risk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clinometer.measure.grid import PreferenceGrid
 from clinometer.statistics.arrays import BoolArray, FloatArray, as_real
 
 THINNINGS = 32
-"""Random thinnings of a cell: enough that the answers themselves scatter far more."""
+"""Random thinnings per cell: enough that they add far less noise than the answers themselves."""
 
 LIKE = 40_000
 """Cells to make from a fitted distribution, at most twenty times the grid."""
@@ -28,17 +28,17 @@ def sampled_correction(
 
     A share of m answers scatters around the model's preference, and J, being convex, counts that
     scatter as risk: h(m) = E J = h(inf) + a/m + b/m² + ... Leaving out answers at random gives
-    unbiased estimates of h at m/3 and 2m/3; through these and h(m) goes the curve whose value
-    at m = inf is returned. For K = 2 an even m counts as m + 1 (h(2i) = h(2i + 1)).
+    unbiased estimates of h at m/3 and 2m/3; a curve through these and h(m) is extrapolated to
+    m = inf. For K = 2 an even m counts as m + 1 (h(2i) = h(2i + 1)).
 
     Args:
         grid: preferences [X,C,Y] that are shares: p × samples are whole numbers.
-        samples: how many answers a cell rests on: a number, [C] or [X,C]; at least 2.
+        samples: number of answers per cell: a number, [C] or [X,C]; at least 2.
         norm, normalize: as for `decompose`.
 
     Returns:
-        [X,C], unbiased up to 1/m³; single cells scatter and may lie outside 0 to 1, only means
-        over cells are of use. Cells in which every answer was the same stay as they are. Missing
+        [X,C], unbiased up to 1/m³; single cells scatter and may lie outside 0 to 1, so only means
+        over cells are useful. Cells in which every answer was the same are unchanged. Missing
         cells are NaN. Thinning is random with a fixed seed: same input, same output.
 
     Fewer answers than `least_answers(K)` on average are an error.
@@ -64,8 +64,8 @@ def unbiased_criterion(
     normalize: bool,
     fitted: bool,
 ) -> FloatArray:
-    """The correction [C,X]; `fitted`: less the mean of what the curve leaves, measured on answers
-    that are made from Dirichlet distributions fitted to these."""
+    """The correction [C,X]; `fitted` subtracts the mean error of the curve, measured on answers
+    simulated from Dirichlet distributions fitted to these."""
     (X, C), K, mask, reference = grid.shape, len(grid.categories), grid.mask, grid.reference
     m = _samples(samples, (X, C)).T
     seen = np.ones((C, X), dtype=bool) if mask is None else mask.T
@@ -108,7 +108,7 @@ def unbiased_criterion(
     found = extrapolated(counts, seen)
     if not fitted:
         return found
-    # What the curve leaves is nearly what it leaves of answers made from a fitted distribution.
+    # The curve's remaining error is nearly that on answers simulated from a fitted distribution.
     left, rounds = 0.0, max(1, min(20, LIKE // max(int(seen.sum()), 1)))
     for _ in range(rounds):
         p = _like(counts, m, seen, rng)
@@ -137,13 +137,13 @@ def _like(
 def least_answers(K: int) -> int:
     """How many answers a cell needs on average for K categories: 3 up to five, then 5.
 
-    With as many, R was off by at most 0.014 in simulations (docs/inference.md).
+    With that many, R was off by at most 0.014 in simulations (docs/inference.md).
     """
     return 3 if K <= 5 else 5
 
 
 def extrapolation(m: int, K: int) -> tuple[list[int], FloatArray]:
-    """Numbers of answers, rising to m, and the factors of h at each that give h at infinity.
+    """Increasing numbers of answers up to m, and the factors of h at each that give h at infinity.
 
     >>> nodes, factors = extrapolation(9, 3)
     >>> nodes, factors.round(3).tolist()
@@ -151,7 +151,7 @@ def extrapolation(m: int, K: int) -> tuple[list[int], FloatArray]:
     """
     nodes = sorted({max(1, round(m / 3)), max(1, round(2 * m / 3)), m})
     places = [node | 1 if K == 2 else node for node in nodes]
-    if len(set(places)) < len(places):  # m = 3: two answers say what three do
+    if len(set(places)) < len(places):  # m = 3: two answers are as informative
         nodes, places = [nodes[0], nodes[-1]], [places[0], places[-1]]
     curve = np.vander(1.0 / np.array(places), len(places), increasing=True)
     return nodes, np.asarray(np.linalg.inv(curve)[0])

@@ -1,4 +1,4 @@
-"""What of R all groups share, and what differs between them in the same context."""
+"""How much of R all groups share, and how much differs between them in the same context."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class GroupSplit:
 
     Attributes:
         R_shared: mean over the contexts of J(mean of s over the groups): the risk of a model that
-            answered for every group as this one does for the average group.
+            answers for every group as this one does for the average group.
         R_between: mean of J(s minus that mean): the risk against the average group in the same
             context instead of the reference.
     """
@@ -41,7 +41,7 @@ def group_split(
     replicates: int = 0,
     **resampling: Any,
 ) -> GroupSplit | None:
-    """What the groups share of R, and how far they are from each other; None for one group.
+    """How much of R the groups share, and how far apart they are; None for one group.
 
     With s̄(c) the mean of s(x,c) over the groups,
 
@@ -49,12 +49,12 @@ def group_split(
     R_between = sum of w_x w_c J(s(x,c) - s̄(c)).
 
     J is convex, so R_shared <= R; and J(a + b) <= J(a) + J(b), so R <= R_shared + R_between. The
-    two do not add up to R where a group leans like the others, only more or less: what
-    they have in excess of R is at most R_between. docs/measure.md has the derivation.
+    two do not add up to R where a group leans the same way as the others, only more or less:
+    their sum exceeds R by at most R_between. docs/measure.md has the derivation.
 
-    Both are means over the contexts, without the bias of R^b in a small sample. `replicates` and
-    `resampling` (level, seed, unit, clusters) are those of `bootstrap`; 0 replicates, and groups
-    that are a sample themselves, leave the intervals out.
+    Both are means over the contexts, without the small-sample bias of R^b. `replicates` and
+    `resampling` (level, seed, unit, clusters) are those of `bootstrap`; there are no intervals
+    with 0 replicates or with groups that are a sample themselves.
 
     >>> p = np.array([[[0.8, 0.2]], [[0.6, 0.4]]])         # both lean, one more than the other
     >>> found = group_split(read_preferences(p))
@@ -82,10 +82,10 @@ def group_split(
 def context_means(
     grid: PreferenceGrid, *, norm: float, normalize: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Of each context [C]: its share of R's weight, J(s̄) and the mean of J(s - s̄).
+    """For each context [C]: its share of R's weight, J(s̄) and the mean of J(s - s̄).
 
-    A cell weighs what it weighs in R: missing cells are left out of both means, and the weights
-    of a group are renormalised over the others.
+    Cells have the same weights as in R: missing cells are left out of both means, and the
+    weights of a group are renormalised over the others.
     """
     (X, C), K = grid.shape, len(grid.categories)
     total = np.zeros(X)
@@ -111,10 +111,10 @@ def context_means(
 def _arms(
     grid: PreferenceGrid, weight: FloatArray, values: FloatArray, **options: Any
 ) -> tuple[float, float] | None:
-    """How far the interval of a mean over the contexts reaches down and up from it.
+    """How far the interval of a mean over the contexts extends below and above it.
 
-    A value of each context is the risk of one group with two categories: R of that group is the
-    mean, and its interval is made as every other one.
+    One value per context is the risk of one group with two categories: R of that group is the
+    mean, and its interval is computed like every other one.
     """
     top = max(1.0, float(values.max(initial=0.0)))
     up = (1 + values / top) / 2

@@ -1,4 +1,4 @@
-"""Percentile and BCa intervals: replicates by matrix products over blocks, no loop over each."""
+"""Percentile and BCa intervals: replicates in blocks, by matrix products."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Replicates:
     def quantiles(
         self, rng: np.random.Generator, B: int, *, level: float, accelerate: bool
     ) -> FloatArray:
-        """Ends [3,X+1,2]: quantiles of the replicates themselves."""
+        """Ends [3,X+1,2]: quantiles of the replicates."""
         units = self.units
         values = np.empty((3, B, units.risk.size + 1))
         for rows, g in self._blocks(rng, B):
@@ -54,7 +54,7 @@ class Replicates:
         return criterion(mean, self.units.norm)
 
     def _blocks(self, rng: np.random.Generator, B: int) -> Iterator[tuple[slice, FloatArray]]:
-        """Multipliers of a block of replicates at a time; the cut depends on the shape alone."""
+        """Multipliers by block of replicates; block sizes depend only on the shape."""
         U, X, K = self.units.s.shape
         step = max(16, BLOCK // max(U, X * K))
         for start in range(0, B, step):

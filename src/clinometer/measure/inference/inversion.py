@@ -1,13 +1,13 @@
-"""Intervals of the risks by inversion: every true value under which the estimate is no surprise.
+"""Intervals of the risks by inversion: all true values under which the estimate is not surprising.
 
-Nothing is drawn at random, so an interval does not depend on a seed. `Noise` says how the plug-in
-R^b scatters around a given truth; here truths are tried along families, and the interval is the
-range of those that are not rejected in either.
+Nothing is sampled, so an interval does not depend on a seed. `Noise` describes how the plug-in
+R^b scatters around a given truth; truths are tried along two families, and the interval is the
+range of those that neither rejects.
 
-- scaled: the observed means, larger or smaller, their spread what is left after its noise; for
-  noise that is each group's own, which inflates R^b and averages out. How much it inflates
-  depends on how the leanings are spread: a second version has them in as few groups as can be.
-- shifted: the observed means moved by the shared factor, as far as this may have moved them; for
+- scaled: the observed means, larger or smaller, with the noise removed from their spread; for
+  noise independent between groups, which inflates R^b and averages out. How much it inflates
+  depends on how the leans are spread: a second version puts them into as few groups as possible.
+- shifted: the observed means moved by the shared factor, as far as it may have moved them; for
   contexts that push all groups the same way.
 """
 
@@ -26,7 +26,7 @@ from clinometer.statistics.roots import crossing, solved
 Family = Callable[[Noise], FloatArray]
 
 STEPS = 41
-"""True values along each family; between them shares are straight."""
+"""True values along each family; shares are interpolated linearly between them."""
 
 FAR = 0.9985
 """The shared factor is tried up to this quantile."""
@@ -38,9 +38,8 @@ def inverted(noise: Noise, *, level: float, top: float, two_way: bool) -> FloatA
     Args:
         noise: of the means.
         level: of the intervals.
-        top: the largest risk there is, 1 or inf. R is a mean: Student's t, on the scale of log
-            odds that keeps off both ends, or with Hall's correction for skewness, whichever
-            reaches farther.
+        top: the largest possible risk, 1 or inf. R is a mean: Student's t on the log-odds scale,
+            which avoids both ends, or with Hall's correction for skewness; the wider one.
         two_way: the groups are a sample too.
     """
     tail = (1 - level) / 2
@@ -58,7 +57,7 @@ def inverted(noise: Noise, *, level: float, top: float, two_way: bool) -> FloatA
     ends[0] = np.stack([np.minimum(skewed, odds)[:, 0], np.maximum(skewed, odds)[:, 1]], axis=1)
     ends[1:, :-1] = _single(noise, tail)
     ends[1:, -1] = ends[1:, 0] if X == 1 and not two_way else _together(noise, tail, between)
-    # r^v inherits the skewness of r: its arms grow or shrink with those of r.
+    # r^v inherits the skewness of r: both arms scale with those of r.
     middle = values - np.append(noise.bias(noise.mean), noise.weights @ noise.bias(noise.mean))
     for side in (0, 1):
         before, after = reach, np.abs(ends[0, :, side] - values)
@@ -81,7 +80,7 @@ def _together(noise: Noise, tail: float, between: FloatArray) -> FloatArray:
 def _along(
     noise: Noise, family: Family, tail: float, between: FloatArray
 ) -> tuple[list[float], list[float], list[float], list[float]]:
-    """What one family says of the low and high end of R^b, and of R^v; [] where it is silent."""
+    """The low and high ends of R^b and of R^v from one family; [] where it gives none."""
     w, (f, mass) = noise.weights, noise.nodes
     T, R = float(w @ noise.bias(noise.mean)), float(w @ noise.risk)
     truth = family(noise)
@@ -93,7 +92,7 @@ def _along(
         return noise.below(seen - mean, linear, other + between[1]) @ mass
 
     seen = share(T)
-    # With v = R - theta supposed, the error of R - R^b is theta - T.
+    # Assuming v = R - theta, the error of R - R^b is theta - T.
     rest = noise.below(mean - T - shift, gap, other + between[2]) @ mass
     if family is _shifted:
         kept = _range(theta, np.minimum(seen - tail, 1 - tail - seen))
@@ -111,7 +110,7 @@ def _along(
         most = np.maximum(most, R - T - solved(at_parity, tail, np.array([-reach - T])))
     if family is _concentrated:
         return low, [], [], most.tolist()
-    # An estimate below what parity gives on average counts as that, lest nothing be left.
+    # Clamp estimates below the average at parity, so that the interval cannot be empty.
     high = crossing(column, tail - share(max(T, float(mean[0] @ mass)))[:, None])
     least = R - crossing(column, rest[:, None] - (1 - tail))
     return low, high.tolist(), least.tolist(), most.tolist()
@@ -133,7 +132,7 @@ def _tried(value: FloatArray | float, reach: FloatArray | float) -> FloatArray:
 
 
 def _scaled(noise: Noise) -> FloatArray:
-    """Truths [S,X,k] along the observed means; their spread is what the second moment leaves."""
+    """Truths [S,X,k] along the observed means, with the spread that the second moment implies."""
     size, theta, square = _moments(noise)
     middle = float(noise.weights @ size)
     spread = float(noise.weights @ (size - middle) ** 2)
@@ -144,7 +143,7 @@ def _scaled(noise: Noise) -> FloatArray:
 
 
 def _concentrated(noise: Noise) -> FloatArray:
-    """The same mean and second moment, but some groups at parity and all others alike: of all
+    """The same mean and second moment, but with some groups at parity and all others equal: among
     truths with these moments, the one whose noise inflates R^b most."""
     size, theta, square = _moments(noise)
     order = np.argsort(-size, kind="stable")
@@ -179,7 +178,7 @@ def _direction(noise: Noise) -> FloatArray:
 
 
 def _shifted(noise: Noise) -> FloatArray:
-    """Truths [S,X,k]: deviations from the shared lean without their noise, and that lean moved."""
+    """Truths [S,X,k]: denoised deviations from the shared lean, with that lean shifted."""
     w, shared = noise.weights, noise.shared
     inner = np.einsum("x,lxk,mxk->lm", w, shared, shared)
     along = np.linalg.pinv(inner) @ np.einsum("x,lxk,xk->l", w, shared, noise.mean)
@@ -195,7 +194,7 @@ def _shifted(noise: Noise) -> FloatArray:
 
 
 def _single(noise: Noise, tail: float) -> FloatArray:
-    """Ends [2,X,2] of r^b and r^v of each group on its own: truths along its mean."""
+    """Ends [2,X,2] of r^b and r^v of each group separately, from truths along its mean."""
     size = noise.bias(noise.mean)
     sd = np.sqrt(np.trace(noise.total, axis1=1, axis2=2))
     theta = _tried(size, sd + np.sqrt(noise.risk_variance[:-1]))
@@ -279,7 +278,7 @@ def _log_odds(values: FloatArray, reach: FloatArray, top: float) -> FloatArray:
 
 
 def _range(theta: FloatArray, inside: FloatArray) -> list[float]:
-    """Least and greatest theta where inside >= 0, straight between neighbours; [] if nowhere."""
+    """Smallest and largest theta where inside >= 0, interpolated linearly; [] if there is none."""
     ok = inside >= 0
     if not ok.any():
         return []

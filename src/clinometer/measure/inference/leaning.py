@@ -1,4 +1,4 @@
-"""Which groups lean, and to what: a list that holds a wrong entry in at most 5 % of audits."""
+"""Which groups lean, and to what: a list with any wrong entry in at most 5 % of audits."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class GroupLean:
 
     Attributes:
         group: its name.
-        category: the one it clearly leans to; None when that cannot be told.
+        category: the one it clearly leans to; None if that is not clear.
         favoured: the category with the largest mean stereotype, clear or not; None if missing.
         lean: mean stereotype of `favoured`, at most r^b; None if missing.
-        shrunken: the same drawn to the mean of the groups by as much as is noise: the better guess
-            for a single group, and the worse one for the most extreme of many is `lean`.
+        shrunken: the same, shrunk towards the mean of the groups according to its noise: a better
+            estimate for a single group than `lean`, which overstates the most extreme of many.
         low, high: of `lean`, simultaneous over the groups; None with too few contexts.
-        p: the chance of a list with a wrong entry, were this group on it.
+        p: the chance of a list with a wrong entry if this group were on it.
     """
 
     group: str
@@ -60,18 +60,17 @@ def leaning_groups(
     A group clearly leans to y when y is ahead of each other category z. With no difference
     between y and z, swapping the two in a context changes nothing but the sign of what the
     context contributes to the mean of s_y - s_z. All groups and pairs of categories are flipped
-    together, and a difference is clear when it is larger than the largest of the flipped ones
-    in a share `level` of the flips, stepping down from the largest (Westfall and Young 1993). So
-    a list with any wrong entry has a chance of at most 1 - level, and groups that go together
-    cost nothing extra.
+    together, and a difference is clear if it exceeds the largest flipped one in a share `level`
+    of the flips, stepping down from the largest (Westfall and Young 1993). So the chance of a
+    list with any wrong entry is at most 1 - level, and correlated groups cost nothing extra.
 
     Args:
         grid: preferences as read.
         level: 1 minus the chance of any wrong entry.
         normalize, clusters, drawn: as for `bootstrap`.
 
-    Five contexts or fewer (at 95 %) tell nothing of any group. A group without an observed cell
-    has None throughout.
+    Five contexts or fewer (at 95 %) make no group clear. A group without an observed cell has
+    None throughout.
 
     >>> from clinometer.measure.grid import read_preferences
     >>> p = np.random.default_rng(0).beta([[9], [5], [2]], [[2], [5], [9]], (3, 40))
@@ -112,7 +111,7 @@ def leaning_groups(
 
 
 def stepped_down(contributions: FloatArray) -> FloatArray:
-    """p-values [T] of T sums of contributions [G,T] being 0, corrected for there being T of them.
+    """p-values [T] of the hypotheses that T sums of contributions [G,T] are 0, corrected for T.
 
     1 for a sum without contributions.
 
@@ -125,7 +124,7 @@ def stepped_down(contributions: FloatArray) -> FloatArray:
     seen = np.abs(y.sum(axis=0))[order]
     flips, whole = _flips(len(y))
     tossed = np.maximum.accumulate(np.abs(flips @ y[:, order]), axis=1)
-    # A set that leaves out the observed flip counts it as one more.
+    # If the sampled flips leave out the observed one, count it as one more.
     reached = (tossed >= seen - 1e-9).sum(axis=0)
     p = reached / len(flips) if whole else (reached + 1) / (len(flips) + 1)
     p = np.maximum.accumulate(p[::-1])[::-1]
@@ -135,7 +134,7 @@ def stepped_down(contributions: FloatArray) -> FloatArray:
 
 
 def _flips(G: int) -> tuple[FloatArray, bool]:
-    """Signs [B,G], the first always +1, and whether these are all there are."""
+    """Signs [B,G], the first always +1, and whether the set is complete."""
     if 2 ** (G - 1) <= FLIPS:
         rest = np.array(list(itertools.product((1.0, -1.0), repeat=G - 1)))
         every = np.column_stack([np.ones(len(rest)), rest.reshape(len(rest), G - 1)])
@@ -167,7 +166,7 @@ def _bounds(units: Units, shares: FloatArray, level: float) -> tuple[FloatArray,
 
 
 def _shrunken(units: Units) -> FloatArray:
-    """Mean stereotypes [X,K] drawn to their mean over groups (empirical Bayes)."""
+    """Mean stereotypes [X,K] shrunk towards their mean over groups (empirical Bayes)."""
     w, mean = units.group_weights, units.mean
     shared = (Noise.of(units).shared ** 2).sum(axis=(0, 2))
     if units.ratio is not None:  # on a line, the second category moves with the first

@@ -1,8 +1,8 @@
-"""The sampling error of the groups' means: what all groups share in a context, and their own.
+"""The sampling error of the groups' means: a component shared by all groups, and their own.
 
 The error of the mean stereotypes m_x is e_x = shared_x f + own_x. The factor f is the error of the
-mean over groups, one number for two categories; it moves all groups together, and near parity it
-folds them together, which no expansion around the observed means would show. So it is integrated
+mean over groups, one number for two categories. It moves all groups together and near parity folds
+them together, which an expansion around the observed means would miss, so it is integrated
 numerically. Given f, the rest averages out over the groups: its effect on R^b is normal, with an
 exact mean and linear part and a second-order part from the mean squared correlation of the groups.
 """
@@ -39,7 +39,8 @@ class Noise:
         risk_variance: [X+1], of each r, and of R.
         risk_skewness: [X+1], of each r, and of R.
         risk_cross: [X,k], covariance of each r with its own mean.
-        kinship: mean squared correlation of the rest between groups, beyond what few units feign.
+        kinship: mean squared correlation of the rest between groups, minus what few units produce
+            by chance.
         ratio, norm: as in `Units`.
     """
 
@@ -108,9 +109,9 @@ class Noise:
         )
 
     def quantile(self, tail: FloatArray | float) -> FloatArray:
-        """Quantile of a studentised weighted mean: Student's, bent for uneven weights.
+        """Quantile of a studentised weighted mean: Student's, adjusted for uneven weights.
 
-        A heavy unit moves the mean and the variance around it together, so that their ratio
+        A heavily weighted unit moves the mean and the variance around it together, so their ratio
         has lighter tails: t² becomes t² (1 - q) / (a + b t²), with q = sum of w², T = sum of w³,
         a = 1 - T/q, b = T/q - q; for even weights that is t² itself.
         """
@@ -130,7 +131,7 @@ class Noise:
 
     @cached_property
     def groups_worth(self) -> float:
-        """How many independent groups the rest is worth."""
+        """The effective number of independent groups in the rest."""
         even = float(self.weights @ self.weights)
         return 1.0 / (self.kinship + (1 - self.kinship) * even)
 
@@ -142,8 +143,8 @@ class Noise:
         return np.asarray((1 + c) / 2 * np.abs(u) + (1 - c) / 2 * u)
 
     def expected(self, at: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """J(at + own error), for at [..,X,k]: mean [..,X], mean gradient [..,X,k], the variance
-        that is not linear [..,X], and how fast the mean grows with the size of the error [..,X]."""
+        """J(at + own error), for at [..,X,k]: mean [..,X], mean gradient [..,X,k], nonlinear
+        variance [..,X], and the growth of the mean with the size of the error [..,X]."""
         if self.ratio is not None:
             u, c = at[..., 0], self.ratio
             sd = np.sqrt(self.own[:, 0, 0])
@@ -169,7 +170,7 @@ class Noise:
 
     def of_means(self, truth: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """The plug-in R^b when the means are `truth` [S,X,k], given each f: its mean [S,Q], its
-        linear variance, that of R - R^b, and the variance that is not linear."""
+        linear variance, that of R - R^b, and the nonlinear variance."""
         w, (f, _) = self.weights, self.nodes
         at = truth[:, None] + np.einsum("ql,lxk->qxk", f, self.shared)
         mean, slopes, bent, grow = self.expected(at)
@@ -177,12 +178,12 @@ class Noise:
         linear = np.einsum("sqd,sqd->sq", d @ self.gram, d)
         gap = np.maximum(self.risk_rest - 2 * d @ self.cross + linear, 0.0)
         other = (1 - self.kinship) * bent @ w**2 + self.kinship * (np.sqrt(bent) @ w) ** 2
-        # The size of the noise is itself estimated, and the mean grows with it.
+        # The size of the noise is estimated too, and the mean grows with it.
         other = other + (grow @ w) ** 2 / (2 * self.freedom * self.groups_worth)
         return mean @ w, linear, gap, other
 
     def below(self, x: FloatArray, linear: FloatArray, other: FloatArray) -> FloatArray:
-        """Share of errors at most x: Student's, with the freedom of the two variances [..]."""
+        """Share of errors at most x: Student's, with the freedom of both variances [..]."""
         whole = linear + other
         parts = linear**2 / self.freedom + other**2 / (self.freedom * self.groups_worth)
         freedom = np.divide(whole**2, parts, out=np.full_like(whole, 1e6), where=parts > 0)
@@ -191,7 +192,7 @@ class Noise:
 
 
 def normal_nodes(n: int, K: int) -> FloatArray:
-    """n standard normal vectors [n,K], always the same: in opposite pairs, second moments one."""
+    """n fixed standard normal vectors [n,K] in antithetic pairs, with second moments one."""
     half = np.random.default_rng(0).standard_normal((n // 2, K))
     values, vectors = np.linalg.eigh(half.T @ half / len(half))
     half = half @ (vectors / np.sqrt(np.maximum(values, 1e-12))) @ vectors.T
@@ -214,7 +215,7 @@ def _skewness(units: Units) -> FloatArray:
 def _drawn_together(
     shared: FloatArray, weights: FloatArray, rest: FloatArray, freedom: float
 ) -> FloatArray:
-    """Loadings [L,X,k] drawn to their mean over groups by as much of their spread as is noise."""
+    """Loadings [L,X,k] shrunk towards their mean over groups by the noise in their spread."""
     L, X, k = shared.shape
     middle = np.einsum("x,lxk->lk", weights, shared)[:, None]
     spread = float(np.einsum("x,lxk->", weights, (shared - middle) ** 2))
@@ -237,7 +238,7 @@ def _roots(covariance: FloatArray) -> FloatArray:
 
 
 def _kinship(gram: FloatArray, weights: FloatArray, k: int, freedom: float) -> float:
-    """Mean squared correlation between groups, less the 1/freedom that chance gives."""
+    """Mean squared correlation between groups, minus the 1/freedom expected by chance."""
     X = weights.size
     square = (gram**2).reshape(X, k, X, k).sum(axis=(1, 3))
     size = np.diag(gram).reshape(X, k).sum(axis=1)

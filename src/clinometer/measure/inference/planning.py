@@ -22,19 +22,19 @@ SPREAD = 0.15
 
 @dataclass(frozen=True)
 class Spread:
-    """How much a number varies between contexts, and where that is known from."""
+    """How much a number varies between contexts, and the source of that figure."""
 
     sd: float
     source: str
 
     @classmethod
     def of_report(cls, pilot: RiskReport) -> Spread:
-        """Of the risk with the widest interval of a pilot."""
+        """The spread of the pilot's risk with the widest interval."""
         return cls(_sd(max(half_widths(pilot).values()), pilot.n_eff, pilot.R.level), "pilot run")
 
     @classmethod
     def of_comparison(cls, pilot: Comparison) -> Spread:
-        """Of the widest paired difference of two pilot runs in the same contexts."""
+        """The spread of the widest paired difference of two pilot runs in the same contexts."""
         arms = [
             max(d.high - d.corrected, d.corrected - d.low)
             for d in pilot.overall
@@ -47,12 +47,12 @@ class Spread:
         return cls(_sd(max(arms), pilot.n_eff, pilot.level), "paired pilot runs")
 
     def unpaired(self) -> Spread:
-        """Of the difference of two models that share nothing: the most that pairing can save."""
+        """The spread of a difference without pairing: an upper bound, as pairing reduces it."""
         return Spread(self.sd * math.sqrt(2), f"{self.source}, as if the models shared nothing")
 
 
 def contexts_for_precision(spread: Spread, half_width: float, *, level: float = 0.95) -> int:
-    """Effective contexts at which an interval reaches no further than half_width.
+    """Effective contexts at which an interval extends no further than half_width.
 
     >>> contexts_for_precision(Spread(0.15, "guess"), 0.02)
     217
@@ -62,7 +62,7 @@ def contexts_for_precision(spread: Spread, half_width: float, *, level: float = 
 
 
 def half_width(spread: Spread, contexts: float, *, level: float = 0.95) -> float:
-    """How far an interval reaches with this many effective contexts."""
+    """How far an interval extends with this many effective contexts."""
     return _z(level) * spread.sd / math.sqrt(contexts)
 
 

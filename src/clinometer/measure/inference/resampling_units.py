@@ -1,7 +1,7 @@
-"""What is resampled: contexts, clusters of contexts or single draws, with their sums per group.
+"""What is resampled: contexts, clusters of contexts or single samples, with their sums per group.
 
-One source of units, noise and multipliers, so that correction, intervals and plans of precision
-cannot mean different things by "a context".
+Units, noise and multipliers come from here alone, so that correction, intervals and planning
+cannot disagree about what a context is.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class Units:
 
     Attributes:
         share: [U], weight of each unit, sums to one; all positive.
-        slots: [N], weights of the places that are filled anew by resampling, sum to one: the
-            shares themselves, or N times 1/N when the contexts are N draws by weight.
+        slots: [N], weights of the positions that resampling fills, sum to one: the shares
+            themselves, or N times 1/N when the contexts are N samples by weight.
         weight, j, s: [U,X], [U,X], [U,X,K]: sums of w, w J(s) and w s in the unit.
         ragged: whether weight differs from share (missing cells, weights per group).
         group_weights: [X], over the observed groups, sum to one.
         ratio: [X], p*_1 / p*_2 when K = 2 and the reference is the same in all contexts, so that
-            s_2 = -ratio s_1 and everything happens on a line; None otherwise.
+            s_2 = -ratio s_1 and the problem is one-dimensional; None otherwise.
         norm: k of the criterion.
     """
 
@@ -57,7 +57,7 @@ class Units:
         draws: int | None = None,
         samples: ArrayLike | None = None,
     ) -> Units:
-        """Preferences gathered by unit; arguments as for `bootstrap`."""
+        """Preferences summed by unit; arguments as for `bootstrap`."""
         k = checked_norm(norm)
         (X, C), K = grid.shape, len(grid.categories)
         weight, j, s = np.empty((C, X)), np.empty((C, X)), np.empty((C, X, K))
@@ -105,7 +105,7 @@ class Units:
 
     @property
     def total(self) -> FloatArray:
-        """[X], observed weight of each group; 1 stands for a group without any."""
+        """[X], observed weight of each group; 1 for a group without any."""
         total = self.weight.sum(axis=0)
         return np.where(total > 0, total, 1.0)
 
@@ -158,7 +158,7 @@ class Units:
 
     @property
     def bend(self) -> tuple[float, float]:
-        """How far a heavy unit moves a mean and the variance around it together, see `Noise`."""
+        """How far a heavily weighted unit moves a mean and its variance together, see `Noise`."""
         w = self.slots
         two = float(np.sum(w**2))
         ratio = float(np.sum(w**3)) / two
@@ -167,7 +167,7 @@ class Units:
     def noise(self) -> FloatArray:
         """[X,K,K], covariance of the mean of s: q/(1-q) × the weighted covariance over units.
 
-        q is `spread`; 0 for a group with a single unit, whose noise cannot be known.
+        q is `spread`; 0 for a group with a single unit, whose noise is unknown.
         """
         q, centred = self.spread, self.centred()
         factor = np.where(q < 1 - 1e-9, q / np.maximum(1 - q, 1e-9), 0.0)
@@ -175,11 +175,11 @@ class Units:
         return np.where(np.abs(out) > 1e-24, out, 0.0)
 
     def multipliers(self, rng: np.random.Generator, replicates: int) -> FloatArray:
-        """[B,U]: by what the weight of each unit is multiplied in each replicate.
+        """[B,U]: the factor of each unit's weight in each replicate.
 
-        Every slot is filled by a unit drawn by share; a unit counts the slots that it fills. So
+        Every slot is filled by a unit sampled by share; a unit counts the slots that it fills. So
         heavy weights stay as rare and as heavy as they were, and which context carries them is
-        left to chance.
+        random.
         """
         U, N = self.share.size, self.slots.size
         if N != U:

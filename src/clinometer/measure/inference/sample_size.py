@@ -1,4 +1,4 @@
-"""How many contexts are enough: planned from a pilot, and decided while drawing."""
+"""How many contexts are enough: planned from a pilot, and decided while sampling."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clinometer.statistics.arrays import ROUNDING, as_number
 from clinometer.statistics.estimate import Estimate
 
 FIRST_LOOK = 30
-"""Effective contexts before the first decision: with fewer the widths are themselves noise."""
+"""Effective contexts before the first decision: with fewer, the widths themselves are noise."""
 
 GROWTH = (1.25, 4.0)
 """The next sample is at least and at most this many times the present one."""
@@ -21,10 +21,10 @@ NAMES = {"R": "R", "R_bias": "R^b", "R_volatility": "R^v"}
 
 
 def half_widths(report: RiskReport) -> dict[str, float]:
-    """The longer arm of each interval that there is, of R, R_bias and R_volatility.
+    """The longer arm of each available interval of R, R_bias and R_volatility.
 
-    The longer arm, not half of the whole: an interval cut at 0 is short for a reason that says
-    nothing of precision. A report without intervals is an error.
+    The longer arm, not half of the whole: an interval clipped at 0 is short for a reason that has
+    nothing to do with precision. A report without intervals is an error.
 
     >>> from dataclasses import replace
     >>> from clinometer.measure import decompose
@@ -50,8 +50,8 @@ def contexts_needed(pilot: RiskReport, half_width: float) -> int:
     """Effective contexts at which all three intervals should be within ± half_width.
 
     Variance falls as 1/n, so n = the smallest with h t(n-1)/t(n0-1) sqrt(n0/n) <= half_width for
-    the widest of the pilot's arms h at its n0 effective contexts. Contexts drawn by weight
-    are one effective context each; a list taken by frequency brings fewer than its length.
+    the widest of the pilot's arms h at its n0 effective contexts. Contexts sampled by weight
+    are one effective context each; a list weighted by frequency has fewer than its length.
 
     The arms of R^b and R^v shrink more slowly than this near parity, so plan a quarter more there.
     A pilot without intervals, and a half_width that is not positive, are errors.
@@ -85,9 +85,9 @@ def contexts_needed(pilot: RiskReport, half_width: float) -> int:
 def enough(report: RiskReport, half_width: float, *, minimum: float = FIRST_LOOK) -> bool:
     """Whether the arms of R, R^b and R^v are all at most half_width, from `minimum` contexts on.
 
-    This is the stopping rule of `audit --precision`: contexts are drawn by weight in growing,
-    nested samples, and the first sample that satisfies it is the last. Looking more than once
-    favours samples whose intervals are short by chance; hence the minimum. Coverage after stopping
+    This is the stopping rule of `audit --precision`: contexts are sampled by weight in growing,
+    nested samples, and the first sample that satisfies it is the last. Repeated looks favour
+    samples whose intervals are short by chance, which the minimum limits. Coverage after stopping
     is in docs/inference.md.
     """
     target = _positive(half_width)
@@ -96,9 +96,9 @@ def enough(report: RiskReport, half_width: float, *, minimum: float = FIRST_LOOK
 
 
 def next_size(n: int, report: RiskReport, half_width: float) -> int:
-    """How many draws to have at the next look, after n: what the pilot says, 1.25 to 4 times n.
+    """The number of samples at the next look, after n: as the pilot says, 1.25 to 4 times n.
 
-    Growing by a factor keeps the looks few, hence the price of looking small.
+    Growing by a factor keeps the number of looks, and so their cost, small.
     """
     planned = contexts_needed(report, half_width) / max(report.n_eff, 1.0) * n
     wanted = min(max(planned * 1.05, n * GROWTH[0]), n * GROWTH[1])
@@ -106,11 +106,11 @@ def next_size(n: int, report: RiskReport, half_width: float) -> int:
 
 
 def verdict(report: RiskReport) -> str:
-    """One or two plain sentences: how many effective contexts, and what they can tell.
+    """One or two plain sentences: how many effective contexts, and what they can show.
 
     >>> from clinometer.measure import decompose
     >>> verdict(decompose([[0.6, 0.4]]))
-    '1 effective context: no interval; the risks hold for what was asked and say nothing beyond.'
+    '1 effective context: no interval; the risks describe what was asked and nothing beyond.'
     """
     count = f"{report.n_eff:.0f} effective context" + ("" if round(report.n_eff) == 1 else "s")
     if report.n_eff < report.n_contexts - 0.5 and round(report.n_eff) != 1:
@@ -121,7 +121,7 @@ def verdict(report: RiskReport) -> str:
     if not known and not noted:
         if report.n_eff > 1 + 1e-9:
             return f"{count}: intervals have not been computed."
-        return f"{count}: no interval; the risks hold for what was asked and say nothing beyond."
+        return f"{count}: no interval; the risks describe what was asked and nothing beyond."
     wide = [n for n, e in known.items() if (e.high or 0.0) - (e.low or 0.0) > e.value > 0]
     parts = []
     if wide:

@@ -1,4 +1,4 @@
-"""What an interval speaks of: this very set of contexts, the corpus behind it, or their kind."""
+"""What an interval is about: exactly this set of contexts, its corpus, or contexts of this kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate
 
 MOST_DRAWS = 1e6
-"""More would only take time: the interval is then a thousandth of the spread between contexts."""
+"""More would only cost time: the interval is then a thousandth of the spread between contexts."""
 
 TARGETS = {
     "set": "this very set of contexts",
@@ -23,7 +23,7 @@ TARGETS = {
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the contexts came to be there, as sums of squared weights of independent draws: the
+    """How the contexts were sampled, as sums of squared weights of independent samples: the
     variance of a mean is such a sum times the variance between contexts.
 
     set_noise     of the contexts as a sample of their set; 0 when the whole set was scored
@@ -36,9 +36,9 @@ class Sampling:
 
     @classmethod
     def of_counts(cls, counts: FloatArray, articles: FloatArray | None = None) -> Sampling:
-        """A whole set [C] that was mined: each context seen `counts` times in so many articles.
+        """A whole mined set [C]: each context occurred `counts` times in its number of articles.
 
-        Occurrences in one article are one draw. Counts that are not whole were not counted.
+        Occurrences in one article are one sample. Fractional weights are not counts.
 
         >>> Sampling.of_counts(np.array([3.0, 1.0])).draws("corpus")
         4.0
@@ -49,7 +49,7 @@ class Sampling:
         return cls(corpus_noise=float((counts**2 / sources).sum() / counts.sum() ** 2))
 
     def draws(self, target: str) -> float:
-        """How many independent draws the contexts are worth for a target; inf: no sampling error.
+        """The effective number of independent samples for a target; inf: no sampling error.
 
         Not for "kind", where the contexts themselves are the sample.
 
@@ -68,7 +68,7 @@ class Sampling:
 
 
 def in_words(interval: Estimate, target: str) -> str:
-    """What the interval of a risk speaks of, or why there is none.
+    """What the interval of a risk is about, or why there is none.
 
     >>> in_words(Estimate(0.4, 0.3, 0.5, 0.95), "kind")
     '95 % intervals for contexts of this kind'
