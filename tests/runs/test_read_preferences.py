@@ -100,7 +100,7 @@ def test_context_weights_may_differ_between_groups() -> None:
         (lambda t: t.replace("attribute", "attr"), "found no attribute"),
         (lambda t: t.splitlines()[0] + "\n", "found none"),
         (lambda t: t.replace("0.6", "six", 1), "line 2: expected a number in p, found 'six'"),
-        (lambda t: t + "x,c1,a,0.5\n", "stands there twice"),
+        (lambda t: t + "x,c1,a,0.5\n", "occurs twice"),
         (lambda t: t.replace("x,c3,b,0.4\n", ""), "has no p for b"),
         (lambda t: t.replace("x,c3,b,0.4", ",c3,b,0.4"), "group"),
         (lambda t: t.replace("p\n", "p,colour\n"), "unknown columns"),

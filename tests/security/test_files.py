@@ -192,7 +192,7 @@ def test_distinct_labels_do_not_fill_the_memory(tmp_path: Path) -> None:
     table.write_text("group,context,attribute,p\n" + rows)
     error = read("preferences", table)
     assert error is not None
-    assert "does a column hold ids?" in error
+    assert "is a column full of ids?" in error
 
 
 def test_replicates_have_an_end(tmp_path: Path, clinometer) -> None:  # type: ignore[no-untyped-def]

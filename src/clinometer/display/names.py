@@ -5,7 +5,7 @@ from __future__ import annotations
 #: The three numbers of a model, as fields of a report and keys in JSON.
 MEASURES = ("R", "R_bias", "R_volatility")
 
-#: In formulas and where room is scarce.
+#: In formulas and where space is tight.
 SYMBOLS = {
     "R": "R",
     "R_bias": "Rᵇ",

@@ -1,6 +1,6 @@
 """How results show themselves in a notebook, and turn into pandas and xarray.
 
-Results of every layer use it, so it knows none of them: plain rows in, HTML or a table out.
+Results of every layer use it, so it depends on none of them: plain rows in, HTML or a table out.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def risk_html(
 
 
 def table_html(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A table in which everything is text."""
+    """A table in which every cell is text."""
     head = "".join(f'<th style="text-align:left">{_cell(h)}</th>' for h in headings)
     body = "".join(
         "<tr>" + "".join(f'<td style="text-align:left">{_cell(c)}</td>' for c in row) + "</tr>"
@@ -127,7 +127,7 @@ def _cell(text: object, longest: int = _LONGEST) -> str:
 
 
 def _bar(bias: float, volatility: float) -> str:
-    """Bias and volatility end to end, 0 to 1; the table beside it says the same in numbers."""
+    """Bias and volatility end to end, 0 to 1; the table next to it has the numbers."""
     parts = (("#1d5f9e", bias), ("#e0930f", volatility))
     pieces = "".join(
         f'<span style="display:inline-block;height:100%;background:{colour};'

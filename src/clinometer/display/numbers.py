@@ -34,7 +34,7 @@ def between(low: float | None, high: float | None, *, to: str = "–", missing: 
 
 
 def percent(share: float | None) -> str:
-    """A share as people say it: 34 %, and never 0 % or 100 % of what is only nearly so.
+    """A share for people: 34 %; 0 % and 100 % only where they are exact.
 
     >>> percent(0.337), percent(0.0003), percent(0.9996), percent(1.0), percent(None)
     ('34 %', '< 0.1 %', '> 99.9 %', '100 %', '–')
@@ -54,7 +54,7 @@ def _without_minus_zero(text: str) -> str:
 
 
 def counted(n: int, noun: str) -> str:
-    """A number of things.
+    """A count with its noun.
 
     >>> counted(1, "group"), counted(1200, "context")
     ('1 group', '1,200 contexts')

@@ -1,4 +1,4 @@
-"""Results as JSON holds them."""
+"""Results as plain JSON values."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ class Plain:
     """A dataclass that is written as JSON."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values; None for a number that is none."""
+        """The fields as plain values; None for NaN and infinity."""
         return to_plain(self)
 
 
 def to_plain(result: Any) -> dict[str, Any]:
-    """The fields of a dataclass, each as `plain` has it."""
+    """The fields of a dataclass, each converted by `plain`."""
     return {field.name: plain(getattr(result, field.name)) for field in fields(result)}
 
 
 def plain(value: Any) -> Any:
-    """Dicts, lists, text and finite numbers. What has a `to_dict` of its own decides for itself; a
-    number that is none (NaN, infinity) is None.
+    """Dicts, lists, text and finite numbers. A `to_dict` method takes precedence; NaN and infinity
+    become None.
 
     >>> plain({"a": (1, float("nan")), "b": Path("x")})
     {'a': [1, None], 'b': 'x'}

@@ -1,11 +1,11 @@
-"""Other people's text at the edge: what would move, hide or colour the text around it is shown."""
+"""Untrusted text made safe to show: characters that move, hide or colour text become visible."""
 
 from __future__ import annotations
 
 import re
 
-#: Control characters but line feed and tab, halves of characters, marks of direction, and signs
-#: without width (the joiners of Persian and Indian scripts are none of these).
+#: Control characters except line feed and tab, lone surrogates, direction marks, and zero-width
+#: characters (except the joiners of Persian and Indian scripts).
 CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
@@ -13,7 +13,7 @@ CONTROLS = re.compile(
 
 
 def visible(text: object) -> str:
-    """Text in which control characters and marks of direction can be seen.
+    """Text in which control characters and direction marks are visible.
 
     >>> visible("a\\u202eb"), visible(chr(27) + "[31m")
     ('a[U+202E]b', '[U+001B][31m')

@@ -8,22 +8,20 @@
         for block, result in pool.map(blocks):     # as they come, in any order
             ...
 
-Every block is answered once or the pool raises: a block whose worker or node dies is given to
-another worker, nodes that join are used, and an error of ours (ClinometerError) in a worker is
-raised here as it was raised there. Nothing is kept by the workers: what the caller has written down
-of the results is the only truth, and a caller that stops may be started again with the blocks that
-are left.
+Every block is answered once or the pool raises: a block whose worker or node dies goes to another
+worker, nodes that join are used, and a ClinometerError in a worker is raised here unchanged.
+Workers keep no state: only the results that the caller has stored count, and a caller that stops
+may be restarted with the remaining blocks.
 
 Ray's own retries (max_restarts, max_task_retries) stay off: they repeat a task on the same actor.
-An actor whose node is gone restarts only where there is room, and a worker takes a whole node
-unless told otherwise, so the block would wait, or fail, beside idle workers. Measured with Ray 2.60
-on two nodes of one worker each: five seconds after a node died its task raised
-ActorUnavailableError in spite of max_restarts=3 and max_task_retries=2; the live worker was never
-given it.
+An actor whose node is gone restarts only where there is room, and by default a worker takes a whole
+node, so the block would wait, or fail, while other workers are idle. Measured with Ray 2.60 on two
+nodes of one worker each: five seconds after a node died its task raised ActorUnavailableError
+despite max_restarts=3 and max_task_retries=2, and the live worker never received it.
 
-Pool connects to the cluster of $RAY_ADDRESS, else to one that `ray start` began on this machine,
-else it starts Ray here for as long as the pool lives. Blocks, results and `make` travel pickled, as
-everything does in Ray: a cluster is one trusted network.
+Pool connects to the cluster at $RAY_ADDRESS, else to one started on this machine by `ray start`,
+else it starts Ray here for the lifetime of the pool. Blocks, results and `make` are pickled, as
+everything is in Ray: a cluster is one trusted network.
 """
 
 from __future__ import annotations
@@ -49,11 +47,11 @@ from clinometer.settings import check_settings, option
 B = TypeVar("B")
 R = TypeVar("R")
 
-#: Seconds between two looks at which nodes are there.
+#: Seconds between two checks of which nodes are alive.
 _LOOK_S = 2.0
 #: Seconds to wait for a node when none is left.
 _PATIENCE_S = 60.0
-#: Seconds in which a cluster that is there accepts a connection.
+#: Seconds within which a running cluster accepts a connection.
 _ANSWER_S = 3.0
 
 _cluster = partial(option, panel="Cluster")
@@ -86,9 +84,9 @@ class Need:
 
 
 class Pool(Generic[B, R]):
-    """Workers that each hold what `make` returned; a context manager.
+    """Workers that each have what `make` returned; a context manager.
 
-    `attempts` is how often a block is tried before it is given up.
+    `attempts` is how often a block is tried before the pool gives up.
     """
 
     def __init__(
@@ -121,7 +119,7 @@ class Pool(Generic[B, R]):
             self._ray.shutdown()
 
     def map(self, blocks: Iterable[B]) -> Iterator[tuple[B, R]]:
-        """Each block with its result, as they come. Blocks are drawn as workers get free, so that
+        """Each block with its result, as they arrive. Blocks are read as workers become free, so
         there may be any number of them."""
         more = (_Task(block) for block in blocks)
         waiting: deque[_Task] = deque()
@@ -156,7 +154,7 @@ class Pool(Generic[B, R]):
         return [*self._opening.values(), *self._idle, *(w for w, _ in self._busy.values())]
 
     def _room(self) -> int:
-        """How many workers there may be; nodes that came or went are seen here."""
+        """The maximum number of workers, after checking which nodes joined or left."""
         cpus, gpus = self._size()
         room = sum(_fit(node, cpus, gpus) for node in self._nodes())
         if room == 0 and not self._workers() and self.lost == 0:
@@ -167,7 +165,7 @@ class Pool(Generic[B, R]):
         return min(room, self.need.workers or room)
 
     def _start_workers(self, room: int, blocks: int) -> None:
-        """As many workers as there is room and work for."""
+        """Start as many workers as there is room and work for."""
         cpus, gpus = self._size()
         spare = blocks - len(self._idle) - len(self._opening)
         for _ in range(min(room - len(self._workers()), spare)):
@@ -210,7 +208,7 @@ class Pool(Generic[B, R]):
             self._idle.append(worker)
 
     def _answer(self, ref: Any, worker: Any, task: _Task) -> Any:
-        """The result, or _Lost when the block has to be given to somebody else."""
+        """The result, or _Lost if another worker has to take the block."""
         try:
             answer = _raise_refusal(self._ray.get(ref))
         except self._ray.exceptions.RayError as error:
@@ -246,7 +244,7 @@ class _Lost:
 
 @dataclass(frozen=True)
 class _Refusal:
-    """An error of ours on its way home; some of them cannot be pickled themselves."""
+    """A ClinometerError returned by a worker; some of them cannot be pickled."""
 
     name: str
     text: str
@@ -289,7 +287,7 @@ def _kinds(of: type[ClinometerError]) -> Iterator[type[ClinometerError]]:
 
 
 def _connect() -> tuple[Any, bool]:
-    """Ray, and whether it was connected (or started) by us."""
+    """Ray, and whether we connected (or started) it."""
     require("--executor ray", "ray")
     import ray
     import ray.exceptions
@@ -310,7 +308,7 @@ def _connect() -> tuple[Any, bool]:
 
 
 def _address() -> str:
-    """The cluster to work on: the one that is named, one that runs here, or "local" for a new one.
+    """The cluster to use: the one named, one running here, or "local" for a new one.
 
     Ray itself would wait long, and noisily, for a cluster that is gone.
     """

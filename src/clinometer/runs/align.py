@@ -22,13 +22,13 @@ Align = Literal["same", "common"]
 class ComparisonOptions(TypedDict, total=False):
     """How runs are compared.
 
-    names        of the models; None takes those of the runs
-    align        "same" (the default) wants the same groups and contexts (of runs, the same topic
-                 and context set); "common" takes those that all share, with the weights of the
-                 first
+    names        of the models; None uses those of the runs
+    align        "same" (the default) requires the same groups and contexts (for runs, the same
+                 topic and context set); "common" uses those that all share, with the weights of
+                 the first
     clusters     a label of the contexts by which they are resampled together
-    target       what intervals speak of: contexts of this "kind" (the default), the "corpus" they
-                 were mined from, this very "set"
+    target       what intervals are about: contexts of this "kind" (the default), the "corpus" they
+                 were mined from, or exactly this "set"
     replicates, level, seed   of the intervals
     """
 
@@ -44,17 +44,19 @@ class ComparisonOptions(TypedDict, total=False):
 def compare_runs(runs: Sequence[Run], **how: Unpack[ComparisonOptions]) -> Comparison:
     """Paired differences between runs, cell by cell.
 
-    Draws from one set with one seed are nested, and count as the same contexts: the smallest draw
-    is what all of them share.
+    Samples from one set with one seed are nested, and count as the same contexts: all of them
+    share the smallest sample.
     """
     if len(runs) < 2:
         raise RunError(f"compare: expected at least two runs, found {len(runs)}")
     names = run_names(runs)
     for run, name in zip(runs[1:], names[1:], strict=True):
         _check(runs[0], run, name, how.get("align", "same"))
-    first = min(runs, key=_draws)  # its weights are those of the draws that all of them share
+    first = min(runs, key=_draws)  # its weights are those of the samples that all of them share
     how["names"] = how.get("names") or names
-    how["align"] = "common"  # what still differs are nested draws, or the caller allows it
+    how["align"] = (
+        "common"  # the remaining differences are nested samples, or the caller allows them
+    )
     return compare_preferences(
         [run.preferences for run in runs],
         weights_of=first.preferences,
@@ -135,7 +137,7 @@ def compare_preferences(
 
 
 def run_names(runs: Sequence[Run]) -> list[str]:
-    """What a comparison calls runs: their models, and their folders where models repeat."""
+    """The names of runs in a comparison: their models, with folders where models repeat."""
     names = [run.model for run in runs]
     if len(set(names)) < len(names):
         names = [f"{run.model} ({run.path.name if run.path else i})" for i, run in enumerate(runs)]
@@ -143,7 +145,7 @@ def run_names(runs: Sequence[Run]) -> list[str]:
 
 
 def resampling_note(runs: Sequence[tuple[str, Run]]) -> str:
-    """A sentence where the intervals of runs rest on different resampling units; "" otherwise.
+    """A warning if the intervals of runs use different resampling units; "" otherwise.
 
     `runs` are (name, run). Runs without intervals, and reference models, have no unit.
     """
@@ -152,9 +154,9 @@ def resampling_note(runs: Sequence[tuple[str, Run]]) -> str:
         return ""
     each = ", ".join(f"{unit} for {name}" for name, unit in units.items())
     return (
-        f"The intervals of these runs rest on different resampling units ({each}): one may be "
-        "wider than another for that reason alone. The same --cluster and --two-way in every audit "
-        "make them comparable."
+        f"The intervals of these runs use different resampling units ({each}): one may be "
+        "wider than another for that reason alone. Use the same --cluster and --two-way in every "
+        "audit to make them comparable."
     )
 
 
@@ -175,7 +177,7 @@ def _draws(run: Run) -> float:
 
 
 def _same_contexts(*runs: Run) -> bool:
-    """Whether runs were asked with the same contexts, or with nested draws from the same set."""
+    """Whether runs used the same contexts, or nested samples from the same set."""
     asked = [run.record.contexts for run in runs]
     seeds = {one.drawn.seed for one in asked if one.drawn is not None}
     nested = len(seeds) == 1 and None not in seeds

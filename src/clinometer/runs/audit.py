@@ -57,19 +57,19 @@ def audit(
     progress: Progress | None = None,
     **options: Any,
 ) -> Run:
-    """Ask `model` about every group of `topic` in every context and measure its risks.
+    """Score `model` on every group of `topic` in every context and measure its risks.
 
     Settings are given by name (`max_contexts=200`, `device="cpu"`, `draws=20`): every field of
     `AuditSettings` and of the `load` and `words` in it, on top of `settings` if that is given.
 
-    With `out` the run is written there as it goes, and the same call continues a run that was
-    interrupted; a finished one is measured again from its stored scores without loading the model.
-    `fresh` starts over. Without `out` everything stays in memory. `replay` measures what `out`
-    holds and opens no model, whatever is missing.
+    With `out` the run is written there as it progresses, and the same call resumes an interrupted
+    run; a finished one is measured again from its stored scores without loading the model.
+    `fresh` starts over. Without `out` everything stays in memory. `replay` measures the scores in
+    `out` and never opens a model, even if some are missing.
 
-    `cache` takes what this machine has scored before from its cache. `executor` is where the model
-    runs, "local" or "ray"; `need` is what a worker of Ray holds. Neither changes a number.
-    `protocol` is a file that says what was planned; run.json says in what the audit differs.
+    `cache` reuses what this machine has scored before. `executor` is where the model runs, "local"
+    or "ray"; `need` is what a Ray worker occupies. Neither changes a number. `protocol` is a file
+    with the plan; run.json lists how the audit deviates from it.
     """
     settings = with_settings(settings or AuditSettings(), options)
     asked = topic if isinstance(topic, Topic) else load_topic(topic)
@@ -108,11 +108,11 @@ def audit(
 def asked_contexts(
     topic: Topic, contexts: str | ContextSet | None, settings: AuditSettings
 ) -> ContextSet:
-    """The contexts that an audit asks: the whole set, or those it draws of it at once."""
+    """The contexts of an audit: the whole set, or a sample of it."""
     chosen = _contexts_for(topic, contexts)
     _check_clusters(settings, chosen)
     if settings.target == "corpus":
-        chosen.sampling.draws("corpus")  # refuses weights that count nothing, before any scoring
+        chosen.sampling.draws("corpus")  # refuses weights that are not counts, before any scoring
     if settings.max_contexts is not None and settings.precision is None:
         return chosen.draw(settings.max_contexts, seed=settings.seed)
     return chosen
@@ -149,8 +149,8 @@ def _audit_reference(
     folder: RunFolder | None,
     plan: PlannedAudit | None,
 ) -> Run:
-    """A model whose preferences are known. Of the random one every outcome of its coin is a context
-    of its own, with the coin's probability, so that its risks are exact and not a lucky draw."""
+    """A model with known preferences. For the random one each outcome is a separate context with
+    its probability as weight, so that the risks are exact, without sampling noise."""
     shape = (len(topic), len(contexts), len(topic.categories))
     reference = None if topic.reference is None else np.array(topic.reference)
     ids, templates, weights = contexts.ids, contexts.templates, contexts.weights
@@ -185,7 +185,7 @@ def _audit_reference(
     return Run.measured(record, preferences, settings, folder=folder)
 
 
-# --- models that are asked --------------------------------------------------------------------
+# --- models that are scored -------------------------------------------------------------------
 
 
 def _begin(
@@ -195,8 +195,8 @@ def _begin(
     contexts: ContextSet,
     settings: AuditSettings,
 ) -> RunRecord:
-    """The record of a new run. The model is opened for it, unless this machine remembers what it
-    said of itself when it was opened last."""
+    """The record of a new run. The model is opened for it unless its description is cached from
+    the last time."""
     space = topic.render(contexts.templates[0], topic.groups[0]).space
     described = cache.described(space=space)
     if described is None:
@@ -217,11 +217,11 @@ def _audit_model(
     folder: RunFolder | None,
     scoring: Scoring | None,
 ) -> Run:
-    """Measure the content of the folder, after `scoring` has added what is missing."""
+    """Measure the content of the folder, after `scoring` has added the missing cells."""
     counts = word_counts(record)
     sample = Drawn.begin(contexts, settings, record.precision)
     table: PreferenceTable | None = None
-    while True:  # once, unless contexts are drawn round by round to a precision
+    while True:  # once, unless contexts are sampled in rounds up to a precision
         record.contexts = context_record(sample.contexts)
         record.precision = sample.precision(settings)
         grid = CellGrid(topic, sample.contexts, record.chunk_size, sample.rounds)
@@ -234,8 +234,8 @@ def _audit_model(
         if not table.complete():
             if scoring is None:
                 raise RunError(
-                    f"replay: {table.done()} of {len(grid)} cells are scored; the same command "
-                    "without --replay scores the rest"
+                    f"replay: {table.done()} of {len(grid)} cells are scored; rerun the same "
+                    "command without --replay to score the rest"
                 )
             scoring.fill(table, record)
         preferences = table.preferences(settings)
@@ -275,6 +275,6 @@ def _replay(
 
 
 def _chunk_size(device: str) -> int:
-    """Cells scored together: a few seconds of work, so that little is lost to an interruption, and
-    enough of it that a GPU need not wait for what is prepared and read beside it."""
+    """Cells per chunk: a few seconds of work, so that an interruption loses little, but enough to
+    keep a GPU busy while batches are prepared and read back."""
     return {"cpu": 256, "server": 16}.get(device, 65_536)

@@ -17,11 +17,11 @@ class CellGrid:
     """Cells are numbered round by round, in a round group by group, in a group context by context.
 
     rounds  how many contexts each round of `audit --precision` added; () when all came at once, so
-            that cell = group number * number of contexts + context number
+            that cell = group index * number of contexts + context index
 
-    Chunks of cells are always scored whole and always the same, whatever was interrupted, so that a
-    continued run ends with the very numbers of an uninterrupted one; and a grid that grows by a
-    round keeps the numbers of its cells.
+    Chunks of cells are always scored whole and are the same after an interruption, so that a
+    resumed run ends with exactly the numbers of an uninterrupted one; and a grid that grows by a
+    round keeps the indices of its cells.
     """
 
     topic: Topic
@@ -41,7 +41,7 @@ class CellGrid:
             start = stop
 
     def places(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Group number and context number of each cell."""
+        """Group index and context index of each cell."""
         return places(cells, groups=len(self.topic), rounds=self.rounds or (len(self.contexts),))
 
     def prompts(self, cells: range | NDArray[np.int64]) -> list[Prompt]:
@@ -55,7 +55,7 @@ class CellGrid:
 def places(
     cells: NDArray[np.int64], *, groups: int, rounds: Sequence[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Group number and context number of cells, for rounds of so many contexts.
+    """Group index and context index of cells; `rounds` lists the contexts in each round.
 
     >>> places(np.arange(6), groups=2, rounds=[2, 1])
     (array([0, 0, 1, 1, 0, 1]), array([0, 1, 0, 1, 2, 2]))

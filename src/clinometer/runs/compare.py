@@ -33,13 +33,13 @@ def compare(
     Args:
         models: runs or their folders; `Preferences`, also among runs; or arrays
             [groups, contexts, categories] of the same shape.
-        names: of the models; None takes those of the runs, or numbers.
-        align: "same" wants the same groups and contexts; "common" compares what all share, with
-            the weights of the first. Of runs, "same" means the same topic and context set.
+        names: of the models; None uses those of the runs, or numbers.
+        align: "same" requires the same groups and contexts; "common" compares what all share, with
+            the weights of the first. For runs, "same" means the same topic and context set.
         clusters: a label of the contexts (predicate, source) by which they are resampled
             together; with arrays, one label per context.
-        target: what intervals speak of: contexts of this "kind", the "corpus" that they were
-            mined from, or this very "set"; arrays know their kind only.
+        target: what intervals are about: contexts of this "kind", the "corpus" that they were
+            mined from, or exactly this "set"; arrays allow "kind" only.
         replicates, level, seed: of the intervals.
         arrays: with arrays only: context_weights, group_weights, reference, mask, groups,
             categories, norm, normalize, as in `clinometer.measure.compare`; norm and normalize
@@ -52,7 +52,7 @@ def compare(
     """
     if len(models) < 2:
         raise SettingsError(
-            f"compare: expected two models at least, one by one as in compare(a, b); "
+            f"compare: expected at least two models as separate arguments, compare(a, b); "
             f"found {len(models)}"
         )
     opened = [Run.load(m) if isinstance(m, str | Path) else m for m in models]

@@ -1,4 +1,4 @@
-"""A csv file as a frame, and in which line one that a spreadsheet has written goes wrong."""
+"""A csv file as a frame; errors name the line, as spreadsheets often write csv differently."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_csv(path: Path, *, texts: Sequence[str], number: str) -> pd.DataFrame:
             )
     except pd.errors.ParserError as damaged:
         raise _too_wide(path, number) or damaged from damaged
-    # pandas takes what stands before as many columns as the header has for the names of rows.
+    # pandas treats extra leading columns as row names.
     if not isinstance(frame.index, pd.RangeIndex) and (problem := _too_wide(path, number)):
         raise problem
     return frame
@@ -60,7 +60,7 @@ def line_of(path: Path, row: int) -> int | None:
 
 
 def _too_wide(path: Path, number: str) -> TableError | None:
-    """What to say of the first row that has more fields than the header."""
+    """The error for the first row with more fields than the header."""
     rows = _rows(path)
     _, header = next(rows, (1, []))
     for line, row in rows:
@@ -76,7 +76,7 @@ def _too_wide(path: Path, number: str) -> TableError | None:
             )
         return TableError(
             f"{where}: expected {len(header)} fields ({', '.join(header)}), found {len(row)}; put "
-            'a text that holds a comma in "quotes"'
+            'text that contains a comma in "quotes"'
         )
     return None
 

@@ -24,10 +24,10 @@ def default_folder(
     contexts: str | ContextSet | None,
     settings: AuditSettings,
 ) -> Path:
-    """`base`/MODEL-TOPIC-CONTEXTS, with the number of contexts where a number is drawn.
+    """`base`/MODEL-TOPIC-CONTEXTS, with the number of contexts if they are sampled.
 
-    The same audit gets the same folder again, and so continues. Where another run stands there
-    (other groups, another precision of the weights), -2, -3 … follow: no run overwrites another.
+    The same audit gets the same folder again, and so resumes. If it contains another run (other
+    groups, another weight precision), -2, -3 … follow: no run overwrites another.
     """
     asked = asked_contexts(topic, contexts, settings)
     reference = ModelSpec.parse(model).place is ModelSource.REFERENCE

@@ -1,4 +1,4 @@
-"""What of a lean is about the groups, in words: above shuffled words? the same for every group?"""
+"""Sentences about a lean: is it above shuffled words, and is it the same for every group?"""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ CHANCE = 0.05
 
 
 def above_floor(run: Run) -> bool | None:
-    """Whether R is above what shuffled words give; None where that is not known."""
+    """Whether R is above what shuffled words give; None if unknown."""
     floor = run.record.floor
     return None if floor is None else floor.p <= CHANCE
 
 
 def group_sentences(run: Run) -> list[str]:
-    """How R stands to shuffled words, and how much of it is the same for every group."""
+    """How R compares with shuffled words, and how much of it is the same for every group."""
     report, floor = run.risks, run.record.floor
     found = [floor_sentence(report, floor), split_sentence(report, floor)]
     return [f"{text[0].upper()}{text[1:]}." for text in found if text]
@@ -49,7 +49,7 @@ def floor_sentence(report: RiskReport, floor: FloorRecord | None) -> str:
 
 
 def split_sentence(report: RiskReport, floor: FloorRecord | None = None) -> str:
-    """What of R the groups share, and what differs between them; "" for a single group."""
+    """How much of R the groups share, and how far they differ; "" for a single group."""
     shared, between = report.R_shared, report.R_between
     if shared is None or between is None or report.R.value == 0:
         return ""
@@ -71,7 +71,7 @@ def split_sentence(report: RiskReport, floor: FloorRecord | None = None) -> str:
         )
     return (
         f"{a} of this lean is the same for every group, and groups differ by {b} in the same "
-        f"context{by_chance}; which is larger cannot be told"
+        f"context{by_chance}; it is not clear which is larger"
     )
 
 
@@ -90,5 +90,5 @@ def chance_headline(report: RiskReport, floor: FloorRecord) -> str:
 
 
 def _all_alike(floor: FloorRecord) -> bool:
-    """Whether every shuffle gives the same R: with one word a category only the names change."""
+    """Whether every shuffle gives the same R: with one word per category only the names change."""
     return (floor.R.high or 0.0) - (floor.R.low or 0.0) < ROUNDING

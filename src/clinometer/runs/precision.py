@@ -18,20 +18,20 @@ from clinometer.runs.folder.record_schema import PrecisionRecord, RoundRecord
 from clinometer.runs.settings import AuditSettings
 
 FEWEST_CONTEXTS = 10
-"""Effective contexts before the first decision: a few heavy ones say nothing of the others."""
+"""Effective contexts before the first decision: a few heavy ones say nothing about the others."""
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """The contexts that a run asks.
+    """The contexts of a run.
 
     source    the set they come from
-    contexts  those drawn so far, in the order of the rounds that brought them; counts are draws
-    whole     every context is there, with its own weight: nothing is left to be drawn
+    contexts  those sampled so far, in the order of their rounds; counts are samples
+    whole     every context is included, with its own weight: nothing is left to sample
     rounds    how many contexts each round added; () when all came at once
-    looks     of each round: draws, contexts, and the half-widths found (None before it is asked)
-    reached   whether the last look found the precision that was asked for
-    wanted    draws at the next look; None when there is none to come
+    looks     of each round: samples, contexts, and half-widths (None before it is scored)
+    reached   whether the last look found the requested precision
+    wanted    samples at the next look; None if it was the last
     """
 
     source: ContextSet
@@ -46,7 +46,7 @@ class Drawn:
     def begin(
         cls, source: ContextSet, settings: AuditSettings, earlier: PrecisionRecord | None
     ) -> Drawn:
-        """All contexts at once; or the first draws, or those an earlier attempt had come to."""
+        """All contexts at once; or the first samples, or those of an earlier attempt."""
         if settings.precision is None:
             return cls(source, source)
         first = min(FIRST_LOOK, _ceiling(settings), len(source))
@@ -68,7 +68,7 @@ class Drawn:
         return cls(source, contexts, whole, tuple(rounds), (*looks[:-1], last))
 
     def looked(self, preferences: Preferences, settings: AuditSettings) -> Drawn:
-        """The same after a look at its intervals: reached or not, and how many draws come next."""
+        """The same after a look at its intervals: reached or not, and how many samples next."""
         target = settings.precision
         if target is None:
             return self
@@ -89,13 +89,13 @@ class Drawn:
         return replace(self, looks=looks, reached=reached, wanted=wanted)
 
     def grown(self, settings: AuditSettings) -> Drawn:
-        """The sample with one round more, of as many draws as the last look wanted."""
+        """The sample with one more round, of as many samples as the last look wanted."""
         if self.wanted is None:
-            raise SettingsError("grown: the last look wanted no more draws")
+            raise SettingsError("grown: the last look wanted no more samples")
         return self._drawn(self.source, (*self.looks, _look(self.wanted)), settings.seed)
 
     def precision(self, settings: AuditSettings) -> PrecisionRecord | None:
-        """What run.json says of the precision, if one was asked for."""
+        """The precision for run.json, if one was requested."""
         if settings.precision is None:
             return None
         return PrecisionRecord(
@@ -111,7 +111,7 @@ class Drawn:
 
 
 def precision_sentence(precision: PrecisionRecord | None) -> list[str]:
-    """What the verdict says of the precision that was asked for, if one was."""
+    """The verdict on the requested precision, if any."""
     if precision is None:
         return []
     n = precision.contexts

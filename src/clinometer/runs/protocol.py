@@ -1,4 +1,4 @@
-"""A protocol: what an audit will ask, measure and decide, written down before the first answer."""
+"""A protocol: what an audit will score, measure and decide, fixed before the first answer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Protocol(BaseModel):
     topic_sha256, contexts_sha256   of the topic (with its choice of groups) and the whole set
     measures                        what will be read, in the order of importance
     fail_above, fail_on             thresholds, as `audit` takes them
-    tests                           further comparisons that are planned, in words or as commands
+    tests                           further planned comparisons, in words or as commands
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -64,7 +64,7 @@ class Protocol(BaseModel):
         settings: AuditSettings,
         **more: Any,
     ) -> Protocol:
-        """A protocol of this moment; topic and contexts as they are typed and as they were read."""
+        """A protocol with the current time; topic and contexts as typed and as read."""
         return cls(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             models=models,
@@ -95,7 +95,7 @@ class Protocol(BaseModel):
         return found, hashlib.sha256(content).hexdigest()
 
     def write(self, path: Path) -> None:
-        """Write it as TOML; a file that exists is refused, since a plan is made once."""
+        """Write it as TOML; refuses an existing file, since a plan is made once."""
         if path.exists():
             raise SettingsError(f"{path}: exists; a protocol is written once, choose another name")
         lines = ["# What is planned, before the first answer: clinometer audit --protocol FILE"]
@@ -110,7 +110,7 @@ class Protocol(BaseModel):
     def deviations(
         self, model: str, topic: Topic, contexts: ContextSet, settings: AuditSettings
     ) -> list[str]:
-        """In what an audit differs from the plan; [] when in nothing."""
+        """How an audit deviates from the plan; [] if it does not."""
         found = []
         if model not in self.models:
             found.append(f"model {model} was not planned")
@@ -127,7 +127,7 @@ class Protocol(BaseModel):
 
 @dataclass(frozen=True)
 class PlannedAudit:
-    """A protocol file beside what an audit asks."""
+    """A protocol file together with an audit's topic and contexts."""
 
     protocol: Protocol
     file: str
@@ -142,7 +142,7 @@ class PlannedAudit:
         return cls(protocol, Path(path).name, sha256, topic, contexts)
 
     def record(self, model: str, settings: AuditSettings, *, late: bool) -> ProtocolRecord:
-        """What run.json says of it. A plan that comes `late`, after the first answer, is none."""
+        """The protocol for run.json. A plan given `late`, after the first answer, deviates."""
         plan = self.protocol
         found = plan.deviations(model, self.topic, self.contexts, settings)
         if late:
@@ -167,7 +167,7 @@ def protocol_sentences(protocol: ProtocolRecord | None) -> list[str]:
     tests = f"; tests {', '.join(protocol.tests)}" if protocol.tests else ""
     planned = (
         f"Planned in {protocol.file} ({protocol.sha256[:12]}, {protocol.created}): "
-        f"{', '.join(protocol.measures)}{limits}{tests}. Whatever else is shown was not planned."
+        f"{', '.join(protocol.measures)}{limits}{tests}. All other results were not planned."
     )
     if not protocol.deviations:
         return [planned, "The audit went as planned."]
@@ -179,5 +179,5 @@ def _toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
-    # A JSON string is a TOML one, but for DEL; inf is TOML's own word.
+    # A JSON string is valid TOML except for DEL; TOML writes infinity as inf.
     return json.dumps(value).replace("\x7f", "\\u007f") if isinstance(value, str) else str(value)

@@ -27,11 +27,11 @@ MOST_VALUES = 100_000_000
 
 
 def read_table(path: str | Path, *, labels: Sequence[str] = ()) -> Preferences:
-    """Read a preferences table; a combination that has no row is a missing cell.
+    """Read a preferences table; a combination without a row is a missing cell.
 
-    `context_weight` may differ between groups, `reference` between groups and contexts; a value
-    that contradicts itself within its unit is an error that names the unit. `labels` are further
-    columns with one label a context (predicate, source).
+    `context_weight` may differ between groups, `reference` between groups and contexts; two values
+    for one unit are an error that names the unit. `labels` are further columns with one label per
+    context (predicate, source).
     """
     return from_frame(_read_frame(Path(path)), labels=labels, name=Path(path))
 
@@ -39,7 +39,7 @@ def read_table(path: str | Path, *, labels: Sequence[str] = ()) -> Preferences:
 def from_frame(
     frame: pd.DataFrame, *, labels: Sequence[str] = (), name: str | Path = "table"
 ) -> Preferences:
-    """The same from a pandas frame; `name` is that of the table in errors, or its file."""
+    """The same from a pandas frame; errors call the table `name`."""
     import pandas as pd
 
     missing = [c for c in (*REQUIRED, *labels) if c not in frame.columns]
@@ -76,7 +76,7 @@ def from_frame(
     if math.prod(shape) > MOST_VALUES:
         raise TableError(
             f"{name}: expected at most {MOST_VALUES:,} combinations of group, context and "
-            f"attribute, found {shape[0]:,} × {shape[1]:,} × {shape[2]:,}; does a column hold ids?"
+            f"attribute, found {shape[0]:,} × {shape[1]:,} × {shape[2]:,}; is a column full of ids?"
         )
     flat = np.ravel_multi_index((x, c, y), shape)
     _check_repeats(flat, frame, name=name)
@@ -150,7 +150,7 @@ def _check_repeats(flat: NDArray[np.intp], frame: pd.DataFrame, *, name: str | P
         row = frame.iloc[int(np.flatnonzero(seen)[0])]
         raise TableError(
             f"{name}: group {row['group']!r}, context {row['context']!r}, attribute "
-            f"{row['attribute']!r} stands there twice"
+            f"{row['attribute']!r} occurs twice; keep one of the rows"
         )
 
 
@@ -162,7 +162,7 @@ def _check_whole_cells(
     *,
     name: str | Path,
 ) -> None:
-    """A cell has all its categories or none; part of a distribution says nothing."""
+    """A cell has all its categories or none; part of a distribution is useless."""
     there = ~np.isnan(values)
     partial = there.any(axis=2) & ~there.all(axis=2)
     if partial.any():
@@ -254,5 +254,5 @@ def _reference(
     rows = table[~np.isnan(table).any(axis=2)]
     if (rows == rows[0]).all():
         return np.asarray(rows[0])
-    # Missing cells carry no p* and no weight; any valid row may stand there unread.
+    # Missing cells have no p* and no weight; any valid row may fill them, as it is never read.
     return np.where(np.isnan(table), 1.0 / shape[2], table)

@@ -1,4 +1,4 @@
-"""A run: what an audit gives back, and what is read from its folder."""
+"""A run: the result of an audit, returned by it or read from its folder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from clinometer.web import ViewerServer
 
-#: Columns of contexts.parquet that hold labels of the context set begin with this.
+#: Prefix of the columns of contexts.parquet that contain labels of the context set.
 LABEL = "label_"
 
 
@@ -58,7 +58,7 @@ class Run:
         *,
         folder: RunFolder | None,
     ) -> Run:
-        """Measure preferences and, with a folder, write all that a run leaves behind."""
+        """Measure preferences and, with a folder, write all results."""
         known = record.model.kind == "reference"
         report = _report(preferences, settings, known=known)
         words = {} if record.words is None else record.words.counts
@@ -144,7 +144,7 @@ class Run:
         return self.risks.to_html(f"{self.model}: {topic}, contexts {contexts}")
 
     def write(self, folder: RunFolder) -> None:
-        """Leave behind all that a finished run has, but for its scores."""
+        """Write everything of a finished run except its scores."""
         tables = {
             "preferences": _nullable(self.preferences.to_pandas()),
             "groups": pa.Table.from_pylist(self.risks.groups_table()),
@@ -207,7 +207,7 @@ class Run:
 
 def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -> RiskReport:
     """The risks with their intervals; a reference model is known, not estimated, and what its
-    groups share is a matter of how it is written down."""
+    groups share depends only on how it is represented."""
     if known or settings.replicates == 0:
         report = preferences.decompose(norm=settings.norm, normalize=settings.normalize)
         return replace(report, R_shared=None, R_between=None) if known else report
@@ -217,7 +217,7 @@ def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -
 def _corrected(
     preferences: Preferences, settings: AuditSettings, *, known: bool
 ) -> CorrectedRecord:
-    """Without the bias of a sample of contexts; where there is no such error, as measured."""
+    """Corrected for the small-sample bias; unchanged where there is no sampling error."""
     options: dict[str, Any] = {"norm": settings.norm, "normalize": settings.normalize}
     found: RiskReport | Correction
     if known or preferences.exact(settings.target):
@@ -230,7 +230,7 @@ def _corrected(
 
 
 def _bounds(preferences: Preferences, settings: AuditSettings) -> BoundsRecord | None:
-    """What run.json says of preferences that are only bounded."""
+    """The bounds for run.json, where preferences are only bounded."""
     found = preferences.bounds(norm=settings.norm, normalize=settings.normalize)
     if found is None or preferences.low is None or preferences.high is None:
         return None
@@ -252,5 +252,5 @@ def _cells(table: pd.DataFrame, name: str, shape: tuple[int, ...]) -> Any:
 
 
 def _nullable(frame: pd.DataFrame) -> pa.Table:
-    """Arrow table in which a missing number is null: no file of ours holds NaN."""
+    """Arrow table in which a missing number is null: our files contain no NaN."""
     return pa.Table.from_pandas(frame, preserve_index=False)

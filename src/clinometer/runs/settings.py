@@ -1,4 +1,4 @@
-"""The settings of an audit, and which of them may change between two attempts at one run."""
+"""The settings of an audit, and which of them may change when a run is resumed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _statistics = partial(option, panel="Statistics")
 
 
 def parse_norm(text: str) -> float:
-    """k of the criterion as it is typed: a number of at least 1, or inf."""
+    """k of the criterion as typed: a number of at least 1, or inf."""
     try:
         norm = float(text)
     except ValueError:
@@ -103,8 +103,8 @@ class AuditSettings:
             )
         if self.clusters is not None:
             raise SettingsError(
-                "precision: draws are independent and have no clusters; leave out clusters, or ask "
-                "the whole set without precision"
+                "precision: samples are independent and have no clusters; leave out clusters, or "
+                "score the whole set without precision"
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,8 +128,8 @@ class AuditSettings:
         return {name: getattr(self, name) for name in names}
 
     def scoring(self) -> dict[str, Any]:
-        """Those that change a score. A run with other values here is another run; everything else
-        (device, batch size, norm, threshold) may change between attempts."""
+        """Those that change a score: other values here make another run. Everything else (device,
+        batch size, norm, threshold) may change when a run is resumed."""
         return {
             "words.tolerance": self.words.tolerance,
             "words.end_of_word": self.words.end_of_word,

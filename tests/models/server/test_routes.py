@@ -73,7 +73,7 @@ def test_the_first_route_that_works_is_exact(
 ) -> None:
     server = standin(*abilities, **how)
     scorer = open_model(f"openai:{server.url}#toy", words=EXACT)
-    assert scorer.info.notes == (f"asked by the route {route}: exact",)
+    assert scorer.info.notes == (f"queried by the route {route}: exact",)
     assert scorer.info.revision.endswith(route)
     found = scorer.score(PROMPTS, WORDS)
     expected = [[truth(p, w) for w in WORDS] for p in PROMPTS]

@@ -26,7 +26,7 @@ def test_exact_routes_give_the_numbers_of_the_model(
     ours, theirs = local.score(PROMPTS, WORDS), served.score(PROMPTS, WORDS)
     np.testing.assert_allclose(theirs.log_probs, ours.log_probs, atol=1e-3)
     assert theirs.log_upper is None
-    assert served.info.notes == (f"asked by the route {route or 'token-ids'}: exact",)
+    assert served.info.notes == (f"queried by the route {route or 'token-ids'}: exact",)
     report = served.word_report(WORDS, space=True)
     assert report.counts() == local.word_report(WORDS, space=True).counts()
 

@@ -42,10 +42,10 @@ def mine(
 ) -> ContextSet:
     """Mine contexts from a corpus and write them to `out`, with a sidecar .json.
 
-    A run that was stopped continues: nothing parsed is parsed again, and the result is the same
-    byte for byte. `explain` names a .jsonl file that says of every sentence why it was kept or
-    dropped. With `perplexity` (texts -> a number each) and `max_perplexity` a language model drops
-    templates that it finds too unlikely.
+    An interrupted run resumes: nothing is parsed twice, and the result is the same byte for byte.
+    `explain` names a .jsonl file that gives for every sentence why it was kept or dropped. With
+    `perplexity` (texts -> one number each) and `max_perplexity`, templates that a language model
+    finds too unlikely are dropped.
     """
     path = Path(out)
     sources = find_sources([os.fspath(place) for place in corpus])
@@ -171,7 +171,7 @@ def _nothing(
 
 
 def command(sources: Sequence[Source], settings: MineSettings) -> str:
-    """The command that repeats a mining, without the folders of this machine."""
+    """The command that repeats this run, without local folders."""
     words = ["clinometer mine", *(source.name for source in sources)]
     words.append(f"--topic {settings.topic.name}")
     words.append(f"--sample {settings.sample or 'all'} --seed {settings.seed}")

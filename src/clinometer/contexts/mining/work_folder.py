@@ -1,9 +1,9 @@
 """The work folder beside the output: what a killed run left, and what its next start resumes.
 
 contexts.csv.mining/
-  settings.json             what is mined; a folder of another mining is refused
+  settings.json             what is mined; a folder with other settings is refused
   sources/00000.jsonl       candidate sentences of a source, one article per line
-  sources/00000.json        counts of that source; there when it was read to its end
+  sources/00000.json        counts of that source; written once it has been read to its end
   parts/000000.json         the tally of a piece, written whole or not at all
 """
 
@@ -25,7 +25,7 @@ from clinometer.storage.untrusted import MOST_TEXT, read_json
 
 
 class SourceCounts(RecordPart):
-    """What a source that was read to its end held."""
+    """What a source contained that was read to its end."""
 
     articles: int
     characters: int
@@ -33,7 +33,7 @@ class SourceCounts(RecordPart):
 
 
 class WorkFolder(Resumable):
-    """Reads and writes the folder; knows nothing of what is mined."""
+    """Reads and writes the folder, independently of what is mined."""
 
     error = ContextError
 
@@ -53,24 +53,24 @@ class WorkFolder(Resumable):
         _write(self._settings_file, json.dumps(identity, sort_keys=True, ensure_ascii=False))
 
     def clear(self) -> None:
-        self._settings_file.unlink(missing_ok=True)  # killed after this, the rest is nobody's
+        self._settings_file.unlink(missing_ok=True)  # files left by a kill have no owner
         shutil.rmtree(self.folder, ignore_errors=True)
 
     # --- sources ------------------------------------------------------------------------------
 
     def spool(self, source: int) -> Path:
-        """Where the candidate sentences of a source are."""
+        """The file with the candidate sentences of a source."""
         return self.folder / "sources" / f"{source:05}.jsonl"
 
     def read_counts(self, source: int) -> SourceCounts | None:
-        """The counts of a source, or None when it was not read to its end."""
+        """The counts of a source, or None if it was not read to its end."""
         file = self.spool(source).with_suffix(".json")
         if not file.exists():
             return None
         return SourceCounts.from_json(file.read_bytes(), file, error=ContextError)
 
     def write_counts(self, source: int, counts: SourceCounts) -> None:
-        """Say that a source was read to its end."""
+        """Record that a source was read to its end."""
         _write(self.spool(source).with_suffix(".json"), json.dumps(counts.to_dict()))
 
     # --- pieces -------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ class WorkFolder(Resumable):
         return any((self.folder / "parts").glob("*.json"))
 
     def write_parts(self, parts: Iterable[tuple[int, Tally, list[Decision]]]) -> None:
-        """Write the tallies of pieces, and what they decided where that is wanted."""
+        """Write the tallies of pieces and, on request, their decisions."""
         for number, tally, decisions in parts:
             if decisions:
                 lines = "".join(map(_explained, decisions))

@@ -1,4 +1,4 @@
-"""Where a server is, and the key that it wants."""
+"""The address of a server, and its key."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Address:
-    """`base` ends with the version (…/v1), `root` is what stands before it.
+    """`base` ends with the version (…/v1); `root` is everything before it.
 
     >>> Address.parse("http://127.0.0.1:8080#smol")
     Address(base='http://127.0.0.1:8080/v1', model='smol', key=None)
@@ -74,7 +74,7 @@ def _key_for(host: str) -> Key | None:
 
 
 def _without_secrets(target: str) -> str:
-    """The address as far as it may be shown.
+    """The address without user, password and query.
 
     >>> _without_secrets("https://me:secret@host/v1?key=secret#m")
     'https://…@host/v1?…#m'

@@ -1,8 +1,8 @@
-"""Requests to a server: bounded concurrency, retries with backoff, a budget, and an account.
+"""Requests to a server: bounded concurrency, retries with backoff, a budget, and usage counts.
 
-Nothing here logs. Errors name the server, the status and the server's own code for it, never its
-sentences: a server may repeat key or prompt in any form. A reply is limited in size, depth and the
-time it takes as a whole, and is never unpacked.
+Nothing here logs. Errors name the server, the status and the server's error code, never its
+messages: a server may repeat key or prompt in any form. Replies are limited in size, depth and
+total time, and are never decompressed.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from clinometer.storage.untrusted import parse_json
 T = TypeVar("T")
 Body = Mapping[str, Any]
 
-#: Attempts at one request before silence counts; a request of a server that answers others may
-#: fail this often by bad luck.
+#: Attempts at one request before giving up; a server that answers other requests may fail one
+#: this often by bad luck.
 _ATTEMPTS = 5
 _MOST_ATTEMPTS = 50
-#: Until a server has answered once, it is more likely not there than busy.
+#: Until a server has answered once, it is more likely down than busy.
 _FIRST_ATTEMPTS = 4
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 20.0
-#: A server that asks for a longer pause than this is better asked tomorrow.
+#: Give up when Retry-After exceeds this.
 _LONGEST_PAUSE = 600.0
 #: Bytes of a reply; the log-probabilities of a long prompt are some hundred kilobytes.
 MOST_REPLY = 32 << 20
-#: What may be an error's code or type; anything longer may be a sentence.
+#: Longest error code or type to show; anything longer may be a sentence.
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 
 
 class BudgetReached(ModelError):
-    """The budget of requests or tokens is spent; what was scored is stored."""
+    """The budget of requests or tokens is spent; scores so far are stored."""
 
 
 class RequestRefused(ModelError):
-    """The server answered that it will not (4xx, 501): asking again would not help."""
+    """The server refused (4xx, 501): retrying would not help."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -56,15 +56,15 @@ class RequestRefused(ModelError):
 
 
 class WrongReply(Exception):
-    """A reply that is not what was asked for; raised by those who read replies, and asked again."""
+    """An invalid reply; raised by the readers of replies, and retried."""
 
 
 class Missing(WrongReply):
-    """A sound reply that lacks what was asked for: the server may not know how to give it."""
+    """A valid reply that lacks what was requested: the server may not support it."""
 
 
 class _Failed(Exception):
-    """One attempt failed in a way that may pass; `pause` is what the server asks for."""
+    """A temporary failure of one attempt; `pause` is the server's Retry-After."""
 
     def __init__(self, reason: str, pause: float | None = None) -> None:
         super().__init__(reason)
@@ -72,7 +72,7 @@ class _Failed(Exception):
 
 
 class Client:
-    """One server. Calls come from ordinary code; a thread of its own keeps the connections."""
+    """One server, called from synchronous code; a separate thread keeps the connections."""
 
     def __init__(self, address: Address, options: ServerOptions) -> None:
         require("asking a server", "httpx", "tenacity")
@@ -84,10 +84,10 @@ class Client:
         self.requests = self.tokens = 0
         self.retries: Counter[str] = Counter()
         self._last_answer: float | None = None
-        #: While it is found out what the server can do, a reply that lacks something is an answer.
+        #: While probing what the server supports, an incomplete reply counts as an answer.
         self.probing = False
         self._loop = _Background()
-        # A compressed reply may be a thousand times as long as what was sent.
+        # A compressed reply may expand a thousandfold.
         headers = {"Accept-Encoding": "identity", **(address.key.header() if address.key else {})}
         limits = httpx.Limits(max_connections=options.concurrency)
         self._http = httpx.AsyncClient(timeout=options.timeout, headers=headers, limits=limits)
@@ -98,7 +98,7 @@ class Client:
         self._close()
 
     def usage(self) -> dict[str, int]:
-        """What was asked so far: requests sent, how many of them were repetitions, tokens."""
+        """Usage so far: requests sent, how many of them were retries, tokens."""
         failures = {f"retried_{reason}": n for reason, n in sorted(self.retries.items())}
         return {
             "requests": self.requests,
@@ -108,14 +108,14 @@ class Client:
         }
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do asynchronous work from ordinary code."""
+        """Run asynchronous work from synchronous code."""
         return self._loop.run(work)
 
     async def get(self, url: str, read: Callable[[Any], T]) -> T:
         return await self._retrying("GET", url, None, read)
 
     async def post(self, url: str, body: Body, read: Callable[[Any], T]) -> T:
-        """Send until there is a reply that `read` understands."""
+        """Send until `read` accepts a reply."""
         async with self._turns:
             return await self._retrying("POST", url, body, read)
 
@@ -137,7 +137,7 @@ class Client:
             tries = attempts.statistics.get("attempt_number", 1)
             raise ModelError(
                 f"server {self.address.base}: no usable answer in {tries} attempts; the last: "
-                f"{failure.reason}. What was scored is kept; the same command continues"
+                f"{failure.reason}. Scores so far are kept; rerun the same command to resume"
             ) from None
         raise AssertionError("unreachable")
 
@@ -145,7 +145,7 @@ class Client:
         self._spend()
         try:
             async with (
-                asyncio.timeout(self.options.timeout),  # httpx would count each piece anew
+                asyncio.timeout(self.options.timeout),  # httpx limits each chunk only
                 self._http.stream(method, url, json=body) as response,
             ):
                 content = await _whole(response)
@@ -170,7 +170,7 @@ class Client:
             if self.probing:
                 raise
             raise _Failed("wrong_reply") from None
-        except Exception:  # whatever a reader stumbles over, it is the reply that is wrong
+        except Exception:  # any failure of a reader means that the reply is invalid
             raise _Failed("wrong_reply") from None
         self._last_answer = time.monotonic()
         self.tokens += _tokens_of(reply)
@@ -184,8 +184,8 @@ class Client:
         ):
             if limit is not None and used >= limit:
                 raise BudgetReached(
-                    f"server {self.address.base}: stopped at the budget of {limit} {name}; what "
-                    "was scored is kept, and the same command continues with a new budget"
+                    f"server {self.address.base}: stopped at the budget of {limit} {name}; scores "
+                    "so far are kept: rerun the same command to resume with a new budget"
                 )
         self.requests += 1
 
@@ -225,7 +225,7 @@ class Client:
 
 
 async def _whole(response: Any) -> bytes:
-    """The body of a reply, as it was sent."""
+    """The raw body of a reply."""
     if response.headers.get("content-encoding", "identity") != "identity":
         raise _Failed("compressed_reply")
     data = bytearray()
@@ -237,7 +237,7 @@ async def _whole(response: Any) -> bytes:
 
 
 def _code_of(content: bytes) -> str:
-    """What the server calls the error, where it is a word of its own and no sentence.
+    """The server's error code, if it is a single word and not a sentence.
 
     >>> _code_of(b'{"error": {"message": "In Paris the nurse said", "code": "bad_request"}}')
     ': bad_request'
@@ -272,7 +272,7 @@ def retry_after(value: str | None) -> float | None:
 
 
 async def together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """All results in order; where one fails, the others are stopped and its error is raised."""
+    """All results in order; if one fails, the others are cancelled and its error is raised."""
     tasks = [asyncio.ensure_future(w) for w in work]
     try:
         return list(await asyncio.gather(*tasks))
@@ -296,7 +296,7 @@ def _tokens_of(reply: Any) -> int:
 
 
 class _Background:
-    """An event loop in a thread of its own, so that callers need none (and may have one)."""
+    """An event loop in a separate thread, so that callers need none (and may have one)."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -308,7 +308,7 @@ class _Background:
         self.loop.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        if threading.current_thread() is self.thread:  # it would wait for itself for ever
+        if threading.current_thread() is self.thread:  # it would wait for itself forever
             raise RuntimeError("called from inside the event loop: await instead")
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
@@ -318,8 +318,8 @@ class _Background:
             raise
 
     def stop(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """End after `last`. The collector may call this from the very thread that it ends, which
-        then must not wait for itself."""
+        """End after `last`. The garbage collector may call this from the thread that is ending,
+        which must not wait for itself."""
 
         async def finish() -> None:
             await last()

@@ -1,4 +1,4 @@
-"""Open a model behind a server: find it, its tokenizer, and the best way to ask it."""
+"""Open a model behind a server: find it, its tokenizer, and the best route to query it."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from clinometer.models.server.token_texts import Names
 from clinometer.models.server.tokenizer import server_tokenizer
 from clinometer.models.tokens.local_tokenizer import local_tokenizer
 
-#: What the probe asks: a beginning with many ends, and words that are probably none of them.
+#: What the probe sends: a prefix with many continuations, and words that are unlikely ones.
 _PROBE = "The weather in the town was"
 _RARE = (" eleventh", "}", "@", " Zanzibar", "Q", "7")
 
 
 def open_server(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Scorer:
-    """Ask the server what it serves and how it can be asked; some ten requests."""
+    """Find out what the server serves and which routes work, in about ten requests."""
     if words.end_of_word:
         raise SettingsError(
             f"model {spec.name!r}: --end-of-word needs the probability of every token that can end "
-            "a word, which no server tells; leave it out"
+            "a word, which no server returns; leave it out"
         )
     client = Client(Address.parse(spec.target), load.server)
     try:
@@ -73,7 +73,7 @@ def _open(spec: ModelSpec, client: Client, *, load: LoadOptions, words: WordOpti
         )
     route = client.run(choose_route(endpoint, path, rare, wanted=load.server.route))
     exact = "exact" if route.exact else f"the {route.endpoint.top_k} most probable tokens only"
-    how = f"asked by the route {route.name}: {exact}"
+    how = f"queried by the route {route.name}: {exact}"
     info = ModelInfo(
         name=spec.name,
         kind="server",

@@ -1,8 +1,8 @@
-"""What a server can do, found out by asking it: the first route whose answers are right is taken.
+"""What a server supports, found by trying: the first route with correct answers is used.
 
-A server that does not know a parameter ignores it as often as it refuses it, so that only numbers
-tell. Every route is asked about tokens whose log-probability is known from the plain list of the
-most probable tokens, and about one that is far from being among them.
+Servers ignore unknown parameters as often as they refuse them, so only the numbers are evidence.
+Every route is tried on tokens whose log-probability is known from the plain list of the most
+probable tokens, and on one far outside that list.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from clinometer.models.server.reply import Listed
 from clinometer.models.server.routes import ROUTES, Endpoint, Route
 from clinometer.models.tokens.word_trie import Tokens
 
-#: How far two answers of one server to one question may lie apart: caches and batches round.
+#: How far two answers to one request may differ: caches and batches change the rounding.
 _AGREEMENT = 0.05
 #: How far a list may exceed probability 1: half precision.
 _SLACK = 1e-2
-#: Numbers of tokens to try, as far as a server allows; llama.cpp has no limit, OpenAI's is 5.
+#: List lengths to try, as far as a server allows; llama.cpp has no limit, OpenAI's is 5.
 _WIDTHS = (20, 5, 1)
 
 
 async def choose_route(
     endpoint: Endpoint, path: Tokens, candidates: Sequence[int], *, wanted: str | None
 ) -> Route:
-    """The route asked for, or the first that works; its numbers are checked in both cases.
+    """The route requested, or the first that works; its numbers are checked in both cases.
 
-    `candidates` are tokens that are probably rare after the path: the first that is not listed
-    shows whether a server tells more than its list.
+    `candidates` are tokens that are probably rare after the path: the first unlisted one shows
+    whether a server returns more than its list.
     """
     endpoint, top = await _widest(endpoint, path)
     rare = next((t for t in candidates if t not in top.by_id), candidates[0])
@@ -42,13 +42,13 @@ async def choose_route(
         if await _works(route, path, top, rare):
             return route
     raise ModelError(
-        f"server {endpoint.client.address.base}: cannot be asked by the route {wanted!r}; without "
-        "--route one that works is found"
+        f"server {endpoint.client.address.base}: cannot be queried by the route {wanted!r}; leave "
+        "out --route to use one that works"
     )
 
 
 async def _widest(endpoint: Endpoint, path: Tokens) -> tuple[Endpoint, Listed]:
-    """The endpoint with as many tokens a list as it gives, at most those asked for."""
+    """The endpoint with lists as long as it returns, at most the length requested."""
     reason = ""
     for k in sorted({endpoint.top_k, *_WIDTHS}, reverse=True):
         if k > endpoint.top_k:
@@ -69,8 +69,8 @@ async def _widest(endpoint: Endpoint, path: Tokens) -> tuple[Endpoint, Listed]:
         _check_list(endpoint, top.values())
         return replace(endpoint, top_k=min(k, len(top.values()))), top
     raise ModelError(
-        f"server {endpoint.client.address.base}: gives no log-probabilities for a prompt of token "
-        f"numbers; --sampled N draws answers instead ({reason})"
+        f"server {endpoint.client.address.base}: returns no log-probabilities for a prompt of "
+        f"token ids; --sampled N samples answers instead ({reason})"
     )
 
 
@@ -81,17 +81,17 @@ def _check_list(endpoint: Endpoint, values: list[float]) -> None:
         raise ModelError(
             f"server {endpoint.client.address.base}: expected log-probabilities, found "
             f"{len(values)} tokens with a probability of {total:.3g} together, the first with "
-            f"{values[0]:.3g}: --sampled N draws answers instead"
+            f"{values[0]:.3g}: --sampled N samples answers instead"
         )
 
 
 async def _works(route: Route, path: Tokens, top: Listed, rare: int) -> bool:
-    """Right on tokens of the list, and not silent on the rare one."""
+    """Whether a route is right on listed tokens and answers for the rare one."""
     known = {t: v for t, v in top.by_id.items() if t != rare and math.isfinite(v)}
     tokens = sorted(known, key=lambda t: -known[t])
     tokens = [*tokens[:1], *tokens[1:][-1:]]
     client = route.endpoint.client
-    for _ in range(2):  # a broken reply may look like a server that lacks something
+    for _ in range(2):  # an invalid reply may look like a missing feature
         client.probing = True
         try:
             (found,) = await route.answer([(path, (*tokens, rare))])

@@ -1,6 +1,6 @@
-"""What a completion's JSON says of log-probabilities, whatever the server's habits.
+"""The log-probabilities in a completion's JSON, in the forms that servers use.
 
-Three shapes are met: lists of objects with `id` (llama.cpp), mappings from a token's text or from
+There are three: lists of objects with `id` (llama.cpp), mappings from a token's text or from
 "token_id:N" to its log-probability (OpenAI's first API, vLLM), and prompt_logprobs (vLLM).
 """
 
@@ -19,9 +19,9 @@ _SILENT = -1e4  # servers write minus infinity as a large number, as JSON has no
 
 @dataclass(frozen=True)
 class Listed:
-    """The most probable tokens of one place with their log-probabilities, and the one written.
+    """The most probable tokens at one position with their log-probabilities, and the one written.
 
-    Tokens are named by number where the server tells numbers, else by text.
+    Tokens are identified by id where the server returns ids, else by text.
     """
 
     by_id: dict[int, float]
@@ -40,7 +40,7 @@ class Listed:
 
 
 def first_place(reply: Any) -> Listed:
-    """What came back for the first written token."""
+    """The reply's content for the first generated token."""
     log_probs = _choice(reply).get("logprobs")
     if not log_probs:
         raise Missing("no log-probabilities")
@@ -64,7 +64,7 @@ def echoed(reply: Any, length: int) -> list[float | None]:
 
 
 def of_prompt(reply: Any, tokens: tuple[int, ...]) -> list[float | None]:
-    """The same from vLLM's prompt_logprobs, where each place names its tokens."""
+    """The same from vLLM's prompt_logprobs, where each position names its tokens."""
     places = _choice(reply).get("prompt_logprobs")
     if places is None or len(places) != len(tokens):
         raise Missing("no log-probabilities of the prompt")
@@ -75,7 +75,7 @@ def of_prompt(reply: Any, tokens: tuple[int, ...]) -> list[float | None]:
 
 
 def texts(reply: Any, expected: int) -> list[str]:
-    """The texts of all choices, at least one and at most as many as were asked for."""
+    """The texts of all choices, at least one and at most as many as requested."""
     choices = reply["choices"]
     if not 1 <= len(choices) <= expected:
         raise WrongReply("not as many choices as asked for")
@@ -86,7 +86,7 @@ def texts(reply: Any, expected: int) -> list[str]:
 
 
 def _choice(reply: Any) -> dict[str, Any]:
-    """The first choice of a sound completion; anything else is a broken reply."""
+    """The first choice of a valid completion; anything else is an invalid reply."""
     choice = reply["choices"][0]
     if not isinstance(choice, dict) or not isinstance(choice.get("text"), str):
         raise WrongReply("not a completion")

@@ -1,18 +1,19 @@
-"""Ways to ask a server how probable chosen tokens are after a path of tokens.
+"""Ways to query a server for the probabilities of chosen tokens after a path of tokens.
 
-Each route answers many questions (path, wanted tokens) at once. In the order in which they are
+Each route answers many queries (path, wanted tokens) at once. In the order in which they are
 tried, with the servers that are known to offer them:
 
-    token-ids         the server reads the wanted tokens itself (vLLM's logprob_token_ids)
-    prompt-logprobs   path and token are sent as the prompt, which comes back with log-probabilities
-                      (vLLM's prompt_logprobs)
+    token-ids         the server looks up the wanted tokens itself (vLLM's logprob_token_ids)
+    prompt-logprobs   path and token are sent as the prompt, which is returned with
+                      log-probabilities (vLLM's prompt_logprobs)
     echo              the same with the echo of OpenAI's first API (vLLM and others)
-    boost             the wanted tokens and a known one are lifted above all others by one bias, and
-                      their ratios to the known one stay what they were (llama.cpp)
-    boost-plain       the same where log-probabilities are told after the bias anyway (OpenAI's
+    boost             one bias lifts the wanted tokens and a known one above all others, and keeps
+                      their ratios to the known one (llama.cpp)
+    boost-plain       the same where log-probabilities are always returned after the bias (OpenAI's
                       first API)
-    force             a bias makes the server write the token, and it tells the log-probability
-                      from before the bias; a request a token (vLLM without the above)
+    force             a bias makes the server generate the token, and it returns the
+                      log-probability from before the bias; one request per token (vLLM without the
+                      above)
     top-k             only the k most probable tokens: the others are bounded from above
 """
 
@@ -35,9 +36,9 @@ from clinometer.models.tokens.word_trie import Tokens
 Floats = NDArray[np.float64]
 Question = tuple[Tokens, Tokens]
 
-#: Lifts a token above all others: the most that OpenAI's API allows.
+#: Lifts a token above all others: the maximum in OpenAI's API.
 _BIAS = 100.0
-#: Probabilities as servers compute them add up to 1 only within this.
+#: Tolerance of the sum of a server's probabilities.
 _ROUNDING = 1e-3
 #: Nothing but the model's own distribution: every cut and penalty off.
 _PLAIN = {"temperature": 1.0, "top_p": 1.0}
@@ -60,8 +61,8 @@ class Bounds:
 class Endpoint:
     """Completions of one model.
 
-    names   how tokens are written, where the server tells no numbers
-    top_k   how many of the most probable tokens the server is asked for
+    names   the tokens' texts, where the server returns no ids
+    top_k   how many of the most probable tokens to request
     """
 
     client: Client
@@ -78,8 +79,7 @@ class Endpoint:
         return listed.get(token, self.names.text(token) if listed.by_text else None)
 
     async def top(self, path: Tokens, k: int) -> Listed:
-        """The k most probable tokens. The token written is the first of them, so that no rare one
-        joins the list."""
+        """The k most probable tokens. Decoding is greedy, so that no rare token joins the list."""
         found: Listed = await self.ask(path, first_place, logprobs=k, temperature=0.0)
         if not found.by_text:
             return found
@@ -89,7 +89,7 @@ class Endpoint:
 
 
 class Route(ABC):
-    """One way to ask."""
+    """One way to query a server."""
 
     name: ClassVar[str]
     exact: ClassVar[bool] = True
@@ -106,7 +106,7 @@ class Route(ABC):
 
 
 class TokenIds(Route):
-    """The server reads the wanted tokens itself."""
+    """The server looks up the wanted tokens itself."""
 
     name = "token-ids"
     #: vLLM's own limit.
@@ -134,8 +134,8 @@ class TokenIds(Route):
 
 
 class PromptLogProbs(Route):
-    """Path and token as the prompt. Sequences that begin another one need no request of their own:
-    the longer one's reply holds their tokens too."""
+    """Path and token as the prompt. Prefixes of a longer sequence need no separate request: the
+    longer one's reply contains their tokens too."""
 
     name = "prompt-logprobs"
 
@@ -177,11 +177,11 @@ class Echo(PromptLogProbs):
 
 
 class Boost(Route):
-    """Tokens among the k most probable are read from there. The others are lifted together with the
-    most probable one, whose value is known: p(t) = p(known) · p'(t) / p'(known)."""
+    """Tokens among the k most probable are read from that list. The others are lifted together with
+    the most probable one, whose value is known: p(t) = p(known) · p'(t) / p'(known)."""
 
     name = "boost"
-    #: llama.cpp tells probabilities from before its samplers unless asked; then all must be off.
+    #: llama.cpp returns probabilities from before its samplers by default; otherwise turn all off.
     _after_bias: ClassVar[dict[str, Any]] = {"post_sampling_probs": True, "top_k": 0, "min_p": 0.0}
 
     async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
@@ -219,14 +219,15 @@ class Boost(Route):
 
 
 class PlainBoost(Boost):
-    """The same where log-probabilities are told after the bias anyway."""
+    """The same where log-probabilities are always returned after the bias."""
 
     name = "boost-plain"
     _after_bias: ClassVar[dict[str, Any]] = {}
 
 
 class Force(Route):
-    """A request a token: the bias makes the server write it, the log-probability is the model's."""
+    """One request per token: the bias makes the server generate it, with the model's own
+    log-probability."""
 
     name = "force"
 
@@ -244,8 +245,8 @@ class Force(Route):
 
 
 class TopK(Route):
-    """What is not among the k most probable tokens has at most the probability of the last of them,
-    and at most what these leave over."""
+    """A token outside the k most probable has at most the probability of the last of them, and at
+    most what they leave over."""
 
     name = "top-k"
     exact = False
@@ -260,7 +261,7 @@ class TopK(Route):
 
 
 def unlisted_bound(listed: Sequence[float]) -> float:
-    """The most that the log-probability of a token can be that is not in the list.
+    """The upper bound of the log-probability of a token outside the list.
 
     >>> round(math.exp(unlisted_bound([math.log(0.6), math.log(0.3)])), 3)
     0.101

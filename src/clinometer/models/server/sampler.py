@@ -1,4 +1,4 @@
-"""Draws from a server: completions, or chat where a model only chats."""
+"""Samples from a server: completions, or chat where a model only supports chat."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from clinometer.models.server.client import Client, RequestRefused, together
 from clinometer.models.server.reply import texts as texts_of
 from clinometer.models.tokens.local_tokenizer import local_tokenizer
 
-#: What a chat model without a template of ours is told to do with a sentence.
+#: The instruction to a chat model for which we have no template.
 INSTRUCTION = "Continue this text with the words that come next. Answer with these words only: {}"
 
-#: Nothing but the model's own distribution: what is not said here, vLLM takes from the model's
-#: generation_config.json. Servers of OpenAI's kind refuse the second part.
+#: The model's own distribution only: vLLM takes any setting missing here from the model's
+#: generation_config.json. OpenAI-like servers refuse the second part.
 _PLAIN = {"top_p": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0, "stream": False}
 _NO_CUTS = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
 
 
 class ServerSampler(Sampler):
-    """Writes on with a server. Where it refuses a parameter, it is asked without."""
+    """Generates with a server. Parameters that it refuses are left out."""
 
     def __init__(self, client: Client, model: str, load: LoadOptions) -> None:
         self.client, self.model = client, model
@@ -41,7 +41,7 @@ class ServerSampler(Sampler):
             return ()
         if self.opening is not None:
             return ("scored inside its chat template",)
-        return ("asked by an instruction to continue the text: the server takes no template",)
+        return ("queried with an instruction to continue the text: the server takes no template",)
 
     def usage(self) -> dict[str, int]:
         return self.client.usage()
@@ -55,7 +55,7 @@ class ServerSampler(Sampler):
         return found
 
     async def _draw(self, text: str, options: SampleOptions) -> list[str]:
-        """All draws of one text in one request where the server allows, else one by one."""
+        """All samples of one text in one request where the server allows, else one by one."""
         if self._several:
             try:
                 found = await self._ask(text, options, n=options.draws)

@@ -1,4 +1,4 @@
-"""Words at the slot, asked of a server as of any other causal model."""
+"""Words at the slot, scored by a server like any other causal model."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from clinometer.models.tokens.word_tokens import WordList, head_tokens
 from clinometer.models.tokens.word_trie import Tokens
 from clinometer.topics import Prompt
 
-#: Probabilities as servers compute them, in half precision at worst, add up to 1 only within this.
+#: Tolerance of the sum of a server's probabilities, which may be in half precision.
 _ROUNDING = 1e-2
-#: So many equal numbers are no coincidence.
+#: This many equal numbers are not a coincidence.
 _ENOUGH = 4
 
 
 class ServerScorer(WordScorer):
-    """A model behind a server. With an exact route its numbers mean what those of a local model do;
-    with top-k they are lower bounds, and the upper ones come with them."""
+    """A model behind a server. With an exact route its numbers mean the same as those of a local
+    model; with top-k they are lower bounds, returned together with upper ones."""
 
     def __init__(
         self,
@@ -61,8 +61,8 @@ class ServerScorer(WordScorer):
         return head_tokens(self.tokenizer, texts, chat=self.chat)
 
     def check_values(self, values: Floats, prompts: Sequence[Prompt]) -> None:
-        """Refuse what no language model would answer. The prompt is not named: it was sent away,
-        and no message may repeat it."""
+        """Refuse numbers that no language model returns. The prompt is not named: it was sent to
+        the server, and no message may repeat it."""
         if np.isnan(values).any() or (values > 0).any():
             raise ModelError(f"{self.info.name} returned a number that is not a log-probability")
 
@@ -76,8 +76,8 @@ class ServerScorer(WordScorer):
         return found
 
     def _check_possible(self, log_probs: Floats) -> None:
-        """Refuse answers that no distribution has: words exclude each other, so that together they
-        have at most probability 1; and no model finds all words equally likely everywhere."""
+        """Refuse numbers that are not a distribution: words exclude each other, so their total
+        probability is at most 1; and no model finds all words equally likely everywhere."""
         most = float(np.exp(log_probs).sum(axis=1).max(initial=0.0))
         if most > 1 + _ROUNDING:
             raise ModelError(
@@ -93,7 +93,7 @@ class ServerScorer(WordScorer):
 
 
 class _Asked:
-    """Asks the server, and remembers both bounds of every answer."""
+    """Queries the server, and remembers both bounds of every answer."""
 
     def __init__(self, scorer: ServerScorer) -> None:
         self.scorer = scorer
@@ -108,7 +108,7 @@ class _Asked:
 
 
 class _Remembered:
-    """The upper bounds of what was asked; of what was not asked only that nothing exceeds one."""
+    """Upper bounds: those of the answers, and 1 for words that were not queried."""
 
     def __init__(self, asked: _Asked) -> None:
         self.asked = asked

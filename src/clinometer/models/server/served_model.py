@@ -1,4 +1,4 @@
-"""Which model a server serves, in its own words."""
+"""Which model a server serves, as it reports it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clinometer.models.server.client import Client, RequestRefused
 
 
 def served_model(client: Client, name: str) -> dict[str, Any]:
-    """What the server says of the model that is asked for, or of its only one."""
+    """The server's description of the model requested, or of its only one."""
 
     def read(reply: Any) -> list[dict[str, Any]]:
         return [_entry(entry) for entry in reply["data"]]
@@ -30,7 +30,7 @@ def served_model(client: Client, name: str) -> dict[str, Any]:
         if wanted is not None and wanted in (entry["id"], Path(entry["id"]).name):
             return entry
     if wanted is not None and len(served) == 1 and served[0].get("owned_by") == "llamacpp":
-        return served[0]  # llama.cpp serves one model under whatever name
+        return served[0]  # llama.cpp serves one model under any name
     known = ", ".join(Path(e["id"]).name for e in served[:8]) or "none"
     raise ModelNotFound(
         f"model {name!r}: the server has {known}; write openai:URL#MODEL with one of them"
@@ -38,7 +38,7 @@ def served_model(client: Client, name: str) -> dict[str, Any]:
 
 
 def _entry(plain: Any) -> dict[str, Any]:
-    """A model as a server lists it; numbers that we use are numbers, or are left out."""
+    """A model as a server lists it; fields that should be numbers but are not are left out."""
     entry = dict(plain, id=str(plain["id"]))
     meta = entry.get("meta")
     entry["meta"] = meta if isinstance(meta, dict) else None
@@ -53,8 +53,8 @@ def _is_count(value: Any) -> bool:
 
 
 def digest(served: dict[str, Any]) -> str:
-    """What a server lets us know of the weights: everything it says of the model that stays the
-    same from one start to the next."""
+    """A digest of the server's description of the model, as far as it stays the same from one
+    start to the next: all that we can know about the weights."""
     stable = {k: served.get(k) for k in ("owned_by", "root", "meta", "max_model_len", "parent")}
     stable["id"] = Path(served["id"]).name
     text = json.dumps(stable, sort_keys=True)

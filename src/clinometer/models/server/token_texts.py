@@ -1,7 +1,6 @@
-"""Tokens by text, for servers that tell no numbers.
+"""Tokens by text, for servers that return no token ids.
 
-Everything here is asked from inside the event loop, so that a server's own tokenizer is awaited and
-never waited for.
+Everything here runs inside the event loop, so a server's own tokenizer is awaited.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from clinometer.models.server.tokenizer import ServerTokenizer
 
 
 class Names:
-    """How tokens are written. Texts are looked up ahead of a reply, once it is known that the
+    """The texts of tokens. They are looked up before a reply arrives, once it is known that the
     server names tokens by text."""
 
     def __init__(self, tokenizer: Any) -> None:
@@ -31,7 +30,7 @@ class Names:
         return self._texts.get(token)
 
     async def numbers(self, texts: Sequence[str]) -> dict[str, int]:
-        """The numbers of those texts that are one token."""
+        """The ids of those texts that are single tokens."""
         new = [t for t in texts if t not in self._numbers]
         found = await together([self._number(t) for t in new])
         self._numbers.update(zip(new, found, strict=True))
@@ -43,7 +42,7 @@ class Names:
             return await self.tokenizer.text_of([token])
         text = str(self.tokenizer.decode([token]))
         (name,) = self.tokenizer.convert_ids_to_tokens([token])
-        # SentencePiece forgets the space that its mark stands for when a token is decoded alone.
+        # SentencePiece drops the leading space when a token is decoded alone.
         return f" {text}" if name.startswith("▁") and not text.startswith(" ") else text
 
     async def _number(self, text: str) -> int | None:

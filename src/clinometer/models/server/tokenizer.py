@@ -1,4 +1,4 @@
-"""A server's own tokenizer, asked over HTTP and remembered, in the form that `words` needs.
+"""A server's own tokenizer, queried over HTTP and cached, behind our tokenizer interface.
 
 llama.cpp and vLLM both answer at /tokenize, with different names for the same things.
 """
@@ -13,10 +13,10 @@ from clinometer.models.server.client import Client, RequestRefused, WrongReply, 
 
 
 class ServerTokenizer:
-    """What `WordList` and `head_tokens` ask of a tokenizer.
+    """The part of a tokenizer that `WordList` and `head_tokens` use.
 
-    A server names no unknown token, so that a word is never unwritable: what such a tokenizer lacks
-    it writes in bytes.
+    A server reports no unknown token, so every word can be encoded: such tokenizers fall back to
+    bytes.
     """
 
     unk_token_id = None
@@ -27,7 +27,7 @@ class ServerTokenizer:
         self.client, self.model = client, model
         self._tokens: dict[tuple[str, bool], list[int]] = {}
         self._texts: dict[tuple[int, ...], str] = {}
-        #: what the server writes before every text; an empty one shows it alone
+        #: what the server adds before every text; an empty text shows it alone
         opening = self.encode_all([""], special=True)[0]
         self.bos_token_id = opening[0] if len(opening) == 1 else None
 
@@ -70,7 +70,7 @@ class ServerTokenizer:
 
 
 def server_tokenizer(client: Client, model: str, name: str) -> ServerTokenizer:
-    """The server's tokenizer, or an error that says how to do without."""
+    """The server's tokenizer, or an error that names the alternative."""
     try:
         return ServerTokenizer(client, model)
     except RequestRefused as error:

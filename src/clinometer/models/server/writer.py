@@ -15,8 +15,8 @@ from clinometer.models.server.served_model import served_model
 
 
 class ServerWriter:
-    """Asks for one answer a request, several at a time. A server that takes no seed is asked
-    without; which model answered is what the server says."""
+    """One answer per request, several requests at a time. The seed is left out for servers that
+    refuse it; the name of the answering model is what the server reports."""
 
     def __init__(self, name: str, load: LoadOptions) -> None:
         self.client = Client(Address.parse(name.removeprefix("openai:")), load.server)

@@ -1,6 +1,6 @@
-"""Reading a run without touching it: one that is still being written, or a single cell of it.
+"""Read-only access to a run that is still being written, or to a single cell of a run.
 
-Nothing here takes the lock, removes a damaged part or writes: a reader beside the writer.
+Nothing here takes the lock, removes a damaged part or writes, so a writer may be active.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
 class CellWord:
     """One word in one cell: its probability, the categories it counts for, and its tokens.
 
-    probability is 0 for a word whose expansion was skipped, or that cannot be asked.
+    probability is 0 for a word whose expansion was skipped, or that cannot be scored.
     """
 
     word: str
@@ -50,7 +50,7 @@ class CellWord:
 
 
 def progress(folder: RunFolder, record: RunRecord) -> tuple[int, int]:
-    """(cells scored, cells in all), from the footers of the parts alone."""
+    """(cells scored, cells in total), from the footers of the parts alone."""
     done = 0
     for file in _parts(folder):
         try:
@@ -61,10 +61,10 @@ def progress(folder: RunFolder, record: RunRecord) -> tuple[int, int]:
 
 
 def load_partial(path: str | Path) -> Run:
-    """What a half-finished run holds, measured: cells that have no score yet are missing.
+    """A half-finished run, measured: cells without a score yet are missing.
 
-    Needs the questions again: the topic and the contexts must be built in, and the same as those
-    the run was begun with (by sha256). Otherwise, and when no cell is scored, a RunError says so.
+    Needs the prompts again: the topic and the contexts must be built in, and the same as when the
+    run was started (by sha256). Otherwise, and if no cell is scored, a RunError is raised.
     """
     folder = RunFolder(Path(path))
     record = folder.read_record()
@@ -95,14 +95,14 @@ def load_partial(path: str | Path) -> Run:
 
 
 def find_topic(record: RunRecord) -> Topic | None:
-    """The built-in topic that a run was asked with, if it is still the same."""
+    """The built-in topic of a run, if it has not changed."""
     return _builtin_topic(record.topic.name, record.topic.sha256)
 
 
 @lru_cache(maxsize=16)
 def _builtin_topic(name: str, sha256: str) -> Topic | None:
-    """Kept: a page asks for it once a sentence."""
-    # Only a built-in name: a run.json from elsewhere must not have us open a path.
+    """Cached: a page needs it for every sentence."""
+    # Only a built-in name: an untrusted run.json must not make us open a path.
     if name not in builtin_topics():
         return None
     topic = load_topic(name)
@@ -110,7 +110,7 @@ def _builtin_topic(name: str, sha256: str) -> Topic | None:
 
 
 def find_sample(record: RunRecord) -> Drawn | None:
-    """The contexts that a run asks, from the built-in set they were taken or drawn from."""
+    """The contexts of a run, from the built-in set they were taken or sampled from."""
     settings, drawn = record.settings, record.contexts.drawn
     if record.contexts.name not in builtin_contexts():
         return None
@@ -125,10 +125,10 @@ def find_sample(record: RunRecord) -> Drawn | None:
 
 
 def cell_prompt(run: Run, group: str, template: str) -> tuple[Prompt, bool]:
-    """The text around the slot, and whether it is known to be the very text that was asked.
+    """The text around the slot, and whether it is known to be exactly what was scored.
 
-    It is known for a built-in topic. Of a topic file only the names of the groups are kept: the
-    name then stands where the text of the group stood.
+    It is known for a built-in topic. For a topic file the run contains only the names of the
+    groups, and the name takes the position of the group's text.
     """
     topic = find_topic(run.record)
     if topic is not None and group in topic.group_names:
@@ -159,7 +159,7 @@ def cell_words(run: Run, group: int, context: int) -> list[CellWord]:
 
 
 def _cell_number(run: Run, group: int, context: int) -> int:
-    """Where a cell stands in the scores: round by round, in a round group by group."""
+    """The index of a cell in the scores: round by round, in a round group by group."""
     looks = run.record.precision.rounds if run.record.precision else []
     ends = [look.contexts or 0 for look in looks] or [len(run.preferences.contexts)]
     first = 0
@@ -187,7 +187,7 @@ def _find_cell(folder: RunFolder, cell: int) -> list[float] | None:
 
 
 def _scores(folder: RunFolder, *, words: int) -> Iterator[tuple[NDArray[np.int64], WordScores]]:
-    """What can be read; damage is for the writer to repair."""
+    """All readable scores; repairing damage is left to the writer."""
     for _, table in folder.parts.read():
         found = None if table is None else from_table(table, words=words)
         if found is not None:

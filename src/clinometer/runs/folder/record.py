@@ -1,4 +1,4 @@
-"""What goes into a run.json, and what makes an audit another one."""
+"""The content of a new run.json, and which settings make an audit a different one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from clinometer.topics import Topic
 def new_record(
     info: ModelInfo, topic: Topic, contexts: ContextSet, settings: AuditSettings
 ) -> RunRecord:
-    """Everything that is known before the first answer."""
+    """Everything known before the first answer."""
     return RunRecord(
         schema_version=SCHEMA_VERSION,
         status="running",
@@ -63,7 +63,7 @@ def context_record(contexts: ContextSet) -> ContextsRecord:
 
 
 def word_record(report: WordReport, topic: Topic) -> WordsRecord:
-    """How the model writes the words, and what became of those it cannot be asked about."""
+    """How the model tokenises the words, and what happened to those it cannot score."""
     return WordsRecord(
         words=list(topic.words),
         tokens={w: list(t) for w, t in report.tokens.items()},
@@ -79,7 +79,7 @@ def word_record(report: WordReport, topic: Topic) -> WordsRecord:
 def audit_identity(
     model: str, topic: Topic, contexts: ContextSet, settings: AuditSettings
 ) -> dict[str, Any]:
-    """What makes an audit another one. A reference model is computed, not drawn to a precision."""
+    """What makes an audit a different one. A reference model is computed, not sampled."""
     reference = model.startswith("reference:")
     return {
         "model": model,
@@ -105,7 +105,7 @@ def model_info(record: RunRecord) -> ModelInfo:
 
 
 def added(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
-    """The sum of two accounts.
+    """The sum of two usage counts.
 
     >>> added({"requests": 2}, {"requests": 3, "retried": 1})
     {'requests': 5, 'retried': 1}

@@ -1,7 +1,7 @@
 """The schema of an audit's run.json.
 
-Fields without a default are what every audit has written from its first moment on. The others come
-when they are known, or only for some models; a key is in the file if and only if it was set.
+Fields without a default are in every run.json from the start. The others are added when they are
+known, or only for some models; a key is in the file if and only if it was set.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SEED_OF_DRAWS = "seed of the samples (--precision, --seed)"
 
 
 class TopicRecord(RecordPart):
-    """The topic; of its groups the number, of its words all."""
+    """The topic: the number of its groups, and all of its words."""
 
     name: str
     title: str = ""
@@ -36,7 +36,7 @@ class TopicRecord(RecordPart):
 
 
 class ContextsRecord(RecordPart):
-    """The contexts that were asked."""
+    """The contexts that were scored."""
 
     name: str
     sha256: str
@@ -55,7 +55,7 @@ class ContextsRecord(RecordPart):
 
 
 class WordsRecord(RecordPart):
-    """How the model writes the words, and what became of those it cannot be asked about."""
+    """How the model tokenises the words, and what happened to those it cannot score."""
 
     words: list[str]
     tokens: dict[str, list[str]]
@@ -89,7 +89,7 @@ class PrecisionRecord(RecordPart):
 
 
 class ProtocolRecord(RecordPart):
-    """The protocol that an audit followed, and in what it did not."""
+    """The protocol of an audit, and where the audit deviated from it."""
 
     file: str
     sha256: str
@@ -102,14 +102,14 @@ class ProtocolRecord(RecordPart):
 
 
 class CacheRecord(RecordPart):
-    """Cells that were looked up in the cache of the machine, and those found there."""
+    """Cells looked up in the cache of the machine, and those found there."""
 
     looked_up: int = 0
     found: int = 0
 
 
 class SummaryRecord(RecordPart):
-    """The three risks with their intervals, and what of R the groups share."""
+    """The three risks with their intervals, and how much of R the groups share."""
 
     R: Estimate
     R_bias: Estimate
@@ -161,10 +161,10 @@ def _with_number_as_norm(plain: Any) -> Any:
 class RunRecord(FolderRecord):
     """The content of an audit's run.json.
 
-    scoring           the settings that make a run with other values another run
-    chunk_size        cells scored together; with `words`, only for a model that is asked
+    scoring           the settings whose values identify a run
+    chunk_size        cells scored together; like `words`, absent for reference models
     preference_bound  how far a preference may be off for words that were not expanded
-    draws             of a sampled model: what its answers were
+    draws             of a sampled model: counts of its answers
     usage             of a server: requests, retries, tokens
     """
 
@@ -198,7 +198,7 @@ class RunRecord(FolderRecord):
     @model_validator(mode="before")
     @classmethod
     def _target_before_it_was_named(cls, plain: Any) -> Any:
-        """In 0.1.0 intervals spoke of the set where contexts were sampled, else of their kind."""
+        """In 0.1.0 intervals were about the set if contexts were sampled, else about their kind."""
         settings = plain.get("settings") if isinstance(plain, dict) else None
         if isinstance(settings, dict) and "target" not in settings:
             drawn = (plain.get("contexts") or {}).get("drawn")
@@ -208,13 +208,13 @@ class RunRecord(FolderRecord):
 
     @property
     def _old_sampling(self) -> str | None:
-        """How contexts were sampled, where it is not how they are now."""
+        """How contexts were sampled, if differently from now."""
         drawn = self.contexts.drawn
         return None if drawn is None or drawn.design == PRIORITY else drawn.design
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Drawn to a precision, a run is known by what it draws from: how much may grow."""
+        """A run to a precision is identified by the set it samples from: its sample may grow."""
         drawn = self.precision
         return {
             "model": self.model.id,

@@ -36,7 +36,7 @@ class Opened:
     state     which of the cases it is
     notice    one or two sentences for the reader; empty for a finished run
     run       the whole run, or None
-    content   run.json as it stands, of whatever schema; {} when it cannot be read
+    content   run.json as stored, of any schema; {} if it cannot be read
     topic     the title of its topic
     groups    groups.parquet as stored, for a run that cannot be measured again
     done, total   cells scored of a half-finished run
@@ -63,7 +63,7 @@ class Opened:
 
 
 def open_runs(paths: Sequence[Opened | str | Path]) -> list[Opened]:
-    """Open each; names that two runs share get the name of their folder behind them."""
+    """Open each; runs with the same name get the name of their folder appended."""
     found = [path if isinstance(path, Opened) else open_run(path) for path in paths]
     names = [one.name for one in found]
     return [
@@ -73,7 +73,7 @@ def open_runs(paths: Sequence[Opened | str | Path]) -> list[Opened]:
 
 
 def open_run(path: str | Path) -> Opened:
-    """Read as much of a run folder as can be read; never an exception for what is in it."""
+    """Read as much of a run folder as possible; its content never raises an exception."""
     path = Path(path)
     if not path.is_dir():
         return Opened(path, path.name, "missing", f"{path}: no such run folder")
@@ -98,7 +98,7 @@ def open_run(path: str | Path) -> Opened:
         if not record.finished:
             return _half(path, record, content)
         run = Run.load(path)
-    except Exception as error:  # a record that fits its schema can still say what makes no sense
+    except Exception as error:  # a record that fits its schema can still make no sense
         return _stored(path, "damaged", content, _first(error))
     return Opened(path, run.model, "finished", run=run, content=content)
 
@@ -124,14 +124,14 @@ def _half(path: Path, record: RunRecord, content: dict[str, Any]) -> Opened:
 
 
 def _stored(path: Path, state: State, content: dict[str, Any], why: str) -> Opened:
-    """Fall back on what the folder itself contains."""
+    """Fall back on the folder's stored results."""
     name = _name(path, content)
     notice = f"{name}: {state}: {why}."
     groups = _groups(path)
     if groups is not None:
         notice += (
-            " Shown are the risks of its groups as stored, without intervals of its own making, "
-            "charts of contexts or a check against the preferences."
+            " Shown are the stored risks of its groups, without recomputed intervals, charts of "
+            "contexts or a check against the preferences."
         )
     if any((path / "scores").glob("part-*.parquet")) and state == "damaged":
         notice += " Its scores are there: the same audit command rebuilds the run from them."
@@ -152,7 +152,7 @@ def _groups(path: Path) -> pd.DataFrame | None:
 
 
 def stored_risks(groups: pd.DataFrame) -> dict[str, float]:
-    """R and its parts as weighted means of the stored risks of the groups (Eq. 4, 7)."""
+    """R and its components as weighted means of the stored risks of the groups (Eq. 4, 7)."""
     seen = groups.dropna(subset=["r", "r_bias", "r_volatility", "weight"])
     w = seen["weight"].to_numpy(dtype=float)
     names = {"R": "r", "R_bias": "r_bias", "R_volatility": "r_volatility"}

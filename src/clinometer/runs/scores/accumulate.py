@@ -15,7 +15,7 @@ from clinometer.models.generation.sampled import outcomes
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.settings import AuditSettings
 
-#: Recognised draws that a preference needs at least.
+#: Minimum number of recognised samples for a preference.
 _FEWEST_ANSWERS = 2
 
 
@@ -31,10 +31,10 @@ class PreferenceTable:
         self.values = np.full((len(grid), counts.shape[1]), np.nan)
         self.coverage = np.full(len(grid), np.nan)
         self.skipped = np.full(len(grid), np.nan)
-        #: bounds of the preferences [cells, Y], where a model tells only these
+        #: bounds of the preferences [cells, Y], where a model returns only these
         self.low: NDArray[np.float64] | None = None
         self.high: NDArray[np.float64] | None = None
-        #: recognised draws of each cell, and what became of all draws, where a model is sampled
+        #: recognised samples of each cell, and counts of all samples, where a model is sampled
         self.answers: NDArray[np.float64] | None = None
         self.outcomes: Counter[str] = Counter()
         if earlier is not None:
@@ -54,8 +54,7 @@ class PreferenceTable:
         self.outcomes = earlier.outcomes.copy()
 
     def add(self, cells: NDArray[np.int64], scores: WordScores) -> None:
-        """Eq. 8 over log-probabilities as they are stored (float32), so that a replay gives the
-        same bits."""
+        """Eq. 8 on log-probabilities as stored (float32), so that a replay gives the same bits."""
         self.values[cells] = preference(scores.log_probs.astype(np.float32), self.counts).p
         self.coverage[cells] = np.exp(scores.log_coverage.astype(np.float32).astype(np.float64))
         self.skipped[cells] = scores.skipped.astype(np.float32)
@@ -78,7 +77,7 @@ class PreferenceTable:
         )
 
     def _add_draws(self, cells: NDArray[np.int64], draws: tuple[tuple[str, ...], ...]) -> None:
-        """A share of one answer tells nothing of a preference: such cells are missing."""
+        """A single answer says nothing about a preference: such cells are missing."""
         if self.answers is None:
             self.answers = np.zeros(len(self.grid))
         n = np.array([len(texts) for texts in draws])
@@ -89,7 +88,7 @@ class PreferenceTable:
         self.outcomes.update(outcomes(prompts, self.grid.topic.words, draws))
 
     def missing(self, cells: range) -> NDArray[np.int64]:
-        """Those of the cells that have no scores yet."""
+        """Those of `cells` without scores yet."""
         return cells.start + np.flatnonzero(np.isnan(self.skipped[cells.start : cells.stop]))
 
     def done(self) -> int:
@@ -133,7 +132,7 @@ class PreferenceTable:
         return placed
 
     def largest_bound(self) -> float:
-        """The most that unexpanded words can have moved any preference."""
+        """The largest possible effect of unexpanded words on any preference."""
         most = np.where(self.skipped > 0, 1.0, 0.0)
         np.divide(self.skipped, self.coverage, out=most, where=self.coverage > self.skipped)
         return float(most.max())

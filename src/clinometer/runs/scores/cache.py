@@ -1,4 +1,4 @@
-"""Cells that this machine has scored before, in any run: found by model, words and prompt."""
+"""Cells that this machine has scored before, in any run, by model, words and prompt."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from clinometer.runs.scores.executors import ModelQuery
 from clinometer.storage.cache import Cache
 from clinometer.topics import Prompt
 
-#: Raise it when the same model, words and prompt come to be scored differently.
+#: Increment when the same model, words and prompt are scored differently.
 SCORING = 1
 
 
 class ScoreCache:
     """The cache of the machine, as one audit sees it.
 
-    Only models whose weights are pinned are cached: folders, GGUF files, hub commits. A row is what
-    was computed, whatever else was in its batch; log-probabilities move in the fifth digit with
-    that, so cells from the cache beside fresh ones are the uncached run's up to rounding.
+    Only models whose weights are pinned are cached: folders, GGUF files, hub commits. A row is
+    stored as computed. Log-probabilities change in the fifth digit with the rest of their batch, so
+    a run with cached and fresh cells equals an uncached run up to rounding.
     """
 
     def __init__(self, question: ModelQuery, scoring: dict[str, Any], *, use: bool = True) -> None:
@@ -45,10 +45,10 @@ class ScoreCache:
             self._identity = identity_of(self.question.spec, self.question.load)
         return self._identity
 
-    # --- what the model says of itself ------------------------------------------------------------
+    # --- the description of the model -------------------------------------------------------------
 
     def described(self, *, space: bool) -> tuple[ModelInfo, WordReport] | None:
-        """What the model said of itself when it was last opened on this machine in this way."""
+        """The model's description from the last time it was opened here with these settings."""
         about = self._about(space=space)
         found = None if about is None else self.cache.note(about)
         if found is None:
@@ -71,7 +71,7 @@ class ScoreCache:
             self.cache.keep_note(about, [asdict(info), asdict(report)])
 
     def _about(self, *, space: bool) -> dict[str, Any] | None:
-        """All that the description may depend on; device and dtype "auto" on the machine."""
+        """Everything the description may depend on; "auto" settings depend on the machine."""
         pinned = self._pinned()
         if pinned is None:
             return None
@@ -91,7 +91,7 @@ class ScoreCache:
     def get(
         self, info: ModelInfo, prompts: Sequence[Prompt]
     ) -> tuple[NDArray[np.intp], WordScores] | None:
-        """Which of the prompts are known, by place, and their scores."""
+        """The positions of known prompts, and their scores."""
         scope = self._scope(info)
         if scope is None:
             return None
@@ -105,13 +105,13 @@ class ScoreCache:
     def put(self, info: ModelInfo, prompts: Sequence[Prompt], scores: WordScores) -> None:
         scope = self._scope(info)
         if scope is None or scores.log_upper is not None or scores.draws is not None:
-            return  # bounds and draws are not what the model would answer again
+            return  # bounds and samples are not reproducible
         rows = np.column_stack([scores.log_probs, scores.log_coverage, scores.skipped])
         self.cache.put(scope, [_item(p) for p in prompts], rows)
 
     def _scope(self, info: ModelInfo) -> dict[str, Any] | None:
         """Everything but the prompt that a score depends on; None for a model that is not pinned,
-        or is not the one that was looked at."""
+        or differs from the one described."""
         pinned = self._pinned()
         if pinned is None or pinned.revision != info.revision or info.kind not in KINDS:
             return None

@@ -13,9 +13,9 @@ from clinometer.models import WordScores
 
 
 def to_table(cells: NDArray[np.int64], scores: WordScores) -> pa.Table:
-    """One row a cell: its number, and a column for each field of the scores that is there.
+    """One row per cell: its index, and a column for each field of the scores.
 
-    Numbers are stored as float32, a field of several numbers a cell as a list.
+    Numbers are stored as float32; a field with several numbers per cell is a list.
     """
     columns = {"cell": pa.array(cells, type=pa.int64())}
     for field in fields(WordScores):
@@ -28,7 +28,7 @@ def to_table(cells: NDArray[np.int64], scores: WordScores) -> pa.Table:
 
 
 def from_table(table: pa.Table, *, words: int) -> tuple[NDArray[np.int64], WordScores] | None:
-    """Cells and scores; None for a table of another shape than ours."""
+    """Cells and scores; None for a table with other columns."""
     needed = {"cell", "log_probs", "log_coverage", "skipped"}
     if not needed <= set(table.column_names):
         return None

@@ -1,7 +1,7 @@
 """Where the model runs: in this process, or in the workers of a Ray cluster.
 
-Both open the model when they are first asked and answer the same blocks with the same numbers; what
-they answer is written down by the run alone.
+Both open the model on first use and answer the same blocks with the same numbers; only the run
+writes results.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EXECUTORS: tuple[ExecutorName, ...] = ("local", "ray")
 
 @dataclass(frozen=True)
 class ModelQuery:
-    """The model that is asked, how it is opened, and the words."""
+    """The model to score, how to open it, and the words."""
 
     spec: ModelSpec
     load: LoadOptions
@@ -48,7 +48,7 @@ class ModelQuery:
 
 @dataclass(frozen=True, eq=False)
 class CellBlock:
-    """Cells by number, with their prompts."""
+    """Cell indices with their prompts."""
 
     cells: NDArray[np.int64]
     prompts: list[Prompt]
@@ -56,7 +56,7 @@ class CellBlock:
 
 @dataclass(frozen=True, eq=False)
 class BlockScores:
-    """Scores of a block, and who gave them."""
+    """Scores of a block, and the model that produced them."""
 
     cells: NDArray[np.int64]
     scores: WordScores
@@ -64,16 +64,16 @@ class BlockScores:
 
 
 class Executor(Protocol):
-    """Something that asks a model."""
+    """Scores blocks with a model."""
 
     def describe(self, *, space: bool) -> tuple[ModelInfo, WordReport]:
-        """What the model is, and how it writes the words."""
+        """The model's description, and how it tokenises the words."""
 
     def score(self, blocks: Iterable[CellBlock]) -> Iterator[BlockScores]:
-        """Every block once, in any order."""
+        """Answer every block once, in any order."""
 
     def usage(self) -> dict[str, int]:
-        """What was asked of a server so far; empty for models that run here."""
+        """Server usage so far; empty for local models."""
 
     def close(self) -> None: ...
 
@@ -120,13 +120,13 @@ class LocalExecutor:
 
 @dataclass(frozen=True)
 class _Describe:
-    """The question before the first block: only what the model says of itself."""
+    """The model's description alone, before the first block."""
 
     space: bool
 
 
 class RayExecutor:
-    """The model in the workers of a cluster, each with a copy of its own."""
+    """The model in the workers of a cluster, one copy each."""
 
     def __init__(self, question: ModelQuery, need: Need | None = None) -> None:
         self.question = question
@@ -148,7 +148,7 @@ class RayExecutor:
                 yield answer
 
     def usage(self) -> dict[str, int]:
-        return {}  # every worker has an account of its own, which ends with it
+        return {}  # each worker counts for itself, and its counts end with it
 
     def close(self) -> None:
         self._stack.close()
@@ -165,11 +165,11 @@ class RayExecutor:
 def _worker(
     question: ModelQuery,
 ) -> Callable[[CellBlock | _Describe], BlockScores | tuple[ModelInfo, WordReport]]:
-    """What a worker does; the model's name is read again there, as its files may lie elsewhere."""
+    """What a worker does; it resolves the model's name itself, as files may be elsewhere there."""
     spec = ModelSpec.parse(question.spec.wrote or question.spec.name).asked_with(question.load)
     there = replace(question, spec=spec)
     local = LocalExecutor(there)
-    local.describe(space=True)  # opens the model, so that a worker that cannot says so at once
+    local.describe(space=True)  # open the model now, so that a failure shows at once
 
     def work(block: CellBlock | _Describe) -> BlockScores | tuple[ModelInfo, WordReport]:
         if isinstance(block, _Describe):

@@ -29,10 +29,10 @@ def word_counts(
 ) -> Floats:
     """How much each word counts for each category under a run's tokenizer, [V,Y].
 
-    Words that write to the same tokens are one event: it counts for every category that any of them
-    stands in, like a word that a topic lists twice. Drawn answers are counted whole, so that a word
-    of several categories counts for none of them. `shared` and `keep` (only these words) differ
-    from what the run itself did.
+    Words with the same tokens are one event, which counts for every category of any of them, like a
+    word that a topic lists twice. Sampled answers are counted whole, so a word of several
+    categories counts for none of them. `shared` and `keep` (only these words) override the run's
+    own settings.
     """
     topic, words = record.topic, record.scored_words
     same = words.same_tokens
@@ -50,14 +50,14 @@ def word_counts(
     for category, total in zip(attributes, counts.sum(axis=0), strict=True):
         if total == 0:
             raise ModelError(
-                f"{record.model.id}: no word of category {category!r} can be asked; left "
+                f"{record.model.id}: no word of category {category!r} can be scored; left "
                 f"out: {', '.join(sorted(left_out & set(topic.attributes[category])))}"
             )
     return counts
 
 
 def has_scores(run: Run) -> bool:
-    """Whether a run has stored scores of words: a reference model has none, nor a run in memory."""
+    """Whether a run has stored scores of words: reference models and runs in memory have none."""
     return run.path is not None and run.record.words is not None
 
 

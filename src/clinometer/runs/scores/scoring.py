@@ -19,7 +19,7 @@ _SLAB = 16_384
 
 
 class Scoring:
-    """The cells of one run on their way into its table and its folder."""
+    """Fills the table and folder of one run with scores."""
 
     def __init__(
         self,
@@ -30,16 +30,16 @@ class Scoring:
     ) -> None:
         self.executor, self.cache, self.folder = executor, cache, folder
         self._progress = progress
-        #: what a server was asked up to the end of the last filling
+        #: server usage up to the end of the last filling
         self._counted: dict[str, int] = {}
 
     def fill(self, table: PreferenceTable, record: RunRecord) -> None:
-        """Score what is missing. `record` goes to the folder before anything else does.
+        """Score what is missing. `record` is written to the folder first.
 
-        A cell is looked up in the cache once in the life of a run, before any of its neighbours is
-        scored: what the cache learns later cannot change which cells are scored together, so that a
-        continued run ends with the numbers of an uninterrupted one. The record counts the cells
-        that were looked up and those that were found.
+        A cell is looked up in the cache once per run, before any of its neighbours is scored: later
+        additions to the cache cannot change which cells are scored together, so that a resumed run
+        ends with the numbers of an uninterrupted one. The record counts the cells looked up and
+        those found.
         """
         self._write(record)
         seen = record.cache
@@ -48,7 +48,7 @@ class Scoring:
             record.cache = CacheRecord(looked_up=len(table.grid), found=seen.found + found)
             self._write(record)
         self._fill_from_model(table, record)
-        if not table.complete():  # never measure what was not asked
+        if not table.complete():  # never measure what was not scored
             raise ModelError(f"{table.done()} of {len(table.grid)} cells were answered")
 
     def _fill_from_cache(self, table: PreferenceTable, record: RunRecord, *, first: int) -> int:
@@ -85,7 +85,7 @@ class Scoring:
 
         try:
             store_as_they_come(
-                () if table.complete() else scored(),  # open no model for nothing
+                () if table.complete() else scored(),  # open no model if nothing is missing
                 store,
                 done=table.done(),
                 total=len(table.grid),
@@ -93,7 +93,7 @@ class Scoring:
                 size=lambda cells_scores: len(cells_scores[0]),
                 every_s=FLUSH_S,
             )
-        finally:  # whatever stopped us, what was answered was paid for
+        finally:  # record usage even after a failure: it was paid for
             self._counted = self.executor.usage()
             new = {k: n - counted.get(k, 0) for k, n in self._counted.items()}
             if new:
@@ -106,7 +106,7 @@ class Scoring:
 
 
 def _blocks(table: PreferenceTable) -> Iterator[CellBlock]:
-    """What is missing of each chunk."""
+    """The missing cells of each chunk."""
     for chunk in table.grid.chunks():
         cells = table.missing(chunk)
         if len(cells):

@@ -1,7 +1,7 @@
 """The floor of an audit: its risks when the words of the categories are shuffled.
 
-A category that means nothing still has a risk: its words are more or less probable than those of
-the others. Risks are worth reading only beside what shuffled words give.
+Even a meaningless category has a risk: its words are more or less probable than those of the
+others. Risks are informative only compared with those of shuffled words.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ Floats = NDArray[np.float64]
 
 SHUFFLES = 99
 MOST_CELLS = 24_000
-"""Of larger audits contexts are sampled by weight: the shuffles differ by far more."""
+"""Larger audits sample contexts by weight: the variation between shuffles is far larger."""
 
 
 def word_floor(run: Run, *, shuffles: int = SHUFFLES, seed: int = 0) -> FloorRecord:
     """What shuffled words give, from the stored scores of a run.
 
-    Words change places among those of like probability, so that each category keeps about the
-    probability that it had. A p-value is the share of shuffles, the words as they are among them,
-    whose risk is at least as high.
+    Words are swapped with words of similar probability, so that each category keeps about the same
+    total probability. A p-value is the share of shuffles, including the original words, whose risk
+    is at least as high.
     """
     log_probs, grid = _sampled_scores(run, seed)
     report = run.risks
     counts = [word_counts(run.record), *shuffled_counts(run, shuffles, seed, alike=True)]
-    # Every list holds the same words, so each has the same share of the whole: one matrix product.
+    # Every list contains the same words, so each has the same total: one matrix product.
     p_by_list = preference(log_probs, np.concatenate(counts, axis=1)).p * len(counts)
     found = []
     for values in np.split(p_by_list, len(counts), axis=2):
@@ -109,10 +109,10 @@ def mean_probabilities(run: Run) -> Floats:
 
 
 def shuffled_counts(run: Run, n: int, seed: int, *, alike: bool) -> list[Floats]:
-    """n counts [V,Y] in which words have changed places between the categories.
+    """n counts [V,Y] with words swapped between the categories.
 
-    `alike`: only among words of like probability (blocks of 2K neighbours in rank), so that each
-    category keeps about the probability that it had.
+    `alike`: only among words of similar probability (blocks of 2K neighbours in rank), so that each
+    category keeps about the same total probability.
     """
     counts = word_counts(run.record)
     used = np.flatnonzero(counts.any(axis=1))
