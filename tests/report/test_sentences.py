@@ -5,26 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 
 from clinometer.report.sentences import sentences
-from clinometer.report.summary.screen import Told
+from clinometer.report.summary.screen import RunSummary
 from clinometer.runs import Run
 from clinometer.runs.folder.recover import Opened
 
 
-def told(run: Run) -> Told:
-    return Told.of(Opened(run.path or Path("x"), "m", "finished", run=run), run)
+def summary(run: Run) -> RunSummary:
+    return RunSummary.of(Opened(run.path or Path("x"), "m", "finished", run=run), run)
 
 
 def test_they_say_how_far_which_way_and_how_sure(small: Run) -> None:
-    text = " ".join(sentences(told(small)))
+    text = " ".join(sentences(summary(small)))
     assert f"{small.risks.R.value:.3f}" in text
     assert "95 % interval" in text
     assert "effective context" in text
     assert "lean clearly to male" in text
-    assert "cannot be told from the reference" in text
+    assert "cannot be distinguished from the reference" in text
 
 
 def test_groups_are_counted_once(small: Run) -> None:
-    one = told(small)
+    one = summary(small)
     line = next(s for s in sentences(one) if s.startswith("Of "))
     numbers = [int(word) for word in line.replace(",", "").split() if word.isdigit()]
     assert numbers[0] == 30 == sum(numbers[1:])

@@ -1,4 +1,4 @@
-"""Pages, charts and tables about runs; reads run folders only, never a model."""
+"""Pages, charts and tables about runs; reads run folders, never a model."""
 
 from clinometer.display.table import Table
 from clinometer.report.figure import Figure

@@ -1,6 +1,6 @@
-"""What is computed from a run for its pages: stereotypes, telling contexts, weighty cells, curves.
+"""Values derived from a run for its pages: stereotypes, contexts and cells that matter, curves.
 
-Everything here is numbers in, plain tables out; nothing is drawn.
+Numbers in, plain tables out; nothing is drawn here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from clinometer.statistics.weights import effective_size
 
 Floats = NDArray[np.float64]
 
-_PARTS = 20  # random parts of the contexts behind each point of the convergence curve
+_PARTS = 20  # random subsets of the contexts for each point of the convergence curve
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Reading:
 
     @cached_property
     def favoured(self) -> NDArray[np.int64]:
-        """[X, C]: number of the category with the largest s."""
+        """[X, C]: index of the category with the largest s."""
         return np.asarray(np.nan_to_num(self.s, nan=-np.inf).argmax(axis=2))
 
     @cached_property
@@ -87,9 +87,9 @@ class Reading:
         )
 
     def telling_contexts(self, n: int = 10) -> list[tuple[str, pd.DataFrame]]:
-        """The contexts that pull the furthest each way, as (which way, table).
+        """The contexts that pull most in each direction, as (direction, table).
 
-        With two categories the two ways are the categories; with more they are the contexts in
+        With two categories the directions are the categories; with more they are the contexts in
         which answers are furthest from the reference, and nearest to it.
         """
         p = self.run.preferences
@@ -112,13 +112,13 @@ class Reading:
                     "group": [p.groups[self._extreme(c, name)] for c in order],
                 }
             )
-            # With few contexts the tenth may pull the other way: it tells nothing of this one.
+            # With few contexts the tenth may pull the other way: it does not belong here.
             this_way = np.isfinite(score[order]) & ((score[order] > 0) | (len(p.categories) > 2))
             out.append((name, frame[this_way]))
         return out
 
     def _extreme(self, context: int, way: str) -> int:
-        """The group that goes furthest this way in a context."""
+        """The group that goes furthest in this direction in a context."""
         p = self.run.preferences
         for y, category in enumerate(p.categories):
             if way == f"that pull most to {category}":
@@ -150,10 +150,10 @@ class Reading:
         return frame[part[x, c] > 0]
 
     def convergence(self, *, seed: int = 0) -> pd.DataFrame:
-        """measure, n, value, low, high: the risks of random parts of the contexts.
+        """measure, n, value, low, high: the risks of random subsets of the contexts.
 
-        For each n, so many contexts are picked without replacement _PARTS times; the value is the
-        mean of the parts, low and high are their 5 % and 95 % points.
+        For each n, _PARTS subsets of n contexts are sampled without replacement; the value is their
+        mean, low and high are their 5 % and 95 % points.
         """
         C = self.s.shape[1]
         sizes = sorted({round(float(n)) for n in np.geomspace(min(2, C), C, 9)})
@@ -186,7 +186,7 @@ class Reading:
         return float(g @ r), float(g @ bias), float(g @ (r - bias))
 
     def coverage_bins(self) -> pd.DataFrame | None:
-        """left, right, count of cells by coverage, four bins a power of ten; None if unknown."""
+        """left, right, count of cells by coverage, four bins per power of ten; None if unknown."""
         coverage = self.run.preferences.coverage
         if coverage is None:
             return None
@@ -212,10 +212,10 @@ def context_n_eff(run: Run) -> float:
 
 
 def _sentence(run: Run, group: str, template: str) -> str:
-    """What was asked, with a line where the word goes."""
+    """The prompt, with a line where the word goes."""
     try:
         prompt, _ = cell_prompt(run, group, template)
-    except ClinometerError:  # a table of preferences has contexts that are no templates
+    except ClinometerError:  # contexts of a preferences table need not be templates
         return template
     return prompt.fill("___")
 

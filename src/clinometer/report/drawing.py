@@ -1,4 +1,4 @@
-"""Drawings made by hand: the few charts whose every pixel matters, as plain SVG."""
+"""Hand-written SVG for the few charts in which every pixel matters."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from clinometer.report.charts.style.theme import FONT, INK, OURS, SOFT, brief
 
 @dataclass(frozen=True)
 class Drawing:
-    """An SVG of a size: what `Figure.draw` may return in place of an Altair chart."""
+    """An SVG with its size; `Figure.draw` may return it instead of an Altair chart."""
 
     width: float
     height: float
     marks: tuple[str, ...]
 
     def svg(self, *, title: tuple[str, ...] = (), caption: tuple[str, ...] = ()) -> str:
-        """A complete file; with title and caption above, where it stands alone."""
+        """A complete file, with title and caption above if it stands alone."""
         lines = [
             *((t, 15, INK, "bold") for t in title),
             *((c, 12, SOFT, "normal") for c in caption),
@@ -85,7 +85,7 @@ def dot(x: float, y: float, radius: float, colour: str, *, ring: str = "", about
 
 
 def fitting(label: str, pixels: float, size: float = 12) -> str:
-    """A label cut to a width.
+    """A label truncated to a width.
 
     >>> fitting("superintendent", 60).endswith("…")
     True

@@ -38,7 +38,7 @@ _MARKDOWN_SIGN = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 
 
 def to_markdown(table: Table) -> str:
-    """A pipe table under its title; signs that Markdown or HTML would read are escaped."""
+    """A pipe table under its title; Markdown and HTML characters are escaped."""
     columns = table.combined()
     lines = [
         f"### {markdown_text(table.title)}",
@@ -107,7 +107,7 @@ def tex_text(text: object) -> str:
 
 
 def write_csv(tables: Sequence[Table], folder: Path) -> list[Path]:
-    """One file a table, numbers in full; returns the files."""
+    """One file per table, with full precision; returns the files."""
     files = {
         folder / f"{t.key}.csv": t.frame.map(no_formula).to_csv(index=False).encode("utf-8")
         for t in tables
@@ -117,7 +117,7 @@ def write_csv(tables: Sequence[Table], folder: Path) -> list[Path]:
 
 
 def write_files(files: Mapping[Path, bytes]) -> None:
-    """Write each file whole or not at all, making its folder."""
+    """Write each file whole or not at all, and create its folder."""
     for file, content in files.items():
         try:
             file.parent.mkdir(parents=True, exist_ok=True)

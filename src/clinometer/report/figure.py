@@ -1,4 +1,4 @@
-"""A chart with everything a reader needs around it."""
+"""A chart with its title, caption, text alternative and data."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Size = Literal["wide", "narrow"]
 
 _SIZES: tuple[Size, ...] = ("wide", "narrow")
 
-#: Altair keeps the data of the chart it is writing in a place that threads share: two charts
-#: written at once come out with each other's bars.
+#: Altair keeps the data of the chart it is writing in state shared by all threads: two charts
+#: written at once get each other's bars.
 _ONE_AT_A_TIME = threading.Lock()
 
 
@@ -32,10 +32,10 @@ class Figure:
     """One chart.
 
     key      file name and id on a page: letters, digits, -
-    title    what it shows, in words a reader takes away
-    caption  how to read it, and what it rests on (n, n_eff)
-    alt      what the picture says, for those who do not see it
-    draw     width -> Altair chart, or a drawing of our own
+    title    what it shows, in words that readers remember
+    caption  how to read it, and its basis (n, n_eff)
+    alt      the text alternative, for those who cannot see it
+    draw     width -> Altair chart, or a `Drawing`
     table    the numbers behind it, if they are few enough to read
     """
 
@@ -52,7 +52,7 @@ class Figure:
             object.__setattr__(self, name, visible(getattr(self, name)))
 
     def inline(self, prefix: str = "") -> dict[str, str]:
-        """The drawing for the inside of a page, for wide and for narrow screens."""
+        """The drawing embedded in a page, for wide and for narrow screens."""
         return {size: self.inline_one(size, prefix) for size in _SIZES}
 
     def inline_one(self, size: Size, prefix: str = "") -> str:

@@ -28,23 +28,23 @@ from clinometer.report.figure import Figure
 from clinometer.report.figures import comparison
 from clinometer.report.sections import figures_of, run_tables_of, section, section_key, with_key
 from clinometer.report.sentences import NOT_SAID, SAID
-from clinometer.report.summary.screen import Screen, Told, first_screen
+from clinometer.report.summary.screen import RunSummary, Screen, first_screen
 from clinometer.runs import Run, compare
 from clinometer.runs.folder.recover import Opened, open_runs, require_some
 
 #: A run, its folder, or a folder as `open_run` found it.
 Source = Run | Opened | str | Path
 
-#: The worst sentences whose words an interactive page holds.
+#: Number of the worst sentences whose words are in an interactive page.
 _HELD_WORDS = 50
 
-#: Runs that a page compares pair by pair; more pairs than this are a table nobody reads.
+#: Maximum number of runs that a page compares in pairs; with more, the table is unreadable.
 _MOST_COMPARED = 5
 
 
 @dataclass(frozen=True)
 class Extra:
-    """A part that somebody else adds to a report, such as a study of the same runs."""
+    """A part that a caller adds to a report, such as a study of the same runs."""
 
     title: str
     text: tuple[str, ...] = ()
@@ -73,10 +73,10 @@ def render_report(
 
 
 def report_figures(opened: Sequence[Opened]) -> list[Figure]:
-    """Every figure of a page, with keys of their own: what --format svg and png write."""
-    told = _told(opened)
-    sections = [section(one, i, told.get(i)) for i, one in enumerate(opened)]
-    found = [f for s in _screens(list(told.values())) for f in s.pictures]
+    """Every figure of a page, with unique keys: what --format svg and png write."""
+    summaries = _summaries(opened)
+    sections = [section(one, i, summaries.get(i)) for i, one in enumerate(opened)]
+    found = [f for s in _screens(list(summaries.values())) for f in s.pictures]
     compared = _comparison(opened)
     found += compared["figures"] if compared else []
     named = [(s.key + "-" if len(sections) > 1 else "", f) for s in sections for f in figures_of(s)]
@@ -84,21 +84,21 @@ def report_figures(opened: Sequence[Opened]) -> list[Figure]:
 
 
 def report_tables(opened: Sequence[Opened]) -> list[Table]:
-    """Every table of a page, with keys of their own: what --format csv, md and tex write."""
+    """Every table of a page, with unique keys: what --format csv, md and tex write."""
     found = [run_tables.risks_table(opened)]
     compared = _comparison(opened)
     found += compared["tables"] if compared else []
-    told = _told(opened)
+    summaries = _summaries(opened)
     for i, one in enumerate(opened):
         prefix = f"{section_key(i, one)}-" if len(opened) > 1 else ""
-        for table in run_tables_of(one, told.get(i)):
+        for table in run_tables_of(one, summaries.get(i)):
             title = f"{table.title}: {one.name}" if len(opened) > 1 else table.title
             found.append(replace(table, key=prefix + table.key, title=title))
     return found
 
 
 def environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:
-    """Templates of the report, with the filters that make text of others safe to show."""
+    """Templates of the report, with the filters that make untrusted text safe to show."""
     made = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
             [*loaders, jinja2.PackageLoader("clinometer.report", "templates")]
@@ -154,18 +154,18 @@ def _opened(runs: Sequence[Source]) -> list[Opened]:
 
 
 def _render(opened: Sequence[Opened], extras: Sequence[Extra], *, interactive: bool = False) -> str:
-    told = _told(opened)
-    if interactive and (len(opened) != 1 or not told):
+    summaries = _summaries(opened)
+    if interactive and (len(opened) != 1 or not summaries):
         raise SettingsError(
             f"interactive: expected one run that can be measured, found {len(opened)} with "
-            f"{len(told)} of them; write one page per run"
+            f"{len(summaries)} of them; write one page per run"
         )
     scripts = [script(), *([explorer_script()] if interactive else [])]
-    screens = _screens(list(told.values()))
+    screens = _screens(list(summaries.values()))
     left = f"What is left of {', '.join(brief(one.name, 40) for one in opened)}"
     title = screens[0].title if len(screens) == 1 else left
     if len(screens) > 1:
-        title = f"{len(told)} runs on {len(screens)} kinds of topic"
+        title = f"{len(summaries)} runs on {len(screens)} kinds of topic"
     return (
         environment()
         .get_template("report.html")
@@ -178,10 +178,10 @@ def _render(opened: Sequence[Opened], extras: Sequence[Extra], *, interactive: b
             css=stylesheet() + (explorer_file("explorer.css") if interactive else ""),
             scripts=scripts,
             script_hashes=[source_hash(one) for one in scripts],
-            explorer=_held(told[0]) if interactive else "",
+            explorer=_held(summaries[0]) if interactive else "",
             notices=[one.notice for one in opened if one.notice],
             screens=screens,
-            sections=[section(one, i, told.get(i)) for i, one in enumerate(opened)],
+            sections=[section(one, i, summaries.get(i)) for i, one in enumerate(opened)],
             risks=run_tables.risks_table(opened),
             comparison=_comparison(opened),
             extras=extras,
@@ -191,25 +191,25 @@ def _render(opened: Sequence[Opened], extras: Sequence[Extra], *, interactive: b
     )
 
 
-def _held(told: Told) -> str:
-    """The data of the viewer's page as text that can stand in a page."""
-    return base64.b64encode(view_file(told, words=_HELD_WORDS)).decode()
+def _held(summary: RunSummary) -> str:
+    """The data of the viewer's page as text that can be embedded in a page."""
+    return base64.b64encode(view_file(summary, words=_HELD_WORDS)).decode()
 
 
 def source_hash(text: str) -> str:
-    """What a content security policy calls an inline script."""
+    """The hash of an inline script for a content security policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _told(opened: Sequence[Opened]) -> dict[int, Told]:
-    """The runs that can be told of, by their number."""
-    return {i: Told.of(one, one.run) for i, one in enumerate(opened) if one.run is not None}
+def _summaries(opened: Sequence[Opened]) -> dict[int, RunSummary]:
+    """The runs that can be measured, by index."""
+    return {i: RunSummary.of(one, one.run) for i, one in enumerate(opened) if one.run is not None}
 
 
-def _screens(told: Sequence[Told]) -> list[Screen]:
-    """One screen for the runs that can stand on one axis."""
-    kinds: dict[tuple[Any, ...], list[Told]] = {}
-    for one in told:
+def _screens(summaries: Sequence[RunSummary]) -> list[Screen]:
+    """One screen for each set of runs that share an axis."""
+    kinds: dict[tuple[Any, ...], list[RunSummary]] = {}
+    for one in summaries:
         kind = (one.run.risks.categories, one.run.risks.normalized)
         kinds.setdefault(kind, []).append(one)
     found = [first_screen(part) for part in kinds.values()]
@@ -232,7 +232,7 @@ def _comparison(opened: Sequence[Opened]) -> dict[str, Any] | None:
     try:
         found = compare(*runs)
     except ClinometerError:
-        return None  # another topic or other contexts: the runs stand side by side, unpaired
+        return None  # another topic or other contexts: shown side by side, unpaired
     return {
         "figures": [
             comparison.differences_figure(found),

@@ -1,4 +1,4 @@
-"""Every table of a report, once: the page, Markdown, LaTeX and CSV all show these."""
+"""Every table of a report, shared by the page, Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clinometer.runs.folder.recover import Opened, stored_risks
 
 
 def risks_table(opened: Sequence[Opened]) -> Table:
-    """The models, then the reference models: R, its parts, their intervals, what they rest on."""
+    """The models, then the reference models: R, its components, their intervals and basis."""
     rows: list[dict[str, Any]] = []
     for one in opened:
         if one.run is not None:
@@ -42,7 +42,7 @@ def risks_table(opened: Sequence[Opened]) -> Table:
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
-    """Differences overall, ranks, and the groups where models differ most surely."""
+    """Differences overall, ranks, and the groups where models differ most clearly."""
     pairs = pd.DataFrame(
         [
             {
@@ -108,7 +108,7 @@ def groups_table(run: Run) -> Table:
 
 
 def contexts_table(reading: Reading) -> Table:
-    """Every context with its weight, its pull to each category and what it adds to the swing."""
+    """Every context with its weight, its pull to each category and its effect on volatility."""
     run, p = reading.run, reading.run.preferences
     influence = p.influence(norm=run.risks.norm, normalize=run.risks.normalized)
     frame = pd.DataFrame(
@@ -128,7 +128,7 @@ def contexts_table(reading: Reading) -> Table:
 
 
 def telling_tables(reading: Reading) -> list[Table]:
-    """The ten most telling contexts each way."""
+    """The ten most telling contexts in each direction."""
     note = (
         "Pull: mean over the groups of how far answers lean this way in this context, 0 as the "
         "reference, 1 the extreme. Group: the one that goes furthest."
@@ -155,9 +155,9 @@ def flags_table(run: Run) -> Table:
 
 
 def settings_table(content: Mapping[str, Any]) -> Table:
-    """Settings passed and defaulted, versions, hashes: all of run.json but the results.
+    """Settings passed and defaulted, versions, hashes: all of run.json except the results.
 
-    `content` may be that of another schema, or incomplete.
+    `content` may have another schema, or be incomplete.
     """
     skip = {"summary", "corrected", "counts", "words", "verdict"}
     rows = [

@@ -1,4 +1,4 @@
-"""What a page shows of one run below the first screen, in the order in which people ask."""
+"""The sections about one run below the first screen, in the order of a reader's questions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clinometer.report.figures.swing import swing_figure
 from clinometer.report.sentences import sentences
 from clinometer.report.summary.examples import Example, top_examples
 from clinometer.report.summary.pictures import ROWS, groups_picture
-from clinometer.report.summary.screen import Told
+from clinometer.report.summary.screen import RunSummary
 from clinometer.runs import Run
 from clinometer.runs.folder.recover import Opened
 
@@ -37,7 +37,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """What the page shows of one run."""
+    """The part of a page about one run."""
 
     key: str
     name: str
@@ -47,25 +47,30 @@ class Section:
     categories: tuple[str, ...] = ()
 
 
-def section(one: Opened, number: int, told: Told | None) -> Section:
-    """The section of a run; of one that cannot be measured again, what is stored."""
+def section(one: Opened, number: int, summary: RunSummary | None) -> Section:
+    """The section of a run; if it cannot be measured again, with its stored results."""
     key = section_key(number, one)
-    if told is None:
+    if summary is None:
         risks = [run_tables.risks_table([one])] if one.groups is not None else []
         part = Part("stored", "What is stored", tables=(*risks, *run_tables_of(one, None)))
         return Section(key, one.name, None, one.notice, (part,))
     return Section(
-        key, one.name, told.run, one.notice, tuple(_parts(told)), told.run.preferences.categories
+        key,
+        one.name,
+        summary.run,
+        one.notice,
+        tuple(_parts(summary)),
+        summary.run.preferences.categories,
     )
 
 
-def _parts(told: Told) -> list[Part]:
-    run, reading, leans = told.run, told.reading, told.leans
-    tables = {t.key: t for t in run_tables_of(told.opened, told)}
+def _parts(summary: RunSummary) -> list[Part]:
+    run, reading, leans = summary.run, summary.reading, summary.leans
+    tables = {t.key: t for t in run_tables_of(summary.opened, summary)}
     telling = tuple(tables[k] for k in tables if k.startswith("contexts-") and len(tables[k].frame))
     every = (groups_picture(leans, every=True),) if len(leans.seen) > ROWS else ()
     pictures = [single_run.convergence_figure(reading), single_run.coverage_figure(reading)]
-    intervals = comparison.intervals_figure([run], [told.opened.name])
+    intervals = comparison.intervals_figure([run], [summary.opened.name])
     sure = _some([intervals, *pictures])
     research = _some(
         [
@@ -94,29 +99,29 @@ def _parts(told: Told) -> list[Part]:
             figures=_some([swing_figure(reading)]),
             folded=(tables["contexts"],),
         ),
-        Part("sure", "How sure is it?", tuple(sentences(told)), figures=sure),
+        Part("sure", "How sure is it?", tuple(sentences(summary)), figures=sure),
         Part(
             "reference",
             "Against what reference?",
-            figures=(comparison.risks_figure([run], [told.opened.name]),),
+            figures=(comparison.risks_figure([run], [summary.opened.name]),),
         ),
         Part("asked", "How was it asked?", folded=(tables["flags"], tables["settings"])),
         Part("research", "For researchers", figures=research, collapsed=True),
     ]
 
 
-def run_tables_of(one: Opened, told: Told | None) -> list[Table]:
+def run_tables_of(one: Opened, summary: RunSummary | None) -> list[Table]:
     """Every table of a run: what --format csv, md and tex write."""
-    if told is None:
+    if summary is None:
         stored = [] if one.groups is None else [Table("groups", "Groups, as stored", one.groups)]
         return [*stored, *([run_tables.settings_table(one.content)] if one.content else [])]
     return [
-        run_tables.cells_table(told.reading),
-        *run_tables.telling_tables(told.reading),
-        run_tables.groups_table(told.run),
-        run_tables.contexts_table(told.reading),
-        run_tables.flags_table(told.run),
-        run_tables.settings_table(told.run.record.to_dict()),
+        run_tables.cells_table(summary.reading),
+        *run_tables.telling_tables(summary.reading),
+        run_tables.groups_table(summary.run),
+        run_tables.contexts_table(summary.reading),
+        run_tables.flags_table(summary.run),
+        run_tables.settings_table(summary.run.record.to_dict()),
     ]
 
 
@@ -125,7 +130,7 @@ def figures_of(found: Section) -> list[Figure]:
 
 
 def outermost(run: Run) -> list[str]:
-    """The groups that lean furthest each way, to set against all of them."""
+    """The groups that lean furthest in each direction, to compare with all of them."""
     mean = run.risks.mean_stereotype[:, 0]
     seen = np.flatnonzero(~np.isnan(mean))
     if seen.size < 3:

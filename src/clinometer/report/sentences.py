@@ -1,4 +1,4 @@
-"""What the numbers say, in plain words, and what they do not say."""
+"""What the numbers mean in plain words, and what they do not mean."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clinometer.measure.inference.target import in_words
 from clinometer.report.charts.style.theme import brief
 from clinometer.report.summary.headline import noun_of
 from clinometer.report.summary.leans import Leans
-from clinometer.report.summary.screen import Told, share_sentence
+from clinometer.report.summary.screen import RunSummary, share_sentence
 from clinometer.runs import Run
 from clinometer.runs.group_sentences import group_sentences
 from clinometer.runs.protocol import protocol_sentences
@@ -34,9 +34,9 @@ SAID = (
 )
 
 
-def sentences(told: Told) -> list[str]:
-    """A run in a few sentences: how far, steady or swinging, which way, how sure."""
-    run, report = told.run, told.run.risks
+def sentences(summary: RunSummary) -> list[str]:
+    """A run in a few sentences: size, steady or swinging, direction, certainty."""
+    run, report = summary.run, summary.run.risks
     even = "an even split" if run.preferences.reference is None else "the given reference"
     unit = " on a scale from 0 to 1" if report.normalized else " on the scale of the raw equations"
     found = [
@@ -44,7 +44,7 @@ def sentences(told: Told) -> list[str]:
         f"Bias risk is {estimate(report.R_bias)}, volatility risk {estimate(report.R_volatility)}. "
         f"{share_sentence(run)}",
         *group_sentences(run),
-        _which_way(told.leans),
+        _which_way(summary.leans),
         f"How sure: {_plain_verdict(run)} Shown are "
         f"{in_words(report.R, run.record.settings.target)}.",
     ]
@@ -55,7 +55,7 @@ def sentences(told: Told) -> list[str]:
             f"{risk(better.R_bias)} and volatility risk {risk(better.R_volatility)}."
         )
     planned = protocol_sentences(run.record.protocol)
-    return [*found, *planned, *warnings(brief(told.opened.name), run)]
+    return [*found, *planned, *warnings(brief(summary.opened.name), run)]
 
 
 def warnings(name: str, run: Run) -> list[str]:
@@ -108,7 +108,7 @@ def _which_way(leans: Leans) -> str:
     parts = [f"{n} lean clearly to {brief(names[y], 40)}" for y, n in leans.counts]
     rest = len(leans.seen) - leans.n_clear
     if rest:
-        parts.append(f"{rest} cannot be told from the reference")
+        parts.append(f"{rest} cannot be distinguished from the reference")
     if not parts:
         return "No group has an answer."
     listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

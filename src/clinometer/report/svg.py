@@ -1,4 +1,4 @@
-"""Drawings as text: SVG for files, and SVG that lives inside a page."""
+"""Drawings as text: SVG for files, and SVG embedded in a page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TEXT = re.compile(r">[^<]+</(?:text|tspan)>")
 
 
 def _signs(kind: str) -> re.Pattern[str]:
-    """The superscript or subscript signs beyond ², which few fonts have."""
+    """Superscript and subscript characters other than ², which few fonts have."""
     blocks = (*range(0x1D2C, 0x1D6B), *range(0x2070, 0x209D))
     known = [c for c in map(chr, blocks) if unicodedata.decomposition(c).startswith(kind)]
     return re.compile(f"[{''.join(known)}]+")
@@ -42,7 +42,7 @@ def to_png(chart: Any, *, scale: float = 2.0) -> bytes:
 
 
 def svg_to_png(svg: str, *, scale: float = 2.0) -> bytes:
-    """A drawing of our own as a PNG, on white."""
+    """A `Drawing` as a PNG, on white."""
     start = svg.index(">") + 1
     paper = '<rect width="100%" height="100%" fill="white"/>'
     return bytes(_converter().svg_to_png(svg[:start] + paper + svg[start:], scale=scale))
@@ -56,7 +56,7 @@ def _drawn(spec: dict[str, Any]) -> str:
 def small_signs(text: str) -> str:
     """Superscripts and subscripts as smaller letters of the same font, moved up or down.
 
-    A font that lacks the sign in Rᵇ would have the whole line drawn in another one.
+    If a font lacks the ᵇ of Rᵇ, the whole line would be drawn in another font.
 
     >>> small_signs("Rᵇ bias")
     'R<tspan dy="-.33em" font-size="70%">b</tspan><tspan dy=".23em">\u200b</tspan> bias'
@@ -66,23 +66,23 @@ def small_signs(text: str) -> str:
 
 
 def _moved(signs: str, away: str, back: str) -> str:
-    """`away` is in the small size, `back` in that of the line, which an invisible sign carries
-    back to its height: a shift without a letter would be none."""
+    """`away` is in the small size, `back` in that of the line. An invisible character carries the
+    shift back: a shift without a character has no effect."""
     letters = unicodedata.normalize("NFKC", signs)
     return f'<tspan dy="{away}" font-size="70%">{letters}</tspan><tspan dy="{back}">\u200b</tspan>'
 
 
 def inline(svg: str, *, key: str, label: str) -> str:
-    """The same drawing for the inside of a page.
+    """The same drawing for embedding in a page.
 
-    Colours become CSS variables, so that it follows light, dark and print; ids get `key` before
-    them, so that two drawings do not share one; what a mark stands for moves from `aria-label` to
-    `data-tip`, because the drawing as a whole is one image with one text alternative.
+    Colours become CSS variables, so that it follows light, dark and print; ids get the prefix
+    `key`, so that two drawings do not share one; the description of a mark moves from `aria-label`
+    to `data-tip`, because the drawing as a whole is one image with one text alternative.
     """
     root = ElementTree.fromstring(svg)  # noqa: S314  (our own drawing)
     size = {name: root.get(name, other) for name, other in (("width", "680"), ("height", "300"))}
     elements = [element for element in root.iter() if element is not root]
-    # Vega numbers ids on and on: counted afresh, the same chart is the same text each time.
+    # Vega never resets its ids: renumbered, the same chart gives the same text each time.
     given = [element.attrib["id"] for element in elements if "id" in element.attrib]
     ids = {old: f"{key}-{number}" for number, old in enumerate(dict.fromkeys(given))}
     for element in elements:
@@ -96,7 +96,7 @@ def inline(svg: str, *, key: str, label: str) -> str:
 
 
 def _attributes(drawn: Mapping[str, str], ids: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """What is left of a mark's attributes: numbers shortened, colours named, labels as tips."""
+    """The attributes of a mark to keep: numbers shortened, colours named, labels as tips."""
     for full, value in drawn.items():
         name = _local(full)
         if name == "aria-label" and value.startswith(OURS):
@@ -112,7 +112,7 @@ def _attributes(drawn: Mapping[str, str], ids: Mapping[str, str]) -> Iterator[tu
 
 
 def _local(name: str) -> str:
-    """A name without its namespace: inside a page there is none."""
+    """A name without its namespace, as in HTML."""
     return name.rpartition("}")[2]
 
 

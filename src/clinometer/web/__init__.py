@@ -1,4 +1,4 @@
-"""Pages in a browser: the viewer of runs, and what any later page stands on."""
+"""Pages in a browser: the viewer of runs, and the basis of all pages."""
 
 from clinometer.extras import require
 

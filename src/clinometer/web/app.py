@@ -1,6 +1,6 @@
-"""What every web page of clinometer stands on: headers, templates, static files, who may come in.
+"""The basis of every web page: headers, templates, static files, access control.
 
-The viewer uses it, and any later page should: nothing here knows of runs.
+It knows nothing about runs, so that any page can use it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from clinometer.web.limits import SmallForms
 if TYPE_CHECKING:
     import uvicorn
 
-#: No script but our own files, no request to anybody else, never inside a frame.
+#: Scripts from our own files only, no requests to other hosts, never inside a frame.
 SECURITY_HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -71,7 +71,7 @@ __all__ = [
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name can be reached from this machine alone.
+    """Whether a host name can be reached only from this machine.
 
     >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("0.0.0.0")
     (True, True, False)
@@ -89,8 +89,8 @@ def new_app(
 ) -> FastAPI:
     """An application without its pages.
 
-    `token`: every request must carry it, once as ?token=… and then as a cookie. A host that is
-    not this machine alone is refused without one, unless the pages ask for tokens of their own
+    `token`: every request must carry it, once as ?token=… and then as a cookie. A host that other
+    machines can reach is refused without one, unless the pages check their own tokens
     (`guarded`).
     """
     if not is_loopback(host) and not token and not guarded:
@@ -99,7 +99,7 @@ def new_app(
     if token:
         app.middleware("http")(_gate(token))
     app.middleware("http")(_headers)
-    # A page elsewhere that points its own name at this machine gets nothing.
+    # Blocks DNS rebinding: a foreign name that resolves to this machine gets nothing.
     names = ["localhost", "127.0.0.1", "[::1]", host] if is_loopback(host) else ["*"]
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=names, www_redirect=False)
     app.add_middleware(SmallForms)
@@ -146,12 +146,12 @@ class Pages:
         return HTMLResponse(self._environment.get_template(template).render(**values), status)
 
     def compile(self) -> None:
-        """Make every template ready, so that the first page does not wait for it."""
+        """Compile every template, so that the first page does not wait for it."""
         for name in self._environment.list_templates(extensions=["html"]):
             self._environment.get_template(name)
 
     def add_errors(self, app: FastAPI, template: str) -> None:
-        """Errors as pages of the same look, in one sentence."""
+        """Errors as pages with the same look, in one sentence."""
 
         @app.exception_handler(HTTPException)
         def show(request: Request, error: HTTPException) -> Response:
@@ -180,23 +180,23 @@ def serve(app: FastAPI, *, host: str, port: int, ready: Callable[[str], None]) -
 
 
 def server_of(app: FastAPI) -> uvicorn.Server:
-    """What serves the application once its `run` is given a socket."""
+    """A server for the application; its `run` takes the sockets."""
     import uvicorn
 
     return uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
 
 
 def listen(host: str, port: int) -> tuple[socket.socket, str]:
-    """A socket that accepts connections, and its address; port 0 takes any free one.
+    """A listening socket and its address; port 0 takes any free one.
 
-    A port that is taken is an error in one line.
+    A port in use is an error in one line.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
-        listener.listen()  # the address is told next, and may be opened at once
+        listener.listen()  # the address is shown next, and may be opened at once
     except OSError as error:
         listener.close()
         raise SettingsError(f"port {port} of {host}: {error.strerror}; try --port 0") from error

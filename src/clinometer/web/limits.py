@@ -1,4 +1,4 @@
-"""What a request may bring: a small form, or nothing."""
+"""Limits on request bodies: a small form, or nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FORM = b"application/x-www-form-urlencoded"
 
 
 class SmallForms:
-    """Refuses any other body by its headers, before a byte of it is read or written to the disk."""
+    """Refuses any other body by its headers, before reading or spooling any of it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Rows of the viewer's lists: filtered and sorted as the address says."""
+"""Rows of the viewer's lists: filtered and sorted by the parameters of the address."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clinometer.web.runs_index import Entry
 
 
 def filtered(entries: Iterable[Entry], *, q: str, topic: str, state: str) -> list[Entry]:
-    """Entries that hold every word of `q`, with this topic and state (empty: any)."""
+    """Entries that contain every word of `q`, with this topic and state (empty: any)."""
     words = q.lower().split()
     return [
         e

@@ -1,6 +1,6 @@
-"""The run folders under a root, and nothing else of the disk.
+"""The run folders under a root; nothing outside it is read.
 
-A folder is read again when its files have changed, so a page costs one look at the names.
+A folder is read again only when its files have changed, so a page costs one directory scan.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from clinometer.runs.folder.recover import Opened, open_run
 from clinometer.storage.record import SCHEMA_VERSION
 from clinometer.storage.untrusted import read_json
 
-#: Folders below the root that are looked through.
+#: Maximum depth of folders below the root.
 _DEPTH = 6
 _KEPT = 6  # opened runs kept in memory
 _FILES = (
@@ -89,9 +89,9 @@ class RunsIndex:
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     def open(self, name: str) -> Opened:
-        """The run of this name; what cannot be read in it, `Opened` says.
+        """The run of this name; `Opened` says what could not be read.
 
-        A name that is not below the root, or that leads out of it by a link, is a KeyError.
+        A name outside the root, also by a link, is a KeyError.
         """
         path = self.resolve(name)
         signature = self._signature(path)
@@ -119,7 +119,7 @@ class RunsIndex:
             files = [path / file for file in _FILES] + [path / "scores"]
             if (path / "scores").is_dir():
                 files += [path / "scores" / one.name for one in os.scandir(path / "scores")]
-        except (OSError, ValueError) as error:  # a name too long, a folder that may not be read
+        except (OSError, ValueError) as error:  # the name is too long, or the folder not readable
             raise KeyError(name) from error
         if not all(self._inside(file) for file in files):
             raise KeyError(name)
@@ -132,7 +132,7 @@ class RunsIndex:
         return path.resolve().is_relative_to(self.root)
 
     def _walk(self) -> list[str]:
-        """Names of folders with a run.json; links are not followed, runs not looked into."""
+        """Names of folders with a run.json; does not follow links or descend into runs."""
         found, waiting = [], [(self.root, 0)]
         while waiting:
             folder, depth = waiting.pop()
@@ -165,7 +165,7 @@ class RunsIndex:
 
 
 def _is_text(name: str) -> bool:
-    """Whether a file name can stand in an address: one that is not UTF-8 cannot."""
+    """Whether a file name can be part of an address: it must be UTF-8."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -179,7 +179,7 @@ def _entry(name: str, path: Path) -> Entry:
     try:
         record = RunFolder(path).read_record()
         done, total = (0, 0) if record.finished else progress(RunFolder(path), record)
-    except Exception:  # whatever one run has in it, the others are listed
+    except Exception:  # a bad run must not hide the others
         return _unreadable(name, path)
     entry = Entry(
         id=name,
@@ -228,7 +228,7 @@ def _reliability(name: str, path: Path) -> Entry:
 
 
 def _unreadable(name: str, path: Path) -> Entry:
-    """A run of another schema by its model and date, where it says these; any other as damaged."""
+    """A run of another schema by its model and date, if it has them; any other as damaged."""
     try:
         content = read_json(path / "run.json")
         model, created = str(content["model"]["id"]), str(content.get("created", ""))

@@ -1,4 +1,4 @@
-"""The viewer of one run, served beside the program that made it."""
+"""The viewer of one run, served by the process that made it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ViewerServer:
     def __init__(self, run: Run, *, port: int) -> None:
         with ExitStack() as stack:
             folder = run.path
-            if folder is None:  # kept in memory: the viewer reads folders only
+            if folder is None:  # a run in memory: the viewer reads only folders
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
                 run.write(RunFolder(folder))
             app = viewer(folder, host=_HOST)
@@ -41,17 +41,17 @@ class ViewerServer:
             self._kept = stack.pop_all()
 
     def wait(self) -> None:
-        """Stay until Ctrl+C, then close."""
+        """Block until Ctrl+C, then close."""
         try:
             while self._thread.is_alive():
-                self._thread.join(1.0)  # without a time, Ctrl+C would not end it on Windows
+                self._thread.join(1.0)  # without a timeout, Ctrl+C would not end it on Windows
         except KeyboardInterrupt:
             pass
         finally:
             self.close()
 
     def close(self) -> None:
-        """Stop serving; a second time does nothing."""
+        """Stop serving; calling it again does nothing."""
         self._server.should_exit = True
         self._thread.join()
         self._kept.close()

@@ -1,7 +1,7 @@
-"""The viewer: the list of runs, and one page per run on which every answer can be looked at.
+"""The viewer: the list of runs, and one page per run with every answer.
 
-Pages come from the server, pictures are drawn in the browser from one file per run
-(`report/explorer`). What is shown lies in the address, so a link leads back to it.
+Pages come from the server; charts are drawn in the browser from one file per run
+(`report/explorer`). The address encodes what is shown, so it can be linked to.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from clinometer.report.page import render_report
 from clinometer.report.reliability.page import is_reliability_run, render_reliability
 from clinometer.report.reliability.story import reliability_story
 from clinometer.report.sentences import sentences
-from clinometer.report.summary.screen import Told, chips, lede
+from clinometer.report.summary.screen import RunSummary, chips, lede
 from clinometer.runs import Run
 from clinometer.runs import compare as compare_runs
 from clinometer.runs.folder.recover import Opened
@@ -63,7 +63,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
     )
     known = _Known(index)
     pages.compile()
-    index.entries()  # read once before anybody waits for it
+    index.entries()  # read once before the first request
 
     @app.get("/")
     def runs(q: str = "", topic: str = "", state: str = "", sort: str = "") -> HTMLResponse:
@@ -90,18 +90,18 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             live = index.version(id)
             return pages("reliability_run.html", story=story, name=id, id=id, live=live)
         opened = _open(index, id)
-        told = known.told(id) if opened.run is not None else None
+        summary = known.summary(id) if opened.run is not None else None
         return pages(
             "run.html",
             opened=opened,
             id=id,
-            title=told.title if told else opened.name,
-            lede=lede(told.run) if told else (),
-            chips=chips(told.run) if told else (),
-            sentences=sentences(told) if told else [],
+            title=summary.title if summary else opened.name,
+            lede=lede(summary.run) if summary else (),
+            chips=chips(summary.run) if summary else (),
+            sentences=sentences(summary) if summary else [],
             stored=[] if opened.groups is None else opened.groups.to_dict("records"),
             settings=run_tables.settings_table(opened.content),
-            flags=run_tables.flags_table(told.run) if told else None,
+            flags=run_tables.flags_table(summary.run) if summary else None,
             live=index.version(id),
         )
 
@@ -154,7 +154,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             if not opened.showable:
                 raise HTTPException(404, opened.notice)
             page = render_report([opened.run if opened.run is not None else index.resolve(id)])
-        # The page brings its own, stricter policy; ours would stop its inline script.
+        # The page has its own, stricter policy; ours would block its inline script.
         policy = "sandbox allow-scripts allow-downloads"
         return HTMLResponse(page, headers={"Content-Security-Policy": policy})
 
@@ -169,29 +169,29 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
 
 
 class _Known:
-    """View files, made once for each state of their runs."""
+    """View files, built once for each state of their runs."""
 
     def __init__(self, index: RunsIndex) -> None:
         self._index = index
-        self._kept: OrderedDict[str, tuple[Opened, Told, bytes | None]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[Opened, RunSummary, bytes | None]] = OrderedDict()
 
-    def told(self, name: str) -> Told:
+    def summary(self, name: str) -> RunSummary:
         return self._entry(name)[1]
 
     def file(self, name: str) -> bytes:
-        opened, told, made = self._entry(name)
+        opened, summary, made = self._entry(name)
         if made is None:
-            made = view_file(told)
-            self._kept[name] = (opened, told, made)
+            made = view_file(summary)
+            self._kept[name] = (opened, summary, made)
         return made
 
-    def _entry(self, name: str) -> tuple[Opened, Told, bytes | None]:
+    def _entry(self, name: str) -> tuple[Opened, RunSummary, bytes | None]:
         opened = _open(self._index, name)
         if opened.run is None:
             raise HTTPException(404, opened.notice)
         kept = self._kept.get(name)
-        if kept is None or kept[0] is not opened:  # the index opens a changed folder anew
-            kept = (opened, Told.of(opened, opened.run), None)
+        if kept is None or kept[0] is not opened:  # the index has reopened a changed folder
+            kept = (opened, RunSummary.of(opened, opened.run), None)
             self._kept[name] = kept
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)

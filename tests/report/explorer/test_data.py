@@ -12,15 +12,15 @@ from tests.report.made import HOSTILE, made_run
 
 from clinometer.report.explorer.bundle import MODULES, explorer_file, explorer_script
 from clinometer.report.explorer.data import MISSING, view_file, worst_cells
-from clinometer.report.summary.screen import Told
+from clinometer.report.summary.screen import RunSummary
 from clinometer.runs import Run
 from clinometer.runs.folder.recover import Opened
 
 TYPES = {"f32": "<f4", "u16": "<u2", "u8": "<u1"}
 
 
-def told(run: Run) -> Told:
-    return Told.of(Opened(run.path or Path("x"), run.model, "finished", run=run), run)
+def summary(run: Run) -> RunSummary:
+    return RunSummary.of(Opened(run.path or Path("x"), run.model, "finished", run=run), run)
 
 
 def read(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -42,7 +42,7 @@ def read(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 def test_columns_hold_the_run(categories: int) -> None:
     run = made_run(None, groups=7, contexts=11, categories=categories)
     values = run.preferences.values.copy()
-    header, columns = read(view_file(told(run)))
+    header, columns = read(view_file(summary(run)))
     shares = columns["p"] / (MISSING - 1)
     assert np.abs(shares - values[:, :, :-1]).max() < 0.5 / 65000
     assert columns["r"] == pytest.approx(run.risks.r, abs=1e-6)
@@ -62,7 +62,7 @@ def test_missing_answers_are_marked(tmp_path: Path) -> None:
     values[1, 2] = np.nan
     preferences = replace(run.preferences, values=values)
     run = replace(run, preferences=preferences, risks=preferences.decompose())
-    _, columns = read(view_file(told(run)))
+    _, columns = read(view_file(summary(run)))
     assert columns["p"][1, 2, 0] == MISSING
     assert columns["strength"][1, 2] == 255
     assert (columns["p"] == MISSING).sum() == 1
@@ -70,7 +70,7 @@ def test_missing_answers_are_marked(tmp_path: Path) -> None:
 
 def test_the_worst_come_first_and_once() -> None:
     run = made_run(None, groups=9, contexts=30)
-    one = told(run)
+    one = summary(run)
     found = worst_cells(one, 20)
     strength = [s for x, c, s in found if not run.preferences.low_coverage[x, c]]
     assert strength == sorted(strength, reverse=True)
@@ -80,7 +80,7 @@ def test_the_worst_come_first_and_once() -> None:
 
 
 def test_hostile_text_cannot_end_its_block() -> None:
-    content = view_file(told(made_run(None, groups=12, contexts=12, hostile=True)))
+    content = view_file(summary(made_run(None, groups=12, contexts=12, hostile=True)))
     header, _ = read(content)
     assert HOSTILE[0] in header["groups"]  # text of JSON: shown as text, never as a page
     assert "\u202e" not in json.dumps(header, ensure_ascii=False)
@@ -88,7 +88,7 @@ def test_hostile_text_cannot_end_its_block() -> None:
 
 def test_a_run_of_240_000_answers_is_small() -> None:
     run = made_run(None, groups=120, contexts=2000, replicates=0)
-    assert len(view_file(told(run))) < 1_100_000
+    assert len(view_file(summary(run))) < 1_100_000
 
 
 def test_one_script_holds_every_module_once() -> None:

@@ -11,7 +11,7 @@ from tests.report.made import made_run
 
 from clinometer.measure import Estimate
 from clinometer.report.summary.screen import (
-    Told,
+    RunSummary,
     chips,
     contexts_worth,
     evidence,
@@ -22,8 +22,8 @@ from clinometer.runs import Run, audit
 from clinometer.runs.folder.recover import Opened
 
 
-def told(run: Run, name: str = "m") -> Told:
-    return Told.of(Opened(run.path or Path("x"), name, "finished", run=run), run)
+def summary(run: Run, name: str = "m") -> RunSummary:
+    return RunSummary.of(Opened(run.path or Path("x"), name, "finished", run=run), run)
 
 
 def with_risks(run: Run, R: float, low: float, high: float, **more: Any) -> Run:
@@ -81,7 +81,7 @@ def test_chips_hold_the_numbers_of_the_run(small: Run) -> None:
 
 
 def test_examples_are_the_extremes_and_differ(small: Run) -> None:
-    one = told(small)
+    one = summary(small)
     screen = first_screen([one])
     p = small.preferences
     strongest = screen.examples[0]
@@ -97,7 +97,7 @@ def test_examples_are_the_extremes_and_differ(small: Run) -> None:
 
 
 def test_several_models_are_ranked_and_set_apart(small: Run, another: Run) -> None:
-    screen = first_screen([told(small, "a"), told(another, "b")])
+    screen = first_screen([summary(small, "a"), summary(another, "b")])
     ranking, spread = screen.pictures
     frame = ranking.table
     assert frame is not None
@@ -106,12 +106,12 @@ def test_several_models_are_ranked_and_set_apart(small: Run, another: Run) -> No
 
 
 def test_a_perfect_model_has_no_example() -> None:
-    screen = first_screen([told(audit("reference:unbiased", contexts="paper-gender"))])
+    screen = first_screen([summary(audit("reference:unbiased", contexts="paper-gender"))])
     assert "as the reference in every sentence" in screen.title
     assert screen.examples == ()
 
 
 def test_more_than_two_categories_are_stacked() -> None:
-    screen = first_screen([told(made_run(None, groups=9, contexts=12, categories=5))])
+    screen = first_screen([summary(made_run(None, groups=9, contexts=12, categories=5))])
     assert len(screen.examples[0].shares) == 5
     assert "category 4" in screen.pictures[0].svg()

@@ -1,7 +1,7 @@
-"""The folder of a reliability run: what it leaves behind, and all that resume and report read.
+"""The folder of a reliability run: everything it writes, and that resume and report read.
 
-run.json                    what was asked of whom, with what result
-scores/MODEL/part-*.parquet log-probabilities of texts as they came, for each model
+run.json                    models, settings and results
+scores/MODEL/part-*.parquet log-probabilities of texts, written as they are scored, for each model
 statements.parquet          one row per statement: tau, cv, cobias, stability, intervals, flags
 models.parquet              one row per statement and model
 versions.parquet            one row per version: its text, tau, and why it was left out
@@ -41,7 +41,7 @@ class ReliabilityFolder(ResultFolder[ReliabilityRecord]):
             Parts(folder).clear()
 
     def write_scores(self, model: str, scored: Sequence[Scored]) -> None:
-        """One part: texts by their number in the run, and their scores."""
+        """One part: texts by their index in the run, and their scores."""
         tables = [
             pa.table({"text": rows, **{n: getattr(scores, n) for n in _COLUMNS}})
             for rows, scores in scored
@@ -49,7 +49,7 @@ class ReliabilityFolder(ResultFolder[ReliabilityRecord]):
         self._parts(model).write(int(scored[0][0][0]), pa.concat_tables(tables))
 
     def read_scores(self, model: str) -> Iterator[Scored]:
-        """All parts; one that is damaged is removed, so that its texts are scored again."""
+        """All parts; a damaged one is removed, so that its texts are scored again."""
         return self._parts(model).results(_from_table)
 
     def _parts(self, model: str) -> Parts:

@@ -1,4 +1,4 @@
-"""What a reader of a reliability run must know beside the means."""
+"""What a reader of a reliability run must know besides the means."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def reading_notes(record: ReliabilityRecord) -> list[str]:
         )
     known = {"statements", "versions", "flag_"}
     odd = {k: n for k, n in record.counts.overall.items() if n and k not in known}
-    told = [f"{k.replace('_', ' ')} {n}" for k, n in odd.items()]
+    counts_shown = [f"{k.replace('_', ' ')} {n}" for k, n in odd.items()]
     for model, counts in record.counts.by_model.items():
-        told += [f"{model}: {k.replace('_', ' ')} {n}" for k, n in counts.items() if n]
-    if told:
-        lines.append("Counted: " + ", ".join(told) + ".")
+        counts_shown += [f"{model}: {k.replace('_', ' ')} {n}" for k, n in counts.items() if n]
+    if counts_shown:
+        lines.append("Counted: " + ", ".join(counts_shown) + ".")
     return lines

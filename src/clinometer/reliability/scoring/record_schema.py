@@ -12,14 +12,14 @@ from clinometer.storage.record import FolderRecord, ModelRecord, RecordPart
 
 
 class LengthRecord(RecordPart):
-    """COBIAS against the length of a statement; None where it cannot be told."""
+    """COBIAS against the length of a statement; None where it is unknown."""
 
     slope_per_doubling: float | None
     r_squared: float | None
 
 
 class CountsRecord(RecordPart):
-    """What was counted in the run, each under its own name, and of each model."""
+    """Counts of the run by name, and of each model."""
 
     by_model: dict[str, dict[str, int]] = Field(default_factory=dict)
 
@@ -31,7 +31,7 @@ class CountsRecord(RecordPart):
 class ReliabilityRecord(FolderRecord):
     """The content of a reliability run's run.json.
 
-    texts     a digest of the statements and versions; with `scoring`, what makes it another run
+    texts     a digest of the statements and versions; with `scoring`, it identifies a run
     settings  as `ReliabilitySettings.to_dict` writes them
     """
 
@@ -53,5 +53,5 @@ class ReliabilityRecord(FolderRecord):
         return next((m for m in self.models if m.id == name), None)
 
     def keep_model(self, model: ModelRecord) -> None:
-        """Note a model that was opened; its name stands for one model."""
+        """Record a model that was opened; one name is one model."""
         self.models = list({m.id: m for m in (*self.models, model)}.values())

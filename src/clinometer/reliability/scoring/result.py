@@ -1,4 +1,4 @@
-"""A reliability run: what scoring gives back, and what is read from its folder."""
+"""A reliability run: the result of scoring, returned by it or read from its folder."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class ReliabilityRun:
         *,
         folder: ReliabilityFolder | None,
     ) -> ReliabilityRun:
-        """Measure the models' answers and, with a folder, write all that a run leaves behind."""
+        """Measure the models' answers and, with a folder, write all results."""
         taus = np.stack([m.taus(asked, per_word=settings.per_word) for m in found])
         own, versions = _by_statement(asked, taus)
         statements, by_model = _measure(asked, found, own, versions, settings)

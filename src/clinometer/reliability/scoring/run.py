@@ -1,4 +1,4 @@
-"""One reliability run from start to end: ask the models, store as it comes, measure."""
+"""One reliability run from start to end: score with the models, store as it progresses, measure."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def score_reliability(
 ) -> ReliabilityRun:
     """Score how much context changes each statement for the models, and their mean.
 
-    `variants` holds context-added versions by statement id; a statement given as a plain string is
-    its own id. With `out` the run is written there as it goes, and the same call continues one that
-    was interrupted; a finished one is measured again without loading a model.
+    `variants` contains context-added versions by statement id; a statement given as a plain string
+    is its own id. With `out` the run is written there as it progresses, and the same call resumes
+    an interrupted run; a finished one is measured again without loading a model.
 
     Settings are given by name (`replicates=0`, `device="cpu"`): every field of
     `ReliabilitySettings` and of the `load` in it, on top of `settings` if that is given.

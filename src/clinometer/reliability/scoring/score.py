@@ -1,7 +1,7 @@
-"""Context variance, COBIAS and stability (Eqs. 3 and 4), and how sure they are: pure arrays.
+"""Context variance, COBIAS and stability (Eqs. 3 and 4) with intervals, on plain arrays.
 
-Shapes: tau [...] of statements, versions [..., n]. NaN among the versions stands for one that has
-no score; it is left out of its statement's mean.
+Shapes: tau [...] of statements, versions [..., n]. NaN marks a version without a score; it is left
+out of its statement's mean.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Floats = NDArray[np.float64]
 def context_variance(tau: ArrayLike, versions: ArrayLike) -> Floats:
     """cv(x) = 100 / tau(x) * mean over versions of (tau(x') - tau(x))².
 
-    0: context changes nothing; it has no upper end. NaN where there is no version, or where tau is
-    0 (a statement that the model is certain of has no scale to measure a change by).
+    0: context changes nothing; there is no upper bound. NaN without versions, or where tau is 0 (a
+    statement that the model is certain of has no scale to measure a change by).
 
     >>> float(context_variance(2.0, [2.0, 3.0]))
     25.0
@@ -55,8 +55,8 @@ def cobias(cv: ArrayLike) -> Floats:
 def stability(cv: ArrayLike) -> Floats:
     """1 - COBIAS: 1 when context changes nothing, towards 0 when it changes everything.
 
-    The paper wants a score that is higher for more reliable statements and prints one that is
-    lower; this is the one that it wants.
+    The paper intends a score that is higher for more reliable statements, but prints one that is
+    lower; this is the intended one.
     """
     return np.asarray(1.0 - cobias(cv))
 
@@ -65,8 +65,8 @@ def variance_intervals(tau: Floats, versions: Floats, *, level: float) -> tuple[
     """Intervals of the context variance [S] over further versions of each statement.
 
     It is a mean of n squares, so the interval is Student's on the scale of its logarithm:
-    mean × exp(± t sd / (mean sqrt(n))). Of normal taus it covers 92 / 91 / 93 / 93 % with 4 / 12 /
-    20 / 40 versions at 95 %, where percentiles cover 70 / 84 / 88 / 91; of exponential ones
+    mean × exp(± t sd / (mean sqrt(n))). For normal taus it covers 92 / 91 / 93 / 93 % with 4 / 12 /
+    20 / 40 versions at 95 %, where percentiles cover 70 / 84 / 88 / 91; for exponential ones
     both fall short.
 
     tau [S], versions [S, n]. COBIAS and stability are monotone in it, so their intervals are these
@@ -88,7 +88,7 @@ def variance_intervals(tau: Floats, versions: Floats, *, level: float) -> tuple[
 
 @dataclass(frozen=True)
 class Convergence:
-    """COBIAS against the number of versions: mean over statements, and its spread over draws.
+    """COBIAS against the number of versions: mean over statements, and its spread over samples.
 
     n [K]; mean, low, high [K].
     """
@@ -108,9 +108,9 @@ def convergence(
     level: float = 0.95,
     seed: int = 0,
 ) -> Convergence:
-    """Mean COBIAS of statements with n versions drawn without replacement, for n = 2 … N.
+    """Mean COBIAS of statements with n versions sampled without replacement, for n = 2 … N.
 
-    Only statements with all N versions scored take part, so that every n has the same statements.
+    Only statements with all N versions scored are used, so that every n has the same statements.
     """
     whole = np.isfinite(versions).all(axis=1) & np.isfinite(tau) & (tau > 0)
     if not whole.any() or versions.shape[1] < 2:
@@ -133,7 +133,7 @@ def convergence(
 
 @dataclass(frozen=True)
 class LengthAdjusted:
-    """Scores as if every statement had the same length, and what length explained.
+    """Scores adjusted to equal length of all statements, and how much length explained.
 
     values [S]      score minus what log(words) predicts, plus the mean
     slope           change of the score when the words double
@@ -146,9 +146,9 @@ class LengthAdjusted:
 
 
 def length_adjusted(scores: ArrayLike, words: ArrayLike) -> LengthAdjusted:
-    """Take the part that a statement's length explains out of its score (least squares).
+    """Remove what a statement's length explains from its score (least squares).
 
-    With fewer than three scores, or all of one length, there is nothing to take out.
+    With fewer than three scores, or all of one length, there is nothing to remove.
     """
     y, n = np.asarray(scores, dtype=np.float64), np.asarray(words, dtype=np.float64)
     good = np.isfinite(y) & (n > 0)
@@ -163,9 +163,9 @@ def length_adjusted(scores: ArrayLike, words: ArrayLike) -> LengthAdjusted:
 
 
 def mean_estimate(values: ArrayLike, *, replicates: int, level: float, seed: int = 0) -> Estimate:
-    """Mean over statements that have a score, with a percentile bootstrap over statements.
+    """Mean over statements with a score, with a percentile bootstrap over statements.
 
-    The noise of each statement's own versions is part of what is resampled.
+    Resampling statements includes the noise of their versions.
     """
     y = np.asarray(values, dtype=np.float64)
     y = y[np.isfinite(y)]
@@ -180,7 +180,7 @@ def mean_estimate(values: ArrayLike, *, replicates: int, level: float, seed: int
 
 
 def _mean(values: Floats) -> Floats:
-    """Mean over the last axis without NaN; NaN where nothing is left."""
+    """Mean over the last axis, ignoring NaN; NaN where all values are."""
     there = np.isfinite(values)
     counts = there.sum(axis=-1)
     sums = np.where(there, values, 0.0).sum(axis=-1)

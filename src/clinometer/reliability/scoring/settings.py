@@ -1,4 +1,4 @@
-"""How statements are scored: the paper's three readings of its equation, and what else counts."""
+"""How statements are scored: the three readings of the paper's equation, and other settings."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ReliabilitySettings:
     )
     duplicates: str = _scoring(
         "many",
-        help="Count a version that occurs several times many times (as published) or once.",
+        help="Count repeated versions each time (many, as published) or once.",
         choices=DUPLICATES,
     )
     versions: int | None = _scoring(
@@ -76,7 +76,7 @@ class ReliabilitySettings:
 
     @property
     def text_options(self) -> TextOptions:
-        """What the model is asked."""
+        """The options for scoring texts."""
         options = VARIANTS[self.variant][0]
         if self.masking is not None:
             options = replace(options, masking=self.masking)
@@ -90,12 +90,12 @@ class ReliabilitySettings:
         return (self.normalise or VARIANTS[self.variant][1]) == "word"
 
     def to_dict(self) -> dict[str, Any]:
-        """All settings, passed and defaulted, and what they come to."""
+        """All settings, passed and defaulted, and the values derived from them."""
         options = asdict(self.text_options) | {"per": "word" if self.per_word else "token"}
         return asdict(self) | {"asked": options}
 
     def scoring(self) -> dict[str, Any]:
-        """Those that change a model's answers: with others it is another run."""
+        """Those that change a model's scores: other values make another run."""
         return asdict(self.text_options) | {
             "load.kind": self.load.kind,
             "load.dtype": self.load.dtype,

@@ -1,4 +1,4 @@
-"""tau (Eq. 2) of every text under every model: ask what is missing, keep what was answered."""
+"""tau (Eq. 2) of every text under every model: score what is missing, store every score."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clinometer.reliability.scoring.texts_to_score import TextsToScore
 from clinometer.storage.record import ModelRecord
 from clinometer.storage.resumable import FLUSH_S, Progress, store_as_they_come
 
-#: Texts that are pooled at a time, by device.
+#: Texts pooled at a time, by device.
 _POOL = {"cpu": 256, "cuda": 10_240}
 
 NOT_ASKED = "not_asked"
@@ -31,7 +31,7 @@ Columns = dict[str, Any]
 
 @dataclass
 class ModelTaus:
-    """Answers of one model: a TextScores with a row for every text of the run."""
+    """Scores of one model: a TextScores with a row for every text of the run."""
 
     name: str
     model: ModelRecord
@@ -44,7 +44,7 @@ class ModelTaus:
         return np.asarray(np.abs(self.scores.log_prob) / np.where(per > 0, per, np.nan))
 
     def counts(self) -> dict[str, int]:
-        """Texts without a score by reason, and tokens that the model cannot write."""
+        """Texts without a score by reason, and tokens unknown to the model."""
         reasons = [p for p in self.scores.problem if p and p != NOT_ASKED]
         found = {f"texts_{p}": reasons.count(p) for p in sorted(set(reasons))}
         return {
@@ -56,7 +56,7 @@ class ModelTaus:
 
 
 def fingerprint(asked: TextsToScore) -> str:
-    """What a run's scores depend on beside model and options: its texts in their order."""
+    """What a run's scores depend on besides model and options: its texts in order."""
     texts = [[t.marked.text, t.marked.targets, t.left_out] for t in asked.texts]
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
 
@@ -70,9 +70,9 @@ def model_taus(
     folder: ReliabilityFolder | None,
     progress: Progress | None,
 ) -> ModelTaus:
-    """Answers of one model, from the folder where they are there.
+    """Scores of one model, from the folder where available.
 
-    A model that has to be opened is noted in `record`, and that in the folder, before it is asked.
+    A model that has to be opened is added to `record`, which is stored before scoring starts.
     """
     found = _blank(len(asked.texts))
     if folder:

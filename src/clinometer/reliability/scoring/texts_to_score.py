@@ -1,4 +1,4 @@
-"""What the models are asked: every statement and version once, with all that is odd about it."""
+"""The texts to score: every statement and version once, with what is unusual about it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clinometer.models.texts.types import MarkedText
 from clinometer.reliability.scoring.settings import ReliabilitySettings
 from clinometer.reliability.statement import Statement, VariantSet, count_words
 
-#: The number of the statement itself among its versions.
+#: The index of the statement itself among its versions.
 ORIGINAL = -1
 
 EMPTY, CHANGED, REPEATED = "empty", "target_changed", "repeated"
@@ -24,8 +24,8 @@ EMPTY, CHANGED, REPEATED = "empty", "target_changed", "repeated"
 class AskedText:
     """One text: the statement (version -1) or a version of it.
 
-    left_out says why it is not scored or not counted, "" if it is; `identical` that a version is
-    the statement itself.
+    left_out says why it is not scored or not counted, "" if it is; `identical` marks a version that
+    equals the statement.
     """
 
     statement: int
@@ -42,7 +42,7 @@ class AskedText:
 
 @dataclass(frozen=True)
 class TextsToScore:
-    """All texts of a run, statement by statement; and what was odd about the statements."""
+    """All texts of a run, statement by statement, and what is unusual about the statements."""
 
     statements: tuple[Statement, ...]
     texts: tuple[AskedText, ...]
@@ -50,11 +50,11 @@ class TextsToScore:
 
     @property
     def n_versions(self) -> int:
-        """The most versions that a statement has."""
+        """The largest number of versions of a statement."""
         return 1 + max((t.version for t in self.texts), default=ORIGINAL)
 
     def counts(self) -> dict[str, int]:
-        """How many of every odd thing; what is not odd is counted too."""
+        """Counts of all texts and of every irregularity."""
         versions = [t for t in self.texts if t.version != ORIGINAL]
         why = Counter(t.left_out for t in versions)
         with_versions = {t.statement for t in versions}
@@ -80,7 +80,7 @@ class TextsToScore:
 def ask(
     statements: Sequence[Statement], variants: VariantSet, settings: ReliabilitySettings
 ) -> TextsToScore:
-    """Lay out what is asked; refuses sets in which an id occurs twice."""
+    """Collect the texts; refuses sets in which an id occurs twice."""
     twice = [i for i, n in Counter(s.id for s in statements).items() if n > 1]
     if twice:
         raise TableError(f"statements: expected every id once, found {twice[0]!r} several times")
@@ -104,8 +104,8 @@ def ask(
 def _text(
     statement: Statement, index: int, version: int, text: str, settings: ReliabilitySettings
 ) -> AskedText:
-    """A term that is not in the statement is no target of its versions either: every word of them
-    is context, as every word of the statement is."""
+    """A term missing from the statement is not a target of its versions either: all their words
+    are context, like all words of the statement."""
     has_targets = bool(statement.targets) and statement.has_its_targets
     spans = statement.target_spans(text) if has_targets else ()
     left_out = ""

@@ -1,7 +1,7 @@
 """Charts as functions of plain tables: a frame in, an Altair chart out.
 
-Each takes `width` (WIDE for a page, NARROW for a phone) and knows nothing of runs, so studies use
-the same ones. `Figure` puts a title, a caption with its n, and a text alternative to a chart.
+Each takes `width` (WIDE for a page, NARROW for a phone) and knows nothing about runs, so studies
+use the same ones. `Figure` adds a title, a caption with its n, and a text alternative.
 """
 
 from clinometer.report.charts.answers import MOST_GROUPS, answers

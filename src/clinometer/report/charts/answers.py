@@ -24,10 +24,10 @@ MOST_GROUPS = 12
 
 
 def answers(table: pd.DataFrame, *, categories: tuple[str, ...], width: int = WIDE) -> Any:
-    """A cell a group and context: the favoured category, how strongly, and its probability.
+    """One cell per group and context: the favoured category, how strongly, and its probability.
 
     table: group, template, leans (a category), strength (0 to 1), p (of the favoured category), in
-    the order in which groups and contexts are to stand; a missing cell has no row.
+    the display order of groups and contexts; a missing cell has no row.
     """
     alt = altair()
     narrow = width < (WIDE + NARROW) / 2

@@ -34,8 +34,8 @@ def boxes(
     category: str | None = None,
     width: int = WIDE,
 ) -> Any:
-    """Box plot over groups of the mean stereotype, one box a model (and a category if there are
-    more than two), with every group as a point and the outermost two named.
+    """Box plot over groups of the mean stereotype, one box per model (and per category if there
+    are more than two), with every group as a point and the outermost two named.
 
     table: model, category, group, s (mean stereotype of the group towards the category, 0 is the
     reference). With two categories only `category` is drawn: the other is its mirror image.
@@ -146,7 +146,7 @@ def _five(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _outermost(frame: pd.DataFrame, low: float, high: float) -> pd.DataFrame:
-    """The lowest and the highest group of each row, with the side its name is written to."""
+    """The lowest and the highest group of each row, with the side for its name."""
     out = []
     for _, part in frame.groupby("row", sort=False):
         there = part.dropna(subset=["s"])

@@ -100,7 +100,7 @@ def density(
 
 
 def _beside(*, right: bool) -> dict[str, Any]:
-    """Where a word stands at the top of a vertical line."""
+    """The position of a word at the top of a vertical line."""
     return {"align": "left" if right else "right", "dx": 5 if right else -5, "baseline": "top"}
 
 

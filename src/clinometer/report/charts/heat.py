@@ -25,7 +25,7 @@ from clinometer.report.charts.style.theme import (
     wrap_axis_title,
 )
 
-_STEPS = 15  # steps of strength a category; the palette of a PNG holds 256 colours
+_STEPS = 15  # steps of strength per category; the palette of a PNG has 256 colours
 
 
 def heat_map(
@@ -37,9 +37,9 @@ def heat_map(
     categories: tuple[str, ...],
     width: int = WIDE,
 ) -> Any:
-    """Groups down, contexts across: the hue says which category is favoured, its depth how much.
+    """Groups down, contexts across: the hue shows the favoured category, its depth how strongly.
 
-    strength [X, C]: J(s) from 0 to 1, NaN where missing (left blank). favoured [X, C]: number of
+    strength [X, C]: J(s) from 0 to 1, NaN where missing (left blank). favoured [X, C]: index of
     the favoured category. Rows and columns are drawn in the order given.
     """
     alt = altair()
@@ -109,8 +109,8 @@ def _across(C: int, categories: tuple[str, ...]) -> str:
 
 
 def heat_png(strength: NDArray[np.float64], favoured: NDArray[np.int64], categories: int) -> bytes:
-    """The cells as a PNG of one pixel a cell: colour from a palette, strength as opacity, so that
-    zero is the colour of the page, light or dark."""
+    """The cells as a PNG with one pixel per cell: colour from a palette, strength as opacity, so
+    that zero is the colour of the page, light or dark."""
     colours = category_colours(categories)
     steps = min(_STEPS * 2, 255 // max(categories, 1))
     palette, alpha = [b"\0\0\0"], [0]

@@ -1,4 +1,4 @@
-"""Knowledge and what unsteadiness costs: one bar a model in each relation."""
+"""Knowledge and the cost of inconsistency: one bar per model in each relation."""
 
 from __future__ import annotations
 

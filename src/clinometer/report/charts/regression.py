@@ -26,7 +26,7 @@ from clinometer.report.charts.style.theme import (
     wrap_axis_title,
 )
 
-_RADIUS = 4.0  # of a point that has no size of its own
+_RADIUS = 4.0  # of a point without a size
 
 
 def regression(
@@ -38,7 +38,7 @@ def regression(
     size: str | None = None,
     width: int = WIDE,
 ) -> Any:
-    """A risk against a social factor: one point a group, the fitted line and its interval band.
+    """A risk against a social factor: one point per group, the fitted line and its interval band.
 
     table: group, x, y and optionally size (employment). line: x, y, low, high.
     """
@@ -101,14 +101,14 @@ def regression(
 
 
 def _ends(x: pd.Series) -> tuple[float, float]:
-    """What the axis spans: the values, and room for a point at either end."""
+    """The range of the axis: the values, and room for a point at either end."""
     low, high = float(x.min()), float(x.max())
     room = 0.04 * (high - low) or 1.0
     return low - room, high + room
 
 
 def _radii(size: pd.Series, areas: Sequence[float]) -> pd.Series:
-    """Radii in pixels, as the scale of sizes makes them."""
+    """Radii in pixels, by the scale of sizes."""
     share = size.fillna(0) / float(size.max())
     return (areas[0] + share * (areas[1] - areas[0])).div(math.pi).pow(0.5) + 1
 
@@ -119,7 +119,7 @@ def _sizes(size: pd.Series) -> list[float]:
 
 
 def _named(frame: pd.DataFrame) -> list[int]:
-    """The outermost points, which a reader asks about first."""
+    """The outermost points, which readers notice first."""
     if frame.empty:
         return []
     picked = [frame["x"].idxmax(), frame["y"].idxmax(), frame["y"].idxmin(), frame["x"].idxmin()]

@@ -24,9 +24,9 @@ from clinometer.report.charts.style.theme import (
 
 
 def reliability(table: pd.DataFrame, *, score: str, width: int = WIDE) -> Any:
-    """Scores of statements, one row of points a dataset, with its median.
+    """Scores of statements, one row of points per dataset, with its median.
 
-    table: dataset, value (from 0 to 1), and optionally `statement` for the pointer's text.
+    table: dataset, value (from 0 to 1), and optionally `statement` for the tooltip.
     """
     alt = altair()
     narrow = width < (WIDE + NARROW) / 2

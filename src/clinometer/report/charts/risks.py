@@ -38,7 +38,7 @@ def stacked(
     """Bars of bias risk and volatility risk end to end, with the interval of their sum.
 
     table: name, R, R_bias, R_volatility; optionally R_low, R_high, and `muted` (True for rows that
-    are there to compare with, such as the reference models). One bar a row, in order.
+    serve as a comparison, such as the reference models). One bar per row, in order.
     limit: end of the axis; None ends it at the largest value.
     """
     alt = altair()
@@ -98,7 +98,7 @@ def stacked(
 
 
 def intervals(table: pd.DataFrame, *, width: int = WIDE) -> Any:
-    """R, its bias part and its volatility part of each model, each with its interval.
+    """R and its bias and volatility components of each model, each with its interval.
 
     table: name, then R, R_bias, R_volatility, each also with _low and _high (may be missing).
     """

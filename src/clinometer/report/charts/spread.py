@@ -1,4 +1,4 @@
-"""How things are spread: risks over groups (Figures 10, 16), coverage, convergence."""
+"""Distributions: risks over groups (Figures 10, 16), coverage, convergence."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _COLOURS = {"r_bias": BIAS, "r_volatility": VOLATILITY}
 def shapes(table: pd.DataFrame, *, width: int = WIDE) -> Any:
     """Histograms of r^b and r^v over groups with the fitted normal as a line.
 
-    table: measure (r_bias, r_volatility), group, value. Bars that stand above the line far to the
-    right are a fat tail; the highest group is named.
+    table: measure (r_bias, r_volatility), group, value. Bars above the line far to the right are a
+    heavy tail; the highest group is named.
     """
     alt = altair()
     narrow = width < (WIDE + NARROW) / 2
@@ -81,7 +81,7 @@ def shapes(table: pd.DataFrame, *, width: int = WIDE) -> Any:
 
 
 def coverage(table: pd.DataFrame, *, threshold: float, width: int = WIDE) -> Any:
-    """How much probability the words hold, cell by cell, and the threshold for a flag.
+    """How much probability the words carry, cell by cell, and the threshold for a flag.
 
     table: left, right (bounds of a bin, as coverage, equal steps of its logarithm), count.
     """
@@ -129,7 +129,7 @@ def coverage(table: pd.DataFrame, *, threshold: float, width: int = WIDE) -> Any
 
 
 def convergence(table: pd.DataFrame, *, width: int = WIDE) -> Any:
-    """Risks as more contexts are asked: the mean over random parts, and their middle 90 %.
+    """Risks against the number of contexts: the mean over random subsets, and their middle 90 %.
 
     table: measure (R, R_bias, R_volatility), n, value, low, high.
     """
@@ -193,7 +193,7 @@ def _histogram(values: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def _apart(values: np.ndarray, top: float, height: float, least: float = 15) -> list[float]:
-    """Places for labels at the end of lines, pushed apart until they do not overlap."""
+    """Positions of labels at the ends of lines, pushed apart until they do not overlap."""
     step = top * least / height
     order = np.argsort(values)
     places = values.astype(float).copy()

@@ -1,4 +1,4 @@
-"""Risks along a size (Figure 7): one line a part of the risk, with intervals."""
+"""Risks against size (Figure 7): one line per component of the risk, with intervals."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from clinometer.report.charts.style.theme import brief
 from clinometer.report.derived import context_weights
 from clinometer.report.summary.examples import sentence
 from clinometer.report.summary.headline import noun_of
-from clinometer.report.summary.screen import Told, chips, lede
+from clinometer.report.summary.screen import RunSummary, chips, lede
 from clinometer.runs import Run
 from clinometer.runs.folder.partial import cell_prompt, cell_words, find_topic
 from clinometer.topics.articles import Articles
@@ -38,12 +38,12 @@ _LONGEST = 4000  # characters of a label; longer ones are cut
 _TYPES = {"f4": "f32", "u2": "u16", "u1": "u8"}
 
 
-def view_file(told: Told, *, words: int = 0) -> bytes:
-    """The file. `words`: of how many of the worst sentences to include the words (a page that can
-    query a server needs none)."""
-    run, leans, reading = told.run, told.leans, told.reading
+def view_file(summary: RunSummary, *, words: int = 0) -> bytes:
+    """The file. `words`: how many of the worst sentences to include with their words (0 for a page
+    that can query a server)."""
+    run, leans, reading = summary.run, summary.leans, summary.reading
     report, p = run.risks, run.preferences
-    worst = worst_cells(told)
+    worst = worst_cells(summary)
     ends = report.intervals
     columns: dict[str, NDArray[Any]] = {
         "share": _f4(leans.share),
@@ -60,21 +60,21 @@ def view_file(told: Told, *, words: int = 0) -> bytes:
         if ends is not None:
             columns[f"{name}_ends"] = _f4(getattr(ends, name))
     columns["faint"] = np.packbits(p.low_coverage.ravel(), bitorder="little")
-    columns["strength"] = _quantised(_depth(told), 255, "<u1")
+    columns["strength"] = _quantised(_depth(summary), 255, "<u1")
     columns["p"] = _quantised(p.values[:, :, :-1], MISSING, "<u2")
     header = {
-        **_about(told),
+        **_about(summary),
         "worst": worst,
         "words": {f"{x},{c}": cell_answer(run, x, c)["words"] for x, c, _ in worst[:words]},
     }
     return _packed(header, columns)
 
 
-def worst_cells(told: Told, n: int = WORST) -> list[tuple[int, int, float]]:
+def worst_cells(summary: RunSummary, n: int = WORST) -> list[tuple[int, int, float]]:
     """(group, context, strength) of the strongest answers, each sentence once; answers whose words
-    hold hardly any probability come after all others."""
-    run = told.run
-    strength = np.where(told.reading.cell_weights > 0, told.reading.strength, np.nan)
+    carry hardly any probability come last."""
+    run = summary.run
+    strength = np.where(summary.reading.cell_weights > 0, summary.reading.strength, np.nan)
     faint = run.preferences.low_coverage
     score = np.nan_to_num(strength, nan=-1.0) - 2.0 * faint
     found: list[tuple[int, int, float]] = []
@@ -110,9 +110,9 @@ def cell_answer(run: Run, x: int, c: int) -> dict[str, Any]:
     }
 
 
-def _about(told: Told) -> dict[str, Any]:
-    """What the header says of the run itself."""
-    run, one = told.run, told.opened
+def _about(summary: RunSummary) -> dict[str, Any]:
+    """The header's description of the run."""
+    run, one = summary.run, summary.opened
     report, p = run.risks, run.preferences
     topic = find_topic(run.record)
     english = run.record.topic.language.lower().startswith("en")
@@ -131,7 +131,7 @@ def _about(told: Told) -> dict[str, Any]:
         "model": visible(one.name),
         "topic": visible(run.record.topic.title or run.record.topic.name),
         "topic_sha256": run.record.topic.sha256,
-        "headline": told.title,
+        "headline": summary.title,
         "lede": list(lede(run)),
         "chips": [[c.name, c.value, c.interval, c.kind, c.about] for c in chips(run)],
         "state": one.state,
@@ -145,7 +145,7 @@ def _about(told: Told) -> dict[str, Any]:
         "articles": articles,
         "contexts": [brief(c, _LONGEST) for c in p.contexts],
         "templates": [visible(t) for t in (p.templates or p.contexts)],
-        "whole_range": told.leans.whole_range,
+        "whole_range": summary.leans.whole_range,
         "n_contexts": report.n_contexts,
         "n_eff": report.n_eff,
         **{name: estimate.to_dict() for name, estimate in report.summary.items()},
@@ -172,9 +172,9 @@ def _packed(header: dict[str, Any], columns: dict[str, NDArray[Any]]) -> bytes:
     return MAGIC + len(text).to_bytes(4, "little") + text + body
 
 
-def _depth(told: Told) -> NDArray[np.float64]:
-    strength = told.reading.strength
-    if told.run.risks.normalized:
+def _depth(summary: RunSummary) -> NDArray[np.float64]:
+    strength = summary.reading.strength
+    if summary.run.risks.normalized:
         return strength
     return np.asarray(strength / max(1e-12, float(np.nanmax(strength))))
 

@@ -26,7 +26,7 @@ REFERENCES = (
 
 
 def basis(run: Run) -> str:
-    """What every number of a run rests on: no chart is shown without it."""
+    """The basis of every number of a run; every chart shows it."""
     report = run.risks
     seen = len(report.groups) - len(report.missing_groups)
     text = f"n = {seen} groups × {report.n_contexts:,} contexts, n_eff = {report.n_eff:,.1f}"
@@ -114,8 +114,8 @@ def leaning_figure(readings: Sequence[Reading], names: Sequence[str]) -> Figure:
         key="leaning",
         title="Which way the groups lean" if two else "Which category the groups lean to",
         caption=(
-            f"One point a group: its mean over contexts. Box: the middle half of the groups; bar: "
-            f"the median. {_bases([r.run for r in readings], names)}."
+            f"One point per group: its mean over contexts. Box: the middle half of the groups; "
+            f"bar: the median. {_bases([r.run for r in readings], names)}."
         ),
         alt="Box plot of the mean leaning of groups. " + "; ".join(said) + ".",
         draw=lambda width: charts.boxes(table, categories=categories, width=width),
@@ -144,8 +144,9 @@ def differences_figure(comparison: Comparison) -> Figure:
         title="Differences between models, context by context",
         caption=(
             f"Right of zero: the first model has the higher risk. {comparison.level:.0%} "
-            f"intervals; one that holds zero leaves the order open. n = {len(comparison.groups)} "
-            f"groups × {comparison.n_contexts:,} contexts, n_eff = {comparison.n_eff:,.1f}."
+            f"intervals; one that contains zero leaves the order open. "
+            f"n = {len(comparison.groups)} groups × {comparison.n_contexts:,} contexts, "
+            f"n_eff = {comparison.n_eff:,.1f}."
         ),
         alt=f"Paired differences. {said}.",
         draw=lambda width: charts.differences(table, width=width),
@@ -172,7 +173,7 @@ def plane_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
 
 
 def _bases(runs: Sequence[Run], names: Sequence[str]) -> str:
-    """What the numbers rest on, once where it is the same for all."""
+    """The basis of the numbers, once if it is the same for all."""
     found = {basis(run): name for run, name in zip(runs, names, strict=True)}
     if len(found) == 1:
         return next(iter(found))

@@ -22,7 +22,7 @@ FACTOR_NAMES = {
     "log10_per_million_words": "frequency of the word, log₁₀ per million",
 }
 
-#: What a slope is told per: (how many units, in words).
+#: The unit of a slope: (number of units, in words).
 _STEPS = {
     "median_annual_wage_usd": (10_000, "US$ 10,000 more a year"),
     "mean_years_education": (1, "year of education"),
@@ -43,9 +43,9 @@ def factor_figure(
     measure: str = "r",
     basis: str = "",
 ) -> Figure:
-    """Groups as points (their size: the weight), the fitted line and its interval band.
+    """Groups as points (sized by weight), the fitted line and its interval band.
 
-    Arguments as for `measure.regress`, which makes the fit; `basis` says what the risks rest on.
+    Arguments as for `measure.regress`, which makes the fit; `basis` describes the risks' basis.
     Fewer than four groups with both numbers, or a factor that does not vary, are errors.
     """
     name = FACTOR_NAMES.get(factor, factor.replace("_", " "))
@@ -97,8 +97,8 @@ def regression_line(
 ) -> pd.DataFrame:
     """x, y, low, high of the fitted line over the range of `points` (of x when not given).
 
-    The interval at a place is that of the intercept when x is counted from there: the same robust
-    errors as the slope's, and no formula of its own.
+    The interval at a point is that of the intercept with x measured from there: the same robust
+    errors as the slope's, without a separate formula.
     """
     values = np.asarray(x, dtype=float)
     seen = values if points is None else np.asarray(points, dtype=float)

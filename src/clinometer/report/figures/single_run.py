@@ -1,4 +1,4 @@
-"""Figures of a single run: its groups, every answer, how things are spread."""
+"""Figures of a single run: its groups, every answer, and distributions."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def distribution_figure(
         at = np.linspace(*ends, 161)
         try:
             height = _density(values, weights, at)
-        except SettingsError:  # values that do not differ have a mean and no width
+        except SettingsError:  # equal values have a mean and no width
             continue
         curves += [(name, a, h) for a, h in zip(at, height, strict=True)]
     table = pd.DataFrame(curves, columns=["curve", "s", "density"])
@@ -221,7 +221,7 @@ def coverage_figure(reading: Reading) -> Figure | None:
     cells = int(p.observed.sum())
     return Figure(
         key="coverage",
-        title="How much of the probability the words hold",
+        title="How much of the probability the words carry",
         caption=(
             f"{flagged:,} of {cells:,} cells are below the threshold of "
             f"{p.coverage_threshold:g} and flagged: a ratio of two tiny numbers is noise. "
@@ -236,7 +236,7 @@ def coverage_figure(reading: Reading) -> Figure | None:
 
 
 def _density(values: Any, weights: Any, at: Any) -> Any:
-    """Density of many values: those of a big run are first counted in 400 narrow bins."""
+    """Density of many values; those of a large run are first counted in 400 narrow bins."""
     if values.size > 4000:
         edges = np.linspace(values.min(), values.max(), 401)
         if edges[-1] > edges[0]:

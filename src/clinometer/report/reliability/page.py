@@ -16,7 +16,7 @@ from clinometer.storage.untrusted import read_json
 
 
 def is_reliability_run(path: Path) -> bool:
-    """Whether a folder says that it holds a reliability run."""
+    """Whether a folder's record is that of a reliability run."""
     try:
         content = read_json(path / "run.json")
     except (OSError, ValueError):

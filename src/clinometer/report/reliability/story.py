@@ -1,4 +1,4 @@
-"""What a page says of a reliability run: the least stable statements, and what moves them."""
+"""The content of a reliability page: the least stable statements, and what changes them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _ROWS = 16  # statements on the first screen
 _LISTED = 40  # statements whose versions are listed
 _ROW = 21.0
 
-#: Why a statement has no score, or what is odd about one that has; and what to do.
+#: Why a statement has no score, or what is unusual about one that has; and what to do.
 FIXES = {
     "nothing_to_score": "The models see nothing to score: mark a target term, or lengthen it.",
     "no_versions": "No version could be scored: write versions that keep the target term.",
-    "target_not_in_sentence": "The target term does not stand in the sentence: correct it.",
+    "target_not_in_sentence": "The target term does not occur in the sentence: correct it.",
 }
 
 
@@ -159,7 +159,7 @@ def _statement(run: ReliabilityRun, row: pd.Series) -> StatementScore:
 
 
 def _ends(row: pd.Series) -> tuple[float | None, float | None]:
-    """The interval of the stability: that of COBIAS turned round."""
+    """The interval of the stability: 1 minus that of COBIAS."""
     low, high = row.get("cobias_high"), row.get("cobias_low")
     if low is None or high is None or pd.isna(low) or pd.isna(high):
         return None, None

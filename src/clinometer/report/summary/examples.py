@@ -1,4 +1,4 @@
-"""Single answers that show a reader what a number is made of: sentences with their words."""
+"""Single answers that show a reader what the numbers consist of: sentences with their words."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from clinometer.report.summary.leans import Leans
 from clinometer.runs import Run
 from clinometer.runs.folder.partial import cell_prompt, cell_words
 
-_ASKED = 10  # contexts whose words are looked at for a headline
+_ASKED = 10  # contexts whose words are considered for a headline
 
 
 @dataclass(frozen=True)
 class Example:
     """One answer.
 
-    why            why it stands here
+    why            why it was chosen
     before, after  the sentence around the word
     word           the likeliest word of the favoured category; "" where words are not stored
     shares         the share of each category's words
@@ -45,7 +45,7 @@ def pick_examples(reading: Reading, leans: Leans) -> list[Example]:
     """The strongest answer, the largest share of the risk, the strongest the other way, and the
     group that swings most; none of them twice.
 
-    Answers whose words hold hardly any probability are noise: they come last.
+    Answers whose words carry hardly any probability are noise: they come last.
     """
     run, p = reading.run, reading.run.preferences
     strength = np.where(reading.cell_weights > 0, reading.strength, np.nan)
@@ -131,7 +131,7 @@ def sentence(run: Run, x: int, c: int) -> tuple[str, str]:
     templates = run.preferences.templates or run.preferences.contexts
     try:
         prompt, _ = cell_prompt(run, run.preferences.groups[x], templates[c])
-    except ClinometerError:  # a table of preferences has contexts that are no templates
+    except ClinometerError:  # contexts of a preferences table need not be templates
         return f"{run.preferences.groups[x]}: {templates[c]}", ""
     return prompt.before + (" " if prompt.space else ""), prompt.after
 
@@ -171,7 +171,7 @@ def _top(values: np.ndarray) -> tuple[int, int] | None:
 
 
 def _without(values: np.ndarray, used: Sequence[tuple[int, int]]) -> np.ndarray:
-    """Values without the groups already shown: four examples of one job teach less than four."""
+    """Values without the groups already shown, so that the examples differ."""
     left = values.copy()
     for x, _ in used:
         left[x] = np.nan

@@ -1,6 +1,6 @@
 """The headline: facts of a run in, one plain sentence out, by a table of cases.
 
-The first case that applies speaks. What it says rests on intervals, never on signs alone.
+The first case that applies is used. Its claim is based on intervals, never on signs alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clinometer.runs.group_sentences import above_floor, chance_headline
 
 @dataclass(frozen=True)
 class Side:
-    """A category that some groups lean to clearly: how many, the foremost, what is written."""
+    """A category that some groups clearly lean to: their number, the foremost, its word."""
 
     category: str
     count: int
@@ -28,17 +28,17 @@ class Side:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a headline may say of a run.
+    """What a headline may say about a run.
 
     groups, seen   groups of the topic, and those with an answer
     finished       whether every cell was scored
     noun           what the groups are ("occupations")
     common         whether names of groups are common nouns, which can be put in the plural
     sides          categories with clear leans, most groups first
-    low_coverage   share of the answers whose words hold hardly any probability
+    low_coverage   share of the answers whose words carry hardly any probability
     intervals      whether the contexts allow one
-    chance         what to say where R is not above what shuffled words give; else ""
-    swing          (low, high): between which shares of R lies the swing; None if not known
+    chance         the sentence for an R that is not above shuffled words; else ""
+    swing          (low, high): bounds of the volatility's share of R; None if unknown
     """
 
     name: str
@@ -159,7 +159,7 @@ def facts(name: str, leans: Leans, words: dict[int, tuple[str, str]], *, finishe
 
 
 def _chance(run: Run) -> str:
-    """Where R is not above its floor: that, and what of it is the same for every group."""
+    """For an R not above its floor: that fact, and how much of R is the same for every group."""
     if run.record.floor is None or above_floor(run):
         return ""
     return chance_headline(run.risks, run.record.floor)
@@ -171,7 +171,7 @@ def headline(f: Facts) -> str:
 
 
 def headline_of_several(names: Sequence[str], runs: Sequence[Run]) -> str:
-    """What to take away from several models: the order, if it can be told; else what differs."""
+    """The main result for several models: their order, if it is clear; else what differs."""
     chance = sum(above_floor(run) is False for run in runs)
     alike = f" {chance} of them are not above what shuffled words give." if chance else ""
     order = sorted(range(len(runs)), key=lambda i: runs[i].risks.R.value)
@@ -213,7 +213,7 @@ def apart(low: Run, high: Run) -> bool:
 
 
 def swing_share(run: Run) -> tuple[float, float] | None:
-    """Between which shares of R the swing lies, from the interval of the bias risk."""
+    """Bounds of the volatility's share of R, from the interval of the bias risk."""
     R, bias = run.risks.R.value, run.risks.R_bias
     if R <= 0 or bias.low is None or bias.high is None:
         return None

@@ -1,4 +1,4 @@
-"""Which groups lean, as far as the contexts can tell: the one place that decides it."""
+"""Which groups lean, as far as the contexts can show: the only module that decides it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clinometer.runs import Run
 Floats = NDArray[np.float64]
 
 _LEVEL = 0.95
-#: With more contexts than this a band from lowest to highest says only that there are many.
+#: With more contexts than this, a band from lowest to highest only reflects their number.
 _WHOLE_RANGE = 20
 
 
@@ -65,7 +65,7 @@ class Leans:
 
 
 def find_leans(reading: Reading) -> Leans:
-    """The lean of each group, and whether it can be told from the reference.
+    """The lean of each group, and whether it is distinguishable from the reference.
 
     A lean is clear where the 95 % interval of its weighted mean over contexts (Student's t, with as
     many contexts as the weights are worth) excludes the reference. A run that is known exactly (a
@@ -98,8 +98,8 @@ def _half_width(reading: Reading, favoured: NDArray[np.int64]) -> Floats:
 
 
 def _error(reading: Reading, category: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """[X]: the standard error of the weighted mean of s to a category, and the contexts it is
-    worth."""
+    """[X]: the standard error of the weighted mean of s to a category, and its effective number of
+    contexts."""
     s = np.nan_to_num(reading.s[np.arange(len(category)), :, category])
     w = reading.cell_weights
     m = (w * s).sum(axis=1)

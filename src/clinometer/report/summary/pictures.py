@@ -58,12 +58,12 @@ def groups_picture(leans: Leans, *, every: bool = False) -> Figure:
     many = f"{len(groups)} of {len(leans.seen)} shown. " if len(groups) < len(leans.seen) else ""
     band = "lowest to highest sentence" if leans.whole_range else "middle 90 % of its sentences"
     if two:
-        read = f"Dot: average of its sentences. Band: {band}. Grey ring: cannot be told."
+        read = f"Dot: average of its sentences. Band: {band}. Grey ring: not clear."
     else:
-        read = "Share of each category's words, averaged over sentences. Grey name: cannot be told."
+        read = "Share of each category's words, averaged over sentences. Grey name: not clear."
     said = "; ".join(
         f"{r['group']} {percent(r[f'share of {run.preferences.categories[-1]}'])}"
-        + ("" if r["clear"] else " (cannot be told)")
+        + ("" if r["clear"] else " (not clear)")
         for r in frame.iloc[groups[:40]].to_dict("records")
     )
     title = f"Which words the model writes, by {noun.removesuffix('s')}"
@@ -129,7 +129,7 @@ def _dots(leans: Leans, groups: Sequence[int], width: int) -> Drawing:
         share, low, far = (float(v[x, 1]) for v in (leans.share, leans.low, leans.high))
         about = (
             f"{label}: {percent(share)} {names[1]} words on average, {percent(low)} to "
-            f"{percent(far)}; {'clear' if clear else 'cannot be told from the reference'}"
+            f"{percent(far)}; {'clear' if clear else 'not clear'}"
         )
         marks += [
             text(left - 10, y + 4, fitting(label, left - 16), colour=INK, anchor="end"),

@@ -25,7 +25,7 @@ from clinometer.runs import Run
 from clinometer.runs.folder.recover import Opened
 from clinometer.runs.group_sentences import split_sentence
 
-#: Fewer effective contexts than this, or an interval wider than this share of R, are thin evidence.
+#: Fewer effective contexts, or an interval wider than this share of R, are thin evidence.
 _THIN_N, _THIN_WIDTH = 30, 0.5
 _GOOD_N, _GOOD_WIDTH = 100, 0.25
 
@@ -43,7 +43,7 @@ class Chip:
 
 @dataclass(frozen=True, eq=False)
 class Screen:
-    """What stands above the fold."""
+    """The content above the fold."""
 
     title: str
     lede: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Screen:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class RunSummary:
     """A run with what its first screen and sections both need, each computed once."""
 
     opened: Opened
@@ -64,7 +64,7 @@ class Told:
     examples: tuple[Example, ...] = field(default=())
 
     @classmethod
-    def of(cls, opened: Opened, run: Run) -> Told:
+    def of(cls, opened: Opened, run: Run) -> RunSummary:
         reading = Reading(run)
         leans = find_leans(reading)
         return cls(opened, run, reading, leans, tuple(pick_examples(reading, leans)))
@@ -81,10 +81,10 @@ class Told:
         return headline(facts(self.opened.name, self.leans, words, finished=finished))
 
 
-def first_screen(told: Sequence[Told]) -> Screen:
+def first_screen(summaries: Sequence[RunSummary]) -> Screen:
     """The first screen of one run, or of several."""
-    if len(told) == 1:
-        one = told[0]
+    if len(summaries) == 1:
+        one = summaries[0]
         return Screen(
             one.title,
             lede(one.run),
@@ -93,9 +93,9 @@ def first_screen(told: Sequence[Told]) -> Screen:
             one.examples,
             one.run.preferences.categories,
         )
-    names, runs = [t.opened.name for t in told], [t.run for t in told]
-    top = max(told, key=lambda t: t.run.risks.R.value)
-    apart = spread_picture([t.leans for t in told], names)
+    names, runs = [t.opened.name for t in summaries], [t.run for t in summaries]
+    top = max(summaries, key=lambda t: t.run.risks.R.value)
+    apart = spread_picture([t.leans for t in summaries], names)
     return Screen(
         headline_of_several(names, runs),
         (
@@ -127,13 +127,13 @@ def lede(run: Run) -> tuple[str, ...]:
 
 
 def share_sentence(run: Run) -> str:
-    """How much of R is a steady lean, as far as the interval of the bias risk tells."""
+    """How much of R is a steady lean, as far as the interval of the bias risk shows."""
     report = run.risks
     if report.R.value <= 0:
         return "There is no lean and no swing."
     found = swing_share(run)
     if found is None:
-        return "How much of it is a steady lean cannot be told without an interval."
+        return "How much of it is a steady lean is unknown without an interval."
     low, high = found
     if high - low > 0.5:
         return (

@@ -1,8 +1,8 @@
-"""The annotation task: people judge statements in a browser, each behind a link of their own.
+"""The annotation task: people judge statements in a browser, each with a personal link.
 
 task        what is judged: items of a dataset, questions and answers of a mode
-guidelines  the text at hand, Markdown made safe
-database    where it is kept: SQLite or PostgreSQL
+guidelines  the instructions for annotators, as safe HTML from Markdown
+database    where judgements are stored: SQLite or PostgreSQL
 store       who judged what
 export      judgements as a table, without names
 pages       the pages

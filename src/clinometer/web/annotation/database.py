@@ -1,4 +1,4 @@
-"""Where judgements are kept: a SQLite file of one's own, or PostgreSQL by its URL."""
+"""Where judgements are stored: a private SQLite file, or PostgreSQL by its URL."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def open_engine(database: str) -> sa.Engine:
 
 
 def _own_file(path: Path) -> None:
-    """The file holds the tokens: nobody else may read it."""
+    """The file contains the tokens: only its owner may read it."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
@@ -59,7 +59,7 @@ def _own_file(path: Path) -> None:
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # we say BEGIN ourselves
+    connection.isolation_level = None  # we issue BEGIN ourselves
     for setting in (
         "busy_timeout=30000",
         "journal_mode=WAL",
@@ -70,6 +70,6 @@ def _prepare_sqlite(connection: Any, _: object) -> None:
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
-    # A writer takes the lock at once: two readers that both turn writers would block each other.
+    # A writer takes the lock at once: two readers upgrading to writers would deadlock.
     write = connection.get_execution_options().get("write")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")

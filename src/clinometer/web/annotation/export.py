@@ -1,4 +1,4 @@
-"""Judgements as a table: a column an annotator, or a row a judgement. Numbers, no names."""
+"""Judgements as a table: one column per annotator, or one row per judgement, without names."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def export_table(store: Store, *, long: bool = False) -> list[dict[str, str]]:
 
 
 def write_export(store: Store, path: Path, *, long: bool = False) -> int:
-    """Write the table as csv, with nothing in it that a spreadsheet would run; returns how many
-    judgements there are."""
+    """Write the table as csv, with nothing in it that a spreadsheet would run; returns the number
+    of judgements."""
     import csv
 
     if path.suffix != ".csv":

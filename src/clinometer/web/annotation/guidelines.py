@@ -1,4 +1,4 @@
-"""Guidelines as a page shows them: Markdown in, HTML out that can do nothing."""
+"""Guidelines as a page shows them: Markdown in, inert HTML out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 
 from clinometer.errors import InputError
 
-#: Longer texts nobody has at hand.
+#: Maximum length: annotators do not read longer texts while they work.
 _LONGEST = 200_000
 
 

@@ -1,6 +1,6 @@
-"""The pages of an annotation task. An annotator is known by the token of their link alone.
+"""The pages of an annotation task. The token of their link identifies an annotator.
 
-No address names an annotator: whoever asks gets their own answers, or nothing.
+No address names an annotator: everyone sees only their own answers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Field = Annotated[str, Form()]
 def annotation(
     store: Store, *, guidelines: str, host: str = "127.0.0.1", secure: bool = False
 ) -> FastAPI:
-    """The application over a store. `secure`: people come over https, cookies go nowhere else."""
+    """The application over a store. `secure`: pages are served over https, and so are cookies."""
     task = store.task
     app = new_app(title="Clinometer", host=host, guarded=True)
     pages = Pages(
@@ -54,14 +54,14 @@ def annotation(
     )
 
     def whom(request: Request) -> Annotator:
-        """Whose request it is; 403 for anybody we do not know."""
+        """The annotator of a request; 403 for an unknown one."""
         found = store.annotator(request.cookies.get(COOKIE, ""))
         if found is None:
             raise HTTPException(403, "This page needs the personal link that you were given.")
         return found
 
     def at_work(request: Request) -> Annotator:
-        """The same for a page that needs the warning read, and nobody who has stopped."""
+        """The same for a page that requires the warning to be read; 403 for those who stopped."""
         found = whom(request)
         if found.state != ACTIVE:
             raise HTTPException(403, "Begin on the first page of your personal link.")
@@ -73,7 +73,7 @@ def annotation(
             if store.annotator(token) is None:
                 raise HTTPException(403, "This link is not, or no longer, valid.")
             there = RedirectResponse("/", 303)
-            # lax: a link in a letter must work on the first click; forms of others still cannot.
+            # lax: a link in an email must work on the first click; forms of other sites still fail.
             there.set_cookie(COOKIE, token, httponly=True, samesite="lax", secure=secure)
             return there
         annotator = whom(request)
@@ -150,7 +150,7 @@ def annotation(
 
 
 def _place(store: Store, text: str) -> int:
-    """The place of an item in the task, as an address or form gives it."""
+    """The position of an item in the task, as an address or form gives it."""
     if re.fullmatch("[0-9]{1,9}", text) and int(text) < len(store.task.items):
         return int(text)
     raise HTTPException(404, "There is no such item in this task.")
@@ -159,7 +159,7 @@ def _place(store: Store, text: str) -> int:
 def _own_page(request: Request) -> None:
     """Refuse a form that another page has sent, even one on another port of this machine."""
     site = request.headers.get("sec-fetch-site")
-    if site is not None:  # every browser of today; Origin is "null" under our Referrer-Policy
+    if site is not None:  # every current browser; Origin is "null" under our Referrer-Policy
         own = site in ("same-origin", "none")
     else:
         origin = request.headers.get("origin")

@@ -1,8 +1,8 @@
-"""Who judged what: one row for each judgement, in SQLite or PostgreSQL.
+"""Who judged what: one row per judgement, in SQLite or PostgreSQL.
 
 A judgement is stored before its request is answered, under the key (annotator, item): the same
-answer sent twice is one row, and an annotator can only ever reach rows of their own. There are no
-names: an annotator is a number and a token.
+answer sent twice is one row, and annotators can reach only their own rows. There are no names: an
+annotator is a number and a token.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _judgements = sa.Table(
     sa.Column("value", sa.Text, nullable=False),
     sa.Column("comment", sa.Text, nullable=False),
     sa.Column("at", sa.Text, nullable=False),
-    # The order of an annotator's answers: the clock may be set back.
+    # Orders an annotator's answers: the clock may be set back.
     sa.Column("turn", sa.Integer, nullable=False, server_default="0"),
 )
 
@@ -64,12 +64,12 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 #: Before the warning was read, at work, and after opting out.
 NEW, ACTIVE, STOPPED = "new", "active", "stopped"
-#: One number for all programs that make our tables in the same PostgreSQL database.
+#: Advisory lock shared by all processes that create our tables in the same PostgreSQL database.
 _LOCK = 7_405_311
 
 
 def _adopt_former_tables(connection: sa.Connection) -> None:
-    """Tables made under the program's former name are taken over with all that they hold."""
+    """Rename tables created under the program's former name, with their content."""
     there = set(sa.inspect(connection).get_table_names())
     for name in _meta.tables:
         former = name.replace("clinometer", FORMER_NAME, 1)
@@ -78,7 +78,7 @@ def _adopt_former_tables(connection: sa.Connection) -> None:
 
 
 def _add_turns(connection: sa.Connection) -> None:
-    """Tables made before answers had a turn get the column; old answers keep the clock's order."""
+    """Add the column `turn` to older tables; their answers keep the order of the clock."""
     columns = {c["name"] for c in sa.inspect(connection).get_columns(_judgements.name)}
     if "turn" not in columns:
         connection.execute(
@@ -88,7 +88,7 @@ def _add_turns(connection: sa.Connection) -> None:
 
 @dataclass(frozen=True)
 class Annotator:
-    """One person, as far as we know them."""
+    """One person, as far as we know."""
 
     id: int
     number: int
@@ -98,7 +98,7 @@ class Annotator:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What an annotator said of the item at a place."""
+    """An annotator's judgement of the item at a position."""
 
     annotator: int
     place: int
@@ -108,7 +108,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Standing:
-    """Answers given, the first place without one, and the place answered last."""
+    """Answers given, the first unanswered position, and the position answered last."""
 
     done: int
     next: int | None
@@ -143,7 +143,7 @@ class Store:
         self._engine.dispose()
 
     def annotators(self, at_least: int = 0) -> list[Annotator]:
-        """Everybody; new numbers with new tokens are made up to `at_least`."""
+        """All annotators; creates new ones with new tokens up to `at_least`."""
         with self._writing() as connection:
             found = self._everybody(connection)
             for number in range(len(found) + 1, at_least + 1):
@@ -155,10 +155,10 @@ class Store:
             return self._everybody(connection)
 
     def annotator(self, token: str) -> Annotator | None:
-        """Whose token it is."""
+        """The annotator with this token."""
         if not _TOKEN.fullmatch(token):  # PostgreSQL takes no NUL in a text
             return None
-        # The index finds a token of 192 random bits by equality: time tells nothing of use.
+        # The index compares a token of 192 random bits: timing reveals nothing useful.
         query = sa.select(_annotators).where(
             _annotators.c.token == token, _annotators.c.task == self._id
         )
@@ -167,13 +167,13 @@ class Store:
         return None if row is None else Annotator(row.id, row.number, row.token, row.state)
 
     def begin(self, annotator: Annotator) -> None:
-        """The warning is read."""
+        """Record that the warning was read."""
         change = _annotators.update().where(_annotators.c.id == annotator.id)
         with self._writing() as connection:
             connection.execute(change.values(state=ACTIVE))
 
     def stop(self, annotator: Annotator, *, forget: bool) -> None:
-        """Opt out; `forget` deletes every answer. No answer under way comes in after it."""
+        """Opt out; `forget` deletes every answer. No pending answer is stored afterwards."""
         mine = _judgements.c.annotator == annotator.id
         with self._writing() as connection:
             change = _annotators.update().where(_annotators.c.id == annotator.id)
@@ -182,9 +182,9 @@ class Store:
                 connection.execute(_judgements.delete().where(mine))
 
     def judge(self, annotator: Annotator, place: int, value: str, comment: str = "") -> None:
-        """Store an answer, or put another in its place."""
+        """Store an answer, or replace an earlier one."""
         if not 0 <= place < len(self.task.items):
-            raise SettingsError(f"item: expected a place in the task, found {place}")
+            raise SettingsError(f"item: expected a position in the task, found {place}")
         if value not in self.task.question.values:
             raise SettingsError(f"answer: expected one of the buttons, found {value!r}")
         mine = _judgements.c.annotator == annotator.id
@@ -206,13 +206,13 @@ class Store:
             connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=rest))
 
     def undo(self, annotator: Annotator, place: int) -> None:
-        """Take one's own answer back; nothing happens if there is none."""
+        """Withdraw an answer, if there is one."""
         mine = (_judgements.c.annotator == annotator.id) & (_judgements.c.place == place)
         with self._writing() as connection:
             connection.execute(_judgements.delete().where(mine))
 
     def standing(self, annotator: Annotator) -> Standing:
-        """How far an annotator is."""
+        """The progress of an annotator."""
         own = sa.select(_judgements.c.place).where(_judgements.c.annotator == annotator.id)
         with self._reading() as connection:
             places = connection.scalars(own.order_by(*_ORDER)).all()
@@ -221,7 +221,7 @@ class Store:
         return Standing(len(done), next(left, None), places[-1] if places else None)
 
     def answer(self, annotator: Annotator, place: int) -> Judgement | None:
-        """What the annotator said of an item."""
+        """The annotator's judgement of an item."""
         mine = (_judgements.c.annotator == annotator.id) & (_judgements.c.place == place)
         with self._reading() as connection:
             row = connection.execute(sa.select(_judgements).where(mine)).first()
@@ -238,7 +238,7 @@ class Store:
         return [Judgement(annotator.number, r.place, r.value, r.comment) for r in rows]
 
     def judgements(self) -> list[Judgement]:
-        """Everybody's answers by item and annotator."""
+        """All answers by item and annotator."""
         query = (
             sa.select(_judgements, _annotators.c.number)
             .join(_annotators, _annotators.c.id == _judgements.c.annotator)
@@ -258,7 +258,7 @@ class Store:
         return counts
 
     def _at_work(self, connection: sa.Connection, annotator: Annotator) -> None:
-        """Refuse somebody who has stopped; until we are done, nobody can stop."""
+        """Refuse an annotator who has stopped, and lock the row so that they cannot meanwhile."""
         query = sa.select(_annotators.c.state).where(_annotators.c.id == annotator.id)
         if connection.scalar(query.with_for_update(read=True)) != ACTIVE:
             raise SettingsError(f"annotator {annotator.number}: expected at work, found stopped")
@@ -269,14 +269,14 @@ class Store:
         return [Annotator(r.id, r.number, r.token, r.state) for r in rows]
 
     def _enter(self, connection: sa.Connection) -> int:
-        """The number of our task; made anew if there is none of its name."""
+        """The id of our task; created if it does not exist."""
         known = connection.execute(sa.select(_tasks).where(_tasks.c.name == self.task.name)).first()
         if known is not None:
             if known.digest != self.task.digest:
                 raise RunError(
                     f"{self._shown}: expected judgements of these {len(self.task.items)} items, "
                     f"found a task {self.task.name!r} with other items or another mode; give "
-                    "--task another name or --database another place"
+                    "--task another name or --database another file"
                 )
             return int(known.id)
         values = {"name": self.task.name, "mode": self.task.mode, "digest": self.task.digest}
@@ -288,7 +288,7 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[sa.Connection]:
-        # SQLite's writers wait for each other by sleeping; of our own, the next wakes at once.
+        # SQLite's writers poll for the lock; with ours, the next one wakes at once.
         alone = self._turn if self._engine.dialect.name == "sqlite" else nullcontext()
         with (
             alone,

@@ -17,7 +17,7 @@ SKIP = "skip"
 
 @dataclass(frozen=True)
 class Answer:
-    """A button: the value that is stored, what it says, and its key."""
+    """A button: the value it stores, its label, and its key."""
 
     value: str
     label: str
@@ -26,7 +26,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """What a mode asks, the column that it shows, and the answers."""
+    """The question of a mode, the column that it shows, and the answers."""
 
     text: str
     column: str
@@ -61,7 +61,7 @@ QUESTIONS: dict[str, Question] = {
 
 @dataclass(frozen=True)
 class Item:
-    """A statement to judge and the sentences it came from, one or two (or a merged pair)."""
+    """A statement to judge and its source: one or two sentences, or a merged pair."""
 
     id: str
     text: str
@@ -70,7 +70,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Task:
-    """Items and a mode; `digest` tells whether judgements belong to these items."""
+    """Items and a mode; `digest` shows whether judgements belong to these items."""
 
     name: str
     mode: Mode
@@ -82,14 +82,14 @@ class Task:
 
     @property
     def digest(self) -> str:
-        told = [self.mode, [[i.id, i.text, list(i.pair)] for i in self.items]]
-        return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode()).hexdigest()
+        content = [self.mode, [[i.id, i.text, list(i.pair)] for i in self.items]]
+        return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
 
 
 def read_task(
     dataset: Path, *, mode: str = "blanks", name: str | None = None, column: str | None = None
 ) -> Task:
-    """Items of a table (csv, tsv, jsonl, parquet), a row each.
+    """Items of a table (csv, tsv, jsonl, parquet), one per row.
 
     The column shown is `context_points` or `sentence`, by the mode, or `column`. The pair an item
     came from is shown from `sentence_merged`, from `sentence_1` and `sentence_2`, or from

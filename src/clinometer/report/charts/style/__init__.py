@@ -1,1 +1,1 @@
-"""How every chart looks: theme, labels and where they go."""
+"""How every chart looks: theme, labels and their positions."""

@@ -1,8 +1,8 @@
-"""Names beside points: each near its own, none over another name or point.
+"""Names next to points: each near its own, none over another name or point.
 
-Where the names fit, they stand beside the points, joined by a thin line where one had to move off.
-Where they do not (many models, or several that score the same), the points are numbered and a key
-below says which is which.
+Where the names fit, they are next to the points, joined by a thin line if one had to move away.
+Where they do not (many models, or several with the same score), the points are numbered and a key
+below lists the names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SAME = 3.0  # pixels: points nearer than this share a number
 
 @dataclass(frozen=True)
 class Plot:
-    """What the axes of a plot span, and its inside in pixels."""
+    """The ranges of a plot's axes, and its inner size in pixels."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -42,7 +42,7 @@ class Plot:
         return np.stack([right, down], axis=-1)
 
     def values(self, pixels: Floats) -> tuple[Floats, Floats]:
-        """x and y of places given in pixels."""
+        """x and y of positions given in pixels."""
         ends = np.log(self.x) if self.log_x else np.asarray(self.x, dtype=float)
         x = ends[0] + pixels[..., 0] / self.width * (ends[1] - ends[0])
         y = self.y[1] - pixels[..., 1] / self.height * (self.y[1] - self.y[0])
@@ -60,7 +60,7 @@ def name_points(
     """Layers that name points.
 
     points: x, y, label, radius (pixels). others: points without a name, which are not covered
-    either. lines: x, y, x, y of what had better not run through a name.
+    either. lines: x, y, x, y of lines that should not cross a name.
     """
     named = points.reset_index(drop=True)
     dots = named if others is None else pd.concat([named, others], ignore_index=True)
@@ -97,7 +97,7 @@ def paths(
 
 
 def _numbers(at: Floats) -> tuple[list[int], list[str]]:
-    """One label for all points at a place: the first of them, and the numbers of all."""
+    """One label for all points at a position: the first of them, and the numbers of all."""
     shared: dict[int, list[int]] = {}
     for i, here in enumerate(at):
         same = [k for k in shared if np.hypot(*(at[k] - here)) < _SAME]
@@ -106,7 +106,7 @@ def _numbers(at: Floats) -> tuple[list[int], list[str]]:
 
 
 def spans(numbers: Sequence[int]) -> str:
-    """Rising numbers in brief.
+    """Increasing numbers in short form.
 
     >>> spans([1, 3, 4, 5, 9, 10])
     '1, 3–5, 9, 10'
@@ -125,7 +125,7 @@ def spans(numbers: Sequence[int]) -> str:
 def _written(
     texts: Sequence[str], places: Sequence[LabelPosition], plot: Plot, size: int
 ) -> list[Any]:
-    """The texts at their places, and the lines that join them to their points."""
+    """The texts at their positions, and the lines that join them to their points."""
     alt = altair()
     joins = np.array([p.join for p in places if p.join]).reshape(-1, 4)
     ends = [*plot.values(joins[:, :2]), *plot.values(joins[:, 2:])]
@@ -147,7 +147,7 @@ def _written(
 
 
 def _key(entries: Sequence[str], plot: Plot) -> Any:
-    """A legend of what the numbers stand for."""
+    """A legend of the numbers."""
     alt = altair()
     widest = max(text_width(entry) for entry in entries)
     legend = alt.Legend(
@@ -164,7 +164,7 @@ def _key(entries: Sequence[str], plot: Plot) -> Any:
 
 
 def text_width(text: str, size: float = 12) -> float:
-    """About how wide a text is in the font of the charts, in pixels, and a little more."""
+    """The approximate width of a text in the charts' font, in pixels, rounded up."""
     narrow, wide = set("iljtfrI.,:;'|!()[]{}/\\ -"), set("mwMW@%…→")
 
     def share(sign: str) -> float:

@@ -1,7 +1,7 @@
-"""Where labels go: a place beside each point, none over another label or point.
+"""Label placement: a position next to each point, none over another label or point.
 
-All is in pixels. A label takes the place with the least cost: near its point, away from
-neighbours, over few lines; all in turn, then a few more times now that the others stand.
+All units are pixels. A label takes the position with the least cost: near its point, away from
+neighbours, over few lines; each in turn, then a few more rounds given the others' positions.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _JOINED = 10.0  # a gap from which on a line joins the two
 _NEAR = 70.0  # between points that are neighbours
 _ANGLES = np.arange(24) * (np.pi / 12)
 
-#: What is wrong with a place, in pixels of distance. From _CROSSES on it is not clear.
+#: Penalties of a position, in pixels of distance. From _CROSSES on it is not clear.
 _COVERS, _CROSSES, _OVER_LINE = 1e4, 150.0, 0.5
 
 
 @dataclass(frozen=True)
 class LabelPosition:
-    """Where a label begins, has its middle or ends (as `align` says), and its line, if any.
+    """The start, middle or end of a label (depending on `align`), and its line, if any.
 
     clear: it covers nothing, its line crosses nothing, and few lines run through it.
     """
@@ -49,9 +49,9 @@ def place_labels(
     plot: tuple[float, float],
     lines: Floats,
 ) -> list[LabelPosition]:
-    """A place for the label of each of the dots [n, 2] in `which`, `widths` wide.
+    """A position for the label of each of the dots [n, 2] in `which`, `widths` wide.
 
-    plot: its width and height. lines [m, 4]: x, y, x, y of what a label had better not cover.
+    plot: its width and height. lines [m, 4]: x, y, x, y of lines that a label should not cover.
     """
     options = [
         _options(dots, radii, i, width, plot=plot, lines=lines)
@@ -75,7 +75,7 @@ def place_labels(
 
 @dataclass(frozen=True)
 class _Options:
-    """The k places open to one label: boxes, lines that would join them, and their own cost."""
+    """The k candidate positions of one label: boxes, joining lines, and their own cost."""
 
     boxes: Floats
     joins: Floats
@@ -84,7 +84,7 @@ class _Options:
     sides: NDArray[np.int64]
 
     def beside(self, others: Sequence[tuple[_Options, int]]) -> Floats:
-        """What each place costs, now that others have taken theirs."""
+        """The cost of each position, given those of the other labels."""
         boxes = np.array([o.boxes[k] for o, k in others]).reshape(-1, 4)
         joins = np.array([o.joins[k] for o, k in others if o.joined[k]]).reshape(-1, 4)
         covered = _overlap(self.boxes, boxes).sum(axis=1)

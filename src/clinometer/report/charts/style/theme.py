@@ -2,9 +2,9 @@
 
 Charts are drawn in the light colours. A page that shows them swaps each colour for a CSS variable
 of the same name (`clinometer.report.svg`), so one drawing serves light, dark and print. Up to seven
-categories can be told apart with every kind of colour blindness, their colours can be read as text
-(tests measure both), and no colour carries a meaning that a label does not carry too. Amber is
-volatility and nothing else.
+categories are distinguishable with every kind of colour blindness, their colours are readable as
+text (tests measure both), and no colour carries a meaning that a label does not carry too. Amber
+is volatility and nothing else.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clinometer.extras import require
 if TYPE_CHECKING:
     import pandas as pd
 
-#: name -> (light, dark). Each light colour stands here once: it is what the page looks for.
+#: name -> (light, dark). Each light colour is unique: pages search for it.
 PALETTE: Mapping[str, tuple[str, str]] = {
     "ink": ("#1c2127", "#e6eaee"),
     "soft": ("#57616b", "#a3adb7"),
@@ -43,16 +43,16 @@ PALETTE: Mapping[str, tuple[str, str]] = {
 INK, SOFT, LINE, PAGE = (PALETTE[name][0] for name in ("ink", "soft", "line", "page"))
 BIAS, VOLATILITY, MARK = (PALETTE[name][0] for name in ("bias", "volatility", "mark"))
 
-#: Arial has the widths of Helvetica and Liberation Sans: what is measured here fits elsewhere.
+#: Arial has the widths of Helvetica and Liberation Sans: text measured here fits elsewhere.
 FONT = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
 
-#: Begins every text about a mark (an invisible sign: files for others can keep it).
+#: Prefix of every text about a mark (an invisible character, harmless in exported files).
 OURS = "\u2063"
 
 #: Widths at which charts are drawn: a page, and a phone (or a page at 400 % zoom).
 WIDE, NARROW = 680, 300
 
-#: About how many pixels of the width the axis beside a `fitted` plot takes.
+#: Approximate width of the axis next to a `fitted` plot, in pixels.
 AXIS = 42
 
 #: Pixels between a plot and a legend over it that leave room for the title of `above`.
@@ -70,7 +70,7 @@ def altair() -> Any:
 
 
 def category_colours(n: int) -> list[str]:
-    """One colour a category, in order; they repeat after eight."""
+    """One colour per category, in order; they repeat after eight."""
     return [_CATEGORIES[i % len(_CATEGORIES)] for i in range(n)]
 
 
@@ -90,7 +90,7 @@ def brief(text: object, length: int = 60) -> str:
 
 
 def distinct(labels: Iterable[object], length: int = 60) -> list[str]:
-    """Brief labels, made different again where cutting made them the same."""
+    """Brief labels, made unique again where truncation made them equal."""
     seen: dict[str, int] = {}
     out = []
     for label in labels:
@@ -103,8 +103,8 @@ def distinct(labels: Iterable[object], length: int = 60) -> list[str]:
 def rows(frame: pd.DataFrame) -> Any:
     """A table as inline data: NaN as null, no limit on the number of rows.
 
-    A column `about` holds what a mark stands for in words; it is marked as ours, so that a page can
-    tell it from the labels that Vega makes up for marks without one.
+    A column `about` describes each mark in words; it is marked as ours, so that a page can tell it
+    from the labels that Vega generates for marks without one.
     """
     if "about" in frame:
         frame = frame.assign(about=[OURS + str(text) for text in frame["about"]])
@@ -113,7 +113,7 @@ def rows(frame: pd.DataFrame) -> Any:
 
 
 def finish(chart: Any) -> Any:
-    """The house style, last of all."""
+    """Apply the common style, as the last step."""
     return chart.configure(
         background="transparent",
         font=FONT,
@@ -165,7 +165,7 @@ def finish(chart: Any) -> Any:
 
 
 def fitted(chart: Any, width: int, height: int) -> Any:
-    """A single view that is `width` wide with its axes and whatever reaches beyond the plot."""
+    """A single view that is `width` wide including its axes and anything beyond the plot."""
     size = altair().AutoSizeParams(type="fit-x", contains="padding")
     return finish(chart.properties(width=width, height=height, autosize=size))
 
@@ -179,7 +179,7 @@ def signed_axis(count: int = 5) -> dict[str, Any]:
 
 
 def above(**more: Any) -> dict[str, Any]:
-    """Options of a vertical axis whose title stands above it, to be read without turning."""
+    """Options of a vertical axis with a horizontal title above it."""
     return {
         "labelColor": SOFT,
         "titleAngle": 0,

@@ -11,7 +11,7 @@ export const asPercent = (v) => {
   return `${(100 * v).toFixed(digits)} %`;
 };
 
-/** An element: el("p.why", {id: "x"}, "text", child…). Text is text, whatever it holds. */
+/** An element: el("p.why", {id: "x"}, "text", child…). Text is never parsed as HTML. */
 export const el = (name, attributes = {}, ...children) => {
   const [tag, ...classes] = name.split(".");
   const made = document.createElement(tag);

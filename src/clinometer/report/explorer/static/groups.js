@@ -91,7 +91,7 @@ export class GroupsPane {
     return order.map((x) => {
       const clear = run.clear_of[x];
       const said = run.K === 2 ? `${asPercent(run.share_of[x * 2 + 1])} ${run.categories[1]}` : `leans to ${run.categories[run.favoured_of[x]]}`;
-      const label = `${run.groups[x]}: ${said}${clear ? "" : ", cannot be told"}; risk ${asRisk(run.r_of[x])}, swing ${asRisk(run.r_volatility_of[x])}`;
+      const label = `${run.groups[x]}: ${said}${clear ? "" : ", not clear"}; risk ${asRisk(run.r_of[x])}, swing ${asRisk(run.r_volatility_of[x])}`;
       const picture = run.K === 2 ? this.dots(x) : shareBar([...run.row("share", x, run.K)], run.categories);
       return this.row([el(clear ? "span.name" : "span.name.unclear", {}, shorten(run.groups[x], 60)), picture],
         { group: run.groups[x] }, () => state.set({ group: run.groups[x], tab: "sentence" }), label);

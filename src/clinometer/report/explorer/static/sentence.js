@@ -28,7 +28,7 @@ export class SentencePane {
     const parts = [
       el("p.large", {}, el("bdi", {}, before), this.word, el("bdi", {}, after), after ? "" : " …"),
       shares ? shareBar(shares, run.categories) : el("p.soft", {}, run.state === "half-finished" ? "No answer yet." : "No answer here."),
-      run.faint(x, c) && el("p.soft", {}, "The words hold hardly any probability here: the shares are close to noise."),
+      run.faint(x, c) && el("p.soft", {}, "The words carry hardly any probability here: the shares are close to noise."),
       this.words, this.groupFacts(x), this.elsewhere(x, c), this.others,
     ];
     this.root.replaceChildren(...parts.filter(Boolean));
@@ -88,7 +88,7 @@ export class SentencePane {
       const shown = ends && ends[2 * x] < ends[2 * x + 1] && ends[2 * x + 1] >= 0.0005 ? ` (${asRisk(ends[2 * x])}–${asRisk(ends[2 * x + 1])})` : "";
       return el("li", {}, el("span.soft", {}, `${name} `), asRisk(run[`${key}_of`][x]), el("span.soft", {}, shown));
     };
-    return el("div.facts", {}, el("h3", {}, el("bdi", {}, run.groups[x]), run.clear_of[x] ? ` leans clearly to ${run.categories[run.favoured_of[x]]}` : ": lean cannot be told"),
+    return el("div.facts", {}, el("h3", {}, el("bdi", {}, run.groups[x]), run.clear_of[x] ? ` leans clearly to ${run.categories[run.favoured_of[x]]}` : ": no clear lean"),
       el("ul.plain.inline", {}, fact("risk r", "r"), fact("steady lean", "r_bias"), fact("swing", "r_volatility")));
   }
 

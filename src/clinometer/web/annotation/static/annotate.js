@@ -32,7 +32,7 @@
             return;
           }
         } catch (error) {
-          if (!(error instanceof TypeError)) throw error; // a TypeError: nobody answered
+          if (!(error instanceof TypeError)) throw error; // a TypeError: no answer
         }
         trouble("The server does not answer. Your answer is not stored yet; keep this page open, it is sent again every second.");
         await wait(1000);
