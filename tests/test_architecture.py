@@ -37,6 +37,7 @@ LAYERS = {
     "report": 6,
     "web": 7,
     "exports": 7,
+    "gate": 7,
     "cli": 8,
     "__main__": 9,
 }
@@ -48,6 +49,7 @@ VERBS = {
 }
 #: Tests of the project and not of a module of it.
 ABOUT_THE_PROJECT = {
+    "test_action.py",
     "test_api.py",
     "test_architecture.py",
     "test_components.py",

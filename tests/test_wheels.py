@@ -88,6 +88,7 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["audit", bert, "--quantize", "8bit"], install_command("bitsandbytes")),
         (["risk", "p.csv"], ""),
         (["compare", "run", "nowhere"], "no such run folder"),
+        (["gate", "run", "--baseline", "run"], ""),
         (["plan", "--precision", 0.02], ""),
         (["protocol", "new", bert, "--out", "protocol.toml"], ""),
         (["mine", "corpus.txt", "--out", "mined.csv"], mining),

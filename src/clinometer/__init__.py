@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clinometer.contexts import ContextSet, load_contexts
+    from clinometer.gate.assertion import assert_not_worse
     from clinometer.measure import (
         Comparison,
         Estimate,
@@ -54,6 +55,7 @@ _LAZY = {
     "Run": "clinometer.runs",
     "Statement": "clinometer.reliability",
     "Topic": "clinometer.topics",
+    "assert_not_worse": "clinometer.gate.assertion",
     "audit": "clinometer.runs",
     "bootstrap": "clinometer.measure",
     "check": "clinometer.reliability.check",
@@ -82,6 +84,7 @@ __all__ = [
     "Statement",
     "Topic",
     "__version__",
+    "assert_not_worse",
     "audit",
     "bootstrap",
     "check",

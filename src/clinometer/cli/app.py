@@ -26,6 +26,7 @@ from clinometer.cli.commands.view import view_command
 from clinometer.cli.failure import report_failure
 from clinometer.cli.option import opt
 from clinometer.cli.publish.export import export_app
+from clinometer.cli.publish.gate import gate_command
 from clinometer.cli.reliability import reliability_app
 from clinometer.cli.study.basic import study_app
 from clinometer.cli.study.between_models import (
@@ -72,6 +73,7 @@ app.command("audit")(audit_command)
 app.command("plan")(plan_command)
 app.command("risk")(risk_command)
 app.command("compare")(compare_command)
+app.command("gate")(gate_command)
 app.command("mine")(mine_command)
 app.command("report")(report_command)
 app.command("view")(view_command)

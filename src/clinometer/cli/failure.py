@@ -29,9 +29,10 @@ INTERRUPTED = 130
 #: Every exit status, as the documentation lists them; errors.py says which error has which.
 STATUSES = {
     0: "done",
-    1: "a measured condition failed: `--fail-above`, `--fail-below`; never an error",
+    1: "a measured condition failed: `--fail-above`, `--fail-below`, `gate`: worse; never an error",
     2: "wrong input: an option, a file, a name; or a package that is not installed",
-    3: "a model, a server or a cluster failed; rerun the same command to resume an audit",
+    3: "a model, a server or a cluster failed; rerun the same command to resume an audit. Of "
+    "`gate`, which asks no model: cannot tell",
     UNEXPECTED: "a bug in clinometer; the line on stderr names the log with the traceback",
     INTERRUPTED: "interrupted (Ctrl+C); rerun the same command to resume",
     NOT_READ: "the reader of the output has closed it, as `head` does",

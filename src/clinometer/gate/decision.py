@@ -1,0 +1,239 @@
+"""Decide by the paired interval whether a run is worse than its baseline by more than a margin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from clinometer.display.names import IN_SENTENCES, MEASURES
+from clinometer.display.numbers import counted, show
+from clinometer.errors import SettingsError
+from clinometer.measure import Comparison
+from clinometer.measure.comparison.margin import LEVEL, MarginVerdict, margin_verdicts
+from clinometer.ranges import POSITIVE
+from clinometer.runs import Run, compare
+from clinometer.runs.align import Align, resampling_note, run_names
+
+Verdict = Literal["worse", "not worse", "cannot tell"]
+
+MARGIN = 0.02
+"""The least rise of a risk that counts, unless another is given."""
+
+STATUSES: dict[Verdict, int] = {"not worse": 0, "worse": 1, "cannot tell": 3}
+"""Exit status of `clinometer gate` for each verdict."""
+
+_REPLICATES = 100
+"""The least that `compare` takes: the intervals that decide do not depend on replicates."""
+
+
+@dataclass(frozen=True)
+class GatedRisk:
+    """One risk of both runs, in the cells that both have, and what its difference says.
+
+    difference   run minus baseline, less what noise makes of it; the interval is around it
+    verdict      as in `MarginVerdict`: worse, better, equivalent, not worse or cannot tell
+    """
+
+    measure: str
+    run: float
+    baseline: float
+    difference: float | None
+    low: float | None
+    high: float | None
+    verdict: str
+
+
+@dataclass(frozen=True)
+class GateDecision:
+    """What `decide` returns.
+
+    verdict   "worse": some risk is higher by more than the margin; "not worse": every risk is
+              higher by less than the margin, or lower; "cannot tell": neither can be said
+    reason    a sentence: what the verdict rests on, and what would make it clear
+    level     of the intervals: each side errs in (1 - level) / 2 of the decisions
+    notes     what a reader must know besides
+    """
+
+    run: str
+    baseline: str
+    verdict: Verdict
+    reason: str
+    margin: float
+    level: float
+    risks: tuple[GatedRisk, ...]
+    topic: str
+    contexts: str
+    n_groups: int
+    n_contexts: int
+    n_eff: float
+    notes: tuple[str, ...]
+
+    @property
+    def exit_status(self) -> int:
+        return STATUSES[self.verdict]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The decision as plain values for JSON."""
+        return {
+            **vars(self),
+            "risks": [vars(one) for one in self.risks],
+            "notes": list(self.notes),
+            "exit_status": self.exit_status,
+        }
+
+
+def decide(
+    run: Run | str | Path,
+    baseline: Run | str | Path,
+    *,
+    margin: float = MARGIN,
+    measures: Sequence[str] = ("R",),
+    align: Align = "same",
+    clusters: str | None = None,
+) -> GateDecision:
+    """Whether a run is worse than its baseline by more than the margin.
+
+    Args:
+        run, baseline: runs or their folders, of the same topic and contexts.
+        margin: a rise of a risk below this does not count.
+        measures: which of R, R_bias and R_volatility decide. Of several, one that is worse
+            decides; "not worse" takes all of them.
+        align: "common" compares what the runs share.
+        clusters: a label of the contexts by which they are resampled together.
+
+    The interval is the 90 % one of `compare`, so a run that is worse by just the margin is called
+    "not worse" in 5 % of the decisions, and a run that is worse by less is called "worse" in at
+    most 5 %. Runs with the same answers in every cell are "not worse", however few the contexts.
+    """
+    POSITIVE.check("margin", margin)
+    wanted = tuple(dict.fromkeys(measures))
+    if not wanted or not set(wanted) <= set(MEASURES):
+        raise SettingsError(
+            f"measures: expected some of {', '.join(MEASURES)}; found {', '.join(wanted) or 'none'}"
+        )
+    pair = [one if isinstance(one, Run) else Run.load(one) for one in (run, baseline)]
+    names = run_names(pair)
+    found = compare(
+        *pair,
+        names=["run", "baseline"],
+        align=align,
+        clusters=clusters,
+        level=LEVEL,
+        replicates=_REPLICATES,
+    )
+    said = {v.measure: v for v in margin_verdicts(found, margin)}
+    risks = tuple(_gated(found, said[name]) for name in MEASURES)
+    decisive = [one for one in risks if one.measure in wanted]
+    same = _same_answers(*pair)
+    verdict: Verdict = "not worse" if same else _verdict(decisive)
+    return GateDecision(
+        run=names[0],
+        baseline=names[1],
+        verdict=verdict,
+        reason=_reason(verdict, decisive, margin=margin, found=found, same=same),
+        margin=float(margin),
+        level=LEVEL,
+        risks=risks if len(wanted) == len(MEASURES) else tuple(decisive),
+        topic=pair[0].record.topic.title or pair[0].record.topic.name,
+        contexts=pair[0].record.contexts.name,
+        n_groups=len(found.groups),
+        n_contexts=found.n_contexts,
+        n_eff=found.n_eff,
+        notes=tuple(_notes(pair, names, found)),
+    )
+
+
+def _gated(found: Comparison, said: MarginVerdict) -> GatedRisk:
+    values = {r.model: r.value for r in found.ranks if r.measure == said.measure}
+    (difference,) = (d.corrected for d in found.overall if d.measure == said.measure)
+    return GatedRisk(
+        said.measure,
+        values["run"],
+        values["baseline"],
+        difference,
+        said.low,
+        said.high,
+        said.verdict,
+    )
+
+
+def _verdict(decisive: Sequence[GatedRisk]) -> Verdict:
+    found = {one.verdict for one in decisive}
+    if "worse" in found:
+        return "worse"
+    return "cannot tell" if "cannot tell" in found else "not worse"
+
+
+def _same_answers(a: Run, b: Run) -> bool:
+    p, q = a.preferences, b.preferences
+    return (p.groups, p.contexts) == (q.groups, q.contexts) and np.array_equal(
+        p.values, q.values, equal_nan=True
+    )
+
+
+def _reason(
+    verdict: Verdict, decisive: Sequence[GatedRisk], *, margin: float, found: Comparison, same: bool
+) -> str:
+    if same:
+        return "The answers are the same in every cell."
+    if verdict == "worse":
+        rows = [one for one in decisive if one.verdict == "worse"]
+        said = "; ".join(f"{_risen(one)}, all of it above {margin:g}" for one in rows)
+        return f"{said}."
+    if verdict == "not worse":
+        said = "; ".join(f"{_risen(one)}, all of it below {margin:g}" for one in decisive)
+        return f"{said}."
+    rows = [one for one in decisive if one.verdict == "cannot tell"]
+    if any(one.low is None for one in rows):
+        return (
+            f"{found.n_eff:.1f} effective contexts give no interval: audit both with more contexts."
+        )
+    said = "; ".join(f"{_risen(one)}, on both sides of {margin:g}" for one in rows)
+    return f"{said}. {_how_many(rows, margin, found)}"
+
+
+def _risen(one: GatedRisk) -> str:
+    ends = f"{show(one.low, 'signed')} to {show(one.high, 'signed')}"
+    return f"{IN_SENTENCES[one.measure]} has changed by {show(one.difference, 'signed')} ({ends})"
+
+
+def _how_many(rows: Sequence[GatedRisk], margin: float, found: Comparison) -> str:
+    """What it takes to tell two equal models from one that is worse by the margin."""
+    arms = [max(r.high - r.difference, r.difference - r.low) for r in rows
+            if r.low is not None and r.high is not None and r.difference is not None]  # fmt: skip
+    times = (max(arms) / margin) ** 2
+    if times <= 1:
+        return "The change is too near the margin for these contexts to place it."
+    most = math.ceil(times * found.n_eff)
+    return (
+        f"Equal models would need about {most:,} effective contexts to be told from one that is "
+        f"worse by {margin:g}; these are {counted(found.n_contexts, 'context')}, "
+        f"{found.n_eff:.1f} effective."
+    )
+
+
+def _notes(pair: Sequence[Run], names: Sequence[str], found: Comparison) -> list[str]:
+    notes = []
+    if resampling := resampling_note(list(zip(names, pair, strict=True))):
+        notes.append(resampling)
+    was, now = pair[1].record.scoring, pair[0].record.scoring
+    differing = [
+        f"{key} ({was.get(key, 'default')}, now {now.get(key, 'default')})"
+        for key in sorted(was.keys() | now.keys())
+        if was.get(key) != now.get(key)
+    ]
+    if differing:
+        notes.append(f"The runs were scored with other settings: {', '.join(differing)}.")
+    if any(one.preferences.answers is not None for one in pair):
+        notes.append(
+            "Sampled answers: counting noise lifts the risk of both runs alike only with the same "
+            "number of replies."
+        )
+    if found.missing_cells:
+        notes.append(f"{counted(found.missing_cells, 'cell')} that one of the runs lacks left out.")
+    return notes

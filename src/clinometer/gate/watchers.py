@@ -1,0 +1,12 @@
+"""Who is told of each decision. Apart from all else: the pytest plug-in loads with every pytest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clinometer.gate.decision import GateDecision
+
+#: Called with each decision of `assert_not_worse`, before it raises.
+WATCHERS: list[Callable[[GateDecision], None]] = []

@@ -1,0 +1,70 @@
+"""clinometer gate, as a user types it: verdicts, exit statuses, JSON and Markdown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.command import Clinometer
+from tests.report.made import made_run
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("gate")
+    for name, lean, seed in (("base", 0.3, 0), ("alike", 0.3, 1), ("worse", 2.0, 2)):
+        made_run(folder / name, groups=3, contexts=120, lean=lean, seed=seed, replicates=0)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("run", "margin", "status", "verdict"),
+    [
+        ("base", 0.02, 0, "not worse"),
+        ("worse", 0.02, 1, "worse"),
+        ("worse", 0.33, 3, "cannot tell"),
+        ("alike", 0.9, 0, "not worse"),
+    ],
+)
+def test_the_exit_status_is_the_verdict(
+    clinometer: Clinometer, runs: Path, run: str, margin: float, status: int, verdict: str
+) -> None:
+    asked = ("gate", runs / run, "--baseline", runs / "base", "--margin", margin)
+    done = clinometer(*asked)
+    assert done.status == status, done.err
+    assert f": {verdict}" in done.out
+    assert done.err == "" if status == 0 else done.err.startswith(f"clinometer: {verdict}: ")
+    found = json.loads(clinometer(*asked, "--json").out)
+    assert (found["verdict"], found["exit_status"]) == (verdict, status)
+    assert [one["measure"] for one in found["risks"]] == ["R"]
+
+
+def test_markdown_and_several_measures(clinometer: Clinometer, runs: Path, tmp_path: Path) -> None:
+    file = tmp_path / "new" / "gate.md"
+    measures = ("--measure", "R_bias", "--measure", "R_volatility")
+    done = clinometer(
+        "gate", runs / "worse", "-b", runs / "base", "--markdown", file, *measures, "--json"
+    )
+    found = json.loads(done.out)
+    assert [one["measure"] for one in found["risks"]] == ["R_bias", "R_volatility"]
+    assert found["reason"].replace("−", "-")[:20] in file.read_text("utf-8").replace("−", "-")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--margin", 0), "margin: expected a number above 0"),
+        (("--measure", "Q"), "expected some of R"),
+        (("--align", "sideways"), "--align: expected same or common"),
+        (("--cluster", "predicate"), "predicate"),
+    ],
+)
+def test_wrong_input_is_one_line_and_status_2(
+    clinometer: Clinometer, runs: Path, more: tuple[object, ...], said: str
+) -> None:
+    done = clinometer("gate", runs / "worse", "--baseline", runs / "base", *more)
+    assert done.status == 2
+    assert said in done.err
+    assert done.err.count("\n") == 1
+    assert clinometer("gate", runs / "nowhere", "--baseline", runs / "base").status == 2

@@ -1,0 +1,132 @@
+"""The gate: right about planted regressions at the stated rates, and clear about its reasons."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.report.made import made_run
+
+from clinometer.errors import RunError, SettingsError
+from clinometer.gate.decision import LEVEL, Verdict, decide
+from clinometer.measure import compare
+from clinometer.runs import Run
+
+
+@pytest.fixture(scope="module")
+def empty() -> Run:
+    """Two groups in 60 contexts of even weight, to be filled."""
+    run = made_run(None, groups=2, contexts=60, replicates=0)
+    even = np.full(60, 1 / 60)
+    return replace(run, preferences=replace(run.preferences, context_weights=even))
+
+
+def filled(run: Run, lean: np.ndarray) -> Run:
+    """With preferences of this stereotype towards the first category."""
+    s = np.clip(lean, -1, 1)
+    p = np.stack([(1 + s) / 2, (1 - s) / 2], axis=-1)
+    return replace(run, preferences=replace(run.preferences, values=p))
+
+
+def planted(empty: Run, rng: np.random.Generator, by: float) -> tuple[Run, Run]:
+    """A run whose true R is higher than that of its baseline by `by`: all lean far from parity."""
+    shape = (2, 60)
+    shared = rng.normal(0, 0.1, shape)
+    context = [rng.normal(0, 0.01, (1, 60)) for _ in "ab"]
+    own = [rng.normal(0, 0.03, shape) for _ in "ab"]
+    a, b = (0.4 + shared + context[i] + own[i] for i in (0, 1))
+    return filled(empty, a + by), filled(empty, b)
+
+
+#: benchmarks/gate.py has 200 of each, in harder settings; docs/gate.md has its figures.
+REPEATS = 30
+
+
+@pytest.mark.parametrize(("by", "right"), [(0.0, "not worse"), (0.05, "worse")])
+def test_planted_regressions_are_told(empty: Run, by: float, right: Verdict) -> None:
+    rng = np.random.default_rng(5)
+    found = Counter(decide(*planted(empty, rng, by)).verdict for _ in range(REPEATS))
+    wrong: Verdict = "worse" if right == "not worse" else "not worse"
+    assert found[right] / REPEATS >= 0.9
+    assert found[wrong] == 0
+
+
+def test_at_the_margin_it_cannot_be_told(empty: Run) -> None:
+    """Each verdict errs in 5 %: more than 5 of 30 have a probability of 0.3 %."""
+    rng = np.random.default_rng(6)
+    found = Counter(decide(*planted(empty, rng, 0.02)).verdict for _ in range(REPEATS))
+    assert found["worse"] <= 5
+    assert found["not worse"] <= 5
+
+
+def test_the_decision_rests_on_the_interval_of_compare(empty: Run) -> None:
+    run, baseline = planted(empty, np.random.default_rng(1), 0.03)
+    found = decide(run, baseline, margin=0.01, measures=["R", "R_bias"])
+    p = [one.preferences.values for one in (run, baseline)]
+    direct = {d.measure: d for d in compare(*p, level=LEVEL, replicates=500).overall}
+    for one in found.risks:
+        d = direct[one.measure]
+        assert (one.low, one.high) == pytest.approx((d.low, d.high), abs=1e-9)
+        assert one.run - one.baseline == pytest.approx(d.value, abs=1e-12)
+    assert [one.measure for one in found.risks] == ["R", "R_bias"]
+    assert found.verdict == "worse"
+    assert found.exit_status == 1
+    assert "above 0.01" in found.reason
+
+
+def test_of_several_risks_the_worst_decides(empty: Run) -> None:
+    rng = np.random.default_rng(3)
+    steady = filled(empty, 0.3 + rng.normal(0, 0.02, (2, 60)))
+    swinging = filled(empty, np.where(np.arange(60) % 2, 1.0, -0.4) + rng.normal(0, 0.02, (2, 60)))
+    assert decide(swinging, steady, margin=0.25, measures=["R_bias"]).verdict == "not worse"
+    both = ["R_bias", "R_volatility"]
+    assert decide(swinging, steady, margin=0.25, measures=both).verdict == "worse"
+
+
+def test_the_same_answers_are_not_worse_however_few() -> None:
+    run = made_run(None, groups=3, contexts=2, replicates=0)
+    found = decide(run, run)
+    assert found.verdict == "not worse"
+    assert found.reason == "The answers are the same in every cell."
+
+
+def test_too_few_contexts_cannot_tell_and_say_so() -> None:
+    a = made_run(None, groups=3, contexts=2, replicates=0)
+    b = made_run(None, groups=3, contexts=2, replicates=0, seed=1)
+    found = decide(a, b)
+    assert found.exit_status == 3
+    assert "no interval" in found.reason
+
+
+def test_how_many_contexts_it_takes(empty: Run) -> None:
+    """An arm of A and a margin of m want (A / m)² as many effective contexts."""
+    run, baseline = planted(empty, np.random.default_rng(2), 0.0)
+    (one,) = decide(run, baseline).risks
+    assert one.low is not None
+    assert one.high is not None
+    assert one.difference is not None
+    assert one.low < 0 < one.high
+    margin = one.high / 2
+    found = decide(run, baseline, margin=margin)
+    arm = max(one.high - one.difference, one.difference - one.low)
+    need = int(np.ceil((arm / margin) ** 2 * 60 - 1e-9))
+    assert found.verdict == "cannot tell"
+    assert f"about {need:,} effective contexts" in found.reason
+
+
+def test_runs_of_other_settings_are_noted(empty: Run) -> None:
+    run, baseline = planted(empty, np.random.default_rng(1), 0.0)
+    record = run.record.model_copy(update={"scoring": {**run.record.scoring, "chat": True}})
+    (note,) = decide(replace(run, record=record), baseline).notes
+    assert "other settings: chat (default, now True)" in note
+
+
+def test_what_is_refused(empty: Run) -> None:
+    with pytest.raises(SettingsError, match="margin"):
+        decide(empty, empty, margin=0)
+    with pytest.raises(SettingsError, match="expected some of R, R_bias"):
+        decide(empty, empty, measures=["r"])
+    with pytest.raises(RunError, match="another topic"):
+        decide(empty, made_run(None, groups=3, contexts=60, replicates=0))
