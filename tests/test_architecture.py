@@ -54,6 +54,7 @@ ABOUT_THE_PROJECT = {
     "test_architecture.py",
     "test_components.py",
     "test_docs.py",
+    "test_prose.py",
     "test_readme.py",
     "test_wheels.py",
 }

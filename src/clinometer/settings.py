@@ -87,7 +87,7 @@ def with_settings(settings: T, given: Mapping[str, Any]) -> T:
     """A dataclass of settings with some of them replaced, those of nested dataclasses too.
 
     A name that several of the dataclasses share, such as the seed, sets all of them. A nested
-    dataclass that is None is created if one of its own settings is given.
+    dataclass that is None is created if one of its settings is given.
 
     >>> @dataclass
     ... class Cup:

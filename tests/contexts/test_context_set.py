@@ -112,7 +112,7 @@ def test_mismatched_lengths_are_refused() -> None:
         ContextSet("a", [SAID], [1], {"verb": []})
     with pytest.raises(ContextError, match=r"extra\.verb: expected a list of texts"):
         ContextSet("a", [SAID], [1], {"verb": [3]})  # type: ignore[list-item]  # wrong on purpose
-    with pytest.raises(ContextError, match="a column name of its own, found 'count'"):
+    with pytest.raises(ContextError, match="a new column name, found 'count'"):
         ContextSet("a", [SAID], [1], {"count": ["3"]})
     with pytest.raises(ContextError, match="expected a name"):
         ContextSet("", [SAID], [1])

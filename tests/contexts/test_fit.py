@@ -13,7 +13,7 @@ from clinometer.errors import ContextError
 from clinometer.runs import audit
 from clinometer.topics import builtin_topics, load_topic
 
-SUITED = "wikipedia, book, conversation, textbook, web, paper-race or a csv file of your own"
+SUITED = "wikipedia, book, conversation, textbook, web, paper-race or your own csv file"
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_an_audit_refuses_a_loaded_set_that_does_not_fit() -> None:
     [
         ("religion", SUITED),
         ("gender-population", SUITED.replace("race", "gender")),
-        ("gender-zh", "wikipedia or a csv file of your own"),
+        ("gender-zh", "wikipedia or your own csv file"),
     ],
 )
 def test_without_a_default_the_fitting_sets_are_named(topic: str, suited: str) -> None:

@@ -59,7 +59,7 @@ def test_leaning_is_judged_against_the_reference() -> None:
     assert report(reference=[0.9, 0.1]).leaning[0] == "female"
 
 
-def test_leaning_of_a_missing_group_is_none() -> None:
+def test_a_missing_group_has_no_leaning() -> None:
     mask = np.array([[False, False], [True, True], [True, True]])
     assert report(mask=mask).leaning == (None, None, "female")
 

@@ -55,7 +55,7 @@ def test_the_longest_text_counts() -> None:
     assert read_choice("not urgent at all", ("not", "not urgent")) == 1
 
 
-def test_the_reader_gives_categories_whatever_the_order_shown() -> None:
+def test_the_reader_gives_categories_in_any_order_shown() -> None:
     reader = ChoiceReader(spellings=(("Yes", "Invite"), ("No",)))
     turned = ShownQuestion("?", options=("No", "Yes"), labels=("A", "B"), order=(1, 0))
     assert reader.read(["A", "B", "invite", "No", "maybe"], [turned] * 5) == [1, 0, 0, 1, OTHER]

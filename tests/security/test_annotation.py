@@ -47,13 +47,13 @@ def client(store: Store) -> TestClient:
 @pytest.mark.parametrize(
     "item", ["9" * 5000, "-1", "1e3", "٣", "²", "\0", "\ud800".encode("utf-8", "surrogatepass")]
 )
-def test_items_that_are_none(client: TestClient, item: str) -> None:
+def test_invalid_items(client: TestClient, item: str) -> None:
     assert client.get("/judge", params={"item": item}).status_code == 404
     assert client.post("/undo", data={"item": item}).status_code == 404
 
 
 @pytest.mark.parametrize("token", ["\0", "a\0b", "x" * 10_000, "' OR 1=1 --", "é", "%00"])
-def test_tokens_that_are_none(client: TestClient, token: str) -> None:
+def test_invalid_tokens(client: TestClient, token: str) -> None:
     assert client.get("/", params={"token": token}).status_code == 403
     cookie = {b"Cookie": f"clinometer-annotator={token}".encode().replace(b"\0", b"%00")}
     fresh = TestClient(client.app, base_url="http://127.0.0.1", raise_server_exceptions=False)

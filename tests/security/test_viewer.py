@@ -83,7 +83,7 @@ def test_a_mutated_record_takes_no_page_down(root: Path, seed: int) -> None:
 @pytest.mark.parametrize(
     "record", [DEEP, "[" * 100_000, "Infinity", '{"schema_version": 1}', "", "\0", '"\\ud800"']
 )
-def test_records_that_are_none(root: Path, record: str) -> None:
+def test_invalid_records(root: Path, record: str) -> None:
     bad_run(root, record)
     check(root, "bad")
 

@@ -106,7 +106,7 @@ def test_a_file_that_is_not_a_database_is_replaced(
     (tmp_path / "scores.sqlite").write_bytes(b"not a database" * 1000)
     cache = Cache(tmp_path, limit=10**9)
     assert len(cache.get(SCOPE, ["a"], 3)[0]) == 0
-    assert "begun anew" in caplog.text
+    assert "was started again" in caplog.text
     cache.put(SCOPE, ["a"], ROWS[:1])
     assert len(cache.get(SCOPE, ["a"], 3)[0]) == 1
 

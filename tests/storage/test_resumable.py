@@ -90,7 +90,7 @@ def test_a_damaged_record_is_one_line_and_fresh_starts_over(kind: str, tmp_path:
         assert KINDS[kind](tmp_path).earlier() == {}
 
 
-def test_parts_without_a_record_belong_to_nobody(tmp_path: Path) -> None:
+def test_parts_without_a_record_have_no_owner(tmp_path: Path) -> None:
     """A folder that was being removed when the process was killed."""
     scores = tmp_path / "run" / "scores" / "model-000000"
     scores.mkdir(parents=True)
@@ -145,7 +145,7 @@ def test_results_are_stored_at_once_then_by_time_and_at_the_end(
     assert seen == [(n, 9) for n in range(3, 9)]
 
 
-def test_whatever_stops_the_work_what_came_is_stored() -> None:
+def test_results_are_stored_when_the_work_fails() -> None:
     stored: list[list[int]] = []
 
     def stop(done: int, total: int) -> None:

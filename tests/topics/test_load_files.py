@@ -176,7 +176,7 @@ REFUSED = [
     (
         "weights twice",
         TOP + 'groups = [{name = "a", weight = 1}]\nweights = [1]\n' + WORDS,
-        "weights: the groups also have weights of their own",
+        "weights: the groups have weights too",
     ),
     (
         "weights of a wrong kind",

@@ -231,7 +231,7 @@ def _checked(template: object, count: object, *, row: int, where: str) -> tuple[
 
 def _checked_column(column: str, values: Sequence[str], *, where: str) -> tuple[str, ...]:
     if column in ("template", "count") or not column.strip():
-        raise ContextError(f"{where}: extra: expected a column name of its own, found {column!r}")
+        raise ContextError(f"{where}: extra: expected a new column name, found {column!r}")
     if isinstance(values, str) or not all(isinstance(value, str) for value in values):
         raise ContextError(f"{where}: extra.{column}: expected a list of texts")
     return tuple(clean_template(value) for value in values)

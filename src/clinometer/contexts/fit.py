@@ -22,7 +22,7 @@ def misfit(contexts: ContextSet, topic: Topic) -> str | None:
     if about.language and _primary(about.language) != _primary(topic.language):
         its, other = about.language, topic.language
         return f"its sentences are in {its!r}, topic {topic.name!r} is in {other!r}"
-    # Predicates ("The [X], who …, is [Y]") hold adjectives, whatever topic they were mined for.
+    # Predicates ("The [X], who …, is [Y]") take adjectives, for any topic they were mined for.
     pronouns = about.topic is not None and family(about.topic) == _PRONOUNS
     if pronouns and about.strategy != "predicate" and topic.name in ADJECTIVES:
         return (

@@ -67,7 +67,7 @@ def suggestion(topic: Topic) -> str:
     names += [paper] if paper else []
     if not names:
         return "give your own as a csv file; 'clinometer contexts' lists the built-in ones"
-    return f"use --contexts {', '.join(names)} or a csv file of your own"
+    return f"use --contexts {', '.join(names)} or your own csv file"
 
 
 def _load(name_or_path: str | os.PathLike[str], topic: Topic | None) -> ContextSet:

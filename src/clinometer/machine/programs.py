@@ -93,7 +93,7 @@ def _browser_on_path() -> str | None:
 def _playwrights_own() -> str | None:
     if importlib.util.find_spec("playwright") is None:
         return None
-    # In a process of its own: Playwright refuses to start twice in one, and a caller may use it.
+    # In a separate process: Playwright refuses to start twice in one, and a caller may use it.
     ask = (
         "from playwright.sync_api import sync_playwright as start\n"
         "with start() as playwright: print(playwright.chromium.executable_path)"

@@ -58,7 +58,7 @@ class WordReport:
 
     @property
     def left_out(self) -> frozenset[str]:
-        """Words whose column has no probability of its own."""
+        """Words whose column has no separate probability."""
         return frozenset(self.unwritable) | frozenset(self.restricted) | frozenset(self.same_tokens)
 
     def counts(self) -> dict[str, int]:

@@ -141,7 +141,7 @@ def _rules(
 
 
 def _whole(texts: Sequence[str]) -> re.Pattern[str]:
-    """Any of the texts as whole words, whatever the case and the spaces."""
+    """Any of the texts as whole words, ignoring case and spaces."""
     each = [r"\s+".join(map(re.escape, text.split())) for text in texts]
     return re.compile(rf"(?<!\w)(?:{'|'.join(each)})(?!\w)", re.IGNORECASE)
 

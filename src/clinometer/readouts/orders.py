@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
-#: Up to so many options every order is shown.
+#: Up to this many options, every order is shown.
 MOST_WHOLE = 3
 
 

@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 _SPAN = re.compile(r"\(([^()|]*(?:\|[^()|]*)+)\)")
 _EDGES = ".,;:!?\"'“”()[] "
 _ARTICLES = frozenset({"a", "an", "the"})
-#: Words that make a contrast but name nobody.
+#: Words that make a contrast but name no one.
 _PLAIN = frozenset(
     """
     not no never don't didn't doesn't do did does is isn't are aren't was wasn't were weren't can

@@ -29,7 +29,7 @@ STEPS = 8
 """Halvings of the bracket of an end, which is about half an arm wide: to 0.3 % of the arm."""
 
 FARTHEST = 64.0
-"""An end farther than this many standard errors is none: too few units carry the weight."""
+"""An end farther than this many standard errors is dropped: too few units carry the weight."""
 
 
 def flip_p_value(contributions: FloatArray) -> FloatArray:

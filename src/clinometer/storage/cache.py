@@ -284,7 +284,7 @@ class Cache:
     def _set_aside(self, reason: str) -> None:
         """Move a damaged file out of the way; the next use creates a new one."""
         self.close()
-        _log.warning("cache %s is damaged and begun anew: %s", self.file, reason)
+        _log.warning("cache %s is damaged and was started again: %s", self.file, reason)
         try:
             for suffix in ("-wal", "-shm", ""):
                 self.file.with_name(self.file.name + suffix).unlink(missing_ok=True)

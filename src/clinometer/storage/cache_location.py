@@ -26,7 +26,7 @@ def _adopted(folder: Path) -> Path:
     """The folder; one that was kept under the former name is moved there when it is first used."""
     former = folder.with_name(FORMER_NAME)
     if not folder.exists() and former.is_dir():
-        with contextlib.suppress(OSError):  # another process was first, or may not: begin anew
+        with contextlib.suppress(OSError):  # another process was first, or not allowed: start empty
             former.rename(folder)
     return folder
 

@@ -42,7 +42,7 @@ class Resumable(ABC):
 
     @abstractmethod
     def begin(self, identity: Identity) -> None:
-        """Make room for a first attempt. Results without a record belong to nobody."""
+        """Make room for a first attempt. Results without a record have no owner."""
 
     @abstractmethod
     def clear(self) -> None:
@@ -91,7 +91,7 @@ def store_as_they_come(
     every_s: float = 0.0,
 ) -> None:
     """Store the first result at once, then those that came in every `every_s` seconds, and at the
-    end what is left, whatever ended it. `size` is what a result counts for in the total."""
+    end what is left, even after a failure. `size` is what a result counts for in the total."""
     waiting: list[Result] = []
     due = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""Reading what somebody else may have written: size, depth and kind are limited before use.
+"""Reading untrusted files: size, depth and kind are limited before use.
 
 A file that is too large, or is not a plain file (a FIFO would hang the reader), is an OSError;
 wrong content is a ValueError. Nothing else is raised: two `except` clauses of a caller are enough.
@@ -84,7 +84,7 @@ def _too_large(path: Path, most: int) -> OSError:
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that ends with an error after so many bytes."""
+    """A stream that raises an error after a maximum number of bytes."""
 
     def __init__(self, stream: IO[bytes], file: BinaryIO, path: Path, most: int) -> None:
         self._stream, self._file, self._path, self._most = stream, file, path, most

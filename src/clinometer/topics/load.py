@@ -111,7 +111,7 @@ def _groups(file: TopicFile) -> tuple[Group, ...]:
     if file.weights is None or not groups:
         return groups
     if _gives_weights(file.groups):
-        raise TopicError("weights: the groups also have weights of their own; keep one of the two")
+        raise TopicError("weights: the groups have weights too; keep one of the two")
     if isinstance(file.weights, str):
         return groups
     if len(file.weights) != len(groups):

@@ -44,7 +44,7 @@ def test_the_curve_never_rises_and_is_flat_for_two_categories(rng: np.random.Gen
     assert np.ptp(flat.R) < 1e-12
 
 
-def test_missing_groups_are_none_and_errors_are_clear() -> None:
+def test_missing_groups_become_null_and_errors_are_clear() -> None:
     p, mask = np.full((2, 3, 2), 0.5), np.ones((2, 3), dtype=bool)
     mask[1] = False
     plain = risk_curve(read_preferences(p, mask=mask), [1, np.inf]).to_dict()

@@ -71,7 +71,7 @@ def test_turning_the_categories_turns_the_list(rng: np.random.Generator) -> None
     assert [r.p for r in one] == pytest.approx([r.p for r in two])
 
 
-def test_few_contexts_tell_nothing_and_missing_groups_are_none(rng: np.random.Generator) -> None:
+def test_few_contexts_and_missing_groups_have_no_lean(rng: np.random.Generator) -> None:
     p = rng.beta(30, 2, (3, 5))
     assert {row.category for row in leaning_groups(read_preferences(pair(p)))} == {None}
     six = leaning_groups(read_preferences(pair(rng.beta(30, 2, (3, 6)))))

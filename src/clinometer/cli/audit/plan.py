@@ -76,7 +76,7 @@ def plan_command(
     if len(loaded) > 2:
         raise SettingsError(f"plan: expected at most two pilot runs, found {len(loaded)}")
     one = Spread(spread, "a guess, --spread")
-    if loaded:  # what is planned are further contexts, whatever the pilot's own target
+    if loaded:  # the plan is for further contexts, regardless of the pilot's target
         settings = replace(loaded[0].record.settings, target="kind", level=level)
         one = Spread.of_report(loaded[0].preferences.estimate(**settings.inference()))
     pair = Spread.of_comparison(compare(*loaded)) if len(loaded) == 2 else one.unpaired()

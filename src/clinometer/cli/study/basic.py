@@ -39,7 +39,7 @@ def factors_command(
     paper_weights: Annotated[
         bool,
         typer.Option(
-            "--paper-weights", help="Weight by employment alone, whatever the error of each risk."
+            "--paper-weights", help="Weight by employment alone, ignoring the error of each risk."
         ),
     ] = False,
     json_output: JSON = False,

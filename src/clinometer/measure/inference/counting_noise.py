@@ -183,6 +183,6 @@ def _samples(
     if not ((array >= 2) & (array == np.round(array))).all():
         raise SettingsError(
             f"samples: expected whole numbers of at least 2, found {float(array.min())}; "
-            "one answer a cell does not tell preference from chance"
+            "one answer per cell does not distinguish preference from chance"
         )
     return np.array(np.broadcast_to(array, shape), dtype=np.int64)

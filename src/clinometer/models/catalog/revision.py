@@ -48,7 +48,7 @@ def identity_of(spec: ModelSpec, load: LoadOptions) -> Identity | None:
 
 
 def _folder_identity(folder: Path) -> Identity | None:
-    # An adapter has no config.json of its own; what it answers depends on its base model as well.
+    # An adapter has no config.json; its answers depend on its base model as well.
     if not (folder / "config.json").is_file():
         return None
     digest = hashlib.sha256()

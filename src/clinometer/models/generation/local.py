@@ -175,7 +175,7 @@ class _Prefix:
         if same > 0 and self.cache is not None and hasattr(self.cache, "crop"):
             cache = self.cache
             if same < len(self.tokens):
-                cache.crop(same - len(self.tokens))  # negative: so many less
+                cache.crop(same - len(self.tokens))  # negative: the number to remove
         else:
             same = 0
         ids = torch.tensor([tokens[same:]], device=self.scorer.device)

@@ -95,7 +95,7 @@ def pad_wants(wants: Sequence[Tokens]) -> Ids:
     return np.array([w + w[:1] * (width - len(w)) for w in wants], dtype=np.int64)
 
 
-#: Runs one batch and returns log-probabilities [n, W], on whatever device they were computed.
+#: Runs one batch and returns log-probabilities [n, W], on the device that computed them.
 Forward = Callable[[Batch], "Tensor | NDArray[np.float64]"]
 
 

@@ -27,7 +27,7 @@ class PermutationScorer(MaskedScorer):
 
     def prepare(self) -> None:
         super().prepare()
-        # XLNet's closing <cls> is a segment of its own, and its attention looks at segments.
+        # XLNet's closing <cls> is a separate segment, and its attention depends on segments.
         types = self.tokenizer("", return_token_type_ids=True)["token_type_ids"]
         closing = len(self.marker.closing)
         self.closing_types = list(types[len(types) - closing :]) if closing else []

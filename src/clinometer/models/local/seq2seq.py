@@ -58,7 +58,7 @@ class Seq2SeqScorer(TransformerScorer):
         for place in places:
             if (start := getattr(place, "decoder_start_token_id", None)) is not None:
                 return int(start)
-        # mBART's decoder begins with the language, the last token of its own texts.
+        # mBART's decoder begins with the language, the last token of its texts.
         if len(self.marker.closing) > 1:
             return self.marker.closing[-1]
         if self.tokenizer.bos_token_id is not None:

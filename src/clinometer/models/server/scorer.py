@@ -84,11 +84,11 @@ class ServerScorer(WordScorer):
                 f"{self.info.name}: expected words with a probability of at most 1 together, found "
                 f"{most:.3g}: the server's numbers are not log-probabilities"
             )
-        told = log_probs[np.isfinite(log_probs)]
-        if self.route.exact and told.size >= _ENOUGH and np.ptp(told) == 0:
+        known = log_probs[np.isfinite(log_probs)]
+        if self.route.exact and known.size >= _ENOUGH and np.ptp(known) == 0:
             raise ModelError(
-                f"{self.info.name}: expected log-probabilities that differ, found {told[0]:.3g} "
-                f"{told.size} times: the server's numbers are not log-probabilities"
+                f"{self.info.name}: expected log-probabilities that differ, found {known[0]:.3g} "
+                f"{known.size} times: the server's numbers are not log-probabilities"
             )
 
 

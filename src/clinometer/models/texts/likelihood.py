@@ -86,7 +86,7 @@ class PreparedTexts:
         lengths = self.encoded.lengths
         limit = scorer.length_limit
         if scorer.kind == "causal" and limit is not None:
-            limit -= 1  # for the opening token
+            limit -= 1  # for the BOS token
         fits = np.ones(len(lengths), dtype=np.bool_) if limit is None else lengths <= limit
         scored = scored_tokens(self.encoded, options)
         self.scored = scored[fits[self.encoded.text_of[scored]]]

@@ -88,7 +88,7 @@ def _flat(lists: Any, total: int) -> Ids:
 
 
 def _word_ends(words: Ids, text_of: Ids) -> Ids:
-    """Index of the last token of each token's word; a special token is a word of its own."""
+    """Index of the last token of each token's word; a special token is its own word."""
     n = len(words)
     if not n:
         return np.empty(0, dtype=np.int64)

@@ -21,9 +21,9 @@ def reading_notes(record: ReliabilityRecord) -> list[str]:
         )
     known = {"statements", "versions", "flag_"}
     odd = {k: n for k, n in record.counts.overall.items() if n and k not in known}
-    counts_shown = [f"{k.replace('_', ' ')} {n}" for k, n in odd.items()]
+    shown = [f"{k.replace('_', ' ')} {n}" for k, n in odd.items()]
     for model, counts in record.counts.by_model.items():
-        counts_shown += [f"{model}: {k.replace('_', ' ')} {n}" for k, n in counts.items() if n]
-    if counts_shown:
-        lines.append("Counted: " + ", ".join(counts_shown) + ".")
+        shown += [f"{model}: {k.replace('_', ' ')} {n}" for k, n in counts.items() if n]
+    if shown:
+        lines.append("Counted: " + ", ".join(shown) + ".")
     return lines

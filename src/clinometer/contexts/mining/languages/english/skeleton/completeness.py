@@ -55,7 +55,7 @@ def check_verb(verb: Token, base: str, words: list[str], *, copula: bool, end: i
         raise Dropped("incomplete predicate")  # "spent (one year) at a university"
     alone = base in listed("no_clause") and not any(c.dep_ == "prt" for c in before)
     if clause and (alone or (base in listed("needs_whom") and not whom)):
-        raise Dropped("incomplete predicate")  # "told that", "lived that"
+        raise Dropped("incomplete predicate")  # “told that”, “lived that”
     if base in listed("needs_more") and not words and not clause:
         raise Dropped("incomplete predicate")  # "went", "was put"
     if base in ("regard", "categorise", "categorize", "classify") and "as" not in words:
@@ -140,7 +140,7 @@ def _check_reported(verb: Token, clause: Token, joined: list[str]) -> None:
     if nouns and joined[0] in ("how", "what", "why") and _base(verb) not in listed("two_objects"):
         raise Dropped("nothing joins the clauses")  # "started the brands how"
     if joined == ["that"] and nouns and (whom or nouns[0].lower_ == "it"):
-        raise Dropped("two objects in a row")  # "told truth to everyone that", "has it that"
+        raise Dropped("two objects in a row")  # “told truth to everyone that”, “has it that”
 
 
 def _check_antecedent(noun: Token, joined: list[str], persons: Set[str]) -> None:
