@@ -95,6 +95,7 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["mine", "hf:some/dataset", "--out", "mined.csv"], mining),
         (["report", "run", "--format", "md"], ""),
         (["report", "run", "--out", "run.html"], install_command("altair")),
+        (["leaderboard", "run"], ""),
         (["view", "run"], install_command("fastapi")),
         (["export", "xarray", "run"], install_command("xarray")),
         (["annotate", "statements.csv"], install_command("fastapi")),

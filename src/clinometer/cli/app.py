@@ -27,6 +27,7 @@ from clinometer.cli.failure import report_failure
 from clinometer.cli.option import opt
 from clinometer.cli.publish.export import export_app
 from clinometer.cli.publish.gate import gate_command
+from clinometer.cli.publish.leaderboard import leaderboard_command
 from clinometer.cli.reliability import reliability_app
 from clinometer.cli.study.basic import study_app
 from clinometer.cli.study.between_models import (
@@ -76,6 +77,7 @@ app.command("compare")(compare_command)
 app.command("gate")(gate_command)
 app.command("mine")(mine_command)
 app.command("report")(report_command)
+app.command("leaderboard")(leaderboard_command)
 app.command("view")(view_command)
 app.command("annotate")(annotate_command)
 app.command("topics")(topics_command)

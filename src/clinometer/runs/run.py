@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: Prefix of the columns of contexts.parquet that contain labels of the context set.
 LABEL = "label_"
+#: Columns of preferences.parquet that are read; the others label the rows, which are in order.
+_NUMBERS = ("p", "coverage", "p_low", "p_high", "answers")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,40 +171,45 @@ class Run:
     def load(cls, path: str | Path) -> Run:
         """Read a finished run; its risks are measured again from its preferences."""
         folder = RunFolder(Path(path))
-        record, tables = folder.read_finished()
-        table = tables["preferences"].to_pandas()
-        contexts = tables["contexts"].to_pandas()
-        groups = tables["groups"].to_pandas()
-        categories = tuple(record.topic.attributes)
-        shape = (len(groups), len(contexts), len(categories))
-        reference = record.topic.reference
-        coverage = table["coverage"].to_numpy(dtype=float).reshape(shape)[:, :, 0]
-        settings = record.settings
-        weights = contexts["weight"].to_numpy(dtype=float)
-        known = record.model.kind == "reference"
-        preferences = Preferences(
-            values=table["p"].to_numpy(dtype=float).reshape(shape),
-            groups=tuple(groups["group"]),
-            contexts=tuple(contexts["context_id"]),
-            categories=categories,
-            context_weights=weights,
-            group_weights=groups["weight"].to_numpy(dtype=float),
-            reference=None if reference is None else np.array(reference),
-            coverage=None if np.isnan(coverage).all() else coverage,
-            coverage_threshold=settings.coverage_threshold,
-            templates=tuple(contexts["template"]),
-            sampling=Sampling() if known else record.contexts.sampling,
-            labels={
-                name.removeprefix(LABEL): tuple(contexts[name])
-                for name in contexts.columns
-                if name.startswith(LABEL)
-            },
-            low=_cells(table, "p_low", shape),
-            high=_cells(table, "p_high", shape),
-            answers=None if (n := _cells(table, "answers", shape)) is None else n[:, :, 0],
-        )
-        report = _report(preferences, settings, known=known)
+        record, preferences = read_stored(folder)
+        report = _report(preferences, record.settings, known=record.model.kind == "reference")
         return cls(record, preferences, report, folder.path)
+
+
+def read_stored(folder: RunFolder) -> tuple[RunRecord, Preferences]:
+    """The record and the preferences of a finished run, as they are stored."""
+    record, tables = folder.read_finished()
+    cells = tables["preferences"]
+    table = cells.select([name for name in _NUMBERS if name in cells.column_names]).to_pandas()
+    contexts = tables["contexts"].to_pandas()
+    groups = tables["groups"].to_pandas()
+    categories = tuple(record.topic.attributes)
+    shape = (len(groups), len(contexts), len(categories))
+    reference = record.topic.reference
+    coverage = table["coverage"].to_numpy(dtype=float).reshape(shape)[:, :, 0]
+    known = record.model.kind == "reference"
+    preferences = Preferences(
+        values=table["p"].to_numpy(dtype=float).reshape(shape),
+        groups=tuple(groups["group"]),
+        contexts=tuple(contexts["context_id"]),
+        categories=categories,
+        context_weights=contexts["weight"].to_numpy(dtype=float),
+        group_weights=groups["weight"].to_numpy(dtype=float),
+        reference=None if reference is None else np.array(reference),
+        coverage=None if np.isnan(coverage).all() else coverage,
+        coverage_threshold=record.settings.coverage_threshold,
+        templates=tuple(contexts["template"]),
+        sampling=Sampling() if known else record.contexts.sampling,
+        labels={
+            name.removeprefix(LABEL): tuple(contexts[name])
+            for name in contexts.columns
+            if name.startswith(LABEL)
+        },
+        low=_cells(table, "p_low", shape),
+        high=_cells(table, "p_high", shape),
+        answers=None if (n := _cells(table, "answers", shape)) is None else n[:, :, 0],
+    )
+    return record, preferences
 
 
 def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -> RiskReport:

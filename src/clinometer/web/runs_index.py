@@ -16,6 +16,7 @@ from clinometer.errors import RunError
 from clinometer.reliability.scoring.folder import ReliabilityFolder
 from clinometer.report.reliability.page import is_reliability_run
 from clinometer.runs import RunFolder
+from clinometer.runs.folder.find import run_folders
 from clinometer.runs.folder.partial import progress
 from clinometer.runs.folder.recover import Opened, open_run
 from clinometer.storage.record import SCHEMA_VERSION
@@ -132,26 +133,7 @@ class RunsIndex:
         return path.resolve().is_relative_to(self.root)
 
     def _walk(self) -> list[str]:
-        """Names of folders with a run.json; does not follow links or descend into runs."""
-        found, waiting = [], [(self.root, 0)]
-        while waiting:
-            folder, depth = waiting.pop()
-            try:
-                inside = [e for e in os.scandir(folder) if _is_text(e.name)]
-            except OSError:
-                continue
-            if any(e.name == "run.json" and e.is_file(follow_symlinks=False) for e in inside):
-                below = folder.relative_to(self.root).as_posix()
-                found.append(below)
-                if folder != self.root:
-                    continue
-            if depth < _DEPTH:
-                waiting += [
-                    (Path(e.path), depth + 1)
-                    for e in inside
-                    if e.is_dir(follow_symlinks=False) and not e.name.startswith(".")
-                ]
-        return sorted(found)
+        return sorted(f.relative_to(self.root).as_posix() for f in run_folders(self.root))
 
     def _signature(self, path: Path) -> Signature:
         marks = []
@@ -162,15 +144,6 @@ class RunsIndex:
                 continue
             marks.append((name, state.st_mtime_ns, state.st_size))
         return tuple(marks)
-
-
-def _is_text(name: str) -> bool:
-    """Whether a file name can be part of an address: it must be UTF-8."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _entry(name: str, path: Path) -> Entry:

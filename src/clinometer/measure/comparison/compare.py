@@ -79,7 +79,7 @@ def compare(
             )
     _check(replicates, level, seed)
     C = shape[1]
-    given["mask"] = _common_mask(given.get("mask"), models, (shape[0], C))
+    given["mask"] = common_mask(given.get("mask"), models, (shape[0], C))
     grid = read_preferences(arrays[0], **given)
     units, n_clusters = _units(clusters, C)
     pairs = list(itertools.combinations(range(len(arrays)), 2))
@@ -103,7 +103,7 @@ def compare(
         by_group=tuple(
             d for pair in labels for d in _one_family([d for d in by_group if (d.a, d.b) == pair])
         ),
-        ranks=tuple(_ranks(draws.overall, draws.corrected, draws.errors, models)),
+        ranks=tuple(ranked(draws.overall, draws.corrected, draws.errors, models)),
         n_contexts=C,
         n_eff=draws.n_eff,
         n_clusters=n_clusters,
@@ -137,7 +137,7 @@ def _check(replicates: int, level: float, seed: int) -> None:
     SEED.check("seed", seed)
 
 
-def _common_mask(
+def common_mask(
     mask: ArrayLike | None, models: tuple[str, ...], shape: tuple[int, int]
 ) -> BoolArray | None:
     """Cells that every model has."""
@@ -194,9 +194,10 @@ def _one_family(differences: list[Difference]) -> tuple[Difference, ...]:
     return tuple(replace(d, p_holm=plain(p)) for d, p in zip(differences, family, strict=True))
 
 
-def _ranks(
+def ranked(
     values: FloatArray, corrected: FloatArray, errors: FloatArray, models: tuple[str, ...]
 ) -> list[Rank]:
+    """Ranks by the plug-in values [M,3], with their probabilities from the errors [B,M,3]."""
     ranks = []
     for m, measure in enumerate(OVERALL):
         probability = rank_probabilities(corrected[:, m] - errors[:, :, m])

@@ -131,12 +131,13 @@ def paired_draws(
     total = [
         _tested(g, u[:, None], weights[:, None], level) for g, u in zip(gap, residuals, strict=True)
     ]
+    tested = np.stack(total, axis=1) if total else np.empty((3, 0, 1, 3))
     return PairedDraws(
         risks=risks,
         overall=overall,
         corrected=overall_corrected,
         groups=Contrasts(_gaps(risks, pairs), pooled, *tests),
-        total=Contrasts(_gaps(overall[:, None], pairs), gap, *np.stack(total, axis=1)),
+        total=Contrasts(_gaps(overall[:, None], pairs), gap, *tested),
         errors=errors,
         n_eff=1.0 / float((weights**2).sum()),
     )
@@ -278,7 +279,8 @@ def _tested(
 
 def _gaps(values: FloatArray, pairs: Sequence[tuple[int, int]]) -> FloatArray:
     """Differences; exactly 0, without rounding error, for models with the same answers."""
-    return snap(np.stack([values[i] - values[j] for i, j in pairs]))
+    first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    return snap(values[first] - values[second])
 
 
 def _mean(values: FloatArray, share: FloatArray) -> FloatArray:
