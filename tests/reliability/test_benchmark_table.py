@@ -67,6 +67,10 @@ def test_pair_scores_by_hand() -> None:
     assert (without.pairs, without.score.value) == (2, 0)
     assert without.change is not None
     assert without.change.value == -50
+    assert without.by_chance is not None
+    # Two of four pairs at random: the score is 0, 50 or 100, and 50 on average.
+    assert without.by_chance.value == pytest.approx(0, abs=3)
+    assert (without.by_chance.low, without.by_chance.high) == (-50, 50)
     weighted = scores["weighted by stability"]
     assert weighted.score.value == pytest.approx(100 * 0.3 / 1.5)
     with pytest.raises(SettingsError, match="leave_out"):
@@ -118,3 +122,30 @@ def test_the_preferred_side_matches_a_computation_by_hand() -> None:
         assert np.isnan(found[2])
     with pytest.raises(SettingsError, match="metric"):
         stereotype_preferred(bert, statements, metric="all")
+
+
+def test_runs_of_one_source_are_not_pooled(frame: pd.DataFrame) -> None:
+    both = pd.concat([frame.assign(run="first"), frame.assign(run="second")], ignore_index=True)
+    table = benchmark_view(both).benchmarks
+    assert table[["run", "source"]].apply(tuple, axis=1).tolist().count(("first", "a")) == 1
+    assert len(table) == 4
+    once = benchmark_view(frame).benchmarks.set_index("source")["cobias"]
+    assert table["cobias"].tolist() == pytest.approx(once[table["source"]].tolist())
+
+
+def test_benchmarks_that_cannot_be_told_apart_say_so() -> None:
+    rng = np.random.default_rng(1)
+    score = np.concatenate([rng.normal(m, 0.1, 60) for m in (0.3, 0.31, 0.6)]).clip(0, 0.9)
+    frame = pd.DataFrame(
+        {
+            "id": range(180),
+            "source": ["a"] * 60 + ["b"] * 60 + ["c"] * 60,
+            "category": None,
+            "text": "x",
+            "cv": score,
+            "cobias": score,
+            "stability": 1 - score,
+        }
+    )
+    like = benchmark_view(frame).benchmarks.set_index("source")["like"]
+    assert like.to_dict() == {"a": "b", "b": "a", "c": ""}

@@ -179,3 +179,19 @@ def test_an_unreachable_hub_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(hub, "hub_reachable", lambda: False)
     with pytest.raises(InputError, match="not in the local cache"):
         load_statements("hf:nobody/nothing")
+
+
+def test_ids_of_several_files_stay_apart(tmp_path: Path) -> None:
+    for name in ("women", "men"):
+        (tmp_path / f"{name}.csv").write_text(f"id,sentence\n1,{name.title()} sing.\n")
+    found = load_statements(tmp_path / "women.csv", tmp_path / "men.csv")
+    assert [(s.id, s.source) for s in found] == [("women:1", "women"), ("men:1", "men")]
+    (tmp_path / "men.csv").write_text("id,sentence\n2,Men sing.\n")
+    found = load_statements(tmp_path / "women.csv", tmp_path / "men.csv")
+    assert [s.id for s in found] == ["1", "2"]
+
+
+def test_a_row_without_words_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('id,sentence\n1,Women sing.\n2,"  "\n')
+    with pytest.raises(TableError, match="row 3: expected a sentence with words"):
+        load_statements(tmp_path / "a.csv")

@@ -41,7 +41,10 @@ def test_the_example_sentence_is_checked(checked: cm.Check) -> None:
     ]
     assert sorted(checked.questions) == sorted(b.question for b in checked.blanks)
     most = max(checked.blanks, key=lambda b: b.cv)
-    assert checked.matters_most == most.number
+    others = [b for b in checked.blanks if b is not most]
+    clear = all((b.cobias_high or 1) < (most.cobias_low or 0) for b in others)
+    assert checked.matters_most == (most.number if clear else None)
+    assert "Not validated" in checked.standing
     assert checked.questions[0] == most.question
     assert sum(b.share or 0 for b in checked.blanks) == pytest.approx(1)
     assert checked.cv is not None
@@ -80,6 +83,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
         ([SENTENCE, "--target", "men"], "target 'men'"),
         ([SENTENCE, "--points", "The ___ men."], "expected the sentence with blanks"),
         ([SENTENCE, "--points", SENTENCE], "expected the sentence with blanks"),
+        (["Die Frauen im Büro sind arrogant."], "expected English"),
         ([SENTENCE, "--model", "pocket:bert"], "expected one that writes"),
     ],
 )
@@ -102,6 +106,7 @@ def test_wrong_settings_raise_settings_errors() -> None:
 @pytest.mark.parametrize(
     ("points", "asked"),
     [
+        ("Women ___ lie ___.", ["Which women?", "On what occasion?"]),
         ("They buy ___ drugs.", ["What kind of drugs?"]),
         ("He saw a ___ doctor ___.", ["What kind of doctor?", "On what occasion?"]),
         ("Women lie ___. Men lie ___.", ["On what occasion?", "Where, and why?"]),

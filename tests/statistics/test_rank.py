@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import spearmanr
+from tests.present import present
 
-from clinometer.statistics.rank import spearman
+from clinometer.statistics.rank import spearman, spearman_difference
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -41,3 +42,16 @@ def test_a_correlation_due_to_length_vanishes_when_length_is_held_fixed() -> Non
     assert held.p > 1e-3
     assert spearman(np.ones(9), np.arange(9.0)) is None
     assert spearman(np.arange(2.0), np.arange(2.0)) is None
+
+
+def test_a_difference_of_correlations_is_paired() -> None:
+    rng = np.random.default_rng(7)
+    y = rng.normal(size=90)
+    a, b = y + rng.normal(size=90), y + 3 * rng.normal(size=90)
+    found = present(spearman_difference(a, b, y, replicates=500))
+    expected = spearmanr(a, y).statistic - spearmanr(b, y).statistic
+    assert found.value == pytest.approx(expected)
+    assert present(found.low) < found.value < present(found.high)
+    same = present(spearman_difference(a, a, y, replicates=100))
+    assert (same.value, same.low, same.high) == (0, 0, 0)
+    assert spearman_difference(a, np.ones(90), y) is None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from clinometer.display.plain import plain_records
 from clinometer.errors import TableError
 from clinometer.reliability.dissimilarity import Embed, version_dissimilarity
 from clinometer.reliability.scoring.score import mean_estimate
+from clinometer.statistics.multiplicity import holm
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,13 +50,50 @@ def add_dissimilarity(run: ReliabilityRun, embed: Embed) -> pd.DataFrame:
     return frame.assign(dissimilarity=found.pairwise, distance_to_statement=found.to_statement)
 
 
+def side_by_side(
+    runs: Sequence[ReliabilityRun], frames: Sequence[pd.DataFrame] | None = None
+) -> pd.DataFrame:
+    """The statements of several runs under each other; a column `run` says which is whose, by the
+    name of its folder, or by its models if it has none."""
+    import pandas as pd
+
+    tables = [run.statements for run in runs] if frames is None else list(frames)
+    if len(runs) == 1:
+        return tables[0]
+    names = [_run_name(run, i) for i, run in enumerate(runs)]
+    if len(set(names)) < len(names):
+        names = [str(run.path or name) for run, name in zip(runs, names, strict=True)]
+    return pd.concat(
+        [table.assign(run=name) for name, table in zip(names, tables, strict=True)],
+        ignore_index=True,
+    )
+
+
+def _run_name(run: ReliabilityRun, index: int) -> str:
+    if run.path is not None:
+        # `reliability audit` keeps its run in a folder of that name.
+        return run.path.resolve().parent.name if run.path.name == "run" else run.path.name
+    return ", ".join(m.id for m in run.record.models) or str(index + 1)
+
+
+def scored_alike(runs: Sequence[ReliabilityRun]) -> bool:
+    """Whether all runs have the same models and settings of scoring, so that their numbers are on
+    one scale."""
+    kinds = {
+        (tuple(m.id for m in run.record.models), str(sorted(run.record.scoring.items())))
+        for run in runs
+    }
+    return len(kinds) == 1
+
+
 def benchmark_view(
     statements: pd.DataFrame, *, top: int = 5, replicates: int = 1000, level: float = 0.95
 ) -> BenchmarkView:
-    """Statements of one or several runs (column `source` names the benchmark) as tables.
+    """Statements of one or several runs as tables, one row per benchmark (column `source`).
 
-    Sorted by stability, the most reliable first. This reverses the paper's Table 2, whose printed
-    COBIAS rises with unreliability.
+    With a column `run` (see `side_by_side`) a benchmark has one row for each run: what different
+    models or versions say of it is never pooled. Sorted by stability; the paper's Table 2 has the
+    printed COBIAS, which is 1 - stability.
     """
     import pandas as pd
 
@@ -72,14 +112,46 @@ def benchmark_view(
             found.append(names | _row(part, len(every), replicates=replicates, level=level))
         return pd.DataFrame(found).sort_values("stability", ascending=False, ignore_index=True)
 
-    columns = ["source", "id", "category", "text", "cv", "cobias", "stability"]
+    runs = ["run"] if "run" in scored else []
+    columns = [*runs, "source", "id", "category", "text", "cv", "cobias", "stability"]
     ordered = scored.sort_values("stability")[columns]
     return BenchmarkView(
-        rows(["source"]),
-        rows(["source", "category"]),
+        told_apart(rows([*runs, "source"]), scored, [*runs, "source"], level=level),
+        rows([*runs, "source", "category"]),
         ordered.head(top).reset_index(drop=True),
         ordered.iloc[::-1].head(top).reset_index(drop=True),
     )
+
+
+def told_apart(
+    table: pd.DataFrame, scored: pd.DataFrame, by: list[str], *, level: float
+) -> pd.DataFrame:
+    """The table with a column `like`: the other rows of the same run whose mean COBIAS cannot be
+    told from this one (Welch's test, Holm's correction over all pairs of the table)."""
+    from scipy.stats import ttest_ind
+
+    groups = {
+        tuple(row[name] for name in by): part["cobias"].to_numpy()
+        for row, part in (
+            (row, scored[(scored[by] == [row[name] for name in by]).all(axis=1)])
+            for row in table.to_dict(orient="records")
+        )
+    }
+    keys = list(groups)
+    pairs = [(a, b) for a, b in combinations(keys, 2) if a[:-1] == b[:-1]]
+    p = [
+        float(ttest_ind(groups[a], groups[b], equal_var=False).pvalue)
+        if min(len(groups[a]), len(groups[b])) > 1
+        else np.nan
+        for a, b in pairs
+    ]
+    corrected = holm(p) if pairs else np.empty(0)
+    like: dict[tuple[Any, ...], list[str]] = {key: [] for key in keys}
+    for (a, b), value in zip(pairs, corrected, strict=True):
+        if not value <= 1 - level:
+            like[a].append(str(b[-1]))
+            like[b].append(str(a[-1]))
+    return table.assign(like=["; ".join(like[key]) for key in keys])
 
 
 def _row(part: pd.DataFrame, total: int, *, replicates: int, level: float) -> dict[str, Any]:

@@ -17,9 +17,10 @@ from clinometer.models import LoadOptions
 from clinometer.reliability.blank_notation import Blanks
 from clinometer.reliability.blanks.contribution import blank_contributions, fills_of
 from clinometer.reliability.blanks.propose import PointSettings, propose_points
-from clinometer.reliability.clarifying_questions import questions
+from clinometer.reliability.clarifying_questions import is_foreign, questions
 from clinometer.reliability.scoring.score import cobias, stability
 from clinometer.reliability.scoring.settings import ReliabilitySettings
+from clinometer.reliability.standing import NOT_VALIDATED
 from clinometer.reliability.statement import Statement, VariantSet
 from clinometer.reliability.variants.make import FILLER, Makers, VariantSettings, make_variants
 
@@ -43,6 +44,8 @@ class CheckedBlank:
     fills: tuple[str, ...]
     cv: float
     share: float | None
+    cobias_low: float | None = None
+    cobias_high: float | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,9 +96,21 @@ class Check:
 
     @property
     def matters_most(self) -> int | None:
-        """The index of the blank that changes the sentence most; None if none does."""
-        first = next(iter(self.by_weight), None)
-        return first.number if first is not None and first.cv > 0 else None
+        """The index of the blank that changes the sentence most; None if none does, or if these
+        versions cannot tell (its interval meets another's)."""
+        if not self.blanks or self.by_weight[0].cv <= 0:
+            return None
+        first, *others = self.by_weight
+        if first.cobias_low is None:
+            return first.number if not others else None
+        rivals = [b.cobias_high for b in others if b.cv > 0]
+        clear = all(high is not None and high < first.cobias_low for high in rivals)
+        return first.number if clear else None
+
+    @property
+    def standing(self) -> str:
+        """What the score is worth."""
+        return NOT_VALIDATED
 
     @property
     def questions(self) -> list[str]:
@@ -119,6 +134,7 @@ class Check:
             "matters_most": self.matters_most,
             "questions": self.questions,
             "models": self.models,
+            "standing": {"validated": False, "why": self.standing},
         }
 
 
@@ -147,6 +163,11 @@ def check(
     text = " ".join(sentence.split())
     if not any(c.isalnum() for c in text):
         raise SettingsError("sentence: expected one with words, found none")
+    if is_foreign(text):
+        raise SettingsError(
+            "sentence: expected English, found what looks like another language; blanks and "
+            "questions are for English only"
+        )
     load = load or LoadOptions()
     statement = Statement(id="sentence", text=text, targets=tuple(targets))
     lacking = [t for t in targets if t and not replace(statement, targets=(t,)).target_spans()]
@@ -231,6 +252,8 @@ def _scored(
                 fills=tuple(dict.fromkeys(f[number] for f in fills if f[number])),
                 cv=float(row["cv"]),
                 share=plain(row["share"]),
+                cobias_low=plain(row["cobias_low"]),
+                cobias_high=plain(row["cobias_high"]),
             )
         )
     whole = table.iloc[0]

@@ -10,6 +10,19 @@ from clinometer.reliability.parsing import DEFAULT_PARSER, parse
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
+#: Frequent words of other languages that are no English words, and frequent English ones.
+_FOREIGN = frozenset(
+    """der das und ist nicht sind ein eine einen im zu mit auf für von den dem sich auch wir
+    les des est une que qui dans pour avec sont nous vous ils elles très au aux
+    el los las es un una y que por con para son muy ella ellos del al
+    il gli è sono che non di della nel uno e lo
+    het een van niet zijn dat os uma não com são mais""".split()  # noqa: SIM905
+)
+_ENGLISH = frozenset(
+    """the a an of to and in is are was were be have has had that this it he she they we you i his
+    her their my your not with for on at by as from but or who all can will would do does did
+    when there what which so if because always never""".split()  # noqa: SIM905
+)
 _OCCASION = "On what occasion?"
 _NOUNS = ("NOUN", "PROPN")
 
@@ -36,7 +49,11 @@ def _question(doc: Doc, before: Token | None, after: Token | None, asked: list[s
     if before is not None and before.pos_ == "ADJ":
         options = (_OCCASION, f"{before.text.capitalize()} in what way?")
     elif before is not None and before.pos_ in _NOUNS and after is not None and not after.is_punct:
-        options = (f"{_which(doc, before)[:-1]}, exactly?", _OCCASION)
+        bare = "subj" in before.dep_ and not before.n_lefts
+        options = (
+            _which(doc, before) if bare else f"{_which(doc, before)[:-1]}, exactly?",
+            _OCCASION,
+        )
     else:
         options = (_OCCASION, "Where, and why?")
     return next((q for q in options if q not in asked), options[-1])
@@ -74,4 +91,16 @@ def _phrase(doc: Doc, noun: Token) -> str:
         [t.i for t in noun.lefts if t.dep_ in ("compound", "amod", "nummod") and t.i < noun.i],
         default=noun.i,
     )
-    return str(doc[first : noun.i + 1].text)
+    text = str(doc[first : noun.i + 1].text)
+    begins = doc[first].is_sent_start and doc[first].pos_ != "PROPN" and doc[first].is_title
+    return text[:1].lower() + text[1:] if begins else text
+
+
+def is_foreign(text: str) -> bool:
+    """Whether a sentence has frequent words of another language and none of English.
+
+    >>> is_foreign("Die Frauen im Büro sind arrogant."), is_foreign("Water boils.")
+    (True, False)
+    """
+    words = {"".join(c for c in w if c.isalpha()) for w in text.casefold().split()}
+    return bool(words & _FOREIGN) and not words & _ENGLISH

@@ -67,13 +67,16 @@ def _complement(spans: Sequence[Span], length: int) -> tuple[Span, ...]:
 class PairScore(Plain):
     """A score in percent under one treatment of unreliable statements.
 
-    change is the difference from the score of all pairs, with its interval.
+    change is the difference from the score of all pairs, with its interval; by_chance is the same
+    difference when the treatment falls on pairs at random, with the range of 95 % of such draws: a
+    change inside that range says nothing about reliability.
     """
 
     treatment: str
     pairs: int
     score: Estimate
     change: Estimate | None
+    by_chance: Estimate | None = None
 
 
 def pair_scores(
@@ -86,7 +89,8 @@ def pair_scores(
     seed: int = 0,
 ) -> list[PairScore]:
     """The score of all pairs; without the least stable share, for each share of `leave_out`; and
-    weighted by stability. Bootstrap over pairs, with the same resamples for every treatment."""
+    weighted by stability. Bootstrap over pairs, with the same resamples for every treatment; the
+    control gives the same weights to random pairs."""
     good = np.isfinite(preferred) & np.isfinite(stability)
     if not good.any():
         raise TableError("pairs: expected pairs with a preference and a stability, found none")
@@ -98,7 +102,9 @@ def pair_scores(
             float
         )
     treatments["weighted by stability"] = s
-    drawn = resampled_counts(np.ones(len(y)), replicates, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    drawn = resampled_counts(np.ones(len(y)), replicates, rng)
+    shuffled = rng.permuted(np.tile(y, (replicates, 1)), axis=1)
     estimate = partial(percentile_estimate, level=level, method="bootstrap over pairs")
     base_value, base_draws = float(y.mean()), drawn @ y / len(y)
     found = []
@@ -110,5 +116,12 @@ def pair_scores(
         )
         first = name == "all pairs"
         change = None if first else estimate(value - base_value, draws - base_draws)
-        found.append(PairScore(name, int((weights > 0).sum()), estimate(value, draws), change))
+        by_chance = None
+        if not first:
+            moved = shuffled @ weights / weights.sum() - base_value
+            by_chance = percentile_estimate(
+                float(moved.mean()), moved, level=level, method="random pairs"
+            )
+        kept = int((weights > 0).sum())
+        found.append(PairScore(name, kept, estimate(value, draws), change, by_chance))
     return found

@@ -51,9 +51,13 @@ class Statement:
 
 @dataclass(frozen=True)
 class VariantSet:
-    """Context-added versions of statements, by the statement's id."""
+    """Context-added versions of statements, by the statement's id.
+
+    made_by     the models that wrote them, as `VariantSettings.maker` says; "" if not known
+    """
 
     versions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    made_by: str = ""
 
     def of(self, statement: Statement) -> tuple[str, ...]:
         return self.versions.get(statement.id, ())

@@ -102,6 +102,33 @@ def spearman(
     return RankCorrelation(n, rho, p)
 
 
+def spearman_difference(
+    a: FloatArray,
+    b: FloatArray,
+    y: FloatArray,
+    *,
+    given: FloatArray | None = None,
+    replicates: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+    unit: str = "items",
+) -> Estimate | None:
+    """Correlation of a with y less that of b with y, over the same items: a paired bootstrap.
+
+    Above 0: a follows y more closely. None where one of the two correlations does not exist.
+    """
+    rest = [] if given is None else [given]
+    pairs = [np.stack([x, y, *rest]) for x in (a, b)]
+    if pairs[0].shape[1] - len(pairs[0]) < 1:
+        return None
+    values = [float(_rho(_ranks(data))) for data in pairs]
+    if not np.isfinite(values).all():
+        return None
+    first, second = (_drawn(data, replicates, seed) for data in pairs)
+    method = f"paired bootstrap over {unit}"
+    return percentile_estimate(values[0] - values[1], first - second, level=level, method=method)
+
+
 def _drawn(data: FloatArray, replicates: int, seed: int) -> FloatArray:
     generator = np.random.default_rng(seed)
     n = data.shape[1]

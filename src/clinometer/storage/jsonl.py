@@ -48,6 +48,17 @@ class Lines(Resumable):
         store_as_they_come(rows, self._add, done=done, total=len(ids), progress=progress)
         return [self.rows[name] for name in ids]
 
+    def forget(self, ids: Iterable[str]) -> None:
+        """Remove rows, so that they are made anew: what they were made from has changed."""
+        gone = set(ids) & self.rows.keys()
+        if not gone:
+            return
+        for name in gone:
+            del self.rows[name]
+        if self.stored:
+            with replacing(self.path, error=RunError) as beside:
+                beside.write_text("".join(map(_line, self.rows.values())), encoding="utf-8")
+
     def finish(self, summary: dict[str, Any]) -> None:
         if self.stored:
             self._write_record({"status": "finished", "summary": summary})
@@ -79,7 +90,7 @@ class Lines(Resumable):
     def _add(self, rows: Sequence[Row]) -> None:
         """New rows; on the disk before they count."""
         if self.stored:
-            text = "".join(json.dumps(r, ensure_ascii=False, allow_nan=False) + "\n" for r in rows)
+            text = "".join(map(_line, rows))
             try:
                 with self.path.open("a", encoding="utf-8") as stream:
                     stream.write(text)
@@ -113,3 +124,7 @@ class Lines(Resumable):
                 raise RunError(
                     f"{self.path}: line {number} is damaged; --fresh starts over"
                 ) from error
+
+
+def _line(row: Row) -> str:
+    return json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"

@@ -21,7 +21,7 @@ def test_blanks_go_before_nouns_and_after_the_predicate() -> None:
     assert points("The women at the office are arrogant.") == (
         "The ___ women at the ___ office are arrogant ___."
     )
-    assert points("Women buy drugs. All men lie") == "Women buy ___ drugs ___. All men lie ___"
+    assert points("Women buy drugs. All men lie") == "Women ___ buy ___ drugs ___. All men lie ___"
 
 
 def test_a_target_term_is_not_split() -> None:

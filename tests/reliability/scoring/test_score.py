@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from clinometer.reliability.scoring.score import (
     length_adjusted,
     mean_estimate,
     stability,
-    variance_intervals,
 )
 
 
@@ -74,33 +72,6 @@ def test_invariants(tau: float, versions: list[float], times: int) -> None:
     assert float(context_variance(tau, versions[::-1])) == pytest.approx(cv)
     assert float(context_variance(tau, versions * times)) == pytest.approx(cv)
     assert float(context_variance(tau, [*versions, tau])) <= cv + 1e-12
-
-
-def test_intervals_by_hand() -> None:
-    rng = np.random.default_rng(0)
-    tau = np.array([3.0, 2.0, 1.0])
-    versions = np.abs(tau[:, None] + rng.normal(size=(3, 30)))
-    versions[1, 5:] = np.nan
-    versions[2, 1:] = np.nan
-    low, high = variance_intervals(tau, versions, level=0.9)
-    for i, t in enumerate((1.6991, 2.1318)):  # Student's 95 % points, 29 and 4 df
-        squares = [100 * (v - tau[i]) ** 2 / tau[i] for v in versions[i] if np.isfinite(v)]
-        mean, n = sum(squares) / len(squares), len(squares)
-        spread = math.sqrt(sum((q - mean) ** 2 for q in squares) / (n - 1) / n)
-        far = math.exp(t * spread / mean)
-        assert (low[i], high[i]) == pytest.approx((mean / far, mean * far), rel=1e-3)
-    assert np.isnan([low[2], high[2]]).all()  # one version has no spread
-
-
-@pytest.mark.parametrize("n", [4, 12, 20, 40])
-def test_intervals_cover_the_truth(n: int) -> None:
-    """Versions from a known law: E cv = 100 / 2 * 0.25 = 12.5; nominal 95 %, percentiles had 65 %
-    with 4 versions and 80 with 12."""
-    rng = np.random.default_rng(1)
-    tau = np.full(3000, 2.0)
-    versions = 2.0 + 0.5 * rng.normal(size=(3000, n))
-    low, high = variance_intervals(tau, np.abs(versions), level=0.95)
-    assert 0.90 < np.mean((low <= 12.5) & (high >= 12.5)) < 0.97
 
 
 def test_convergence_narrows_and_ends_at_the_full_value() -> None:

@@ -17,6 +17,13 @@ from clinometer.models import LoadOptions
 from clinometer.reliability.check import Check, check
 from clinometer.reliability.variants import VariantSettings
 
+#: Questions that one person can be asked at a time.
+_ASKED = 3
+_MEANING = (
+    "A low stability says that added context changes what the scoring models make of the sentence. "
+    "The COBIAS paper reads this as missing context; whether people agree is an open question."
+)
+
 
 def check_command(
     sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="One sentence, in quotes.")],
@@ -83,9 +90,13 @@ def check_command(
         out.print(f"{found.points}   (blanks by {found.proposer})", soft_wrap=True)
         for blank in found.by_weight:
             share = "–" if blank.share is None else f"{blank.share:.0%}"
-            such = ", ".join(blank.fills[:3])
+            such = ", ".join(blank.fills[:3]) or "nothing suits"
             line = f"  {share:>4}  {blank.question}  such as: {such}"
             out.print(line, soft_wrap=True)
+        if len(found.blanks) > 1 and found.matters_most is None:
+            out.print(
+                f"Which of these matters most cannot be told from {len(found.versions)} versions."
+            )
         if found.stability is not None:
             ends = between(found.stability_low, found.stability_high, to=" to ")
             interval = f" (95 % interval {ends})" if ends else ""
@@ -94,7 +105,9 @@ def check_command(
                 f"context variance {found.cv:.2f} over {len(found.versions)} versions",
                 markup=False,
             )
-        out.print("Ask: " + " ".join(found.questions), soft_wrap=True)
+        out.print("Ask: " + " ".join(found.questions[:_ASKED]), soft_wrap=True)
+        out.print(_MEANING, soft_wrap=True)
+        out.print(found.standing, soft_wrap=True)
     if fail_below is not None:
         fail(below("stability", _stability(found), fail_below, fail_on))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from clinometer.cli.reliability.agreement import agreement_command
+from clinometer.cli.reliability.audit import audit_command
 from clinometer.cli.reliability.blanks import blanks_command
 from clinometer.cli.reliability.pairs import pairs_command
 from clinometer.cli.reliability.points import points_command
@@ -18,6 +19,7 @@ from clinometer.cli.reliability.view import view_command
 reliability_app = typer.Typer(
     help="How reliable are the statements of a bias benchmark? (COBIAS)", no_args_is_help=True
 )
+reliability_app.command("audit")(audit_command)
 reliability_app.command("statements")(statements_command)
 reliability_app.command("points")(points_command)
 reliability_app.command("tune")(tune_command)

@@ -28,7 +28,7 @@ from clinometer.reliability.blanks.contribution import blank_contributions
 
 @grouped
 def blanks_command(
-    source: StatementsArgument,
+    sources: StatementsArgument,
     variants: VariantsOption,
     models: ModelsOption = None,
     out: Annotated[Path | None, opt("Run folder; written as it goes, and resumed.")] = None,
@@ -48,7 +48,7 @@ def blanks_command(
 
     Statements need a column context_points with blanks (___).
     """
-    statements = read_statements(source, format=format, limit=limit, seed=seed)
+    statements = read_statements(sources, format=format, limit=limit, seed=seed)
     asked = models or ["pocket:bert"]
     loading = f"loading {', '.join(asked)}"
     with progress("scoring", unit="texts", start=loading, kept=Kept(out)) as watch:

@@ -25,7 +25,7 @@ from clinometer.reliability.blanks.evaluate import point_score
 
 @grouped
 def points_command(
-    source: StatementsArgument,
+    sources: StatementsArgument,
     out: Annotated[
         Path | None, opt("A .jsonl file, one row per statement; written as it goes, and resumed.")
     ] = None,
@@ -51,7 +51,7 @@ def points_command(
     again, and finally the rules decide. Every row says which of the two proposed it.
     """
     settings = replace(settings, examples=_examples(examples))
-    statements = read_statements(source, format=format, limit=limit, seed=settings.seed)
+    statements = read_statements(sources, format=format, limit=limit, seed=settings.seed)
     loading = f"loading {settings.model or settings.parser}"
     with progress("points", unit="statements", start=loading, kept=Kept(out)) as watch:
         found = propose_points(statements, settings=settings, out=out, fresh=fresh, progress=watch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from clinometer import ranges
 from clinometer.cli.gates import FAIL_BELOW_ON, below, fail
@@ -17,21 +17,21 @@ from clinometer.cli.reliability.common import (
     LimitOption,
     ModelsOption,
     StatementsArgument,
+    ValidationOption,
     VariantsOption,
     plain_rows,
+    print_run,
     read_statements,
     write_frame,
 )
-from clinometer.cli.table import TerminalTable
-from clinometer.display.numbers import between
 from clinometer.errors import SettingsError
 from clinometer.reliability import ReliabilitySettings, read_variants, score_reliability
-from clinometer.reliability.scoring.notes import reading_notes
+from clinometer.reliability.standing import read_validation, standing
 
 
 @grouped
 def score_command(
-    source: StatementsArgument,
+    sources: StatementsArgument,
     variants: VariantsOption,
     models: ModelsOption = None,
     out: Annotated[Path | None, opt("Run folder; written as it goes, and resumed.")] = None,
@@ -40,6 +40,7 @@ def score_command(
     ] = None,
     format: FormatOption = None,
     limit: LimitOption = None,
+    validation: ValidationOption = None,
     *,
     settings: Annotated[
         ReliabilitySettings,
@@ -52,6 +53,7 @@ def score_command(
         "keep_changed",
         "replicates",
         "level",
+        "precision",
         "seed",
         "device",
         "dtype",
@@ -78,7 +80,7 @@ def score_command(
     interrupted run.
     """
     settings = replace(settings, load=replace(settings.load, batch_tokens=batch_tokens))
-    statements = read_statements(source, format=format, limit=limit, seed=settings.seed)
+    statements = read_statements(sources, format=format, limit=limit, seed=settings.seed)
     asked = models or ["pocket:bert"]
     loading = f"loading {', '.join(asked)}"
     with progress("scoring", unit="texts", start=loading, kept=Kept(out)) as watch:
@@ -90,45 +92,25 @@ def score_command(
             settings=settings,
             fresh=fresh,
             progress=watch,
+            validation=None if validation is None else read_validation(validation),
         )
     frame = run.statements
     if table is not None:
         write_frame(frame, table)
     if json_output:
-        names = ("models", "settings", "summary", "length", "agreement", "counts")
+        names = ("models", "settings", "summary", "length", "agreement", "counts", "sureness")
         content = run.record.to_dict()
-        print_json({n: content[n] for n in names} | {"statements": plain_rows(frame)})
+        print_json(
+            {n: content[n] for n in names}
+            | {"standing": standing(run.record).to_dict(), "statements": plain_rows(frame)}
+        )
     else:
-        _print(run, frame, top)
+        print_run(run, top=top)
+        if run.path is not None:
+            kept = f"Kept in {run.path}. Next: clinometer report {run.path} --out report.html"
+            console().print(kept, soft_wrap=True)
     summary = run.summary["stability"]
     if summary is None:
         raise SettingsError("no statement has a score: see the counts, and the ids of --variants")
     if fail_below is not None:
         fail(below("stability", summary, fail_below, fail_on))
-
-
-def _print(run: Any, frame: Any, top: int) -> None:
-    names = ", ".join(m.id for m in run.record.models)
-    table = TerminalTable(f"{len(frame)} statements, {names}")
-    table.add_text("").add_numbers("mean", "interval")
-    for name, found in run.summary.items():
-        if found is None:
-            continue
-        table.add_row(name, f"{found.value:.3f}", between(found.low, found.high))
-    table.print(console())
-    worst = frame[frame["stability"].notna()].sort_values("stability").head(top)
-    if len(worst):
-        rows = (
-            TerminalTable("Least stable")
-            .add_text("id")
-            .add_numbers("stability")
-            .add_text("statement")
-        )
-        for row in worst.itertuples():
-            rows.add_row(row.id, f"{row.stability:.3f}", row.text)
-        rows.print(console())
-    for line in reading_notes(run.record):
-        console().print(line, soft_wrap=True)
-    if run.path is not None:
-        kept = f"Kept in {run.path}. Next: clinometer report {run.path} --out report.html"
-        console().print(kept, soft_wrap=True)

@@ -20,7 +20,7 @@ from clinometer.cli.table import TerminalTable
 
 
 def statements_command(
-    source: StatementsArgument,
+    sources: StatementsArgument,
     out: Annotated[Path | None, opt("Write the statements to a .csv or .parquet file.")] = None,
     format: FormatOption = None,
     limit: LimitOption = None,
@@ -35,10 +35,9 @@ def statements_command(
     """
     import pandas as pd
 
-    from clinometer.reliability import merge
+    from clinometer.reliability.benchmarks.generic_table import statement_row
 
-    found = read_statements(source, format=format, limit=limit, seed=seed)
-    merged = ["" if s.other is None else str(merge(s.text, s.other)) for s in found]
+    found = read_statements(sources, format=format, limit=limit, seed=seed)
     categories = Counter(s.category or "–" for s in found)
     counts = {
         "statements": len(found),
@@ -48,25 +47,12 @@ def statements_command(
         "with_points": sum(s.points is not None for s in found),
     }
     if out is not None:
-        rows = [
-            {
-                "id": s.id,
-                "sentence": s.text,
-                "target_term": "; ".join(s.targets),
-                "context_points": s.points,
-                "category": s.category,
-                "source": s.source,
-                "other": s.other,
-                "direction": s.direction,
-                "merged": m,
-            }
-            for s, m in zip(found, merged, strict=True)
-        ]
-        write_frame(pd.DataFrame(rows), out)
+        write_frame(pd.DataFrame([statement_row(s) for s in found]), out)
     if json_output:
         print_json({"summary": counts, "categories": dict(categories)})
         return
-    table = TerminalTable(f"{found[0].source}: {len(found)} statements")
+    names = ", ".join(dict.fromkeys(s.source for s in found))
+    table = TerminalTable(f"{names}: {len(found)} statements")
     table.add_text("").add_numbers("count")
     for name, n in [*counts.items(), *categories.most_common()]:
         table.add_row(name.replace("_", " "), n)

@@ -20,7 +20,7 @@ from clinometer.reliability.blanks.tune import TuneSettings, tune_points
 
 @grouped
 def tune_command(
-    source: StatementsArgument,
+    sources: StatementsArgument,
     out: Annotated[Path, opt("New folder for the adapter; pass it as --model.")],
     model: Annotated[str, opt("The causal model to adapt.")] = "smollm2",
     examples: Annotated[int, opt("Sample this many statements.", allowed=ranges.COUNT)] = 30,
@@ -32,7 +32,7 @@ def tune_command(
     json_output: JSON = False,
 ) -> None:
     """Fine-tune a LoRA adapter on statements with context_points, as the paper did with 30."""
-    statements = read_statements(source, format=format, limit=examples, seed=settings.seed)
+    statements = read_statements(sources, format=format, limit=examples, seed=settings.seed)
     with progress("training", unit="steps", start=f"loading {model}") as watch:
         found = tune_points(model, statements, out, settings=settings, progress=watch)
     if json_output:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from clinometer.cli.option import opt
 from clinometer.cli.parameters import JSON, LEVEL, REPLICATES, SEED
-from clinometer.cli.printing import console, print_json
+from clinometer.cli.printing import console, print_json, say
+from clinometer.cli.progress import progress
 from clinometer.cli.reliability.agreement import (
     ColumnsOption,
     RatingsArgument,
@@ -17,33 +19,67 @@ from clinometer.cli.reliability.agreement import (
 )
 from clinometer.cli.table import TerminalTable
 from clinometer.display.numbers import p_value
-from clinometer.errors import TableError
+from clinometer.errors import SettingsError, TableError
 from clinometer.runs import AuditSettings
 
 if TYPE_CHECKING:
-    from clinometer.reliability.people import Validation
+    from clinometer.measure import Estimate
+    from clinometer.reliability.people import Ratings, Validation
+    from clinometer.reliability.people.truth import TruthTest
     from clinometer.statistics.rank import RankCorrelation
 
 
 def validate_command(
     ratings: RatingsArgument,
-    scores: Annotated[Path, typer.Argument(metavar="SCORES", help="A table with id and a score.")],
-    column: Annotated[str, opt("The column of SCORES to validate.")] = "cobias",
+    scores: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SCORES...",
+            help="Folders of reliability score or audit, the first one on trial; or one table with "
+            "id and a score.",
+        ),
+    ],
+    column: Annotated[str, opt("The column of a table to validate.")] = "cobias",
+    random: Annotated[
+        bool,
+        opt(
+            "Score every run again with random words for context, the baseline to beat.",
+            "--random-words/--no-random-words",
+        ),
+    ] = True,
+    out: Annotated[
+        Path | None,
+        opt("Write a passed truth test to a file, for --validation of score and audit."),
+    ] = None,
     annotators: ColumnsOption = None,
     replicates: REPLICATES = AuditSettings.replicates,
     level: LEVEL = AuditSettings.level,
     seed: SEED = AuditSettings.seed,
     json_output: JSON = False,
 ) -> None:
-    """Does a score agree with human judgements? Rank correlation and logistic regressions.
+    """Does a score agree with human judgements? The truth test of runs, or of any table of scores.
 
-    Controls for sentence length if a table has a column sentence: a long sentence brings its own
-    context, so score and judgement may agree on length alone.
+    Runs: rank correlation with the mean rating, also with length held fixed, beside what is cheap
+    (length, the bare statement's tau, random words). A table: rank correlation and regressions.
     """
     from clinometer.reliability.people import read_ratings, validate
 
     given = read_ratings(ratings, columns=annotators)
-    values, texts = _read_scores(scores, column)
+    if any(path.is_dir() for path in scores):
+        _truth(
+            given,
+            scores,
+            random=random,
+            out=out,
+            json_output=json_output,
+            replicates=replicates,
+            level=level,
+            seed=seed,
+        )
+        return
+    if len(scores) > 1 or out is not None:
+        raise SettingsError("SCORES: expected one table, or folders of runs (for --out too)")
+    values, texts = _read_scores(scores[0], column)
     found = validate(
         given, values, texts=texts, score=column, replicates=replicates, level=level, seed=seed
     )
@@ -51,6 +87,69 @@ def validate_command(
         print_json(found.to_dict())
     else:
         _print(found)
+
+
+def _truth(
+    ratings: Ratings,
+    folders: Sequence[Path],
+    *,
+    random: bool,
+    out: Path | None,
+    json_output: bool,
+    **options: Any,
+) -> None:
+    """Hold the runs in the folders against the ratings, and print the table."""
+    from clinometer.reliability import ReliabilityRun
+    from clinometer.reliability.people.control import random_control
+    from clinometer.reliability.people.truth import truth_test
+    from clinometer.reliability.standing import validation_of, write_validation
+
+    runs = {str(path): ReliabilityRun.load(path) for path in folders}
+    controls = {}
+    if random:
+        with progress("random words", unit="texts", start="loading models") as watch:
+            for name, run in runs.items():
+                controls[name] = random_control(run, seed=options["seed"], progress=watch)
+    found = truth_test(ratings, runs, controls=controls, **options)
+    first = next(iter(runs.values()))
+    if out is not None and found.passed:
+        row = found.rows[0]
+        passed = {"rho": row.rho, "given_length": row.given_length}
+        write_validation(validation_of(first.record, statements=found.statements, **passed), out)
+    if json_output:
+        print_json({"summary": found.to_dict()})
+    else:
+        _print_truth(found)
+        if out is not None and found.passed:
+            console().print(f"Wrote {out}: pass it to score or audit as --validation.")
+    if out is not None and not found.passed:
+        say(f"{out} was not written: the first run did not pass")
+
+
+def _print_truth(found: TruthTest) -> None:
+    table = TerminalTable(
+        f"COBIAS and the mean rating of {found.annotators} people, {found.statements} statements"
+    )
+    table.add_text("").add_numbers("rho", "interval", "given length", "interval", "first ahead by")
+    for row in found.rows:
+        table.add_row(row.name, *_cells(row.rho), *_cells(row.given_length), _ahead(row.ahead))
+    table.print(console())
+    for note in found.notes:
+        console().print(note, soft_wrap=True)
+
+
+def _cells(one: Estimate | None) -> tuple[str, str]:
+    if one is None:
+        return "–", ""
+    ends = "" if one.low is None or one.high is None else f"{one.low:+.2f} to {one.high:+.2f}"
+    return f"{one.value:+.3f}", ends
+
+
+def _ahead(one: Estimate | None) -> str:
+    if one is None:
+        return ""
+    value, ends = _cells(one)
+    return f"{value} ({ends})" if ends else value
 
 
 def _read_scores(path: Path, column: str) -> tuple[dict[str, float], dict[str, str]]:

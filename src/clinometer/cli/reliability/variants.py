@@ -20,7 +20,7 @@ from clinometer.reliability.variants import VariantSettings, make_variants
 
 @grouped
 def variants_command(
-    source: StatementsArgument,
+    sources: StatementsArgument,
     out: Annotated[
         Path | None, opt("A .jsonl file for reliability score; written as it goes, and resumed.")
     ] = None,
@@ -45,7 +45,7 @@ def variants_command(
     A version is kept only if the statement's words survive in order and every addition is at a
     blank. Rejected versions are counted by reason.
     """
-    statements = read_statements(source, format=format, limit=limit, seed=settings.seed)
+    statements = read_statements(sources, format=format, limit=limit, seed=settings.seed)
     embed = None
     if dissimilarity:
         from clinometer.models.texts.embeddings import SentenceEncoder

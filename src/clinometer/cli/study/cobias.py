@@ -26,7 +26,7 @@ from clinometer.reliability.variants import VariantSettings
 
 
 def versions_command(
-    source: StatementsArgument,
+    sources: StatementsArgument,
     variants: VariantsOption,
     most: Annotated[int, opt("Maximum number of versions.", allowed=ranges.VERSIONS)] = 49,
     format: FormatOption = None,
@@ -42,7 +42,7 @@ def versions_command(
     from clinometer.models.texts.embeddings import SentenceEncoder
     from clinometer.studies.cobias.variant_count import version_count_study
 
-    statements = read_statements(source, format=format, limit=limit, seed=seed)
+    statements = read_statements(sources, format=format, limit=limit, seed=seed)
     embed = SentenceEncoder(encoder, device=device).embed
     found = version_count_study(statements, read_variants(variants), embed, most=most, seed=seed)
     if json_output:
@@ -64,7 +64,7 @@ def versions_command(
 
 @grouped
 def temperature_command(
-    source: StatementsArgument,
+    sources: StatementsArgument,
     temperature: Annotated[
         list[float] | None,
         opt(
@@ -91,7 +91,7 @@ def temperature_command(
     from clinometer.studies.cobias.temperature import TEMPERATURES, temperature_study
 
     seed, load = settings.seed, settings.load
-    statements = read_statements(source, format=format, limit=limit, seed=seed)
+    statements = read_statements(sources, format=format, limit=limit, seed=seed)
     with progress("versions", unit="statements", start="loading models", kept=Kept(out)) as watch:
         found = temperature_study(
             statements,

@@ -13,7 +13,7 @@ from pathlib import Path
 from clinometer.errors import TableError
 from clinometer.reliability.benchmarks.files import Row, need_columns, read_rows
 from clinometer.reliability.blank_notation import Blanks
-from clinometer.reliability.pair_merge import Merged, target_term
+from clinometer.reliability.pair_merge import Merged, merge, target_term
 from clinometer.reliability.statement import Statement
 
 COBIAS_COLUMNS = ("id", "sentence", "target_term", "context_points")
@@ -31,6 +31,11 @@ def load(path: Path) -> list[Statement]:
     found = [_statement(i, row, source) for i, row in enumerate(rows)]
     seen: dict[str, int] = {}
     for number, statement in enumerate(found, start=2):
+        if not any(c.isalnum() for c in statement.text):
+            raise TableError(
+                f"{path}: row {number}: expected a sentence with words, found {statement.text!r}; "
+                "correct the row or remove it"
+            )
         if statement.id in seen:
             raise TableError(
                 f"{path}: expected every id once, found {statement.id!r} in rows "
@@ -38,6 +43,22 @@ def load(path: Path) -> list[Statement]:
             )
         seen[statement.id] = number
     return found
+
+
+def statement_row(statement: Statement) -> Row:
+    """A statement as a row that `load` reads back, with its pair merged for people to read."""
+    other = statement.other
+    return {
+        "id": statement.id,
+        "sentence": statement.text,
+        "target_term": "; ".join(statement.targets),
+        "context_points": statement.points,
+        "category": statement.category,
+        "source": statement.source,
+        "other": other,
+        "direction": statement.direction,
+        "merged": "" if other is None else str(merge(statement.text, other)),
+    }
 
 
 def _statement(index: int, row: Row, source: str) -> Statement:

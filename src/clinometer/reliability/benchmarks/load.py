@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -31,11 +33,32 @@ FORMATS: dict[str, Callable[[Path], list[Statement]]] = {
 }
 
 
-def load_statements(source: str | Path, *, format: str | None = None) -> list[Statement]:
+def load_statements(*sources: str | Path, format: str | None = None) -> list[Statement]:
     """Statements from a benchmark's files, your own table, or a dataset on the hub.
 
-    `source` is a file or folder, or `hf:NAME` (`hf:NAME#PART` for one of several tables).
+    A source is a file or folder, or `hf:NAME` (`hf:NAME#PART` for one of several tables). Ids that
+    two sources share get the name of their source in front: `women:1`, `men:1`.
     """
+    if not sources:
+        raise SettingsError("statements: expected at least one file, found none")
+    found = [_load(source, format) for source in sources]
+    ids = Counter(id for some in found for id in {s.id for s in some})
+    if any(n > 1 for n in ids.values()):
+        names = _names(sources)
+        found = [
+            [replace(s, id=f"{name}:{s.id}") for s in some]
+            for name, some in zip(names, found, strict=True)
+        ]
+    return [statement for some in found for statement in some]
+
+
+def _names(sources: Sequence[str | Path]) -> list[str]:
+    """The sources by their file names; by their numbers if those are not distinct."""
+    names = [Path(str(s)).name.split(".")[0] for s in sources]
+    return names if len(set(names)) == len(names) else [str(i + 1) for i in range(len(names))]
+
+
+def _load(source: str | Path, format: str | None) -> list[Statement]:
     if format is not None and format not in FORMATS:
         raise SettingsError(f"format: expected one of {', '.join(FORMATS)}; found {format!r}")
     if isinstance(source, str) and source.startswith("hf:"):

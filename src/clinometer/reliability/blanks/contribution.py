@@ -64,13 +64,15 @@ def blank_contributions(
     settings: ReliabilitySettings | None = None,
     out: str | Path | None = None,
     fresh: bool = False,
+    renew: bool = False,
     progress: Progress | None = None,
 ) -> BlankReport:
     """Score every statement with one blank filled at a time, and with all of them.
 
     Columns: id, blank (from 0), before (the text before it), fills (distinct), cv (of this blank
-    alone), share (of the sum), cv_all (all blanks filled), interaction (cv_all less the sum),
-    stability_low and stability_high (the interval of the statement's stability).
+    alone), share (of the sum), cobias_low and cobias_high (the interval of this blank's COBIAS),
+    cv_all (all blanks filled), interaction (cv_all less the sum), stability_low and stability_high
+    (the interval of the statement's stability).
     """
     known = variants if isinstance(variants, VariantSet) else VariantSet(_tuples(variants))
     settings = settings or ReliabilitySettings()
@@ -101,7 +103,8 @@ def blank_contributions(
                 fills[key] = len({f[b] for f in found} - {""})
     if not asked:
         raise TableError(
-            "blanks: expected statements with blanks and versions that fill only them, found none"
+            "blanks: expected statements with blanks (context_points) and versions that fill only "
+            "them, found none; 'clinometer reliability points' proposes blanks"
         )
     run = score_reliability(
         asked,
@@ -110,6 +113,7 @@ def blank_contributions(
         out=out,
         settings=settings,
         fresh=fresh,
+        renew=renew,
         progress=progress,
     )
     scored = run.statements.set_index("id")
@@ -140,6 +144,8 @@ def _table(
                     "fills": fills[_key(statement.id, b)],
                     "cv": value,
                     "share": value / total if total > 0 else None,
+                    "cobias_low": float(scored["cobias_low"][_key(statement.id, b)]),
+                    "cobias_high": float(scored["cobias_high"][_key(statement.id, b)]),
                     "cv_all": together,
                     "interaction": together - total,
                     "stability_low": 1.0 - float(scored["cobias_high"][whole]),

@@ -14,6 +14,7 @@ from clinometer.models import LoadOptions
 from clinometer.models.catalog.open import open_writer
 from clinometer.models.generation.writer import Writer, seed_for
 from clinometer.ranges import COUNT, SEED, TEMPERATURE
+from clinometer.reliability.benchmarks.generic_table import statement_row
 from clinometer.reliability.blanks.positions import BlanksRefused, accept
 from clinometer.reliability.blanks.prompts import points_prompt
 from clinometer.reliability.blanks.rules import rule_points
@@ -24,7 +25,7 @@ from clinometer.storage.jsonl import Lines
 from clinometer.storage.resumable import Progress
 
 #: Names of proposers.
-MODEL, RULES = "model", "rules"
+MODEL, RULES, GIVEN = "model", "rules", "given"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,18 +73,25 @@ def propose_points(
     fresh: bool = False,
     progress: Progress | None = None,
     writer: Writer | None = None,
+    keep_given: bool = False,
 ) -> ProposedPoints:
     """Propose blanks for every statement. With `out` (a .jsonl file) rows are written as they are
-    made, and the same call resumes; every other command reads the file as statements."""
+    made, and the same call resumes; every other command reads the file as statements. Rows of
+    statements that have changed since are made anew. With `keep_given` statements that bring their
+    own points keep them."""
     settings = settings or PointSettings()
     if not statements:
         raise TableError("statements: expected at least one, found none")
     with Lines(out, settings.to_dict()).resumed(fresh=fresh) as lines:
+        lines.forget(s.id for s in statements if _is_stale(s, lines.rows.get(s.id), keep_given))
         missing = [s for s in statements if s.id not in lines.rows]
         if missing and settings.model is not None and writer is None:
             writer = open_writer(settings.model, load=settings.load)
         by_rule = rule_points(missing, parser=settings.parser)
-        new = (_row(s, rules, writer, settings) for s, rules in zip(missing, by_rule, strict=True))
+        new = (
+            _given(s) if keep_given and s.points else _row(s, rules, writer, settings)
+            for s, rules in zip(missing, by_rule, strict=True)
+        )
         rows = lines.take(new, [s.id for s in statements], progress)
         counts = _counts(rows)
         lines.finish(counts)
@@ -113,14 +121,22 @@ def _row(
                 answers.append("accepted")
                 proposer = MODEL
                 break
-    return {
-        "id": statement.id,
-        "sentence": statement.text,
-        "target_term": "; ".join(statement.targets),
-        "context_points": points,
-        "proposer": proposer,
-        "answers": answers,
-    }
+    known = statement_row(statement)
+    return {**known, "context_points": points, "proposer": proposer, "answers": answers}
+
+
+def _given(statement: Statement) -> dict[str, Any]:
+    return {**statement_row(statement), "proposer": GIVEN, "answers": []}
+
+
+def _is_stale(statement: Statement, row: dict[str, Any] | None, keep_given: bool) -> bool:
+    """Whether a row was made from another sentence, other target terms, or other given points."""
+    if row is None:
+        return False
+    now = statement_row(statement)
+    changed = any(row.get(name) != now[name] for name in ("sentence", "target_term"))
+    given = keep_given and statement.points is not None and row["proposer"] == GIVEN
+    return changed or (given and row["context_points"] != statement.points)
 
 
 def _counts(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -131,6 +147,7 @@ def _counts(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "statements": len(rows),
         "by_model": proposers[MODEL],
         "by_rules": proposers[RULES],
+        "given": proposers[GIVEN],
         "without_blanks": sum("___" not in row["context_points"] for row in rows),
         "answers": asked,
         "acceptance": answers["accepted"] / asked if asked else None,

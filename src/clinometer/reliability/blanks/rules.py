@@ -6,7 +6,8 @@ The rules, chosen by what people verified in the COBIAS dataset (figures in the 
 2. before a noun that directly follows its determiner or owner ("the ___ office", "his ___ son"),
    unless the determiner leaves nothing to narrow down ("no", "all", "these", …) or the noun phrase
    is an indefinite predicate ("is a ___ nurse");
-3. before a bare noun that is the object of a preposition or of a verb ("buy ___ drugs").
+3. before a bare noun that is the object of a preposition or of a verb ("buy ___ drugs");
+4. after a bare plural that is a subject ("Women ___ are"): which ones?
 
 A blank is never inside a target term. People rarely saw room for context before an adjective or a
 comma (one in five), so the rules add no blanks there.
@@ -40,6 +41,7 @@ def places(doc: Doc, targets: Iterable[Span] = ()) -> list[int]:
     """Offsets at which the rules put a blank."""
     spans = tuple(targets)
     found = {*_after_sentences(doc), *(t.idx for t in doc if _is_open(t))}
+    found |= {t.idx + len(t) for t in doc if _is_bare_subject(t)}
     return sorted(p for p in found if not any(a < p < b for a, b in spans))
 
 
@@ -61,3 +63,12 @@ def _is_open(noun: Token) -> bool:
     if before.pos_ == "ADP":
         return noun.dep_ in ("pobj", "compound")
     return before.pos_ == "VERB" and noun.dep_ in ("dobj", "compound", "conj")
+
+
+def _is_bare_subject(noun: Token) -> bool:
+    """Whether a blank goes after this noun: a plural without any other word, before its verb."""
+    if noun.tag_ not in ("NNS", "NNPS") or noun.dep_ not in ("nsubj", "nsubjpass"):
+        return False
+    if noun.n_lefts or noun.n_rights or not noun.whitespace_ or noun.i + 1 == len(noun.doc):
+        return False
+    return noun.doc[noun.i + 1].pos_ in ("VERB", "AUX", "ADV")

@@ -28,6 +28,40 @@ class CountsRecord(RecordPart):
         return dict(self.model_extra or {})
 
 
+class ValidationRecord(RecordPart):
+    """A passed truth test (`clinometer reliability validate`): which models, versions and scoring
+    it was about, and how far they follow people."""
+
+    models: list[str]
+    versions_by: str
+    scoring: dict[str, Any]
+    statements: int
+    rho: Estimate
+    given_length: Estimate
+
+
+class SurenessRecord(RecordPart):
+    """How far the scores of single statements can be trusted; None where it cannot be told.
+
+    split_half       Spearman's rho with the ranking that other versions would give
+    interval_width   median width of a statement's interval of COBIAS
+    spread           standard deviation of COBIAS over the statements
+    rank_interval    median width of the interval of a rank, of `ranked` places
+    models_log_sd    how far other models would move log cv of a statement
+    precision, versions_needed
+                     half-width that was asked for, and the versions it takes (median)
+    """
+
+    split_half: float | None = None
+    interval_width: float | None = None
+    spread: float | None = None
+    rank_interval: float | None = None
+    ranked: int = 0
+    models_log_sd: float | None = None
+    precision: float | None = None
+    versions_needed: float | None = None
+
+
 class ReliabilityRecord(FolderRecord):
     """The content of a reliability run's run.json.
 
@@ -43,6 +77,9 @@ class ReliabilityRecord(FolderRecord):
     length: LengthRecord | None = None
     agreement: list[RankAgreement] = Field(default_factory=list)
     counts: CountsRecord = CountsRecord()
+    sureness: SurenessRecord | None = None
+    versions_by: str = ""
+    validation: ValidationRecord | None = None
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -23,15 +23,12 @@ from clinometer.reliability.scoring.record_schema import (
 )
 from clinometer.reliability.scoring.score import (
     Convergence,
-    cobias,
-    context_variance,
     convergence,
     length_adjusted,
     mean_estimate,
-    stability,
-    variance_intervals,
 )
 from clinometer.reliability.scoring.settings import ReliabilitySettings
+from clinometer.reliability.scoring.statement_scores import measure_statements
 from clinometer.reliability.scoring.taus import ModelTaus
 from clinometer.reliability.scoring.texts_to_score import ORIGINAL, TextsToScore
 from clinometer.statistics.estimate import Estimate
@@ -121,9 +118,12 @@ class ReliabilityRun:
 
     @classmethod
     def load(cls, path: str | Path) -> ReliabilityRun:
-        """Read a finished run."""
-        record, tables = ReliabilityFolder(Path(path)).read_finished()
-        return cls(record, tables, Path(path))
+        """Read a finished run: its folder, or that of the `reliability audit` it belongs to."""
+        folder, inside = Path(path), Path(path) / "run"
+        if not (folder / "run.json").exists() and (inside / "run.json").exists():
+            folder = inside
+        record, tables = ReliabilityFolder(folder).read_finished()
+        return cls(record, tables, folder)
 
     @classmethod
     def measured(
@@ -137,8 +137,7 @@ class ReliabilityRun:
     ) -> ReliabilityRun:
         """Measure the models' answers and, with a folder, write all results."""
         taus = np.stack([m.taus(asked, per_word=settings.per_word) for m in found])
-        own, versions = _by_statement(asked, taus)
-        statements, by_model = _measure(asked, found, own, versions, settings)
+        statements, by_model, record.sureness = measure_statements(asked, found, taus, settings)
         names = [m.name for m in found]
         scores = {n: by_model["cobias"][i] for i, n in enumerate(names)}
         options: dict[str, Any] = {
@@ -172,69 +171,6 @@ class ReliabilityRun:
             folder.write_finished(record, tables)
             return replace(run, path=folder.path)
         return run
-
-
-def _by_statement(asked: TextsToScore, taus: Floats) -> tuple[Floats, Floats]:
-    """tau of statements [M, S] and of versions [M, S, N]."""
-    n_models, n = len(taus), len(asked.statements)
-    own = np.full((n_models, n), np.nan)
-    versions = np.full((n_models, n, asked.n_versions), np.nan)
-    for i, text in enumerate(asked.texts):
-        if text.version == ORIGINAL:
-            own[:, text.statement] = taus[:, i]
-        elif text.is_asked:
-            versions[:, text.statement, text.version] = taus[:, i]
-    return own, versions
-
-
-def _measure(
-    asked: TextsToScore,
-    found: Sequence[ModelTaus],
-    own: Floats,
-    versions: Floats,
-    settings: ReliabilitySettings,
-) -> tuple[dict[str, Any], dict[str, Floats]]:
-    """Columns of the statements, with tau the mean over models; and each model's own [M, S]."""
-    by_model = {"tau": own, "cv": context_variance(own, versions)}
-    by_model["cobias"] = cobias(by_model["cv"])
-    tau, mean = own.mean(axis=0), versions.mean(axis=0)
-    cv = context_variance(tau, mean)
-    low = high = np.full(len(tau), np.nan)
-    if settings.replicates:
-        low, high = variance_intervals(tau, mean, level=settings.level)
-    own_text = {t.statement: i for i, t in enumerate(asked.texts) if t.version == ORIGINAL}
-    scored = np.isfinite(mean).sum(axis=1)
-    columns = {
-        "words": np.array([asked.texts[own_text[i]].words for i in range(len(tau))]),
-        "scored": scored,
-        "tau": tau,
-        "cv": cv,
-        "cobias": cobias(cv),
-        "stability": stability(cv),
-        "cobias_low": cobias(low),
-        "cobias_high": cobias(high),
-        "flag": [
-            _flag(asked, found, own_text[i], tau=tau[i], scored=int(scored[i]))
-            for i in range(len(tau))
-        ],
-    }
-    return columns, by_model
-
-
-def _flag(
-    asked: TextsToScore, found: Sequence[ModelTaus], text: int, *, tau: float, scored: int
-) -> str:
-    """Why a statement has no score, what is odd about one that has, or "" """
-    if asked.texts[text].left_out:
-        return asked.texts[text].left_out
-    problems = [p for m in found if (p := m.scores.problem[text])]
-    if problems:
-        return problems[0]
-    if not np.isfinite(tau) or tau == 0:
-        return "nothing_to_score"
-    if not scored:
-        return "no_versions"
-    return "target_not_in_sentence" if asked.target_missing[asked.texts[text].statement] else ""
 
 
 def _statement_table(asked: TextsToScore, columns: dict[str, Any], adjusted: Floats) -> pa.Table:

@@ -10,15 +10,16 @@ from typing import Any
 
 from clinometer.errors import SettingsError
 from clinometer.reliability.scoring.folder import ReliabilityFolder
-from clinometer.reliability.scoring.record_schema import ReliabilityRecord
+from clinometer.reliability.scoring.record_schema import ReliabilityRecord, ValidationRecord
 from clinometer.reliability.scoring.result import ReliabilityRun
 from clinometer.reliability.scoring.settings import ReliabilitySettings
 from clinometer.reliability.scoring.taus import fingerprint, model_taus
 from clinometer.reliability.scoring.texts_to_score import TextsToScore, ask
+from clinometer.reliability.standing import checked_validation
 from clinometer.reliability.statement import Statement, VariantSet
 from clinometer.settings import with_settings
 from clinometer.storage.record import SCHEMA_VERSION
-from clinometer.storage.resumable import Progress, part_of
+from clinometer.storage.resumable import Progress, differences, part_of
 
 
 def score_reliability(
@@ -29,14 +30,20 @@ def score_reliability(
     out: str | Path | None = None,
     settings: ReliabilitySettings | None = None,
     fresh: bool = False,
+    renew: bool = False,
     progress: Progress | None = None,
+    validation: ValidationRecord | None = None,
     **options: Any,
 ) -> ReliabilityRun:
     """Score how much context changes each statement for the models, and their mean.
 
     `variants` contains context-added versions by statement id; a statement given as a plain string
     is its own id. With `out` the run is written there as it progresses, and the same call resumes
-    an interrupted run; a finished one is measured again without loading a model.
+    an interrupted run; a finished one is measured again without loading a model. A run of other
+    texts or scoring in `out` is refused, or with `renew` replaced.
+
+    `validation` is the passed truth test of the same models and versions; without one the result
+    is labelled "not validated".
 
     Settings are given by name (`replicates=0`, `device="cpu"`): every field of
     `ReliabilitySettings` and of the `load` in it, on top of `settings` if that is given.
@@ -45,12 +52,15 @@ def score_reliability(
     names = list(models)
     if not names or len(set(names)) != len(names):
         raise SettingsError(f"models: expected one or several, each once; found {names}")
-    asked = ask(_statements(statements), _variants(variants), settings)
+    known = _variants(variants)
+    asked = ask(_statements(statements), known, settings)
     folder = None if out is None else ReliabilityFolder(Path(out))
     with ExitStack() as stack:
         record = _new_record(asked, settings)
         if folder:
-            stack.enter_context(folder.opened(record.identity, fresh=fresh))
+            before = folder.earlier() if renew else None
+            other = before is not None and bool(differences(before, record.identity))
+            stack.enter_context(folder.opened(record.identity, fresh=fresh or other))
             record = folder.read_record() if folder.exists() else record
         found = [
             model_taus(
@@ -65,6 +75,8 @@ def score_reliability(
         ]
         record.models = [m.model for m in found]
         record.settings = settings.to_dict()
+        record.versions_by = known.made_by
+        record.validation = checked_validation(record, validation)
         return ReliabilityRun.measured(record, asked, found, settings, folder=folder)
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
 from clinometer.errors import SettingsError
 from clinometer.measure import Estimate
@@ -55,35 +54,10 @@ def cobias(cv: ArrayLike) -> Floats:
 def stability(cv: ArrayLike) -> Floats:
     """1 - COBIAS: 1 when context changes nothing, towards 0 when it changes everything.
 
-    The paper intends a score that is higher for more reliable statements, but prints one that is
-    lower; this is the intended one.
+    The paper says that its score rises with reliability and prints one that rises with cv; which of
+    the two people's ratings support is an open question (docs/reliability.md).
     """
     return np.asarray(1.0 - cobias(cv))
-
-
-def variance_intervals(tau: Floats, versions: Floats, *, level: float) -> tuple[Floats, Floats]:
-    """Intervals of the context variance [S] over further versions of each statement.
-
-    It is a mean of n squares, so the interval is Student's on the scale of its logarithm:
-    mean × exp(± t sd / (mean sqrt(n))). For normal taus it covers 92 / 91 / 93 / 93 % with 4 / 12 /
-    20 / 40 versions at 95 %, where percentiles cover 70 / 84 / 88 / 91; for exponential ones
-    both fall short.
-
-    tau [S], versions [S, n]. COBIAS and stability are monotone in it, so their intervals are these
-    ends transformed. NaN for statements with fewer than two scored versions.
-    """
-    tau, versions = np.asarray(tau, dtype=np.float64), np.asarray(versions, dtype=np.float64)
-    squares = 100.0 * (versions - tau[:, None]) ** 2 / np.where(tau > 0, tau, np.nan)[:, None]
-    ends = np.full((2, len(tau)), np.nan)
-    for row, one in enumerate(squares):
-        kept = one[np.isfinite(one)]
-        n, mean = kept.size, float(kept.mean()) if kept.size else 0.0
-        if n < 2:
-            continue
-        reach = stdtrit(n - 1, 0.5 + level / 2) * kept.std(ddof=1) / np.sqrt(n)
-        far = np.exp(min(reach / mean, 700.0)) if mean > 0 else 1.0
-        ends[:, row] = mean / far, mean * far
-    return ends[0], ends[1]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from clinometer.models import LoadOptions
 from clinometer.models.texts.types import MASKING, TextOptions
-from clinometer.ranges import COUNT, LEVEL, REPLICATES, SEED
+from clinometer.ranges import COUNT, LEVEL, PART, REPLICATES, SEED
 from clinometer.settings import check_settings, option
 
 NORMALISATIONS = ("word", "token")
@@ -67,6 +67,12 @@ class ReliabilitySettings:
     )
     level: float = _statistics(
         0.95, help="Confidence level of the intervals, between 0 and 1.", allowed=LEVEL
+    )
+    precision: float | None = _statistics(
+        None,
+        help="Say how many versions give a statement's COBIAS an interval of ± this.",
+        allowed=PART,
+        unset="not asked",
     )
     seed: int = option(0, help="Random seed.", allowed=SEED)
     load: LoadOptions = field(default_factory=LoadOptions)

@@ -7,6 +7,22 @@ from pathlib import Path
 from clinometer.errors import TableError
 from clinometer.reliability.benchmarks.files import need_columns, read_rows
 from clinometer.reliability.statement import VariantSet
+from clinometer.storage.untrusted import read_json
+
+#: The built-in phrases, and the model that chooses among them.
+PHRASES, CHOOSER = "phrases", "smollm2"
+DEFAULT_FILLER = "pocket:bert"
+
+
+def maker(model: str | None, filler: str | None) -> str:
+    """A writing model and a filler in words.
+
+    >>> maker(None, None), maker("smollm2", "pocket:bert")
+    ('filler pocket:bert', 'smollm2, filler pocket:bert')
+    """
+    if model is None:
+        return f"filler {filler or DEFAULT_FILLER}"
+    return model if filler is None else f"{model}, filler {filler}"
 
 
 def read_variants(path: str | Path) -> VariantSet:
@@ -31,4 +47,13 @@ def read_variants(path: str | Path) -> VariantSet:
             raise TableError(f"{file}: row {number}: expected text in {column!r}, found {value!r}")
         here = found.setdefault(str(row["id"]), [])
         here += ["" if v is None else v.strip() for v in many]
-    return VariantSet({key: tuple(values) for key, values in found.items()})
+    return VariantSet({key: tuple(values) for key, values in found.items()}, _made_by(file))
+
+
+def _made_by(file: Path) -> str:
+    """What wrote the versions, if `clinometer reliability variants` did: its record lies beside."""
+    try:
+        settings = read_json(file.with_suffix(".json"))["settings"]
+        return maker(settings["model"], settings["filler"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""

@@ -25,6 +25,7 @@ from clinometer.reliability.variants.accepted import (
     accept_version,
 )
 from clinometer.reliability.variants.diversity import word_diversity
+from clinometer.reliability.variants.files import CHOOSER, DEFAULT_FILLER, PHRASES, maker
 from clinometer.reliability.variants.filling import Filler, Fills
 from clinometer.reliability.variants.prompts import variants_prompt
 from clinometer.settings import check_settings, option
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 #: Origins of versions.
 MODEL, FILLER = "model", "filler"
-DEFAULT_FILLER = "pocket:bert"
 #: Answers requested per batch: enough to keep a machine busy, few enough to stop early.
 _TOGETHER = 10
 
@@ -52,8 +52,9 @@ class VariantSettings:
     )
     filler: str | None = option(
         None,
-        help="A masked or causal model that fills the blanks the writing model leaves open.",
-        unset="the writing model if it is local, else pocket:bert",
+        help="Fills the blanks that the writing model leaves open: phrases (built-in ones, chosen "
+        "by smollm2), phrases:MODEL, or a masked or causal model.",
+        unset=f"the writing model if it is local, else {DEFAULT_FILLER}",
     )
     temperature: float = option(1.1, help="Sampling temperature.", allowed=TEMPERATURE)
     rounds: int = option(
@@ -64,6 +65,11 @@ class VariantSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
+
+    @property
+    def maker(self) -> str:
+        """What writes the versions, in words."""
+        return maker(self.model, self.filler)
 
     def to_dict(self) -> dict[str, Any]:
         """The settings that affect the versions."""
@@ -77,10 +83,11 @@ class MadeVariants:
 
     rows: list[dict[str, Any]]
     counts: dict[str, Any]
+    made_by: str = ""
 
     @property
     def variants(self) -> VariantSet:
-        return VariantSet({row["id"]: tuple(row["variants"]) for row in self.rows})
+        return VariantSet({row["id"]: tuple(row["variants"]) for row in self.rows}, self.made_by)
 
 
 class Makers:
@@ -104,9 +111,16 @@ class Makers:
             if self.settings.filler is None and isinstance(writer, CausalWriter):
                 self._filler = open_filler(writer.scorer)
             else:
-                name = self.settings.filler or DEFAULT_FILLER
-                self._filler = open_filler(open_model(name, load=self.settings.load))
+                self._filler = self._open(self.settings.filler or DEFAULT_FILLER)
         return self._filler
+
+    def _open(self, name: str) -> Filler:
+        kind, _, chooser = name.partition(":")
+        if kind != PHRASES:
+            return open_filler(open_model(name, load=self.settings.load))
+        from clinometer.reliability.variants.phrases import PhraseFiller
+
+        return PhraseFiller(open_model(chooser or CHOOSER, load=self.settings.load))
 
 
 def open_filler(scorer: Scorer) -> Filler:
@@ -136,7 +150,8 @@ def make_variants(
     makers: Makers | None = None,
 ) -> MadeVariants:
     """Make versions of every statement that has blanks. With `out` (a .jsonl file that `score`
-    reads) rows are written as they are made, and the same call resumes. `embed` compares meanings.
+    reads) rows are written as they are made, and the same call resumes; those whose blanks have
+    changed since are made anew. `embed` compares meanings.
     """
     settings = settings or VariantSettings()
     if not statements:
@@ -148,11 +163,12 @@ def make_variants(
         )
     makers = makers or Makers(settings)
     with Lines(out, settings.to_dict()).resumed(fresh=fresh) as lines:
+        lines.forget(s.id for s in statements if _is_stale(s, lines.rows.get(s.id)))
         new = (_Row(s, settings, makers).made() for s in statements if s.id not in lines.rows)
         rows = lines.take(new, [s.id for s in statements], progress)
         counts = _counts(rows, settings) | _meaning(statements, rows, embed)
         lines.finish(counts)
-    return MadeVariants(rows, counts)
+    return MadeVariants(rows, counts, settings.maker)
 
 
 class _Row:
@@ -173,6 +189,7 @@ class _Row:
         diversity = word_diversity(list(self.versions.values()))
         return {
             "id": self.statement.id,
+            "points": self.statement.points,
             "variants": list(self.versions),
             "origins": self.origins,
             "answers": {who: dict(sorted(n.items())) for who, n in self.answers.items()},
@@ -232,6 +249,11 @@ class _Row:
         """Blanks are never inside a target term that was known when they were placed."""
         statement = self.statement
         return not statement.target_spans() or bool(statement.target_spans(version))
+
+
+def _is_stale(statement: Statement, row: dict[str, Any] | None) -> bool:
+    """Whether versions were made for other blanks. Files of 0.1 do not say for which."""
+    return row is not None and row.get("points", statement.points) != statement.points
 
 
 def _counts(rows: Sequence[dict[str, Any]], settings: VariantSettings) -> dict[str, Any]:

@@ -11,9 +11,10 @@ import pandas as pd
 from clinometer.display.numbers import between, counted, risk
 from clinometer.display.table import Table
 from clinometer.errors import TableError
-from clinometer.reliability.benchmark_table import benchmark_view
+from clinometer.reliability.benchmark_table import benchmark_view, side_by_side
 from clinometer.reliability.scoring.notes import reading_notes
 from clinometer.reliability.scoring.result import ReliabilityRun
+from clinometer.reliability.standing import NOT_VALIDATED, standing
 from clinometer.report.charts.style.theme import BIAS, INK, LINE, PAGE, WIDE, brief, distinct
 from clinometer.report.drawing import Drawing, bar, dot, fitting, line, text
 from clinometer.report.figure import Figure
@@ -88,9 +89,9 @@ def reliability_story(runs: Sequence[ReliabilityRun]) -> ReliabilityStory:
     return ReliabilityStory(
         title=_headline(scored, worst),
         lede=(
-            "Stability is how little plausible context changes what a model makes of a statement: "
-            "1, context changes nothing; towards 0, the score rests on what was left unsaid. "
-            f"Scored by {names}."
+            "COBIAS is how much added context changes what a model makes of a statement, stability "
+            "is 1 − COBIAS: 1, context changes nothing. That a change shows missing context is the "
+            f"method's premise. Scored by {names}."
         ),
         chips=_chips(runs, frame, scored),
         picture=_picture(scored) if len(scored) else None,
@@ -98,7 +99,7 @@ def reliability_story(runs: Sequence[ReliabilityRun]) -> ReliabilityStory:
         listed=tuple(worst),
         notes=tuple(dict.fromkeys(note for run in runs for note in reading_notes(run.record))),
         statements=_statements_table(frame),
-        benchmarks=tuple(_benchmarks(frame)),
+        benchmarks=tuple(_benchmarks(side_by_side(runs))),
         settings=tuple(settings_table(run.record.to_dict()) for run in runs),
     )
 
@@ -131,6 +132,8 @@ def _chips(
             if e is not None:
                 label = f"{name} {key}".strip() if key == "stability" else f"{name} COBIAS".strip()
                 found.append(Chip(label, risk(e.value), between(e.low, e.high), "", about))
+    if not all(standing(run.record).validated for run in runs):
+        found.append(Chip("standing", "not validated", "", "", NOT_VALIDATED))
     versions = int(frame["scored"].sum())
     found.append(Chip("scored", f"{len(scored):,} of {counted(len(frame), 'statement')}"))
     found.append(Chip("versions", f"{versions:,}"))
@@ -166,6 +169,16 @@ def _ends(row: pd.Series) -> tuple[float | None, float | None]:
     return 1 - float(low), 1 - float(high)
 
 
+def _rank(row: pd.Series) -> str:
+    """The rank with its interval: 3 (1–12); 1 is the statement that context changes most."""
+    rank, low, high = (row.get(name) for name in ("rank", "rank_low", "rank_high"))
+    if rank is None or pd.isna(rank):
+        return ""
+    if low is None or high is None or pd.isna(low) or pd.isna(high):
+        return f"{rank:.0f}"
+    return f"{rank:.0f} ({low:.0f}–{high:.0f})"
+
+
 def _fix(flag: str) -> str:
     return FIXES.get(flag, flag.replace("_", " "))
 
@@ -180,6 +193,7 @@ def _statements_table(frame: pd.DataFrame) -> Table:
             "stability_low": [_ends(row)[0] for _, row in rows.iterrows()],
             "stability_high": [_ends(row)[1] for _, row in rows.iterrows()],
             "cobias": rows["cobias"],
+            "rank": [_rank(row) for _, row in rows.iterrows()],
             "versions_scored": rows["scored"],
             "to_fix": [
                 FIXES.get(str(f), str(f).replace("_", " ")) if f else "" for f in rows["flag"]
@@ -198,14 +212,17 @@ def _benchmarks(frame: pd.DataFrame) -> list[Table]:
         view = benchmark_view(frame)
     except TableError:
         return []
-    columns = ["source", "category", "statements", "scored", "stability", "cobias"]
-    columns += ["cobias_low", "cobias_high"]
+    columns = ["run", "source", "category", "statements", "scored", "stability", "cobias"]
+    columns += ["cobias_low", "cobias_high", "cannot_be_told_from"]
     found = []
     for key, title, part in (
         ("benchmarks", "Benchmarks", view.benchmarks),
         ("categories", "Categories", view.categories),
     ):
+        part = part.rename(columns={"like": "cannot_be_told_from"})
         shown = part[[c for c in columns if c in part.columns]]
+        if len(shown) == 1:
+            shown = shown.drop(columns="cannot_be_told_from", errors="ignore")
         if len(shown) > 1 or key == "benchmarks":
             found.append(Table(key, title, shown))
     return found

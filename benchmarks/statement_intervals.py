@@ -1,0 +1,81 @@
+"""Coverage of the interval of a statement's COBIAS, with 4, 12, 20 and 40 versions.
+
+Changes of tau are drawn from laws whose context variance is known: normal around no change, normal
+with a shift that differs by statement, with heavy tails, skewed; and, with --published FILE (scores
+of the COBIAS authors), from the 35 published changes of each statement, drawn with replacement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.reliability.scoring.uncertainty import spread, variance_intervals
+
+Floats = NDArray[np.float64]
+SIZES = (4, 12, 20, 40)
+
+
+def changes(law: str, many: int, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Changes [many, n] and their true mean squares [many]."""
+    scale = np.exp(rng.normal(0, 0.5, (many, 1)))
+    if law == "normal":
+        drawn, square = rng.normal(size=(many, n)), np.ones((many, 1))
+    elif law == "normal, shifted":
+        shift = rng.normal(0, 1, (many, 1))
+        drawn, square = shift + rng.normal(size=(many, n)), 1 + shift**2
+    elif law == "Student, 5 degrees":
+        drawn, square = rng.standard_t(5, size=(many, n)), np.full((many, 1), 5 / 3)
+    else:
+        drawn, square = rng.exponential(size=(many, n)), np.full((many, 1), 2.0)
+    return scale * drawn, (scale**2 * square)[:, 0]
+
+
+def published(file: Path) -> Floats:
+    """[S, 35] changes of tau; statements whose versions all have the same score are left out."""
+    with gzip.open(file, "rt", encoding="utf-8") as stream:
+        rows = [json.loads(line) for line in stream]
+    found = np.array([np.array(row["variants"]) - row["original"] for row in rows])
+    return np.asarray(found[found.std(axis=1) > 0])
+
+
+def covered(drawn: Floats, square: Floats) -> float:
+    tau = np.full(len(drawn), 100.0)  # so that cv is the mean square
+    low, high = variance_intervals(spread(tau, tau[:, None] + drawn), level=0.95)
+    return float(np.mean((low <= square) & (square <= high)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--published", type=Path)
+    parser.add_argument("--statements", type=int, default=500)
+    parser.add_argument("--runs", type=int, default=20)
+    given = parser.parse_args()
+    rng = np.random.default_rng(0)
+    real = None if given.published is None else published(given.published)
+    laws = ["normal", "normal, shifted", "Student, 5 degrees", "exponential"]
+    print("| changes | " + " | ".join(f"{n} versions" for n in SIZES) + " |")
+    print("|---|" + "---|" * len(SIZES))
+    for law in [*laws, *(["published"] if real is not None else [])]:
+        row = []
+        for n in SIZES:
+            found = []
+            for _ in range(given.runs):
+                if law == "published" and real is not None:
+                    which = rng.integers(len(real), size=given.statements)
+                    drawn = real[which[:, None], rng.integers(35, size=(given.statements, n))]
+                    square = (real[which] ** 2).mean(axis=1)
+                else:
+                    drawn, square = changes(law, given.statements, n, rng)
+                found.append(covered(drawn, square))
+            row.append(f"{100 * np.mean(found):.1f} %")
+        print(f"| {law} | " + " | ".join(row) + " |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""Does a score say what people say? COBIAS of runs, and what it has to beat, against ratings.
+
+A score has to beat what is cheap: the length of a statement, how surprising it is without any
+context (tau), and the same score with random words in the place of context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.display.plain import Plain
+from clinometer.errors import TableError
+from clinometer.reliability.people.ratings import Ratings
+from clinometer.reliability.statement import count_words
+from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.rank import spearman, spearman_difference
+
+if TYPE_CHECKING:
+    from clinometer.reliability.scoring.result import ReliabilityRun
+
+Floats = NDArray[np.float64]
+
+LENGTH, TAU, RANDOM = "fewer words", "tau without context", "random words"
+#: What a row is: the score of a run, of one of its models, or a baseline.
+SCORE, MODEL, BASELINE = "score", "model", "baseline"
+
+
+@dataclass(frozen=True)
+class TruthRow(Plain):
+    """One score against the mean rating of the same statements.
+
+    rho            Spearman's correlation; above 0, it rises with the rating
+    given_length   the same with the number of words held fixed; None for length itself
+    ahead          how far the first score is ahead of this one: the difference of their
+                   correlations, given length where both have one; None for the first score
+    """
+
+    name: str
+    role: str
+    rho: Estimate | None
+    given_length: Estimate | None
+    ahead: Estimate | None
+
+
+@dataclass(frozen=True)
+class TruthTest(Plain):
+    """The rows, and what the ratings allow.
+
+    statements     rated statements that every run has scored
+    ceiling        the correlation that a perfect score would have with the mean of these ratings,
+                   by how little one rater says of another; None with one rater
+    raters         mean correlation of two raters
+    """
+
+    statements: int
+    annotators: int
+    raters: float | None
+    ceiling: float | None
+    rows: tuple[TruthRow, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the first score follows the ratings beyond length, and more than random words."""
+        first = self.rows[0]
+        beyond = first.given_length is not None and _above(first.given_length)
+        random = [row for row in self.rows if row.name.startswith(RANDOM)]
+        return beyond and all(row.ahead is not None and _above(row.ahead) for row in random)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know beside the numbers."""
+        found = []
+        if self.ceiling is not None:
+            found.append(
+                f"Two of these people agree to rho = {self.raters:.2f}, so a perfect score would "
+                f"reach about {self.ceiling:.2f} with their mean."
+            )
+            above = [r.name for r in self.rows if r.rho and r.rho.value > self.ceiling]
+            if above:
+                found.append(
+                    f"{above[0]} lies above that: these ratings may not be independent of it."
+                )
+        found.append(
+            "The first score passes: it follows the ratings beyond length, and more than random "
+            "words do."
+            if self.passed
+            else "The first score does not pass: its correlation given length is not above 0, or "
+            "not above that of random words."
+        )
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "passed": self.passed, "notes": self.notes}
+
+
+def _above(found: Estimate) -> bool:
+    return found.low is not None and found.low > 0
+
+
+def truth_test(
+    ratings: Ratings,
+    runs: Mapping[str, ReliabilityRun],
+    *,
+    controls: Mapping[str, ReliabilityRun] | None = None,
+    replicates: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> TruthTest:
+    """Compare runs with ratings of the same statements (by id); `controls` are the same runs with
+    random words. Every row has the same statements, so that rows can be compared."""
+    ratings.need_numbers("truth test")
+    if not runs:
+        raise TableError("runs: expected at least one, found none")
+    every = {**runs, **{f"{RANDOM} ({name})": run for name, run in (controls or {}).items()}}
+    if len(runs) == 1 and controls:
+        every = {**runs, RANDOM: next(iter(controls.values()))}
+    columns = _columns(runs, every)
+    means = dict(zip(ratings.items, ratings.means(), strict=True))
+    ids = [
+        i
+        for i in next(iter(columns.values()))[1]
+        if np.isfinite(means.get(i, np.nan))
+        and all(np.isfinite(values.get(i, np.nan)) for _, values in columns.values())
+    ]
+    if len(ids) < 4:
+        raise TableError(
+            f"truth test: expected at least four statements with a rating and a score in every "
+            f"run, found {len(ids)}; are the ids of both the same?"
+        )
+    y = np.array([means[i] for i in ids])
+    scores = {
+        name: (role, np.array([values[i] for i in ids])) for name, (role, values) in columns.items()
+    }
+    length = scores[LENGTH][1]
+    options: dict[str, Any] = {
+        "replicates": replicates,
+        "level": level,
+        "seed": seed,
+        "unit": "statements",
+    }
+    first = next(iter(scores.values()))[1]
+    rows = []
+    for k, (name, (role, x)) in enumerate(scores.items()):
+        given = None if name == LENGTH else length
+        rho = spearman(x, y, **options)
+        partial = None if given is None else spearman(x, y, given=given, **options)
+        rows.append(
+            TruthRow(
+                name,
+                role,
+                None if rho is None else rho.rho,
+                None if partial is None else partial.rho,
+                None if k == 0 else spearman_difference(first, x, y, given=given, **options),
+            )
+        )
+    raters = _raters(ratings)
+    m = len(ratings.annotators)
+    ceiling = None
+    if raters is not None and raters > 0:
+        ceiling = float(np.sqrt(m * raters / (1 + (m - 1) * raters)))
+    return TruthTest(len(ids), m, raters, ceiling, tuple(rows))
+
+
+def _columns(
+    runs: Mapping[str, ReliabilityRun], every: Mapping[str, ReliabilityRun]
+) -> dict[str, tuple[str, dict[str, float]]]:
+    """Name of a row -> its role, and its value for each statement."""
+    found: dict[str, tuple[str, dict[str, float]]] = {}
+    for name, run in runs.items():
+        found[name] = SCORE, _values(run, "cobias")
+    for name, run in runs.items():
+        if len(run.record.models) > 1:
+            frame = run.models
+            for model in run.record.models:
+                mine = frame[frame["model"] == model.id]
+                alone = dict(zip(mine["id"].tolist(), mine["cobias"].tolist(), strict=True))
+                found[f"{name}, {model.id} alone"] = MODEL, alone
+    first = next(iter(runs.values())).statements
+    texts = zip(first["id"].tolist(), first["text"].tolist(), strict=True)
+    found[LENGTH] = BASELINE, {i: -float(count_words(t)) for i, t in texts}
+    found[TAU] = BASELINE, _values(next(iter(runs.values())), "tau")
+    for name, run in every.items():
+        if name not in runs:
+            found[name] = BASELINE, _values(run, "cobias")
+    return found
+
+
+def _values(run: ReliabilityRun, column: str) -> dict[str, float]:
+    frame = run.statements
+    return dict(zip(frame["id"].tolist(), frame[column].tolist(), strict=True))
+
+
+def _raters(ratings: Ratings) -> float | None:
+    """Mean Spearman correlation of two annotators over the items both rated."""
+    values = np.where(ratings.codes >= 0, ratings.values[ratings.codes], np.nan)
+    found = []
+    for a, b in combinations(range(values.shape[1]), 2):
+        both = np.isfinite(values[:, a]) & np.isfinite(values[:, b])
+        rho = spearman(values[both, a], values[both, b], replicates=0)
+        if rho is not None:
+            found.append(rho.rho.value)
+    return float(np.mean(found)) if found else None

@@ -1,0 +1,215 @@
+"""Blanks filled with short phrases that are English by construction, chosen by a model.
+
+The phrases (phrases.toml) are of four kinds, by where a blank is: before a noun, after a noun,
+before an adjective or a verb, after what is said. A model says which of them suit: the
+probability of a phrase together with the text after the blank, relative to the same phrase in
+neutral sentences, so that a phrase is chosen for this blank and not for being frequent everywhere.
+Blanks that no phrase suits stay empty.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.models import Scorer
+from clinometer.reliability.blank_notation import Blanks
+from clinometer.reliability.parsing import parse
+from clinometer.reliability.variants.filling import Fills, neighbours
+from clinometer.topics import Prompt
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Token
+
+Floats = NDArray[np.float64]
+
+MODIFIER, AFTER_NOUN, ADVERB, ADJUNCT = "modifier", "after_noun", "adverb", "adjunct"
+#: Neutral sentences for each kind: before and after the blank.
+_NEUTRAL = {
+    MODIFIER: (("The", " one was there"), ("They saw the", " one"), ("This is the", " one")),
+    AFTER_NOUN: (("People", " are like that"), ("They met people", " there")),
+    ADVERB: (("It was", " like that"), ("They were", " there")),
+    ADJUNCT: (("It happened", "."), ("It is like that", "."), ("They do it", ".")),
+}
+#: How much of a phrase's frequency everywhere is taken out of its score.
+_DISCOUNT = {MODIFIER: 0.35, AFTER_NOUN: 0.6, ADVERB: 0.5, ADJUNCT: 0.6}
+#: Phrases that suit what precedes a blank, of which a model also reads what follows.
+_READ = 40
+#: Phrases of one blank that versions sample from, and how much worse than the best one may be.
+_KEPT = {MODIFIER: 14, AFTER_NOUN: 20, ADVERB: 8, ADJUNCT: 24}
+_BEHIND = {MODIFIER: 3.0, AFTER_NOUN: 4.0, ADVERB: 3.0, ADJUNCT: 5.0}
+#: Words after a blank that a phrase must suit.
+_AFTER = 4
+#: A blank takes phrases if they are this probable together, against nothing in the blank (log).
+_LEAST = {MODIFIER: -4.0, AFTER_NOUN: -5.5, ADVERB: -5.0, ADJUNCT: -7.0}
+_VOWELS = "aeiouAEIOU"
+
+
+@cache
+def phrases() -> dict[str, dict[str, tuple[str, ...]]]:
+    """All phrases by kind and list."""
+    text = files(__package__).joinpath("phrases.toml").read_text(encoding="utf-8")
+    found = {}
+    for kind, lists in tomllib.loads(text).items():
+        separator = r";\s+|;$" if kind in (AFTER_NOUN, ADJUNCT) else r"\s+"
+        found[kind] = {
+            name: tuple(dict.fromkeys(filter(None, re.split(separator, " ".join(some.split())))))
+            for name, some in lists.items()
+        }
+    return found
+
+
+class PhraseFiller:
+    """The built-in phrases, chosen by a model (`phrases:MODEL`)."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self.scorer, self.info = scorer, scorer.info
+        self._usual: dict[str, dict[str, float]] = {}
+
+    def fill(self, blanks: Blanks, *, n: int, temperature: float, seed: int) -> list[Fills]:
+        chance = np.random.default_rng(seed)
+        doc = next(iter(parse([blanks.plain])))
+        columns: list[list[str]] = []
+        for number, place in enumerate(blanks.positions):
+            pool, weights = self._pool(blanks, number, place, doc, temperature)
+            columns.append(_sampled(pool, weights, n, chance))
+        return [tuple(row) for row in zip(*columns, strict=True)]
+
+    def _pool(
+        self, blanks: Blanks, number: int, place: int, doc: Doc, temperature: float
+    ) -> tuple[list[str], Floats]:
+        """Phrases that suit a blank, and their weights; only the empty one if none does."""
+        kind = kind_of(doc, place)
+        before, after = blanks.plain[:place].rstrip(), blanks.plain[place:]
+        closed = neighbours(blanks.parts, number)
+        known = {w.casefold() for w in re.findall(r"\w+", blanks.plain)}
+        words = [
+            p
+            for p in candidates(kind, doc, place)
+            if not closed & set(p.casefold().split()) and not _repeats(p, known)
+        ]
+        if not words:
+            return [""], np.ones(1)
+        usual = self._usually(kind, words)
+        found = self._scores(before, after, words, usual, kind)
+        good = np.isfinite(found) & np.isfinite(usual)
+        if not good.any():
+            return [""], np.ones(1)
+        if after.strip():
+            room = _log_sum(found[good]) - self._empty(before, after)
+            if room < _LEAST[kind]:
+                return [""], np.ones(1)
+        value = np.where(good, found - _DISCOUNT[kind] * usual, -np.inf)
+        order = np.argsort(-value, kind="stable")[: _KEPT[kind]]
+        order = order[value[order] > value[order[0]] - _BEHIND[kind]]
+        weights = np.exp((value[order] - value[order[0]]) / (2.0 * temperature))
+        return [words[i] for i in order], weights / weights.sum()
+
+    def _scores(
+        self, before: str, after: str, words: Sequence[str], usual: Floats, kind: str
+    ) -> Floats:
+        """[V] log-probability of each phrase and what follows it; minus infinity for those that do
+        not even suit what precedes them, if the model reads from left to right."""
+        rest = _first_words(after, _AFTER)
+        tail = f" {rest}" if rest[:1].isalnum() else rest
+        chosen = np.arange(len(words))
+        if self.info.kind == "causal":
+            alone = self.scorer.score([Prompt(before, "", bool(before))], list(words)).log_probs[0]
+            value = np.where(np.isfinite(alone), alone, -50.0) - _DISCOUNT[kind] * usual
+            chosen = np.sort(np.argsort(-value, kind="stable")[:_READ])
+        found = np.full(len(words), -np.inf)
+        some = [words[i] for i in chosen.tolist()]
+        prompt = Prompt(before, tail, bool(before))
+        found[chosen] = self.scorer.score([prompt], some).log_probs[0]
+        return found
+
+    def _usually(self, kind: str, words: Sequence[str]) -> Floats:
+        """[V] the same in neutral sentences, on average."""
+        known = self._usual.setdefault(kind, {})
+        missing = [w for w in words if w not in known]
+        if missing:
+            every = [w for some in phrases()[kind].values() for w in some]
+            every = list(dict.fromkeys([*every, *missing]))
+            prompts = [Prompt(a, b, True) for a, b in _NEUTRAL[kind]]
+            found = self.scorer.score(prompts, every).log_probs
+            floor = np.where(np.isfinite(found), found, -25.0).mean(axis=0)
+            known.update(zip(every, floor.tolist(), strict=True))
+        return np.array([known[w] for w in words])
+
+    def _empty(self, before: str, after: str) -> float:
+        """Log-probability of what follows the blank when nothing is in it."""
+        rest = _first_words(after, _AFTER)
+        first, _, more = rest.partition(" ")
+        if not first:
+            return 0.0
+        spaced = first[:1].isalnum()
+        prompt = Prompt(before, f" {more}" if more else "", spaced)
+        return float(self.scorer.score([prompt], [first]).log_probs[0, 0])
+
+
+def kind_of(doc: Doc, place: int) -> str:
+    """Which phrases a blank takes, from the parse of the text without blanks."""
+    after = next((t for t in doc if t.idx >= place and not t.is_space), None)
+    before = next((t for t in reversed(doc) if t.idx < place and not t.is_space), None)
+    if after is None or after.is_punct:
+        return ADJUNCT
+    if after.pos_ in ("NOUN", "PROPN") or (after.dep_ == "amod" and after.head.i > after.i):
+        return MODIFIER
+    if before is not None and before.pos_ in ("NOUN", "PROPN") and _is_predicate(after):
+        return AFTER_NOUN
+    if before is not None and before.pos_ in ("AUX", "PRON") and after.pos_ in ("ADJ", "VERB"):
+        return ADVERB
+    return ADJUNCT
+
+
+def _is_predicate(token: Token) -> bool:
+    return token.pos_ in ("VERB", "AUX") or token.dep_ in ("neg", "advmod")
+
+
+def candidates(kind: str, doc: Doc, place: int) -> list[str]:
+    """Phrases of this kind that agree with the article before the blank and the tense."""
+    lists = phrases()[kind]
+    if kind == ADJUNCT:
+        past = any(t.tag_ == "VBD" for t in doc) and not any(t.tag_ in ("VBP", "VBZ") for t in doc)
+        return [*lists["any_time"], *lists["past" if past else "present"]]
+    every = list(dict.fromkeys(p for some in lists.values() for p in some))
+    if kind != MODIFIER:
+        return every
+    before = next((t for t in reversed(doc) if t.idx < place and not t.is_space), None)
+    if before is not None and before.lower_ in ("a", "an"):
+        return [p for p in every if (p[0] in _VOWELS) == (before.lower_ == "an")]
+    return every
+
+
+def _repeats(phrase: str, known: set[str]) -> bool:
+    """Whether a word of content is already in the sentence."""
+    return any(len(w) > 3 and w.casefold() in known for w in re.findall(r"\w+", phrase))
+
+
+def _first_words(text: str, n: int) -> str:
+    """The first words of a text, without the space before them."""
+    words = text.strip().split()
+    return " ".join(words[:n])
+
+
+def _log_sum(values: Floats) -> float:
+    top = values.max()
+    return float(top + np.log(np.exp(values - top).sum()))
+
+
+def _sampled(
+    pool: Sequence[str], weights: Floats, n: int, chance: np.random.Generator
+) -> list[str]:
+    """n phrases: every one of the pool in random order by weight before any comes again."""
+    found: list[str] = []
+    while len(found) < n:
+        some = min(len(pool), n - len(found))
+        found += chance.choice(pool, size=some, replace=False, p=weights).tolist()
+    return found

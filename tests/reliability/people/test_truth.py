@@ -1,0 +1,156 @@
+"""The truth test: rows against scipy, planted scores pass, random ones do not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.stats import rankdata, spearmanr
+from tests.present import present
+
+import clinometer as cm
+from clinometer.errors import SettingsError, TableError
+from clinometer.reliability import ReliabilityRun, Statement, VariantSet
+from clinometer.reliability.people import Ratings
+from clinometer.reliability.people.control import random_control, random_words
+from clinometer.reliability.people.truth import LENGTH, RANDOM, TAU, truth_test
+from clinometer.reliability.scoring.record_schema import ReliabilityRecord
+from clinometer.statistics.arrays import FloatArray
+from clinometer.storage.record import ModelRecord
+
+N = 120
+RNG = np.random.default_rng(0)
+TRUTH = RNG.normal(size=N)
+TEXTS = ["word " * int(k) + "end." for k in RNG.integers(3, 20, N)]
+RATED = {
+    str(i): {
+        f"annotator_{k}": str(int(np.clip(np.round(3 + TRUTH[i] + RNG.normal()), 1, 5)))
+        for k in range(3)
+    }
+    for i in range(N)
+}
+
+
+def made(scores: FloatArray, models: tuple[str, ...] = ("m",)) -> ReliabilityRun:
+    """A run with these scores, as if models had given them."""
+    ids = [str(i) for i in range(N)]
+    record = ReliabilityRecord(
+        models=[ModelRecord(id=m, kind="masked", revision="0") for m in models],
+        texts="",
+        scoring={},
+        settings={},
+    )
+    values = {"id": ids, "text": TEXTS, "tau": np.arange(N) + 1.0, "cobias": scores}
+    by_model = {"id": ids * len(models), "model": [m for m in models for _ in ids]}
+    tables = {
+        "statements": pa.table(values),
+        "models": pa.table({**by_model, "cobias": np.tile(scores, len(models))}),
+    }
+    return ReliabilityRun(record, tables)
+
+
+def test_rows_equal_scipy() -> None:
+    scores = TRUTH + RNG.normal(size=N)
+    found = truth_test(Ratings.of(RATED), {"ours": made(scores, ("a", "b"))}, replicates=100)
+    rows = {row.name: row for row in found.rows}
+    assert list(rows) == ["ours", "ours, a alone", "ours, b alone", LENGTH, TAU]
+    mean = np.array([np.mean([float(v) for v in r.values()]) for r in RATED.values()])
+    assert present(rows["ours"].rho).value == pytest.approx(spearmanr(scores, mean).statistic)
+    words = np.array([len(t.split()) for t in TEXTS])
+    assert present(rows[LENGTH].rho).value == pytest.approx(spearmanr(-words, mean).statistic)
+    assert rows[LENGTH].given_length is None
+    x, y, z = map(rankdata, (scores, mean, words))
+    left = [v - np.polyval(np.polyfit(z, v, 1), z) for v in (x, y)]
+    expected = np.corrcoef(left[0], left[1])[0, 1]
+    assert present(rows["ours"].given_length).value == pytest.approx(expected)
+    ahead = present(rows[TAU].ahead)
+    assert ahead.value == pytest.approx(
+        present(rows["ours"].given_length).value - present(rows[TAU].given_length).value
+    )
+    assert present(found.ceiling) == pytest.approx(
+        np.sqrt(3 * present(found.raters) / (1 + 2 * present(found.raters)))
+    )
+
+
+def test_a_planted_score_passes_and_noise_does_not() -> None:
+    good, noise, other = (made(x) for x in (TRUTH, RNG.normal(size=N), RNG.normal(size=N)))
+    ratings = Ratings.of(RATED)
+    found = truth_test(ratings, {"good": good}, controls={"good": noise}, replicates=300)
+    assert found.passed
+    assert found.rows[-1].name == RANDOM
+    assert present(present(found.rows[-1].ahead).low) > 0
+    assert "passes" in found.notes[-1]
+    assert not truth_test(ratings, {"noise": noise}, replicates=300).passed
+    assert not truth_test(ratings, {"noise": noise}, controls={"noise": other}).passed
+    assert not truth_test(ratings, {"good": good}, controls={"good": good}).passed
+    with pytest.raises(TableError, match="four statements"):
+        truth_test(Ratings.of({"x": {"1": "3"}}), {"good": good})
+
+
+def test_random_words_stand_where_the_context_stood() -> None:
+    texts = ["The nurse is tired."]
+    (made_,) = random_words(texts, [["The young nurse is tired at work."] * 5], seed=1)
+    assert len(set(made_)) > 1
+    for version in made_:
+        words = version.split()
+        assert (words[0], words[2:5], len(words)) == ("The", ["nurse", "is", "tired"], 7)
+        assert version.endswith(".")
+
+
+STATEMENTS = [
+    Statement(str(i), f"The {who} at the office {does}.", (who,))
+    for i, (who, does) in enumerate(
+        [("women", "sing"), ("men", "talk a lot"), ("nurses", "left early today"), ("boys", "lie")]
+    )
+]
+VERSIONS = VariantSet(
+    {s.id: (s.text.replace("office", "law office"), f"{s.text[:-1]} again.") for s in STATEMENTS},
+    "somebody",
+)
+
+
+def test_the_command_and_the_standing(tmp_path: Path, clinometer: Callable[..., Any]) -> None:
+    run = cm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path / "run", replicates=100)
+    assert run.record.versions_by == "somebody"
+    rated = "id,annotator_1,annotator_2\n0,1,2\n1,3,3\n2,5,4\n3,2,1\n"
+    (tmp_path / "ratings.csv").write_text(rated)
+    command = ["reliability", "validate", tmp_path / "ratings.csv", tmp_path / "run"]
+    done = clinometer(*command, "--replicates", 100, "--out", tmp_path / "passed.json")
+    assert done.status == 0, done.err
+    assert "random words" in done.out
+    assert "was not written" in done.err  # four statements prove nothing
+    assert not (tmp_path / "passed.json").exists()
+    kept = ReliabilityRun.load(tmp_path / "run" / "random-words")
+    assert kept.record.versions_by == "random words"
+    again = random_control(ReliabilityRun.load(tmp_path / "run"))
+    assert again.statements.equals(kept.statements)
+    done = clinometer(*command, "--no-random-words", "--json")
+    assert json.loads(done.out)["summary"]["passed"] is False
+
+
+def test_only_the_same_models_and_versions_are_validated(tmp_path: Path) -> None:
+    from clinometer.reliability.standing import (
+        read_validation,
+        standing,
+        validation_of,
+        write_validation,
+    )
+    from clinometer.statistics.estimate import Estimate
+
+    run = cm.score_reliability(STATEMENTS, VERSIONS, replicates=100)
+    assert not standing(run.record).validated
+    sure = Estimate(0.3, 0.1, 0.5, 0.95, "bootstrap")
+    passed = validation_of(run.record, statements=160, rho=sure, given_length=sure)
+    write_validation(passed, tmp_path / "passed.json")
+    read = read_validation(tmp_path / "passed.json")
+    again = cm.score_reliability(STATEMENTS, VERSIONS, replicates=100, validation=read)
+    assert standing(again.record).validated
+    assert "160 statements" in standing(again.record).why
+    other = VariantSet(VERSIONS.versions, "somebody else")
+    with pytest.raises(SettingsError, match="versions_by"):
+        cm.score_reliability(STATEMENTS, other, replicates=100, validation=read)

@@ -1,0 +1,140 @@
+"""A benchmark audited in one command: every file there, resumed, edits carried through."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clinometer.reliability import ReliabilityRun, Statement, VariantSet, load_statements
+from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
+from clinometer.reliability.scoring.settings import ReliabilitySettings
+from clinometer.reliability.variants import VariantSettings
+
+CROWS = """,sent_more,sent_less,stereo_antistereo,bias_type
+0,The women at the office are loud.,The men at the office are loud.,stereo,gender
+1,The old man forgot his keys.,The young man forgot his keys.,stereo,age
+2,My poor neighbor lost her job.,My rich neighbor lost her job.,antistereo,socioeconomic
+"""
+SETTINGS = BenchmarkSettings(
+    variants=VariantSettings(n=4, filler="pocket:bert"),
+    scoring=ReliabilitySettings(versions=None, replicates=100),
+    fix=2,
+)
+STEPS = ("statements.csv", "points.jsonl", "versions.jsonl", "run/run.json")
+
+
+@pytest.fixture(scope="module")
+def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("benchmark") / "crows_pairs_anonymized.csv"
+    file.write_text(CROWS, encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def audited(benchmark: Path) -> Path:
+    out = benchmark.parent / "audit"
+    audit_benchmark(load_statements(benchmark), out, settings=SETTINGS)
+    return out
+
+
+def rows(path: Path) -> dict[str, dict[str, Any]]:
+    found = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return {row["id"]: row for row in found}
+
+
+def test_every_step_leaves_its_file(audited: Path) -> None:
+    assert all((audited / name).is_file() for name in STEPS)
+    points = rows(audited / "points.jsonl")
+    assert points["cs_0"]["merged"] == "The (women | men) at the office are loud."
+    assert [points[i]["source"] for i in points] == ["crows-pairs"] * 3
+    assert points["cs_1"]["category"] == "age"
+    assert points["cs_2"]["other"] == "My poor neighbor lost her job."
+    read = load_statements(audited / "points.jsonl")  # nothing is lost on the way
+    assert [(s.source, s.category, s.other) for s in read] == [
+        (s.source, s.category, s.other) for s in load_statements(audited / "statements.csv")
+    ]
+    run = ReliabilityRun.load(audited / "run")
+    assert run.statements["scored"].tolist() == [4, 4, 4]
+
+
+def test_what_to_fix_names_the_blank_and_the_strongest_version(
+    audited: Path, benchmark: Path
+) -> None:
+    found = audit_benchmark(load_statements(benchmark), audited, settings=SETTINGS)
+    scored = found.run.statements.sort_values("stability")
+    assert found.fix["id"].tolist() == scored["id"].head(2).tolist()
+    worst = found.fix.iloc[0]
+    assert worst["blank"].endswith("___")
+    assert worst["question"].endswith("?")
+    assert 0 < worst["share"] <= 1
+    mine = found.run.versions[found.run.versions["id"] == worst["id"]]
+    own = scored.set_index("id")["tau"][worst["id"]]
+    assert worst["version"] == mine.loc[(mine["tau"] - own).abs().idxmax(), "text"]
+
+
+def test_an_interrupted_audit_gives_the_same_result(benchmark: Path, audited: Path) -> None:
+    out = benchmark.parent / "killed"
+    shutil.copytree(audited, out)
+    versions = out / "versions.jsonl"
+    first = versions.read_text(encoding="utf-8").splitlines()[0]
+    versions.write_text(first + '\n{"id": "cs_', encoding="utf-8")
+    (out / "run" / "run.json").unlink()
+    audit_benchmark(load_statements(benchmark), out, settings=SETTINGS)
+    for name in STEPS[:3]:
+        assert (out / name).read_bytes() == (audited / name).read_bytes()
+    again, before = (ReliabilityRun.load(folder / "run").statements for folder in (out, audited))
+    assert again.equals(before)
+
+
+def test_an_edited_step_is_carried_through_and_nothing_else(benchmark: Path, audited: Path) -> None:
+    out = benchmark.parent / "edited"
+    shutil.copytree(audited, out)
+    before = rows(out / "versions.jsonl")
+    points = out / "points.jsonl"
+    own = "The women at the ___ office are loud."
+    changed = [
+        json.dumps({**row, "context_points": own} if row["id"] == "cs_0" else row)
+        for row in rows(points).values()
+    ]
+    points.write_text("\n".join(changed) + "\n", encoding="utf-8")
+    audit_benchmark(load_statements(benchmark), out, settings=SETTINGS)
+    after = rows(out / "versions.jsonl")
+    assert after["cs_1"] == before["cs_1"]
+    assert after["cs_0"]["variants"] != before["cs_0"]["variants"]
+    assert all(v.endswith("office are loud.") for v in after["cs_0"]["variants"])
+    texts = ReliabilityRun.load(out / "run").versions["text"].tolist()
+    assert set(after["cs_0"]["variants"]) <= set(texts)
+
+
+def test_given_points_and_versions_are_used(tmp_path: Path) -> None:
+    statement = Statement("a", "Men are tall.", ("men",), points="Men are ___ tall ___.")
+    given = VariantSet({"a": ("Men are very tall.", "Men are tall here.")})
+    found = audit_benchmark([statement], tmp_path / "audit", variants=given, settings=SETTINGS)
+    assert rows(tmp_path / "audit" / "points.jsonl")["a"]["proposer"] == "given"
+    assert not (tmp_path / "audit" / "versions.jsonl").exists()
+    assert found.run.versions["text"].tolist() == list(given.versions["a"])
+
+
+def test_the_command(benchmark: Path, tmp_path: Path, clinometer: Callable[..., Any]) -> None:
+    other = tmp_path / "own.csv"
+    other.write_text("id,sentence,target_term\n1,Nurses sing in the ward.,nurses\n")
+    out = tmp_path / "audit"
+    command = ["reliability", "audit", benchmark, other, "--out", out, "-n", 3, "--fix", 1]
+    done = clinometer(*command, "--filler", "pocket:bert")
+    assert done.status == 0, done.err
+    assert "What to specify first" in done.out
+    assert "Nurses sing" in (out / "report.html").read_text(encoding="utf-8")
+    with (out / "scores.csv").open() as stream:
+        sources = [row["source"] for row in csv.DictReader(stream)]
+    assert sources == ["crows-pairs"] * 3 + ["own"]
+    done = clinometer(*command, "--filler", "pocket:bert", "--json")
+    assert json.loads(done.out)["fix"][0]["question"].endswith("?")
+    done = clinometer("reliability", "audit", other, "--out", out)
+    assert done.status == 2
+    assert "other settings: statements" in done.err
