@@ -7,7 +7,7 @@ run/              the scores (a run folder)
 blanks/           the scores of single blanks, of the statements to fix
 
 Every step reads the file of the step before it. A file may be edited between two calls: what was
-made from the edited rows is then made anew, and nothing else.
+made from the edited rows is then made again, and nothing else.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class BenchmarkFolder(Resumable):
             file.unlink(missing_ok=True)
 
     def statements(self, read: Sequence[Statement]) -> list[Statement]:
-        """Those of statements.csv, which somebody may have edited; it is written first."""
+        """Those of statements.csv, which may have been edited; it is written first."""
         import pandas as pd
 
         if not self.statements_file.exists():

@@ -15,8 +15,8 @@ from clinometer.storage.resumable import differences
 from clinometer.storage.untrusted import read_bytes
 
 NOT_VALIDATED = (
-    "Not validated: nobody has shown that these models with these versions say what people would "
-    "say ('clinometer reliability validate' tests it; small models agree little with people)."
+    "Not validated: it has not been shown that these models with these versions agree with people "
+    "('clinometer reliability validate' tests it; small models agree little)."
 )
 
 

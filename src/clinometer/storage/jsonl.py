@@ -49,7 +49,7 @@ class Lines(Resumable):
         return [self.rows[name] for name in ids]
 
     def forget(self, ids: Iterable[str]) -> None:
-        """Remove rows, so that they are made anew: what they were made from has changed."""
+        """Remove rows, so that they are made again: what they were made from has changed."""
         gone = set(ids) & self.rows.keys()
         if not gone:
             return

@@ -77,7 +77,7 @@ def propose_points(
 ) -> ProposedPoints:
     """Propose blanks for every statement. With `out` (a .jsonl file) rows are written as they are
     made, and the same call resumes; every other command reads the file as statements. Rows of
-    statements that have changed since are made anew. With `keep_given` statements that bring their
+    statements that have changed since are made again. With `keep_given` statements that bring their
     own points keep them."""
     settings = settings or PointSettings()
     if not statements:

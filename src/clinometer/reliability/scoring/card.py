@@ -42,5 +42,5 @@ def data_card(run: ReliabilityRun) -> str:
 
 
 def _cell(text: str) -> str:
-    """Somebody else's words in a cell of a table."""
+    """Text from elsewhere in a cell of a table."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

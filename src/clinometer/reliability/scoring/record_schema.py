@@ -41,7 +41,7 @@ class ValidationRecord(RecordPart):
 
 
 class SurenessRecord(RecordPart):
-    """How far the scores of single statements can be trusted; None where it cannot be told.
+    """How far the scores of single statements can be trusted; None where it is not known.
 
     split_half       Spearman's rho with the ranking that other versions would give
     interval_width   median width of a statement's interval of COBIAS

@@ -151,7 +151,7 @@ def make_variants(
 ) -> MadeVariants:
     """Make versions of every statement that has blanks. With `out` (a .jsonl file that `score`
     reads) rows are written as they are made, and the same call resumes; those whose blanks have
-    changed since are made anew. `embed` compares meanings.
+    changed since are made again. `embed` compares meanings.
     """
     settings = settings or VariantSettings()
     if not statements:

@@ -1,6 +1,6 @@
 """Blanks filled with short phrases that are English by construction, chosen by a model.
 
-The phrases (phrases.toml) are of four kinds, by where a blank is: before a noun, after a noun,
+The phrases (lexicon.toml) are of four kinds, by where a blank is: before a noun, after a noun,
 before an adjective or a verb, after what is said. A model says which of them suit: the
 probability of a phrase together with the text after the blank, relative to the same phrase in
 neutral sentences, so that a phrase is chosen for this blank and not for being frequent everywhere.
@@ -55,7 +55,7 @@ _VOWELS = "aeiouAEIOU"
 @cache
 def phrases() -> dict[str, dict[str, tuple[str, ...]]]:
     """All phrases by kind and list."""
-    text = files(__package__).joinpath("phrases.toml").read_text(encoding="utf-8")
+    text = files(__package__).joinpath("lexicon.toml").read_text(encoding="utf-8")
     found = {}
     for kind, lists in tomllib.loads(text).items():
         separator = r";\s+|;$" if kind in (AFTER_NOUN, ADJUNCT) else r"\s+"
