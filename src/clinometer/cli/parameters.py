@@ -30,7 +30,8 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
     On the command line they are replaced by the settings declared with `option`, including those of
     nested dataclasses; the command receives the dataclass. With
-    `Annotated[AuditSettings, "seed", "device"]` only the named settings become options.
+    `Annotated[AuditSettings, "seed", "device"]` (or a tuple of names) only the named settings
+    become options.
     """
     hints = get_type_hints(command, include_extras=True)
     taken = signature(command).parameters
@@ -61,8 +62,9 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _chosen(hint: Any) -> tuple[str, ...]:
-    """The names in `Annotated[Kind, ...]`; none means all."""
-    return getattr(hint, "__metadata__", ())
+    """The names in `Annotated[Kind, ...]`, single or in tuples; none means all."""
+    given: tuple[str | tuple[str, ...], ...] = getattr(hint, "__metadata__", ())
+    return tuple(name for one in given for name in ([one] if isinstance(one, str) else one))
 
 
 def _flat(kind: Any, only: tuple[str, ...], *, optional: bool = False) -> Iterator[Parameter]:

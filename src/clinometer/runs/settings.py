@@ -14,6 +14,9 @@ from clinometer.models import LoadOptions, WordOptions
 from clinometer.ranges import COUNT, LEVEL, POSITIVE, REPLICATES, SEED, SHARE_BELOW_1
 from clinometer.settings import check_settings, option
 
+#: The settings that `Preferences.estimate` takes, and the options of `clinometer risk`.
+INFERENCE = ("norm", "normalize", "replicates", "level", "seed", "clusters", "two_way", "target")
+
 _contexts = partial(option, panel="Contexts")
 _statistics = partial(option, panel="Statistics")
 
@@ -115,17 +118,7 @@ class AuditSettings:
 
     def inference(self) -> dict[str, Any]:
         """Those of the intervals, as `Preferences.estimate` takes them."""
-        names = (
-            "norm",
-            "normalize",
-            "replicates",
-            "level",
-            "seed",
-            "clusters",
-            "two_way",
-            "target",
-        )
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in INFERENCE}
 
     def scoring(self) -> dict[str, Any]:
         """Those that change a score: other values here make another run. Everything else (device,

@@ -7,6 +7,7 @@ and, in `ResultFolder.read_record`, a step that brings older content up to it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, Self
 
@@ -63,7 +64,7 @@ class ModelRecord(RecordPart):
                 )
 
 
-class FolderRecord(RecordPart):
+class FolderRecord(RecordPart, ABC):
     """The content of a run.json; each command adds its own fields.
 
     kind     the command, for all but audits
@@ -85,9 +86,9 @@ class FolderRecord(RecordPart):
         return self.status == "finished"
 
     @property
+    @abstractmethod
     def identity(self) -> dict[str, Any]:
         """What makes it another run, by the names that an error shows."""
-        raise NotImplementedError
 
 
 def _problem(error: Any) -> str:

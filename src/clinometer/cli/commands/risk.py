@@ -16,6 +16,7 @@ from clinometer.measure import verdict
 from clinometer.measure.inference.target import in_words
 from clinometer.runs import AuditSettings, read_table
 from clinometer.runs.group_sentences import split_sentence
+from clinometer.runs.settings import INFERENCE
 
 
 @grouped
@@ -29,17 +30,7 @@ def risk_command(
         ),
     ],
     *,
-    settings: Annotated[
-        AuditSettings,
-        "norm",
-        "normalize",
-        "replicates",
-        "level",
-        "seed",
-        "clusters",
-        "two_way",
-        "target",
-    ],
+    settings: Annotated[AuditSettings, INFERENCE],
     fail_above: FAIL_ABOVE = None,
     fail_on: FAIL_ON = "low",
     json_output: JSON = False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from clinometer.storage.resumable import store_as_they_come
 
 #: Called with the stage, what is done, and the total where it is known.
 StageProgress = Callable[[str, int, int | None], None]
+#: Texts -> one number each.
+Perplexity = Callable[[Sequence[str]], Sequence[float]]
 
 
 def mine(
@@ -36,7 +39,7 @@ def mine(
     processes: int = 1,
     explain: str | os.PathLike[str] | None = None,
     fresh: bool = False,
-    perplexity: Callable[[Sequence[str]], Sequence[float]] | None = None,
+    perplexity: Perplexity | None = None,
     max_perplexity: float | None = None,
     progress: StageProgress | None = None,
 ) -> ContextSet:
@@ -54,76 +57,113 @@ def mine(
         raise ContextError(f"{path}: the folder {path.parent} does not exist; make it first")
     if not path.name.endswith((".csv", ".csv.gz")):
         raise ContextError(f"{path}: expected a file that ends in .csv or .csv.gz")
-    tell = progress or (lambda stage, done, total: None)
-    work = WorkFolder(path)
-    about = {
-        **settings.describe(),
-        "sources": [source.identity for source in sources],
-        "explain": explain is not None,
-    }
-    once = any(source.is_stdin for source in sources)  # what was read cannot be read again
-    with work.opened(about, fresh=fresh or once):
+    name = name or path.name.split(".csv")[0]
+    run = _MiningRun(sources, settings, language, WorkFolder(path), progress or _ignored)
+    once = any(source.is_stdin for source in sources)  # standard input cannot be read again
+    with run.work.opened(run.identity(explain is not None), fresh=fresh or once):
+        run.parse(executor=executor, processes=processes, explain=explain is not None)
+        if explain is not None:
+            run.write_explanations(Path(explain))
+        contexts = run.contexts(name, perplexity, max_perplexity)
+        contexts.save(path)
+        run.work.clear()
+    return contexts
+
+
+def _ignored(stage: str, done: int, total: int | None) -> None:
+    """Progress that is not shown."""
+
+
+@dataclass
+class _MiningRun:
+    """One mining run in its open work folder: parse, explain, count."""
+
+    sources: list[Source]
+    settings: MineSettings
+    language: Language
+    work: WorkFolder
+    progress: StageProgress
+    counts: SourceCounts = field(init=False)
+    sampled: Sampled = field(init=False)
+    pieces: int = field(init=False)
+
+    def identity(self, explain: bool) -> dict[str, Any]:
+        """What makes it another run."""
+        return {
+            **self.settings.describe(),
+            "sources": [source.identity for source in self.sources],
+            "explain": explain,
+        }
+
+    def parse(self, *, executor: str, processes: int, explain: bool) -> None:
+        """Read the sources and parse the pieces that an earlier attempt has not."""
+        work = self.work
         try:
-            counts = _read_all(sources, settings, language, work, tell)
-            sampled = Sampled(work, len(sources), settings.sample)
-            pieces = sum(1 for _ in sampled.pieces())
-            left = ((n, piece) for n, piece in enumerate(sampled.pieces()) if not work.has_part(n))
+            self.counts = _read_all(self.sources, self.settings, self.language, work, self.progress)
+            self.sampled = Sampled(work, len(self.sources), self.settings.sample)
+            self.pieces = sum(1 for _ in self.sampled.pieces())
+            left = (
+                (n, piece) for n, piece in enumerate(self.sampled.pieces()) if not work.has_part(n)
+            )
             parsed = executors.run(
                 left,
-                settings,
-                language,
-                explain=explain is not None,
+                self.settings,
+                self.language,
+                explain=explain,
                 executor=executor,
                 processes=processes,
             )
             store_as_they_come(
                 parsed,
                 work.write_parts,
-                done=sum(work.has_part(n) for n in range(pieces)),
-                total=pieces,
-                progress=partial(tell, "parsing"),
+                done=sum(work.has_part(n) for n in range(self.pieces)),
+                total=self.pieces,
+                progress=partial(self.progress, "parsing"),
             )
         except InputError:
-            if not work.has_parts():  # what was wrong at the start leaves nothing behind
+            if not work.has_parts():  # a failure at the start leaves nothing behind
                 work.clear()
             raise
-        if explain is not None:
-            with (
-                replacing(Path(explain), error=ContextError) as beside,
-                beside.open("w", encoding="utf-8") as f,
-            ):
-                f.writelines(work.explained(pieces))
+
+    def write_explanations(self, path: Path) -> None:
+        """Write why every sentence was kept or dropped."""
+        with (
+            replacing(path, error=ContextError) as beside,
+            beside.open("w", encoding="utf-8") as f,
+        ):
+            f.writelines(self.work.explained(self.pieces))
+
+    def contexts(
+        self, name: str, perplexity: Perplexity | None, max_perplexity: float | None
+    ) -> ContextSet:
+        """The set of the parsed pieces; an error, and no work folder, if it would be empty."""
         total = Tally()
-        for tally in work.tallies(pieces):
+        for tally in self.work.tallies(self.pieces):
             total.add(tally)
-        found = merged(total.templates, language.merge_key)
+        found = merged(total.templates, self.language.merge_key)
         likely = _likely(found, perplexity, max_perplexity)
-        kept = {t: n for t, n in likely.items() if n >= settings.min_count}
+        kept = {t: n for t, n in likely.items() if n >= self.settings.min_count}
         if not kept:
-            work.clear()
-            raise _nothing(counts, sampled, total, settings)
-        described: dict[str, Any] = language.describe()
+            self.work.clear()
+            raise _nothing(self.counts, self.sampled, total, self.settings)
+        described: dict[str, Any] = self.language.describe()
         metadata = SetMetadata(
-            corpus=", ".join(source.name for source in sources),
-            source=settings.source or "not said",
-            topic=settings.topic.name,
-            language=settings.topic.language,
-            command=command(sources, settings),
+            corpus=", ".join(source.name for source in self.sources),
+            source=self.settings.source or "not said",
+            topic=self.settings.topic.name,
+            language=self.settings.topic.language,
+            command=command(self.sources, self.settings),
             **described,
-            articles=ArticlesRecord(read=counts.articles, mined=sampled.articles),
-            damage=counts.damage,
-            sentences_parsed=sampled.sentences,
+            articles=ArticlesRecord(read=self.counts.articles, mined=self.sampled.articles),
+            damage=self.counts.damage,
+            sentences_parsed=self.sampled.sentences,
             occurrences=sum(kept.values()),
             dropped=dict(sorted(total.rules.items(), key=lambda r: (-r[1], r[0]))),
             near_duplicates_merged=len(total.templates) - len(found),
             below_min_count=len(likely) - len(kept),
             too_unlikely=len(found) - len(likely),
         )
-        name = name or path.name.split(".csv")[0]
-        contexts = ContextSet(name, list(kept), list(map(float, kept.values())), metadata=metadata)
-        contexts.save(path)
-        work.clear()
-    return contexts
+        return ContextSet(name, list(kept), list(map(float, kept.values())), metadata=metadata)
 
 
 def _read_all(
@@ -192,7 +232,7 @@ def command(sources: Sequence[Source], settings: MineSettings) -> str:
 
 def _likely(
     found: dict[str, int],
-    perplexity: Callable[[Sequence[str]], Sequence[float]] | None,
+    perplexity: Perplexity | None,
     limit: float | None,
 ) -> dict[str, int]:
     """Templates that a language model, if there is one, finds likely enough."""
