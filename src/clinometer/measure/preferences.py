@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from clinometer.measure.description.distribution import (
 )
 from clinometer.measure.description.influence import context_influence
 from clinometer.measure.equations.bounds import RiskBounds, risk_bounds
+from clinometer.measure.equations.criterion import RiskScale, read_scale
 from clinometer.measure.equations.risk import risks
 from clinometer.measure.grid import PreferenceGrid, read_preferences
 from clinometer.measure.inference.bootstrap import estimate
@@ -141,29 +142,28 @@ class Preferences:
             )
         return self.labels[name]
 
-    def decompose(self, *, norm: float = np.inf, normalize: bool = True) -> RiskReport:
+    def decompose(self, **scaling: Unpack[RiskScale]) -> RiskReport:
         """The risks of these preferences, as the equations define them."""
-        return self._with_split(risks(self.grid, norm=norm, normalize=normalize))
+        return self._with_split(risks(self.grid, **scaling))
 
     def _with_split(self, report: RiskReport, **resampling: Any) -> RiskReport:
         """The report with the share of R that the groups have in common. Left out where answers
         were sampled: their counting noise would look like a difference between the groups."""
         if self.answers is not None:
             return report
-        found = group_split(self.grid, norm=report.norm, normalize=report.normalized, **resampling)
+        found = group_split(self.grid, **report.scaling, **resampling)
         return report if found is None else replace(report, **vars(found))
 
     def estimate(
         self,
         *,
-        norm: float = np.inf,
-        normalize: bool = True,
         replicates: int = 2000,
         level: float = 0.95,
         seed: int = 0,
         clusters: str | None = None,
         two_way: bool = False,
         target: str = "kind",
+        **scaling: Unpack[RiskScale],
     ) -> RiskReport:
         """The same with an interval for every risk.
 
@@ -176,22 +176,17 @@ class Preferences:
         treated as a sample too.
         """
         if self.exact(target):
-            return self.decompose(norm=norm, normalize=normalize)
+            return self.decompose(**scaling)
         units = self._units(target, clusters)
         if two_way:
             units["unit"] += "+groups"
         resampling = {"replicates": replicates, "level": level, "seed": seed, **units}
         report, correction = estimate(
-            self.grid,
-            norm=norm,
-            normalize=normalize,
-            samples=self.samples,
-            correct=False,
-            **resampling,
+            self.grid, samples=self.samples, correct=False, **scaling, **resampling
         )
-        self._corrections[norm, normalize, target, clusters] = correction
+        self._corrections[*read_scale(**scaling), target, clusters] = correction
         if clusters is None:
-            report = replace(report, n_eff=self.decompose(norm=norm, normalize=normalize).n_eff)
+            report = replace(report, n_eff=self.decompose(**scaling).n_eff)
         return self._with_split(report, **resampling)
 
     def exact(self, target: str) -> bool:
@@ -215,27 +210,19 @@ class Preferences:
     def corrected(
         self,
         *,
-        norm: float = np.inf,
-        normalize: bool = True,
         clusters: str | None = None,
         target: str = "kind",
+        **scaling: Unpack[RiskScale],
     ) -> Correction:
         """The risks corrected for the finite number of contexts, which raises R^b and lowers R^v.
 
         An `exact` target has no sampling error, so there is nothing to correct.
         """
-        key = (norm, normalize, target, clusters)
+        key = (*read_scale(**scaling), target, clusters)
         if key not in self._corrections:
             options = self._units(target, clusters)
             drawn = options.pop("unit") == "draws"
-            units = Units.of(
-                self.grid,
-                norm=norm,
-                normalize=normalize,
-                samples=self.samples,
-                drawn=drawn,
-                **options,
-            )
+            units = Units.of(self.grid, samples=self.samples, drawn=drawn, **scaling, **options)
             found = correct_units(units, BiasModel.of(units), sampled=self.answers is not None)
             self._corrections[key] = found
         return self._corrections[key]
@@ -244,9 +231,9 @@ class Preferences:
         """The stereotypes of all cells with their weights."""
         return stereotype_distribution(self.grid, normalize=normalize)
 
-    def influence(self, *, norm: float = np.inf, normalize: bool = True) -> FloatArray:
+    def influence(self, **scaling: Unpack[RiskScale]) -> FloatArray:
         """[C]: R^v minus R^v without each context."""
-        return context_influence(self.grid, norm=norm, normalize=normalize)
+        return context_influence(self.grid, **scaling)
 
     @property
     def samples(self) -> FloatArray | None:
@@ -254,12 +241,12 @@ class Preferences:
         are ignored and contain the smallest number allowed."""
         return None if self.answers is None else np.where(self.observed, self.answers, 2.0)
 
-    def bounds(self, *, norm: float = np.inf, normalize: bool = True) -> RiskBounds | None:
+    def bounds(self, **scaling: Unpack[RiskScale]) -> RiskBounds | None:
         """Bounds of the risks, given those of the preferences; None where these are exact.
         A cell without an answer may have any preference."""
         if self.low is None or self.high is None:
             return None
-        return risk_bounds(self.grid, self.low, self.high, norm=norm, normalize=normalize)
+        return risk_bounds(self.grid, self.low, self.high, **scaling)
 
     def to_pandas(self) -> DataFrame:
         """One row per group, context and category, as in preferences.parquet."""

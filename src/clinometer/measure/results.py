@@ -10,6 +10,7 @@ import numpy as np
 
 from clinometer.display.notebook import dataset, frame, risk_html
 from clinometer.display.numbers import counted
+from clinometer.measure.equations.criterion import RiskScale
 from clinometer.statistics.arrays import ROUNDING, FloatArray, plain, read_only
 from clinometer.statistics.estimate import Estimate
 
@@ -86,6 +87,11 @@ class RiskReport:
     def __repr__(self) -> str:
         size = f"{counted(len(self.groups), 'group')}, {counted(self.n_contexts, 'context')}"
         return f"RiskReport({self.shown}; {size})"
+
+    @property
+    def scaling(self) -> RiskScale:
+        """The scale of the risks, to measure something else on the same one."""
+        return {"norm": self.norm, "normalize": self.normalized}
 
     @property
     def shown(self) -> str:

@@ -110,7 +110,7 @@ def groups_table(run: Run) -> Table:
 def contexts_table(reading: Reading) -> Table:
     """Every context with its weight, its pull to each category and its effect on volatility."""
     run, p = reading.run, reading.run.preferences
-    influence = p.influence(norm=run.risks.norm, normalize=run.risks.normalized)
+    influence = p.influence(**run.risks.scaling)
     frame = pd.DataFrame(
         {
             "context_id": p.contexts,

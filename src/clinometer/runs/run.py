@@ -156,7 +156,7 @@ class Run:
 
     def _contexts_table(self) -> pa.Table:
         p = self.preferences
-        influence = p.influence(norm=self.risks.norm, normalize=self.risks.normalized)
+        influence = p.influence(**self.risks.scaling)
         # Shares as they are: dividing them once more would move the last bit of a loaded run.
         columns = {
             "context_id": pa.array(p.contexts),
@@ -216,7 +216,7 @@ def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -
     """The risks with their intervals; a reference model is known, not estimated, and what its
     groups share depends only on how it is represented."""
     if known or settings.replicates == 0:
-        report = preferences.decompose(norm=settings.norm, normalize=settings.normalize)
+        report = preferences.decompose(**settings.scaling)
         return replace(report, R_shared=None, R_between=None) if known else report
     return preferences.estimate(**settings.inference())
 
@@ -225,12 +225,13 @@ def _corrected(
     preferences: Preferences, settings: AuditSettings, *, known: bool
 ) -> CorrectedRecord:
     """Corrected for the small-sample bias; unchanged where there is no sampling error."""
-    options: dict[str, Any] = {"norm": settings.norm, "normalize": settings.normalize}
     found: RiskReport | Correction
     if known or preferences.exact(settings.target):
-        found = preferences.decompose(**options)
+        found = preferences.decompose(**settings.scaling)
     else:
-        found = preferences.corrected(**options, clusters=settings.clusters, target=settings.target)
+        found = preferences.corrected(
+            clusters=settings.clusters, target=settings.target, **settings.scaling
+        )
     return CorrectedRecord(
         R=found.R.value, R_bias=found.R_bias.value, R_volatility=found.R_volatility.value
     )
@@ -238,7 +239,7 @@ def _corrected(
 
 def _bounds(preferences: Preferences, settings: AuditSettings) -> BoundsRecord | None:
     """The bounds for run.json, where preferences are only bounded."""
-    found = preferences.bounds(norm=settings.norm, normalize=settings.normalize)
+    found = preferences.bounds(**settings.scaling)
     if found is None or preferences.low is None or preferences.high is None:
         return None
     width = (preferences.high - preferences.low).max(axis=2)

@@ -9,6 +9,7 @@ from operator import not_
 from typing import Any
 
 from clinometer.errors import SettingsError
+from clinometer.measure.equations.criterion import RiskScale
 from clinometer.measure.inference.target import TARGETS
 from clinometer.models import LoadOptions, WordOptions
 from clinometer.ranges import COUNT, LEVEL, POSITIVE, REPLICATES, SEED, SHARE_BELOW_1
@@ -115,6 +116,11 @@ class AuditSettings:
         plain = asdict(self)
         plain["norm"] = "inf" if math.isinf(self.norm) else self.norm
         return plain
+
+    @property
+    def scaling(self) -> RiskScale:
+        """The scale of the risks, as every measure takes it."""
+        return {"norm": self.norm, "normalize": self.normalize}
 
     def inference(self) -> dict[str, Any]:
         """Those of the intervals, as `Preferences.estimate` takes them."""

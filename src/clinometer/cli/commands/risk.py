@@ -42,7 +42,7 @@ def risk_command(
     )
     try:
         if settings.replicates == 0:
-            report = preferences.decompose(norm=settings.norm, normalize=settings.normalize)
+            report = preferences.decompose(**settings.scaling)
         else:
             report = preferences.estimate(**settings.inference())
     except SettingsError as error:  # the options are in range: the table cannot answer them

@@ -10,13 +10,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from clinometer.measure.comparison.compare import rank_probabilities
 from clinometer.measure.comparison.result import Comparison, Difference
-from clinometer.measure.equations.criterion import criterion
+from clinometer.measure.equations.criterion import RiskScale, criterion
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.inference.resampling_units import Units
 from clinometer.statistics.arrays import ROUNDING, FloatArray
@@ -28,11 +29,10 @@ def for_draws(
     grids: Sequence[PreferenceGrid],
     *,
     draws: float,
-    norm: float,
-    normalize: bool,
     replicates: int,
     level: float,
     seed: int,
+    **scaling: Unpack[RiskScale],
 ) -> Comparison:
     """The comparison with the errors of `draws` independent samples of its contexts instead.
 
@@ -40,7 +40,7 @@ def for_draws(
     there is no error, no interval and no p-value.
     """
     value, deviation, replicated = _replicates(
-        grids, draws, norm=norm, normalize=normalize, replicates=replicates, seed=seed
+        grids, draws, replicates=replicates, seed=seed, **scaling
     )
     pairs = list(itertools.combinations(comparison.models, 2))
     columns = {name: i for i, name in enumerate((None, *comparison.groups))}
@@ -79,15 +79,14 @@ def _replicates(
     grids: Sequence[PreferenceGrid],
     draws: float,
     *,
-    norm: float,
-    normalize: bool,
     replicates: int,
     seed: int,
+    **scaling: Unpack[RiskScale],
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Differences [P,X+1,3] and their standard deviations (first all groups together), and the
     replicates [B,M,3] of R, R^b, R^v."""
     n = 2 if np.isinf(draws) else max(2, round(draws))
-    units = [Units.of(g, norm=norm, normalize=normalize, drawn=True, draws=n) for g in grids]
+    units = [Units.of(g, drawn=True, draws=n, **scaling) for g in grids]
     once = np.ones((1, units[0].share.size))
     plain = np.concatenate([_risks(one, once) for one in units])
     if np.isinf(draws):

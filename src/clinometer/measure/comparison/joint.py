@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 from scipy.special import stdtrit
 
 from clinometer.errors import SettingsError
+from clinometer.measure.equations.criterion import RiskScale
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.inference.correction import BiasModel
 from clinometer.measure.inference.resampling_units import Units
@@ -44,12 +46,11 @@ class Joint:
 def joint_replicates(
     grids: Sequence[PreferenceGrid],
     *,
-    norm: float = np.inf,
-    normalize: bool = True,
     drawn: bool = False,
     clusters: Sequence[object] | None = None,
     replicates: int = 2000,
     seed: int = 0,
+    **scaling: Unpack[RiskScale],
 ) -> Joint:
     """Resample the contexts once for all models.
 
@@ -70,10 +71,7 @@ def joint_replicates(
     """
     if not grids:
         raise SettingsError("p_by_model: expected at least one model, found none")
-    units = [
-        Units.of(grid, norm=norm, normalize=normalize, clusters=clusters, drawn=drawn)
-        for grid in grids
-    ]
+    units = [Units.of(grid, clusters=clusters, drawn=drawn, **scaling) for grid in grids]
     models = [BiasModel.of(u) for u in units]
     pairs = list(zip(units, models, strict=True))
     values = np.array([_risks(u.risk, u.mean, u.group_weights, b) for u, b in pairs])

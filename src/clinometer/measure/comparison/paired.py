@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.measure.comparison.residuals import Residuals, weighted_residuals
-from clinometer.measure.equations.criterion import criterion
+from clinometer.measure.equations.criterion import RiskScale, criterion
 from clinometer.measure.grid import Grid, PreferenceGrid
 from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
 from clinometer.statistics.sign_flips import flip_interval, flip_p_value
@@ -76,13 +77,12 @@ class PairedDraws:
 def paired_draws(
     grids: Sequence[PreferenceGrid],
     *,
-    norm: float,
-    normalize: bool,
     units: NDArray[np.intp],
     pairs: Sequence[tuple[int, int]],
     replicates: int,
     level: float,
     seed: int,
+    **scaling: Unpack[RiskScale],
 ) -> PairedDraws:
     """Risks of each model and the bootstrap distribution of the errors of their differences.
 
@@ -101,7 +101,7 @@ def paired_draws(
     made: Residuals | None = None
 
     def part_of(rows: slice) -> Residuals:
-        return weighted_residuals(grids, rows=rows, norm=norm, normalize=normalize, units=units)
+        return weighted_residuals(grids, rows=rows, units=units, **scaling)
 
     means, variances = np.zeros((X, M, K)), np.zeros((X, M))
     row_blocks = list(_group_blocks(X, C * M * (K + 1)))
@@ -115,7 +115,7 @@ def paired_draws(
         risks[:, rows] = part.risks
         weights += part.weights @ w
         middle = np.zeros((w.size, M))
-        for chunk, draw, raw in _draws(part, kept, norm=norm, half=half, seed=seed):
+        for chunk, draw, raw in _draws(part, kept, half=half, seed=seed):
             errors[chunk] += np.einsum("x,bxmt->bmt", w, draw)
             middle += raw.sum(axis=0)
         corrected[:, rows] = _corrected(part.risks, (middle / (2 * half)).T)
@@ -182,7 +182,7 @@ def _group_blocks(X: int, per_group: int) -> Iterator[slice]:
 
 
 def _draws(
-    part: Residuals, kept: FloatArray, *, norm: float, half: int, seed: int
+    part: Residuals, kept: FloatArray, *, half: int, seed: int
 ) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
     """Blocks of replicates: errors [b,x,M,3] around m sqrt(signal), and J(m + e*) [b,x,M].
 
@@ -191,7 +191,7 @@ def _draws(
     G, parts, n, M = part.residuals.shape
     flat = part.adjusted().reshape(G, -1)
     middle = part.means * np.sqrt(kept)[:, None]
-    settled = criterion(middle, norm)
+    settled = criterion(middle, part.norm)
     rng = np.random.default_rng(seed)
     inner = _inner(flat, part.variance(), rng=np.random.default_rng(rng.integers(1 << 62)), M=M)
     size = max(1, min(half, LIMIT // max(G, flat.shape[1])))
@@ -204,10 +204,10 @@ def _draws(
             draw[..., 0] = sign * moved[:, 0]
             around = np.zeros((stop - start, n, M))
             for z in inner:
-                around += criterion(middle + e + z, norm)
-            draw[..., 1] = 2 * criterion(middle + e, norm) - around / len(inner) - settled
+                around += criterion(middle + e + z, part.norm)
+            draw[..., 1] = 2 * criterion(middle + e, part.norm) - around / len(inner) - settled
             draw[..., 2] = draw[..., 0] - draw[..., 1]
-            yield slice(offset + start, offset + stop), draw, criterion(part.means + e, norm)
+            yield slice(offset + start, offset + stop), draw, criterion(part.means + e, part.norm)
 
 
 def _inner(

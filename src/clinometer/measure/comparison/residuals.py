@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.measure.equations.criterion import criterion, slope
+from clinometer.measure.equations.criterion import RiskScale, criterion, read_scale, slope
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
 
@@ -47,11 +48,11 @@ def weighted_residuals(
     grids: Sequence[PreferenceGrid],
     *,
     rows: slice,
-    norm: float,
-    normalize: bool,
     units: NDArray[np.intp],
+    **scaling: Unpack[RiskScale],
 ) -> Residuals:
     """Risks, means and residuals of a block of groups, for each model; see `Residuals`."""
+    norm, normalize = read_scale(**scaling)
     first = grids[0]
     columns, M, K = slice(0, first.n_contexts), len(grids), len(first.categories)
     a = first.cell_weights(rows, columns)

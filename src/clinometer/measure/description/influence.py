@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 
-from clinometer.measure.equations.criterion import checked_norm, criterion
+from clinometer.measure.equations.criterion import RiskScale, criterion, read_scale
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.statistics.arrays import FloatArray
 
 
-def context_influence(
-    grid: PreferenceGrid, *, norm: float = np.inf, normalize: bool = True
-) -> FloatArray:
+def context_influence(grid: PreferenceGrid, **scaling: Unpack[RiskScale]) -> FloatArray:
     """R^v minus R^v without the context, for each context [C].
 
     Positive: the context adds to the volatility. Negative: it steadies the mean. With
@@ -27,7 +27,7 @@ def context_influence(
     >>> context_influence(read_preferences([[0.1, 0.9], [0.9, 0.1], [0.9, 0.1]])).round(3).tolist()
     [0.533, -0.267, -0.267]
     """
-    k = checked_norm(norm)
+    k, normalize = read_scale(**scaling)
     X, C = grid.shape
     everything = slice(0, C)
     weight_sum, lost = np.zeros(C), np.zeros(C)

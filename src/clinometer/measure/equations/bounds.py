@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure.equations.criterion import checked_norm, criterion
+from clinometer.measure.equations.criterion import RiskScale, criterion, read_scale
 from clinometer.measure.grid import PreferenceGrid, weighted_mean
 from clinometer.statistics.arrays import FloatArray, as_real
 
@@ -79,9 +79,7 @@ def risk_bounds(
     grid: PreferenceGrid,
     low: FloatArray,
     high: FloatArray,
-    *,
-    norm: float = np.inf,
-    normalize: bool = True,
+    **scaling: Unpack[RiskScale],
 ) -> RiskBounds:
     """Bounds of R, R^b and R^v from bounds [X,C,Y] of every preference of a grid.
 
@@ -95,7 +93,7 @@ def risk_bounds(
     >>> [round(end, 12) for end in risk_bounds(read_preferences(cells), cells, cells).R]
     [0.3, 0.3]
     """
-    k = checked_norm(norm)
+    k, normalize = read_scale(**scaling)
     whole = slice(0, grid.shape[0]), slice(0, grid.shape[1])
     risks, biases = [], []
     for p in (low, high):

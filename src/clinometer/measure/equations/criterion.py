@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
 from clinometer.statistics.arrays import FloatArray, as_number, as_real
+
+
+class RiskScale(TypedDict, total=False):
+    """The scale of risks: keywords of every measure, as `decompose` describes them."""
+
+    norm: float
+    normalize: bool
+
+
+def read_scale(norm: float = np.inf, normalize: bool = True) -> tuple[float, bool]:
+    """norm (checked) and normalize of a `RiskScale`, with the defaults of all measures.
+
+    >>> read_scale(**RiskScale(norm=2))
+    (2.0, True)
+    """
+    return checked_norm(norm), normalize
 
 
 def criterion(s: ArrayLike, norm: float = np.inf) -> FloatArray:

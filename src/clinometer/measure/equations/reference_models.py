@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure.equations.criterion import checked_norm
+from clinometer.measure.equations.criterion import RiskScale, read_scale
 from clinometer.measure.equations.stereotype import resolve_reference, scale
 from clinometer.statistics.arrays import FloatArray, as_real
 from clinometer.statistics.weights import normalize_rows, normalize_weights
@@ -75,8 +75,7 @@ def reference_risks(
     name: ReferenceName,
     *,
     categories: int | ArrayLike,
-    norm: float = np.inf,
-    normalize: bool = True,
+    **scaling: Unpack[RiskScale],
 ) -> ReferenceRisks:
     """R, R^b, R^v of a reference model in closed form.
 
@@ -95,7 +94,7 @@ def reference_risks(
     ReferenceRisks(R=1.0, R_bias=0.0, R_volatility=1.0)
     """
     _check_name(name)
-    checked_norm(norm)
+    _, normalize = read_scale(**scaling)
     given = as_real(categories, name="categories")
     if given.ndim == 0:
         if not (np.isfinite(given) and given >= 2 and given == np.floor(given)):

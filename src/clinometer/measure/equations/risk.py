@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure.equations.criterion import checked_norm, criterion
+from clinometer.measure.equations.criterion import RiskScale, checked_norm, criterion, read_scale
 from clinometer.measure.grid import (
     PreferenceArguments,
     PreferenceGrid,
@@ -71,9 +71,10 @@ def decompose(
     return risks(read_preferences(p, **given), norm=norm, normalize=normalize)
 
 
-def risks(grid: PreferenceGrid, *, norm: float = np.inf, normalize: bool = True) -> RiskReport:
+def risks(grid: PreferenceGrid, **scaling: Unpack[RiskScale]) -> RiskReport:
     """`decompose` of preferences that have been read."""
-    found = _NormSums.of(grid, (checked_norm(norm),), normalize=normalize)
+    norm, normalize = read_scale(**scaling)
+    found = _NormSums.of(grid, (norm,), normalize=normalize)
     R, R_bias, R_volatility = (float(values[0]) for values in found.overall)
     n_eff, n_eff_by_group = grid.effective_sizes(found.total, found.square)
     return RiskReport(
@@ -92,7 +93,7 @@ def risks(grid: PreferenceGrid, *, norm: float = np.inf, normalize: bool = True)
         n_eff_by_group=n_eff_by_group,
         missing_cells=grid.missing_cells,
         missing_groups=tuple(g for g, w in zip(grid.groups, found.total, strict=True) if w <= 0),
-        norm=checked_norm(norm),
+        norm=norm,
         normalized=normalize,
     )
 

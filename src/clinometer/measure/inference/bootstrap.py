@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
+from clinometer.measure.equations.criterion import RiskScale
 from clinometer.measure.equations.risk import risks
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, read_preferences
 from clinometer.measure.inference.correction import BiasModel, Correction, correct_units
@@ -103,8 +104,6 @@ def bootstrap(
 def estimate(
     grid: PreferenceGrid,
     *,
-    norm: float = np.inf,
-    normalize: bool = True,
     replicates: int = 2000,
     level: float = 0.95,
     method: Method = "inverted",
@@ -114,6 +113,7 @@ def estimate(
     seed: int | np.random.Generator = 0,
     correct: bool = True,
     draws: int | None = None,
+    **scaling: Unpack[RiskScale],
 ) -> tuple[RiskReport, Correction]:
     """`bootstrap` of preferences that have been read, and the correction of the same units.
 
@@ -121,15 +121,14 @@ def estimate(
     counts.
     """
     _check(replicates, level=level, seed=seed, method=method, unit=unit)
-    report = risks(grid, norm=norm, normalize=normalize)
+    report = risks(grid, **scaling)
     units = Units.of(
         grid,
-        norm=norm,
-        normalize=normalize,
         clusters=clusters,
         drawn=unit.startswith("draws"),
         draws=draws,
         samples=samples,
+        **scaling,
     )
     model = BiasModel.of(units)
     best = correct_units(units, model, sampled=samples is not None)
@@ -159,7 +158,7 @@ def estimate(
     two_way = unit.endswith("+groups")
     if two_way and np.sum(units.group_weights**2) > 1 - 1e-9:
         raise SettingsError(f"unit: expected at least two groups for {unit!r}, found one")
-    top = 1.0 if normalize else np.inf
+    top = 1.0 if report.normalized else np.inf
     if method == "inverted":
         bounds = inverted(Noise.of(units), level=level, top=top, two_way=two_way)
     else:

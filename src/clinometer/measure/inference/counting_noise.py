@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clinometer.errors import SettingsError
-from clinometer.measure.equations.criterion import checked_norm, criterion
+from clinometer.measure.equations.criterion import RiskScale, criterion, read_scale
 from clinometer.measure.equations.stereotype import scale
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.statistics.arrays import BoolArray, FloatArray, as_real
@@ -22,7 +24,7 @@ WHOLE = 1e-3
 
 
 def sampled_correction(
-    grid: PreferenceGrid, samples: ArrayLike, *, norm: float = np.inf, normalize: bool = True
+    grid: PreferenceGrid, samples: ArrayLike, **scaling: Unpack[RiskScale]
 ) -> FloatArray:
     """J of each cell [X,C], corrected for preferences that are shares of m sampled answers.
 
@@ -51,8 +53,7 @@ def sampled_correction(
     >>> round(float(np.abs(2 * p - 1).mean()), 2), round(float(better.mean()), 2)
     (0.34, 0.25)
     """
-    k = checked_norm(norm)
-    out = unbiased_criterion(grid, samples, norm=k, normalize=normalize, fitted=False).T
+    out = unbiased_criterion(grid, samples, fitted=False, **scaling).T
     return out if grid.mask is None else np.where(grid.mask, out, np.nan)
 
 
@@ -60,12 +61,12 @@ def unbiased_criterion(
     grid: PreferenceGrid,
     samples: ArrayLike,
     *,
-    norm: float,
-    normalize: bool,
     fitted: bool,
+    **scaling: Unpack[RiskScale],
 ) -> FloatArray:
     """The correction [C,X]; `fitted` subtracts the mean error of the curve, measured on answers
     simulated from Dirichlet distributions fitted to these."""
+    norm, normalize = read_scale(**scaling)
     (X, C), K, mask, reference = grid.shape, len(grid.categories), grid.mask, grid.reference
     m = _samples(samples, (X, C)).T
     seen = np.ones((C, X), dtype=bool) if mask is None else mask.T

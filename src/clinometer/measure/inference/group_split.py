@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from clinometer.measure.equations.criterion import checked_norm, criterion
+from clinometer.measure.equations.criterion import RiskScale, criterion, read_scale
 from clinometer.measure.grid import PreferenceGrid, read_preferences
 from clinometer.measure.inference.bootstrap import estimate
 from clinometer.statistics.arrays import BLOCK, FloatArray, blocks, snap
@@ -63,7 +63,7 @@ def group_split(
     """
     if np.count_nonzero(grid.group_weights) < 2:
         return None
-    weight, shared, between = context_means(grid, norm=checked_norm(norm), normalize=normalize)
+    weight, shared, between = context_means(grid, norm=norm, normalize=normalize)
     level = resampling.get("level", 0.95)
     found = []
     for values in (shared, between):
@@ -80,13 +80,14 @@ def group_split(
 
 
 def context_means(
-    grid: PreferenceGrid, *, norm: float, normalize: bool
+    grid: PreferenceGrid, **scaling: Unpack[RiskScale]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """For each context [C]: its share of R's weight, J(s̄) and the mean of J(s - s̄).
 
     Cells have the same weights as in R: missing cells are left out of both means, and the
     weights of a group are renormalised over the others.
     """
+    norm, normalize = read_scale(**scaling)
     (X, C), K = grid.shape, len(grid.categories)
     total = np.zeros(X)
     for rows, columns in blocks(grid.shape):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure.equations.criterion import checked_norm, criterion
+from clinometer.measure.equations.criterion import RiskScale, criterion, read_scale
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.inference.counting_noise import unbiased_criterion
 from clinometer.statistics.arrays import FloatArray
@@ -50,15 +51,14 @@ class Units:
         cls,
         grid: PreferenceGrid,
         *,
-        norm: float = np.inf,
-        normalize: bool = True,
         clusters: Sequence[object] | None = None,
         drawn: bool = False,
         draws: int | None = None,
         samples: ArrayLike | None = None,
+        **scaling: Unpack[RiskScale],
     ) -> Units:
         """Preferences summed by unit; arguments as for `bootstrap`."""
-        k = checked_norm(norm)
+        k, normalize = read_scale(**scaling)
         (X, C), K = grid.shape, len(grid.categories)
         weight, j, s = np.empty((C, X)), np.empty((C, X)), np.empty((C, X, K))
         everything = slice(0, C)
@@ -69,7 +69,7 @@ class Units:
             s[:, x] = cells[0]
             j[:, x] = criterion(cells[0], k)
         if samples is not None:
-            j = unbiased_criterion(grid, samples, norm=k, normalize=normalize, fitted=True)
+            j = unbiased_criterion(grid, samples, fitted=True, **scaling)
         j *= weight
         s *= weight[..., None]
         observed = grid.observed_weights(weight.sum(axis=0) > 0)

@@ -53,7 +53,7 @@ def view_file(summary: RunSummary, *, words: int = 0) -> bytes:
         "clear": leans.clear.astype("<u1"),
         "context_weight": _f4(context_weights(run)),
         "context_mean": _f4(reading.context_mean),
-        "influence": _f4(p.influence(norm=report.norm, normalize=report.normalized)),
+        "influence": _f4(p.influence(**report.scaling)),
     }
     for name in ("r", "r_bias", "r_volatility"):
         columns[name] = _f4(getattr(report, name))

@@ -89,7 +89,7 @@ def load_partial(path: str | Path) -> Run:
     if settings.replicates:
         report = preferences.estimate(**settings.inference())
     else:
-        report = preferences.decompose(norm=settings.norm, normalize=settings.normalize)
+        report = preferences.decompose(**settings.scaling)
     record.counts = {**preferences.counts(), **record.words.counts}
     return Run(record, preferences, report, folder.path)
 

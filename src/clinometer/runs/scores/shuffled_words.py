@@ -45,8 +45,8 @@ def word_floor(run: Run, *, shuffles: int = SHUFFLES, seed: int = 0) -> FloorRec
     found = []
     for values in np.split(p_by_list, len(counts), axis=2):
         p = grid.holding(values)
-        whole = risks(p, norm=report.norm, normalize=report.normalized)
-        split = group_split(p, norm=report.norm, normalize=report.normalized)
+        whole = risks(p, **report.scaling)
+        split = group_split(p, **report.scaling)
         between = 0.0 if split is None else split.R_between.value
         found.append((whole.R.value, whole.R_bias.value, whole.R_volatility.value, between))
     measured, by_chance = np.array(found[0]), np.array(found[1:])

@@ -128,7 +128,7 @@ def _measured(preferences: Preferences, run: Run) -> RiskReport:
     """Measure like the run: with intervals if it has them."""
     settings = run.record.settings
     if run.risks.intervals is None:
-        return preferences.decompose(norm=settings.norm, normalize=settings.normalize)
+        return preferences.decompose(**settings.scaling)
     return preferences.estimate(**settings.inference())
 
 
