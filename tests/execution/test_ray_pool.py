@@ -6,20 +6,15 @@ Ray runs in a process of its own, as it leaves threads and sockets behind.
 from __future__ import annotations
 
 import json
-import os
-import socket
-import tempfile
 import textwrap
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.components import needs
 from tests.processes import python
 
-from clinometer.errors import ClusterError, SettingsError
-from clinometer.execution.ray_pool import Need, Pool
+from clinometer.errors import SettingsError
+from clinometer.execution.ray_pool import Need
 
 pytestmark = needs("ray")
 
@@ -118,34 +113,3 @@ def test_errors_reach_the_caller_and_hopeless_blocks_are_abandoned(found: dict[s
 def test_invalid_resource_needs_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(SettingsError, match=next(iter(wrong))):
         Need(**wrong)
-
-
-def test_a_lost_cluster_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        gone = f"127.0.0.1:{server.getsockname()[1]}"
-    monkeypatch.setenv("RAY_ADDRESS", gone)
-    with pytest.raises(ClusterError, match=f"nothing answers at {gone}"), Pool(lambda: print):
-        pass
-
-
-@pytest.fixture
-def short_path() -> Iterator[Path]:
-    """Ray's sockets want a short path, which pytest's are not."""
-    with tempfile.TemporaryDirectory() as folder:
-        yield Path(folder)
-
-
-def test_without_a_cluster_a_local_one_is_started(short_path: Path) -> None:
-    """Also where an earlier one, now gone, has left its address behind."""
-    (short_path / "ray").mkdir()
-    (short_path / "ray" / "ray_current_cluster").write_text("127.0.0.1:9", encoding="utf-8")
-    code = (
-        "from clinometer.execution.ray_pool import Need, Pool\n"
-        "with Pool(lambda: abs, need=Need(cpus=1, workers=1)) as pool:\n"
-        "    print(sorted(pool.map([-1, -2])))"
-    )
-    env = {k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"}
-    done = python(code, env={**env, "RAY_TMPDIR": str(short_path)})
-    assert done.stdout == "[(-2, 2), (-1, 1)]\n", done.stderr[-2000:]
-    # Where there is no network, Ray says so in a line of its own.
-    assert [line for line in done.stderr.splitlines() if "determine local IP" not in line] == []

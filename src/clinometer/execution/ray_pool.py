@@ -20,27 +20,23 @@ nodes of one worker each: five seconds after a node died its task raised ActorUn
 despite max_restarts=3 and max_task_retries=2, and the live worker never received it.
 
 Pool connects to the cluster at $RAY_ADDRESS, else to one started on this machine by `ray start`,
-else it starts Ray here for the lifetime of the pool. Blocks, results and `make` are pickled, as
-everything is in Ray: a cluster is one trusted network.
+else it starts Ray here for the lifetime of the pool, closed to others (`ray_connection`). Blocks,
+results and `make` are pickled, as everything is in Ray: a cluster is one trusted network.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
-import os
-import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from clinometer.errors import ClinometerError, ClusterError
-from clinometer.extras import require
+from clinometer.execution.ray_connection import connect, first_line
 from clinometer.ranges import COUNT, NOT_NEGATIVE, POSITIVE
 from clinometer.settings import check_settings, option
 
@@ -51,8 +47,6 @@ R = TypeVar("R")
 _LOOK_S = 2.0
 #: Seconds to wait for a node when none is left.
 _PATIENCE_S = 60.0
-#: Seconds within which a running cluster accepts a connection.
-_ANSWER_S = 3.0
 
 _cluster = partial(option, panel="Cluster")
 
@@ -77,6 +71,11 @@ class Need:
     )
     workers: int | None = _cluster(
         None, help="ray: maximum number of workers.", allowed=COUNT, unset="as many as fit"
+    )
+    allow_open: bool = _cluster(
+        False,
+        "--allow-open-ray",
+        help="ray: without a cluster, start Ray even if others can reach it and run code in it.",
     )
 
     def __post_init__(self) -> None:
@@ -107,7 +106,7 @@ class Pool(Generic[B, R]):
         self._busy: dict[Any, tuple[Any, _Task]] = {}
 
     def __enter__(self) -> Pool[B, R]:
-        self._ray, self._ours = _connect()
+        self._ray, self._ours = connect(allow_open=self.need.allow_open)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -136,7 +135,10 @@ class Pool(Generic[B, R]):
             if self._opening or self._busy:
                 missed = time.monotonic()
             elif time.monotonic() - missed > _PATIENCE_S:
-                raise ClusterError(f"ray: no node is left for {len(waiting)} blocks of work")
+                raise ClusterError(
+                    f"ray: no node is left for {len(waiting)} blocks; add nodes and rerun the "
+                    "same command to resume"
+                )
             for ref in self._finished():
                 if ref in self._opening:
                     self._opened(ref)
@@ -160,7 +162,7 @@ class Pool(Generic[B, R]):
         if room == 0 and not self._workers() and self.lost == 0:
             raise ClusterError(
                 f"ray: a worker needs {cpus:g} CPUs and {gpus:g} GPUs, no node of the cluster has "
-                "that many"
+                "that many; lower --worker-cpus or --worker-gpus"
             )
         return min(room, self.need.workers or room)
 
@@ -202,7 +204,7 @@ class Pool(Generic[B, R]):
             self._lose(worker)
             if self.lost >= self.attempts and not self._idle and not self._busy:
                 raise ClusterError(
-                    f"ray: {self.lost} workers died before they could begin: {_first_line(error)}"
+                    f"ray: {self.lost} workers died before they could begin: {first_line(error)}"
                 ) from error
         else:
             self._idle.append(worker)
@@ -220,7 +222,7 @@ class Pool(Generic[B, R]):
             task.tries += 1
             if task.tries >= self.attempts:
                 raise ClusterError(
-                    f"ray: a block failed {task.tries} times: {_first_line(error)}"
+                    f"ray: a block failed {task.tries} times: {first_line(error)}"
                 ) from error
             return _Lost()
         self._idle.append(worker)
@@ -286,66 +288,9 @@ def _kinds(of: type[ClinometerError]) -> Iterator[type[ClinometerError]]:
         yield from _kinds(kind)
 
 
-def _connect() -> tuple[Any, bool]:
-    """Ray, and whether we connected (or started) it."""
-    require("--executor ray", "ray")
-    import ray
-    import ray.exceptions
-
-    if ray.is_initialized():
-        return ray, False
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
-    address = _address()
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    if address == "local":
-        quiet["include_dashboard"] = False
-    try:
-        ray.init(address=address, **quiet)
-    except (OSError, RuntimeError, ValueError) as error:
-        where = "here" if address == "local" else f"at {address}"
-        raise ClusterError(f"ray: no cluster {where}: {_first_line(error)}") from error
-    return ray, True
-
-
-def _address() -> str:
-    """The cluster to use: the one named, one running here, or "local" for a new one.
-
-    Ray itself would wait long, and noisily, for a cluster that is gone.
-    """
-    named = os.environ.get("RAY_ADDRESS", "")
-    if named and named != "auto":
-        if not _answers(named):
-            raise ClusterError(
-                f"ray: nothing answers at {named} ($RAY_ADDRESS); 'ray start --head' on that "
-                "machine begins a cluster"
-            )
-        return named
-    begun = Path(os.environ.get("RAY_TMPDIR") or "/tmp", "ray", "ray_current_cluster")  # noqa: S108
-    here = begun.read_text(encoding="utf-8").strip() if begun.is_file() else ""
-    return here if here and _answers(here) else "local"
-
-
-def _answers(address: str) -> bool:
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not colon or not port.isdigit():
-        return True  # "local", or a form that only Ray understands
-    try:
-        socket.create_connection((host, int(port)), timeout=_ANSWER_S).close()
-    except OSError:
-        return False
-    return True
-
-
 def _fit(node: dict[str, float], cpus: float, gpus: float) -> int:
     """How many workers a node has room for."""
     rooms = [
         int(node.get(kind, 0.0) // each) for kind, each in (("CPU", cpus), ("GPU", gpus)) if each
     ]
     return min(rooms, default=0)
-
-
-def _first_line(error: BaseException) -> str:
-    cause = getattr(error, "cause", None)
-    if isinstance(cause, BaseException):  # what the function in the worker raised
-        return f"{type(cause).__name__}: {_first_line(cause)}"
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason")

@@ -125,7 +125,7 @@ def audit_command(
         fail_on = plan.fail_on if fail_on == "low" else fail_on
     limits = parse_limits(fail_above, fail_on)
     asked = topic_of(topic, groups)
-    asked_models = [*(models or []), *_at_hand(suite)]
+    asked_models = [*(models or []), *_available(suite)]
     if len(set(asked_models)) != len(asked_models):
         raise SettingsError("models: expected each model once, found one twice")
     if not asked_models:
@@ -167,7 +167,7 @@ def audit_command(
     fail(above + poor)
 
 
-def _at_hand(suite_name: str | None) -> list[str]:
+def _available(suite_name: str | None) -> list[str]:
     """The models of a suite that can be opened here; the others are named on stderr."""
     if suite_name is None:
         return []

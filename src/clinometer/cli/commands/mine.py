@@ -9,7 +9,7 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.option import opt
-from clinometer.cli.parameters import JSON, grouped
+from clinometer.cli.parameters import JSON, derived, grouped
 from clinometer.cli.printing import console, print_json, say
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.table import TerminalTable
@@ -17,6 +17,7 @@ from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.contexts.sidecar import ArticlesRecord
 from clinometer.errors import SettingsError
+from clinometer.execution.ray_pool import Need
 
 
 @grouped
@@ -48,6 +49,7 @@ def mine_command(
     ] = None,
     executor: Annotated[str, opt("Where to parse: local or ray.")] = "local",
     processes: Annotated[int, opt("Parallel parsers on this machine.", allowed=ranges.COUNT)] = 1,
+    allow_open_ray: Annotated[bool, derived(Need, "allow_open")] = False,
     fresh: Annotated[bool, opt("Start over instead of resuming.", "--fresh")] = False,
     json_output: JSON = False,
 ) -> None:
@@ -75,6 +77,7 @@ def mine_command(
             name=name,
             executor=executor,
             processes=processes,
+            allow_open_ray=allow_open_ray,
             explain=explain,
             fresh=fresh,
             perplexity=judge,

@@ -29,12 +29,12 @@ def decide_piece(language: Language, explain: bool, piece: Piece) -> Done:
     """Parse the sentences of a piece and count the decisions."""
     number, sentences = piece
     tally = Tally()
-    told: list[Decision] = []
+    kept: list[Decision] = []
     for decisions in language.decide(sentences):
         tally.take(decisions)
         if explain:
-            told += decisions
-    return number, tally, told
+            kept += decisions
+    return number, tally, kept
 
 
 def run(
@@ -45,10 +45,11 @@ def run(
     explain: bool,
     executor: str,
     processes: int,
+    allow_open_ray: bool = False,
 ) -> Iterator[Done]:
     """Yield the finished pieces as they complete."""
     if executor == "ray":
-        yield from _on_ray(pieces, settings, explain)
+        yield from _on_ray(pieces, settings, explain, allow_open=allow_open_ray)
     elif executor != "local":
         raise SettingsError(f"executor: expected local or ray, found {executor!r}")
     elif processes > 1:
@@ -107,11 +108,14 @@ def _in_processes(
 # --- Ray ----------------------------------------------------------------------------------------
 
 
-def _on_ray(pieces: Iterable[Piece], settings: MineSettings, explain: bool) -> Iterator[Done]:
+def _on_ray(
+    pieces: Iterable[Piece], settings: MineSettings, explain: bool, *, allow_open: bool
+) -> Iterator[Done]:
     from clinometer.execution.ray_pool import Need, Pool
 
     pieces = iter(pieces)
-    with Pool(partial(_open, settings, explain), need=Need(cpus=1, gpus=0)) as pool:
+    need = Need(cpus=1, gpus=0, allow_open=allow_open)
+    with Pool(partial(_open, settings, explain), need=need) as pool:
         while window := list(islice(pieces, _WINDOW)):
             for _, done in pool.map(window):
                 yield done

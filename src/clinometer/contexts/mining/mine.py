@@ -37,6 +37,7 @@ def mine(
     name: str | None = None,
     executor: str = "local",
     processes: int = 1,
+    allow_open_ray: bool = False,
     explain: str | os.PathLike[str] | None = None,
     fresh: bool = False,
     perplexity: Perplexity | None = None,
@@ -61,7 +62,12 @@ def mine(
     run = _MiningRun(sources, settings, language, WorkFolder(path), progress or _ignored)
     once = any(source.is_stdin for source in sources)  # standard input cannot be read again
     with run.work.opened(run.identity(explain is not None), fresh=fresh or once):
-        run.parse(executor=executor, processes=processes, explain=explain is not None)
+        run.parse(
+            explain=explain is not None,
+            executor=executor,
+            processes=processes,
+            allow_open_ray=allow_open_ray,
+        )
         if explain is not None:
             run.write_explanations(Path(explain))
         contexts = run.contexts(name, perplexity, max_perplexity)
@@ -95,8 +101,9 @@ class _MiningRun:
             "explain": explain,
         }
 
-    def parse(self, *, executor: str, processes: int, explain: bool) -> None:
-        """Read the sources and parse the pieces that an earlier attempt has not."""
+    def parse(self, *, explain: bool, **where: Any) -> None:
+        """Read the sources and parse the pieces that an earlier attempt has not, with the
+        executor that `where` describes."""
         work = self.work
         try:
             self.counts = _read_all(self.sources, self.settings, self.language, work, self.progress)
@@ -105,14 +112,7 @@ class _MiningRun:
             left = (
                 (n, piece) for n, piece in enumerate(self.sampled.pieces()) if not work.has_part(n)
             )
-            parsed = executors.run(
-                left,
-                self.settings,
-                self.language,
-                explain=explain,
-                executor=executor,
-                processes=processes,
-            )
+            parsed = executors.run(left, self.settings, self.language, explain=explain, **where)
             store_as_they_come(
                 parsed,
                 work.write_parts,
@@ -192,7 +192,8 @@ def _read_all(
         lost = ", ".join(f"{n} × {what}" for what, n in damage.items())
         where = ", ".join(source.name for source in sources[:3])
         raise ContextError(
-            f"{where}: no article in it" + (f"; skipped: {lost}" if lost else ": it is empty")
+            f"{where}: expected at least one article, found "
+            + (f"none; skipped: {lost}" if lost else "an empty file")
         )
     return SourceCounts(
         articles=articles, characters=characters, damage=dict(sorted(damage.items()))
