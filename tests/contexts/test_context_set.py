@@ -137,7 +137,7 @@ def test_invalid_sample_sizes_are_refused(n: int) -> None:
 
 
 def test_invalid_seeds_are_refused() -> None:
-    with pytest.raises(ContextError, match="draw: seed: "):
+    with pytest.raises(ContextError, match="seed: "):
         THREE.draw(1, seed=-1)
 
 

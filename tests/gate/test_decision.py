@@ -45,7 +45,7 @@ REPEATS = 30
 
 
 @pytest.mark.parametrize(("by", "right"), [(0.0, "not worse"), (0.05, "worse")])
-def test_planted_regressions_are_told(empty: Run, by: float, right: Verdict) -> None:
+def test_planted_regressions_are_found(empty: Run, by: float, right: Verdict) -> None:
     rng = np.random.default_rng(5)
     found = Counter(decide(*planted(empty, rng, by)).verdict for _ in range(REPEATS))
     wrong: Verdict = "worse" if right == "not worse" else "not worse"
@@ -53,7 +53,7 @@ def test_planted_regressions_are_told(empty: Run, by: float, right: Verdict) -> 
     assert found[wrong] == 0
 
 
-def test_at_the_margin_it_cannot_be_told(empty: Run) -> None:
+def test_at_the_margin_the_gate_cannot_tell(empty: Run) -> None:
     """Each verdict errs in 5 %: more than 5 of 30 have a probability of 0.3 %."""
     rng = np.random.default_rng(6)
     found = Counter(decide(*planted(empty, rng, 0.02)).verdict for _ in range(REPEATS))

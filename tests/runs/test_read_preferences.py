@@ -139,7 +139,7 @@ def test_errors_in_a_frame_count_rows_not_lines() -> None:
 def test_contradicting_weights_are_refused() -> None:
     rows = [("x", "c", "a", 0.5, 1), ("x", "c", "b", 0.5, 2)]
     frame = pd.DataFrame(rows, columns=["group", "context", "attribute", "p", "group_weight"])
-    with pytest.raises(TableError, match="two values for one group"):
+    with pytest.raises(TableError, match="expected one value per group, found two"):
         from_frame(frame)
 
 

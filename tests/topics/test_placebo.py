@@ -23,5 +23,5 @@ def test_names_are_balanced_and_distinct() -> None:
 
 
 def test_other_languages_are_refused() -> None:
-    with pytest.raises(TopicError, match=r"placebo groups are English.*'zh'"):
+    with pytest.raises(TopicError, match=r"placebo groups: expected an English topic.*'zh'"):
         placebo_groups("zh")

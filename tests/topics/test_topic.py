@@ -84,7 +84,7 @@ def test_select_keeps_the_order_given() -> None:
 
 
 def test_select_refuses_an_unknown_group() -> None:
-    with pytest.raises(TopicError, match="no group 'pilots'; did you mean pilot"):
+    with pytest.raises(TopicError, match="groups, found 'pilots'; did you mean pilot"):
         TOPIC.select(["pilots"])
 
 

@@ -151,7 +151,7 @@ class ContextSet:
         try:
             uniform = 1.0 - np.random.default_rng(seed).random(len(self))  # above 0
         except (TypeError, ValueError) as exc:
-            raise ContextError(f"draw: seed: {exc}, found {seed!r}") from exc
+            raise ContextError(f"seed: expected a valid seed, found {seed!r}: {exc}") from exc
         priority = np.empty(len(self))
         priority[order] = counts[order] / uniform
         ranked = np.argsort(-priority, kind="stable")

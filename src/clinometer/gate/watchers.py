@@ -1,4 +1,4 @@
-"""Who is told of each decision. Apart from all else: the pytest plug-in loads with every pytest."""
+"""Who is notified of each decision. Separate, as the pytest plug-in loads with every pytest."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ class VllmScorer(WordScorer):
 
     def check_values(self, values: Floats, prompts: Sequence[Prompt]) -> None:
         if np.isnan(values).any() or (values > 1e-3).any():
-            raise ModelError(f"{self.info.name} returned a number that is not a log-probability")
+            raise ModelError(f"{self.info.name}: expected log-probabilities, found another number")
 
     def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         job = Job(self, prompts, words)
@@ -196,8 +196,8 @@ class VllmScorer(WordScorer):
         except Exception as error:
             text = " ".join(str(error).split()) or type(error).__name__
             raise ModelError(
-                f"model {self.info.name!r}: vLLM failed: {text[:200]}; what was scored is kept, "
-                "and the same command continues"
+                f"model {self.info.name!r}: vLLM failed: {text[:200]}; scores so far are kept, "
+                "rerun the same command to resume"
             ) from error
 
     def _watched(self, work: Callable[[], Any]) -> Any:

@@ -88,7 +88,9 @@ def compare_preferences(
     groups = [g for g in first.groups if all(g in p.groups for p in preferences)]
     contexts = [c for c in first.contexts if all(c in p.contexts for p in preferences)]
     if not groups or not contexts:
-        raise RunError("compare: the runs have no group, or no context, in common")
+        raise RunError(
+            "compare: expected runs with a group and a context in common, found none in common"
+        )
     for number, one in enumerate(preferences):
         if one.categories != first.categories:
             raise RunError(
@@ -187,8 +189,9 @@ def _same_contexts(*runs: Run) -> bool:
 def _check(first: Run, other: Run, name: str, align: Align) -> None:
     if first.preferences.categories != other.preferences.categories:
         raise RunError(
-            f"compare: {name} has the categories {', '.join(other.preferences.categories)}, "
-            f"{first.model} has {', '.join(first.preferences.categories)}: nothing to compare"
+            f"compare: expected the categories {', '.join(first.preferences.categories)} of "
+            f"{first.model}, found {', '.join(other.preferences.categories)} in {name}: nothing to "
+            "compare"
         )
     same = {
         "topic": first.record.topic.sha256 == other.record.topic.sha256,
@@ -202,7 +205,8 @@ def _check(first: Run, other: Run, name: str, align: Align) -> None:
             )
     if (first.risks.norm, first.risks.normalized) != (other.risks.norm, other.risks.normalized):
         raise RunError(
-            f"compare: {name} was measured with another norm or scale than {first.model}"
+            f"compare: expected the norm and scale of {first.model}, found others in {name}; "
+            "rerun its audit with the same --norm and --raw"
         )
 
 

@@ -270,7 +270,10 @@ def _replay(
     with folder.opened(audit_identity(model, topic, contexts, settings)):
         record = folder.read_record()
         if record.words is None:
-            raise RunError(f"{folder.path}: a reference model is computed, there are no scores")
+            raise RunError(
+                f"{folder.path}: expected stored scores to replay, found a reference model, which "
+                "has none; leave out --replay"
+            )
         return _audit_model(record, topic, contexts, settings, folder, scoring=None)
 
 

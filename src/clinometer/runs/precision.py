@@ -91,7 +91,7 @@ class Drawn:
     def grown(self, settings: AuditSettings) -> Drawn:
         """The sample with one more round, of as many samples as the last look wanted."""
         if self.wanted is None:
-            raise SettingsError("grown: the last look wanted no more samples")
+            raise SettingsError("grown: expected a look that wanted more samples, found none")
         return self._drawn(self.source, (*self.looks, _look(self.wanted)), settings.seed)
 
     def precision(self, settings: AuditSettings) -> PrecisionRecord | None:

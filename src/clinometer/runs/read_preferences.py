@@ -60,7 +60,7 @@ def from_frame(
     for column in ("group", "context", "attribute"):
         if frame[column].isna().any():
             row = int(np.flatnonzero(frame[column].isna())[0])
-            raise TableError(f"{name}: {_row(name, row)} has no {column}")
+            raise TableError(f"{name}: {_row(name, row)}: expected a {column}, found none")
     codes = {c: pd.factorize(frame[c].astype(str), sort=False) for c in REQUIRED[:3]}
     (x, groups), (c, contexts), (y, categories) = (
         codes["group"],
@@ -194,7 +194,7 @@ def _per_unit(
     if differs.any():
         where = frame.iloc[int(np.flatnonzero(differs)[0])]
         raise TableError(
-            f"{name}: {column} takes two values for one {what} "
+            f"{name}: {column}: expected one value per {what}, found two "
             f"(group {where['group']!r}, context {where['context']!r})"
         )
     return out
@@ -231,7 +231,7 @@ def _labels(
     if differs.size:
         where = frame.iloc[int(differs[0])]
         raise TableError(
-            f"{name}: {column} takes two values for context {where['context']!r}; a context has one"
+            f"{name}: {column}: expected one value per context, found two for {where['context']!r}"
         )
     return tuple(out)
 

@@ -24,6 +24,6 @@ def placebo_groups(language: str) -> tuple[Group, ...]:
     ['person', 'individual', 'human being', 'someone', 'James']
     """
     if language.lower().split("-")[0] != "en":
-        raise TopicError(f"placebo groups are English, the language of the topic is {language!r}")
+        raise TopicError(f"placebo groups: expected an English topic, found language {language!r}")
     bare = (PRONOUN, *(name for names in NAMES.values() for name in names))
     return (*(Group(word) for word in NEUTRAL), *(Group(word, article="") for word in bare))

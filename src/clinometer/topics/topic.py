@@ -145,7 +145,8 @@ class Topic:
             return self._by_name[name]
         except KeyError:
             raise TopicError(
-                f"topic {self.name!r}: no group {name!r}{closest(name, self.group_names)}"
+                f"topic {self.name!r}: expected one of its groups, found {name!r}"
+                f"{closest(name, self.group_names)}"
             ) from None
 
     def select(self, groups: Iterable[str]) -> Topic:

@@ -72,7 +72,8 @@ def test_risk_by_clusters_and_two_way(clinometer: Clinometer, tmp_path: Path) ->
     assert "found no predicate" in refused.err
     table.write_text(table.read_text().replace("c0,b,0.7,s0", "c0,b,0.7,s1"), encoding="utf-8")
     assert (
-        "takes two values for context 'c0'" in clinometer("risk", table, "--cluster", "source").err
+        "expected one value per context, found two for 'c0'"
+        in clinometer("risk", table, "--cluster", "source").err
     )
 
 

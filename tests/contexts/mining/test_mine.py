@@ -135,7 +135,7 @@ def test_every_article_is_sampled_equally_often() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "no article in it: it is empty"),
+        (b"", "expected at least one article, found an empty file"),
         (b'{"text": "Nothing of the kind stands here."}\n', "no context found in 1 articles"),
         (b"\0\0\0\0", "binary file"),
         (b'\xff\xff\n{"text": "Nothing here."}\n', "no context found in 1 articles"),
@@ -161,7 +161,9 @@ def test_a_huge_single_line_is_mined(
     monkeypatch.setattr(unpack, "LONGEST_LINE", 1 << 20)
     path = tmp_path / "corpus.jsonl"
     path.write_bytes(b'{"text": "' + b"He said he left. " * 200_000 + b'"}')
-    with pytest.raises(ContextError, match="no article in it; skipped: 1 × line longer than"):
+    with pytest.raises(
+        ContextError, match="at least one article, found none; skipped: 1 × line longer than"
+    ):
         mine([path], tmp_path / "c.csv", gender)
     assert files(tmp_path) == {"corpus.jsonl"}
 
@@ -176,7 +178,7 @@ def test_wrong_settings_are_refused(gender: MineSettings, corpus: Write, tmp_pat
     with pytest.raises(SettingsError, match="python -m spacy download xx_none_sm"):
         mine([corpus(2)], tmp_path / "c.csv", replace(gender, parser="xx_none_sm"))
     assert files(tmp_path) == {"corpus.jsonl"}  # the right parser is not refused afterwards
-    with pytest.raises(SettingsError, match="mining supports the languages en, zh"):
+    with pytest.raises(SettingsError, match="expected one of the languages en, zh"):
         mine([corpus(2)], tmp_path / "c.csv",
              replace(gender, topic=replace(gender.topic, language="fi")))  # fmt: skip
     with pytest.raises(ContextError, match="does not exist; make it first"):

@@ -164,7 +164,7 @@ def test_missing_groups_and_unknown_labels() -> None:
     p = np.full((2, 2, 2), 0.5)
     d = stereotype_distribution(read_preferences(p, mask=mask))
     assert d.sample("0")[0].size == 2
-    with pytest.raises(SettingsError, match="'1' has no observed cell"):
+    with pytest.raises(SettingsError, match="observed cell with weight, found none in '1'"):
         d.sample("0", "1")
     with pytest.raises(SettingsError, match="category: expected one of 0, 1, found 'x'"):
         d.sample("x")

@@ -40,11 +40,11 @@ def test_a_word_twice_in_one_category_counts_once() -> None:
 @pytest.mark.parametrize(
     ("words", "categories", "shared", "message"),
     [
-        (["a"], {"A": ["a"], "B": ["b"]}, "split", "word 'b' of 'B' is not among the 1 words"),
+        (["a"], {"A": ["a"], "B": ["b"]}, "split", "among the 1 given, found 'b' of 'B'"),
         (["a", "b", "a"], {"A": ["a"], "B": ["b"]}, "split", "'a' more than once"),
         (["a"], {"A": ["a"]}, "split", "at least two, found 1"),
-        (["a"], {"A": ["a"], "B": []}, "split", "'B' has no word left"),
-        (["a"], {"A": ["a"], "B": ["a"]}, "drop", "'A' has no word left to count .*'drop'"),
+        (["a"], {"A": ["a"], "B": []}, "split", "to count in 'B', found none"),
+        (["a"], {"A": ["a"], "B": ["a"]}, "drop", "to count in 'A', found none .*'drop'"),
         (["a", "b"], {"A": ["a"], "B": ["b"]}, "half", "expected 'split' or 'drop'"),
     ],
 )

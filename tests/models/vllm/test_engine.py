@@ -68,7 +68,7 @@ def test_samples_ignore_the_models_generation_config(found: dict[str, Any]) -> N
 
 def test_a_dead_engine_is_one_line(found: dict[str, Any]) -> None:
     assert found["killed"].startswith("model 'vllm:")
-    assert "the same command continues" in found["killed"]
+    assert "rerun the same command to resume" in found["killed"]
     assert "Another prompt" not in found["killed"]
 
 

@@ -114,7 +114,7 @@ def test_a_run_without_scores_says_so(half: Path) -> None:
         file.unlink()
     opened = open_run(half)
     assert "0 of 1,200 cells" in opened.notice
-    assert "no cell has been scored yet" in opened.notice
+    assert "expected at least one scored cell" in opened.notice
     assert progress(RunFolder(half), RunFolder(half).read_record()) == (0, 1200)
 
 

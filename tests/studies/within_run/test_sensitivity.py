@@ -105,7 +105,7 @@ def test_streamed_risks_match_decompose(run: Run, alike: bool) -> None:
 
 
 def test_empty_word_lists_and_missing_scores_are_refused(run: Run, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no word of category"):
+    with pytest.raises(ModelError, match="expected a word of category"):
         word_counts(run.record, keep=["he"])
     known = audit("reference:random", settings=AuditSettings(), out=tmp_path / "known")
     assert any("no scores" in row.note for row in sensitivity(known).rows)

@@ -161,7 +161,9 @@ class StereotypeDistribution:
             w, s = self.weights[x], self.s[x, :, y]
         counted = w > 0
         if not counted.any():
-            raise SettingsError(f"group: {group or 'all'!r} has no observed cell with weight")
+            raise SettingsError(
+                f"group: expected an observed cell with weight, found none in {group or 'all'!r}"
+            )
         return s[counted], w[counted] / w[counted].sum()
 
     def ecdf(self, category: str, group: str | None = None) -> WeightedECDF:

@@ -65,7 +65,8 @@ def membership(
         for word in members:
             if word not in index:
                 raise SettingsError(
-                    f"categories: word {word!r} of {category!r} is not among the {len(words)} words"
+                    f"categories: expected words among the {len(words)} given, found {word!r} of "
+                    f"{category!r}"
                 )
             counts[index[word], y] = 1.0
     places = counts.sum(axis=1, keepdims=True)
@@ -76,7 +77,7 @@ def membership(
     for category, total in zip(categories, counts.sum(axis=0), strict=True):
         if total == 0:
             raise SettingsError(
-                f"categories: {category!r} has no word left to count (shared={shared!r})"
+                f"categories: expected a word to count in {category!r}, found none ({shared=})"
             )
     return counts
 

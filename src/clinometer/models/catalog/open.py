@@ -29,7 +29,9 @@ def open_model(
     spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
     load, words = load or LoadOptions(), words or WordOptions()
     if spec.place is ModelSource.REFERENCE:
-        raise SettingsError(f"model {spec.name!r}: a reference model is computed, not scored")
+        raise SettingsError(
+            f"model {spec.name!r}: expected a model that can be scored, found a reference model"
+        )
     if spec.place is ModelSource.SERVER:
         from clinometer.models.server import open_server
 

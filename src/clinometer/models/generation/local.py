@@ -79,8 +79,8 @@ class CausalWriter:
         limit = self.scorer.length_limit
         if limit is not None and len(head) + length > limit:
             raise ModelError(
-                f"{self.info.name}: the request has {len(head)} tokens and leaves no room for an "
-                f"answer of {length} (the model reads {limit})"
+                f"{self.info.name}: expected at most {limit} tokens, found a request of "
+                f"{len(head)} and an answer of {length}; shorten the request"
             )
         answers = continue_tokens(
             self.scorer,

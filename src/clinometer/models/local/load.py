@@ -89,7 +89,9 @@ def load_transformer(
     if kind != "causal":
         if load.chat or load.sampled:
             asked = "--chat" if load.chat else "--sampled"
-            raise SettingsError(f"model {spec.name!r}: {asked} is for causal models, not {kind}")
+            raise SettingsError(
+                f"model {spec.name!r}: {asked}: expected a causal model, found a {kind} one"
+            )
         return scorer_class(model, tokenizer, info, options=words, batch_tokens=load.batch_tokens)
     chat = chat_opening(tokenizer, load, spec.name) if load.chat else None
     causal = CausalScorer(
@@ -137,7 +139,8 @@ def _whole_model(
         raise ModelError(
             f"model {name!r}: its weights lack {missing[0]!r}"
             f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}, so "
-            f"{type(model).__name__} would return noise: it was saved for another task"
+            f"{type(model).__name__} would return noise: it was saved for another task; try "
+            "another --kind"
         )
     return model
 
@@ -184,7 +187,7 @@ def _check_vocabulary(name: str, model: Any, tokenizer: Any) -> None:
     if len(tokenizer) > size:
         raise ModelError(
             f"model {name!r}: its tokenizer has {len(tokenizer)} tokens, its embeddings only "
-            f"{size}: tokenizer and weights do not belong together"
+            f"{size}: tokenizer and weights do not belong together; use those of one model"
         )
 
 

@@ -99,8 +99,8 @@ class Adapter:
             weight = getattr(module, "weight", None)
             if weight is None or weight is embedding:
                 raise ModelError(
-                    f"adapter {str(self.folder)!r}: its base model has no layer {layer!r} of its "
-                    "own to merge it into"
+                    f"adapter {str(self.folder)!r}: expected a separate layer {layer!r} in the "
+                    "base model to merge it into, found none"
                 )
             rank = a.shape[0]
             scale = self.alpha / (math.sqrt(rank) if self.rank_stabilised else rank)
@@ -109,8 +109,8 @@ class Adapter:
                 change = change.T
             if change.shape != weight.shape:
                 raise ModelError(
-                    f"adapter {str(self.folder)!r}: layer {layer!r} is {tuple(weight.shape)} in "
-                    f"the base model, {tuple(change.shape)} in the adapter: not made for each other"
+                    f"adapter {str(self.folder)!r}: expected layer {layer!r} of shape "
+                    f"{tuple(weight.shape)}, as in the base model, found {tuple(change.shape)}"
                 )
             with torch.no_grad():
                 weight.copy_(weight.float() + change.to(weight.device))

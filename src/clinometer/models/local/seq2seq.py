@@ -47,8 +47,8 @@ class Seq2SeqScorer(TransformerScorer):
         mask = self.tokenizer.mask_token
         if not self.has_sentinel and mask is None:
             raise ModelError(
-                f"model {self.info.name!r} is a seq2seq model, but its tokenizer has neither the "
-                f"sentinel {SENTINEL} nor a mask token: it was not trained to fill a gap"
+                f"model {self.info.name!r}: expected a seq2seq model trained to fill a gap, found "
+                f"neither the sentinel {SENTINEL} nor a mask token in its tokenizer"
             )
         self.marker = Marker.of(self.tokenizer, SENTINEL if self.has_sentinel else mask)
         self.start = self._decoder_start()
@@ -64,8 +64,8 @@ class Seq2SeqScorer(TransformerScorer):
         if self.tokenizer.bos_token_id is not None:
             return int(self.tokenizer.bos_token_id)
         raise ModelError(
-            f"model {self.info.name!r}: its configuration names no decoder_start_token_id, so its "
-            "decoder cannot be started"
+            f"model {self.info.name!r}: expected decoder_start_token_id in its configuration, "
+            "found none"
         )
 
     def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:

@@ -64,7 +64,7 @@ class ServerScorer(WordScorer):
         """Refuse numbers that no language model returns. The prompt is not named: it was sent to
         the server, and no message may repeat it."""
         if np.isnan(values).any() or (values > 0).any():
-            raise ModelError(f"{self.info.name} returned a number that is not a log-probability")
+            raise ModelError(f"{self.info.name}: expected log-probabilities, found another number")
 
     def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         job = Job(self, prompts, words)

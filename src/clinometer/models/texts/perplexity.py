@@ -26,7 +26,7 @@ def perplexity_of(model: str) -> Callable[[Sequence[str]], list[float]]:
 
     scorer = open_model(model)
     if scorer.info.kind != "causal":
-        raise SettingsError(f"model {model!r}: perplexity needs a causal model, found a "
+        raise SettingsError(f"model {model!r}: expected a causal model for perplexity, found a "
                             f"{scorer.info.kind} one")  # fmt: skip
     causal = cast("CausalScorer", scorer)
     network, tokenizer = causal.model, causal.tokenizer

@@ -59,6 +59,8 @@ def _statement(item: dict[str, Any], task: str, path: Path) -> Statement:
             direction="stereo",
         )
     except KeyError as error:
-        raise TableError(f"{path}: item {item.get('id')!r} lacks {error}") from error
+        raise TableError(
+            f"{path}: item {item.get('id')!r}: expected {error}, found none"
+        ) from error
     except (TypeError, AttributeError) as error:
         raise TableError(f"{path}: expected StereoSet's dev.json: {error}") from error

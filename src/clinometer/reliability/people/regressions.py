@@ -144,7 +144,9 @@ def _fitted(kind: Kind, y: NDArray[np.int64], X: Floats) -> tuple[Any, str]:
                 model = OrderedModel(y, X, distr="logit")
                 result = model.fit(method="bfgs", maxiter=500, gtol=1e-8, disp=False)
         except np.linalg.LinAlgError as error:
-            raise SettingsError(f"{kind} regression: the factors are collinear") from error
+            raise SettingsError(
+                f"{kind} regression: the factors are collinear; leave one of them out"
+            ) from error
     bad = [w for w in said if issubclass(w.category, ConvergenceWarning | PerfectSeparationWarning)]
     if any(issubclass(w.category, PerfectSeparationWarning) for w in bad):
         return result, "the factors separate the categories completely"

@@ -75,7 +75,7 @@ def load_partial(path: str | Path) -> Run:
             f"{folder.path}: its {what} cannot be found again before the run is finished"
         )
     if record.words is None:
-        raise RunError(f"{folder.path}: no cell has been scored yet")
+        raise RunError(f"{folder.path}: expected at least one scored cell, found none yet")
     grid = CellGrid(topic, sample.contexts, record.chunk_size, sample.rounds)
     table = PreferenceTable(grid, word_counts(record))
     for cells, scores in _scores(folder, words=len(topic.words)):
@@ -83,7 +83,7 @@ def load_partial(path: str | Path) -> Run:
         known = np.flatnonzero(cells < len(grid))
         table.add(cells[known], scores.take(known))
     if np.isnan(table.skipped).all():
-        raise RunError(f"{folder.path}: no cell has been scored yet")
+        raise RunError(f"{folder.path}: expected at least one scored cell, found none yet")
     settings = record.settings
     preferences = table.preferences(settings)
     if settings.replicates:

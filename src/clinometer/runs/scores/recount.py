@@ -50,8 +50,9 @@ def word_counts(
     for category, total in zip(attributes, counts.sum(axis=0), strict=True):
         if total == 0:
             raise ModelError(
-                f"{record.model.id}: no word of category {category!r} can be scored; left "
-                f"out: {', '.join(sorted(left_out & set(topic.attributes[category])))}"
+                f"{record.model.id}: expected a word of category {category!r} that it can score, "
+                f"found none; left out: "
+                f"{', '.join(sorted(left_out & set(topic.attributes[category])))}"
             )
     return counts
 

@@ -49,7 +49,10 @@ class Scoring:
             self._write(record)
         self._fill_from_model(table, record)
         if not table.complete():  # never measure what was not scored
-            raise ModelError(f"{table.done()} of {len(table.grid)} cells were answered")
+            raise ModelError(
+                f"expected scores of all {len(table.grid)} cells, found {table.done()}; rerun the "
+                "same command to resume"
+            )
 
     def _fill_from_cache(self, table: PreferenceTable, record: RunRecord, *, first: int) -> int:
         info = model_info(record)

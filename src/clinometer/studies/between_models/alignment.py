@@ -59,7 +59,10 @@ def alignment_findings(asked: list[tuple[Ask, Run]]) -> Findings:
     """Each version against the base: paired differences, and the groups whose leaning flipped."""
     named = [(ask.label, run) for ask, run in asked]
     if len(named) < 2:
-        raise SettingsError("study alignment: the base or all of its versions could not be scored")
+        raise SettingsError(
+            "study alignment: the base or all of its versions could not be scored; correct the "
+            "errors above and rerun the same command"
+        )
     base, versions = named[0], named[1:]
     changes = change_table(base, versions)
     leanings: dict[str, pd.DataFrame] = {}

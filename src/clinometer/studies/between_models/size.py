@@ -105,7 +105,10 @@ def _by_size(members: list[tuple[str, Run]]) -> list[tuple[str, Run, int]]:
     for name, run in members:
         size = parameters(run)
         if not size:
-            raise RunError(f"study size: {name} does not state its number of parameters")
+            raise RunError(
+                f"study size: expected models with a number of parameters, found none of {name}; "
+                "leave it out"
+            )
         sized.append((name, run, size))
     if len({s for _, _, s in sized}) < 2:
         raise RunError("study size: expected at least two different sizes in a family")

@@ -61,7 +61,10 @@ def toxicity_plan(
 def toxicity_findings(asked: list[tuple[Ask, Run]], *, texts: int, training: Training) -> Findings:
     """What changed in the risks and in the leaning of groups, in either direction."""
     if len(asked) != 2:
-        raise RunError("study toxicity: the model could not be scored before and after")
+        raise RunError(
+            "study toxicity: expected the model scored before and after, found one of them; rerun "
+            "the same command"
+        )
     before, after = ((ask.label, run) for ask, run in asked)
     changes = change_table(before, [after])
     leanings = leaning_changes(before, after)

@@ -128,7 +128,8 @@ def read_factors(path: str | Path) -> pd.DataFrame:
         raise TableError(f"{path}: expected a column group and at least one factor")
     if frame["group"].duplicated().any():
         raise TableError(
-            f"{path}: group {frame['group'][frame['group'].duplicated()].iloc[0]!r} twice"
+            f"{path}: expected each group once, found "
+            f"{frame['group'][frame['group'].duplicated()].iloc[0]!r} twice"
         )
     frame = frame.set_index("group")
     for column in frame.columns:

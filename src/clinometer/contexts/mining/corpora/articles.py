@@ -63,7 +63,8 @@ def json_values(stream: IO[bytes], *, name: str) -> Iterator[Any]:
             except ValueError as exc:
                 if ended or len(text) > LONGEST_LINE:
                     raise ContextError(
-                        f"{name}: not valid JSON after {number} articles: damaged or cut short"
+                        f"{name}: expected valid JSON, found damage after {number} articles; "
+                        "download it again"
                     ) from exc
             else:
                 text, number = text[end:], number + 1

@@ -141,6 +141,8 @@ def _members(path: Path, wanted: str | None) -> list[Source]:
     except (OSError, zipfile.BadZipFile, ValueError, RuntimeError) as exc:
         raise ContextError(f"{path}: not a readable zip file: {exc}") from exc
     if wanted is not None and wanted not in names:
-        raise ContextError(f"{path}: no member {wanted!r}; there are {', '.join(names[:8])}")
+        raise ContextError(
+            f"{path}: expected one of its members ({', '.join(names[:8])}), found {wanted!r}"
+        )
     kept = [wanted] if wanted is not None else [n for n in names if n.endswith(_ENDINGS)]
     return [Source(str(path), f"{path.name}:{name}", name) for name in kept]

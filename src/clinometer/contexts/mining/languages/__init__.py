@@ -44,8 +44,8 @@ def open_language(settings: MineSettings) -> Language:
     code = settings.topic.language.lower().split("-")[0]
     if code not in MODULES:
         raise SettingsError(
-            f"topic {settings.topic.name!r}: mining supports the languages {', '.join(MODULES)}, "
-            f"found {settings.topic.language!r}"
+            f"topic {settings.topic.name!r}: expected one of the languages "
+            f"{', '.join(MODULES)} for mining, found {settings.topic.language!r}"
         )
     language: Language = importlib.import_module(MODULES[code]).open_language(settings)
     return language

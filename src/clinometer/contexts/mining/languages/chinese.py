@@ -64,8 +64,8 @@ class Chinese:
         words = set(settings.topic.words)
         if not set(PRONOUNS) <= words or settings.strategy == "predicate":
             raise SettingsError(
-                f"topic {settings.topic.name!r}: Chinese mining needs the words 他 and 她, and has "
-                "no strategy for adjectives"
+                f"topic {settings.topic.name!r}: expected the words 他 and 她 and clauses, "
+                "not adjectives, for Chinese mining; found others"
             )
         require("mining Chinese text", "jieba")
         self._persons = frozenset(group.text for group in settings.topic.groups)
