@@ -118,7 +118,9 @@ def audit_command(
         _print_fix(found, out)
     summary = found.run.summary["stability"]
     if summary is None:
-        raise SettingsError("no statement has a score: see the counts above")
+        raise SettingsError(
+            "statements: expected one with a score, found none; check the counts above"
+        )
     if fail_below is not None:
         fail(below("stability", summary, fail_below, fail_on))
 
