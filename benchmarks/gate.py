@@ -109,7 +109,12 @@ def main() -> None:
     ]  # fmt: skip
     print(
         json.dumps(
-            {"repeats": repeats, "margin": MARGIN, "rows": rows, "passed": max(wrong) <= error},
+            {
+                "repeats": repeats,
+                "margin": MARGIN,
+                "rows": rows,
+                "passed": bool(max(wrong) <= error),
+            },
             indent=1,
         )
     )

@@ -10,8 +10,9 @@ import pytest
 from tests.report.made import made_run
 
 from clinometer.errors import RunError, SettingsError
-from clinometer.gate.decision import LEVEL, Verdict, decide
+from clinometer.gate.decision import Verdict, decide
 from clinometer.measure import compare
+from clinometer.measure.comparison.margin import LEVEL
 from clinometer.runs import Run
 
 
