@@ -45,6 +45,13 @@ def report_command(
             "--format",
         ),
     ] = "html",
+    sheet: Annotated[
+        str | None,
+        opt(
+            "Write an evidence sheet about one run instead: nist-ai-rmf, eu-ai-act, iso-42001 or "
+            "nyc-ll144 (html or md).",
+        ),
+    ] = None,
     interactive: Annotated[
         bool,
         opt(
@@ -66,6 +73,9 @@ def report_command(
         raise SettingsError(f"--format: expected {', '.join(FORMATS)}; found {form!r}")
     if interactive and form != "html":
         raise SettingsError(f"--interactive: expected --format html, found {form}")
+    if sheet is not None:
+        _write_sheet(runs, sheet, out, form)
+        return
     target = out or Path(FORMATS[form])
     if any(is_reliability_run(path) for path in runs):
         _write_reliability(runs, target, form)
@@ -84,6 +94,18 @@ def report_command(
     else:
         written = _write(form, opened, target)
     _say(written, runs[0])
+
+
+def _write_sheet(runs: list[Path], sheet: str, out: Path | None, form: str) -> None:
+    from clinometer.report.sheets.page import write_sheet
+    from clinometer.report.sheets.sheet import load_sheet
+    from clinometer.runs import Run
+
+    load_sheet(sheet)  # an unknown name is refused before the run is read
+    if len(runs) != 1:
+        raise SettingsError(f"--sheet: expected one run, found {len(runs)}; write a sheet of each")
+    target = out or Path(f"{sheet}.{form}")
+    _say(str(write_sheet(Run.load(runs[0]), sheet, target, form=form)), runs[0])
 
 
 def _write_reliability(runs: list[Path], target: Path, form: str) -> None:
