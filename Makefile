@@ -1,6 +1,7 @@
 # make demo       audits the embedded model and writes demo/report.html
-# make test       runs every test but vLLM's
+# make test       runs every test but vLLM's and those of test-peers
 # make test-vllm  runs vLLM's tests, in an environment of their own
+# make test-peers runs the tests of exports that other tools read back, in a third one
 # make check      formatting, lint, types
 # make coverage   runs the same tests and lists the lines that none of them reaches
 # Each does its own set-up in .venv; after the first time none of them needs the network.
@@ -13,17 +14,20 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet --constraint constraints.txt
 STAMPS := $(VENV)/.stamps
 
-.PHONY: demo test test-vllm check coverage clean
+.PHONY: demo test test-vllm test-peers check coverage clean
 
 demo: $(STAMPS)/demo
 	$(BIN)/clinometer audit smollm2 --topic gender --contexts paper-gender --out demo/run
 	$(BIN)/clinometer report demo/run --out demo/report.html
 
 test: $(STAMPS)/test
-	$(BIN)/python -m pytest -n 2 --dist loadscope --ignore tests/models/vllm $(PYTEST)
+	$(BIN)/python -m pytest -n 2 --dist loadscope --ignore tests/models/vllm --ignore tests/exports/peers $(PYTEST)
 
 test-vllm: $(STAMPS)/vllm
 	$(BIN)/python -m pytest tests/models/vllm $(PYTEST)
+
+test-peers: $(STAMPS)/peers
+	$(VENV)/peers/bin/python -m pytest tests/exports/peers $(PYTEST)
 
 check: $(STAMPS)/test
 	$(BIN)/ruff check .
@@ -31,7 +35,7 @@ check: $(STAMPS)/test
 	$(BIN)/mypy
 
 coverage: $(STAMPS)/test
-	$(BIN)/python -m pytest -n 2 --dist loadscope --ignore tests/models/vllm --cov=clinometer $(PYTEST)
+	$(BIN)/python -m pytest -n 2 --dist loadscope --ignore tests/models/vllm --ignore tests/exports/peers --cov=clinometer $(PYTEST)
 
 # A name on the PATH proves nothing (version managers put one there for every Python they know of),
 # so each is run.
@@ -73,6 +77,14 @@ $(STAMPS)/vllm: $(STAMPS)/test tests/models/vllm/requirements.txt
 	$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
 	  > "$$($(VENV)/vllm/bin/python -c 'import site; print(site.getsitepackages()[0])')/ours.pth"
 	$(VENV)/vllm/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --requirement tests/models/vllm/requirements.txt
+	touch $@
+
+# The tools that read our exports bring fifty packages that nothing else here needs.
+$(STAMPS)/peers: $(STAMPS)/test tests/exports/peers/requirements.txt
+	$(BIN)/python -m venv $(VENV)/peers
+	$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
+	  > "$$($(VENV)/peers/bin/python -c 'import site; print(site.getsitepackages()[0])')/ours.pth"
+	$(VENV)/peers/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --requirement tests/exports/peers/requirements.txt
 	touch $@
 
 clean:

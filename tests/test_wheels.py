@@ -30,7 +30,7 @@ from clinometer.extras import DATA, DISTRIBUTION, EXTRAS, install_command, model
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Not in the environment of the tests, or no part of what users install.
-NOT_TRIED = {"vllm", "dev", "bench", "all"}
+NOT_TRIED = {"vllm", "arviz", "mlflow", "wandb", "dev", "bench", "all"}
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +98,12 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["leaderboard", "run"], ""),
         (["view", "run"], install_command("fastapi")),
         (["export", "xarray", "run"], install_command("xarray")),
+        (["export", "arviz", "run"], install_command("xarray")),
+        (["export", "hugging-face", "run", "--out", "card"], install_command("huggingface_hub")),
+        (["export", "every-eval-ever", "run", "--organization", "us"], ""),
+        (["export", "mlflow", "run"], install_command("mlflow")),
+        (["export", "wandb", "run"], install_command("wandb")),
+        (["export", "croissant", "paper-gender", "--license", "MIT", "--url", "here"], ""),
         (["annotate", "statements.csv"], install_command("fastapi")),
         (["doctor"], ""),
         (["samples", "tried"], ""),
@@ -289,7 +295,7 @@ def test_every_extra_is_tested() -> None:
     assert project["name"] == DISTRIBUTION
     extras = set(project["optional-dependencies"]) - NOT_TRIED
     assert extras == {name.removeprefix("test_") for name in globals()} & extras
-    assert set(EXTRAS) == extras | {"vllm"}
+    assert set(EXTRAS) == extras | {"vllm", "arviz", "mlflow", "wandb"}
 
 
 def test_data_packages_match_the_constraints() -> None:
