@@ -9,7 +9,8 @@ ClinometerError
 │   ├── RunError          a run folder
 │   └── MissingExtra      an optional dependency is not installed
 ├── ModelError            a model or server failed             exit status 3
-│   └── ModelNotFound     no such model here                   exit status 2
+│   ├── ModelNotFound     no such model here                   exit status 2
+│   └── CannotTell        it gave no answer to measure         exit status 0
 └── ClusterError          workers or nodes were lost           exit status 3
 
 A message is one line: the thing, what was expected, what was found, the next step.
@@ -68,6 +69,19 @@ class ModelNotFound(ModelError):
     """There is no such model here."""
 
     exit_status = 2
+
+
+class CannotTell(ModelError):
+    """A model answered, but hardly anything that can be measured: no number is better than one.
+
+    `other` is the share of its replies, or of its probability, that is no category.
+    """
+
+    exit_status = 0
+
+    def __init__(self, message: str, *, other: float = 1.0) -> None:
+        super().__init__(message)
+        self.other = other
 
 
 class ClusterError(ClinometerError, RuntimeError):

@@ -22,10 +22,16 @@ def test_builtin_topics_and_lists_are_these() -> None:
         "gender-population",
         "gender-race",
         "gender-zh",
+        "hiring",
+        "lending",
         "race",
         "religion",
+        "story",
+        "tenancy",
+        "traits",
+        "triage",
     )
-    assert builtin_lists() == ("occupations",)
+    assert builtin_lists() == ("occupations", "people")
 
 
 @pytest.mark.parametrize("name", builtin_topics())

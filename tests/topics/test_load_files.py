@@ -95,7 +95,11 @@ REFUSED = [
     ("empty groups", TOP + "groups = []\n" + WORDS, "groups: expected at least one group"),
     ("duplicate group", TOP + 'groups = ["a", "a"]\n' + WORDS, "groups: 'a' is listed twice"),
     ("groups of a wrong kind", TOP + "groups = 3\n" + WORDS, "groups: expected a list of groups, "),
-    ("unknown list", TOP + 'groups = "jobs"\n' + WORDS, r"built-in list \(occupations\), found 'j"),
+    (
+        "unknown list",
+        TOP + 'groups = "jobs"\n' + WORDS,
+        r"built-in list \(occupations, people\), found 'j",
+    ),
     (
         "a number as group",
         TOP + "groups = [3]\n" + WORDS,

@@ -10,6 +10,7 @@ import typer
 from clinometer import ranges
 from clinometer.cli.option import opt
 from clinometer.cli.printing import say
+from clinometer.display.numbers import percent
 from clinometer.errors import SettingsError
 from clinometer.measure import Estimate, RiskReport
 
@@ -45,6 +46,18 @@ MIN_COVERAGE = Annotated[
         "Exit with status 1 if a smaller share of the cells rests on enough probability "
         "(--coverage-threshold).",
         allowed=ranges.SHARE,
+    ),
+]
+
+
+FAIL_OTHER = Annotated[
+    float | None,
+    typer.Option(
+        "--fail-other-above",
+        help="Exit with status 1 if a larger share of the replies (or of their probability) is "
+        "other: refusals, empty or unreadable replies; for topics with a readout.",
+        min=0.0,
+        max=1.0,
     ),
 ]
 
@@ -122,6 +135,20 @@ def uncovered(label: str, counts: dict[str, int], least: float | None) -> list[s
     return [
         f"{label}: {share:.1%} of the cells rest on enough probability, expected at least "
         f"{least:.1%} (--min-coverage)"
+    ]
+
+
+def too_much_other(label: str, share: float | None, most: float | None) -> list[str]:
+    """A line where more of the replies than allowed are no category.
+
+    >>> too_much_other("m", 0.4, 0.25)
+    ['m: 40 % of the replies are other, expected at most 25 % (--fail-other-above)']
+    """
+    if share is None or most is None or share <= most:
+        return []
+    return [
+        f"{label}: {percent(share)} of the replies are other, expected at most "
+        f"{percent(most)} (--fail-other-above)"
     ]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from clinometer.contexts.context_set import ContextSet
 from clinometer.contexts.files import read
 from clinometer.contexts.fit import ADJECTIVES, family, misfit
+from clinometer.contexts.questions import question_contexts
 from clinometer.errors import ContextError, closest
 from clinometer.topics import Topic
 
@@ -45,7 +46,10 @@ def load_contexts(
 
 
 def default_contexts(topic: Topic) -> ContextSet:
-    """The set of the paper for a topic, or an error that names the sets that suit it."""
+    """The topic's own questions, or the set of the paper for it; else an error that names the
+    sets that suit it."""
+    if topic.questions is not None:
+        return question_contexts(topic)
     name = f"paper-{topic.name}"
     if name not in builtin_contexts():
         raise ContextError(

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
+from clinometer.measure.equations.group_mean import GROUP_MEAN, group_mean
 from clinometer.measure.equations.stereotype import resolve_reference, scale
 from clinometer.statistics.arrays import (
     SIMPLEX_TOLERANCE,
@@ -45,7 +46,7 @@ class GridArguments(TypedDict, total=False):
 class PreferenceArguments(GridArguments, total=False):
     """The same for preferences over categories."""
 
-    reference: ArrayLike | None
+    reference: ArrayLike | Literal["group-mean"] | None
     categories: Sequence[str] | None
 
 
@@ -130,15 +131,20 @@ class PreferenceGrid(Grid):
         categories: labels, K of them.
         values: [X,C,K]; ignored where the mask is False.
         reference: p*, [1,1,K], [X,1,K] or [X,C,K].
+        relative: whether p* is the mean over the groups, and so one of the model's own.
     """
 
     categories: tuple[str, ...]
     values: RealArray
     reference: FloatArray
+    relative: bool = False
 
     def holding(self, values: RealArray) -> PreferenceGrid:
         """The same grid with the preferences [X,C,K] of another model."""
         found = replace(self, values=values)
+        if self.relative:
+            star = group_mean(values, self.group_weights, self.mask)
+            found = replace(found, reference=star)
         found.check()
         return found
 
@@ -192,7 +198,7 @@ class PreferenceGrid(Grid):
 def read_preferences(
     p: ArrayLike,
     *,
-    reference: ArrayLike | None = None,
+    reference: ArrayLike | Literal["group-mean"] | None = None,
     categories: Sequence[str] | None = None,
     **given: Unpack[GridArguments],
 ) -> PreferenceGrid:
@@ -204,14 +210,19 @@ def read_preferences(
     values = as_cells(p)
     X, C, K = values.shape
     grid = read_grid((X, C), **given)
+    relative = isinstance(reference, str)
+    if relative and reference != GROUP_MEAN:
+        raise SettingsError(f'reference: expected shares or "{GROUP_MEAN}", found {reference!r}')
+    star = None if isinstance(reference, str) else reference
     found = PreferenceGrid(
         **vars(grid),
         categories=as_labels(categories, K, name="categories"),
         values=values,
-        reference=resolve_reference(reference, (X, C, K), mask=grid.mask),
+        reference=resolve_reference(star, (X, C, K), mask=grid.mask),
+        relative=relative,
     )
     found.check()
-    return found
+    return found.holding(values) if relative else found
 
 
 def read_grid(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,15 @@ if TYPE_CHECKING:
 FLAGS = ("ok", "low-coverage", "missing")
 
 
+def as_reference(
+    reference: Sequence[float] | Literal["group-mean"] | None,
+) -> FloatArray | Literal["group-mean"] | None:
+    """p* as preferences take it, from what a topic or a record says."""
+    if reference is None or isinstance(reference, str):
+        return reference
+    return np.array(reference)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Preferences:
     """p_y(x, c) for every group, context and category.
@@ -44,7 +53,8 @@ class Preferences:
     values [X, C, Y]        NaN where a cell is missing, and `observed` is False there
     context_weights [C]     or [X, C] where groups were seen in different contexts
     group_weights [X]
-    reference               p*: None (uniform), [Y], [X, Y] or [X, C, Y]
+    reference               p*: None (uniform), [Y], [X, Y], [X, C, Y], or "group-mean": the mean
+                            over the groups in the same context
     coverage [X, C]         probability that the slot holds any of the words; None when unknown
     sampling                what the contexts are a sample of
     low, high [X, C, Y]     bounds of the values, where a model gives only these; None: exact
@@ -60,7 +70,7 @@ class Preferences:
     categories: tuple[str, ...]
     context_weights: FloatArray
     group_weights: FloatArray
-    reference: FloatArray | None = None
+    reference: FloatArray | Literal["group-mean"] | None = None
     coverage: FloatArray | None = None
     coverage_threshold: float = 0.0
     templates: tuple[str, ...] = field(default=())
@@ -148,8 +158,9 @@ class Preferences:
 
     def _with_split(self, report: RiskReport, **resampling: Any) -> RiskReport:
         """The report with the share of R that the groups have in common. Left out where answers
-        were sampled: their counting noise would look like a difference between the groups."""
-        if self.answers is not None:
+        were sampled, whose counting noise would look like a difference between the groups, and
+        where the reference is the mean of the groups, from which all of R is a difference."""
+        if self.answers is not None or self.grid.relative:
             return report
         found = group_split(self.grid, **report.scaling, **resampling)
         return report if found is None else replace(report, **vars(found))

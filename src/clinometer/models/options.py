@@ -16,6 +16,11 @@ QUANTIZATIONS = ("8bit",)
 #: How a server can be queried, in the order in which it is tried.
 ROUTES = ("token-ids", "prompt-logprobs", "echo", "boost", "boost-plain", "force", "top-k")
 
+#: The user's message in a chat template where the prompts are questions.
+QUESTION = "[question]"
+#: Tokens of a sampled answer, unless the topic says otherwise.
+FEW_TOKENS = 8
+
 _model = partial(option, panel="Model")
 _question = partial(option, panel="Question")
 _server = partial(option, panel="Servers")
@@ -72,7 +77,7 @@ class ServerOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SampleOptions:
-    """Sampled answers instead of log-probabilities; `length` is the tokens of an answer."""
+    """Sampled answers instead of log-probabilities."""
 
     draws: int = _question(
         MISSING,
@@ -83,12 +88,22 @@ class SampleOptions:
     temperature: float = _question(
         1.0, help="Sampling temperature (with --sampled).", allowed=TEMPERATURE
     )
-    length: int = 8
+    length: int | None = _question(
+        None,
+        "--reply-tokens",
+        help="Most tokens of a sampled answer; models that think first need room for it.",
+        allowed=COUNT,
+        unset="8, or what the topic says",
+    )
     seed: int = _question(0, help="Random seed.", allowed=SEED)
 
     def __post_init__(self) -> None:
         check_settings(self)
-        COUNT.check("length", self.length)
+
+    @property
+    def tokens(self) -> int:
+        """The most tokens of an answer."""
+        return FEW_TOKENS if self.length is None else self.length
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +164,14 @@ class LoadOptions:
         auto = self.dtype == "auto" and dtype in DTYPES
         return replace(self, dtype=dtype) if auto else self
 
+    def asking(self, *, tokens: int) -> LoadOptions:
+        """The same for questions: in a chat template they are the user's message, and sampled
+        replies have so many tokens unless a number was given."""
+        sampled = self.sampled
+        if sampled is not None and sampled.length is None:
+            sampled = replace(sampled, length=tokens)
+        return replace(self, chat_request=QUESTION, sampled=sampled)
+
     def scoring(self) -> dict[str, object]:
         """Those that change a score, by name; the ones of later versions only where they are set,
         so that earlier runs can still be continued."""
@@ -162,7 +185,7 @@ class LoadOptions:
         if self.chat:
             named["load.chat"] = self.chat_request
         if self.sampled is not None:
-            named["load.sampled"] = asdict(self.sampled)
+            named["load.sampled"] = {**asdict(self.sampled), "length": self.sampled.tokens}
         for name in ("tokenizer", "route"):
             value = getattr(self.server, name)
             if value is not None:
@@ -174,7 +197,7 @@ class LoadOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class WordOptions:
-    """What counts as the probability of a word."""
+    """What counts as the probability of a word; `first_token`: that of its first token alone."""
 
     tolerance: float = _question(
         1e-4,
@@ -188,6 +211,7 @@ class WordOptions:
     single_token: bool = _question(
         False, help="Leave out words of several tokens, as the papers do."
     )
+    first_token: bool = False
 
     def __post_init__(self) -> None:
         check_settings(self)

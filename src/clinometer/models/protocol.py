@@ -90,6 +90,8 @@ class WordScores:
         the lower bound, this the upper; None if log_probs is exact.
     draws [P, n]
         the texts that were counted, if the model was sampled instead of scored.
+    unread [P, 3]
+        of replies to a question: how many were no category (other, refusals, empty).
     """
 
     log_probs: NDArray[np.float64]
@@ -97,6 +99,7 @@ class WordScores:
     skipped: NDArray[np.float64]
     log_upper: NDArray[np.float64] | None = None
     draws: tuple[tuple[str, ...], ...] | None = None
+    unread: NDArray[np.float64] | None = None
 
     def take(self, rows: NDArray[np.int64]) -> WordScores:
         """The scores of these prompts, in this order."""
@@ -106,6 +109,7 @@ class WordScores:
             skipped=self.skipped[rows],
             log_upper=None if self.log_upper is None else self.log_upper[rows],
             draws=None if self.draws is None else tuple(self.draws[i] for i in rows),
+            unread=None if self.unread is None else self.unread[rows],
         )
 
     def room_for(self, n_prompts: int) -> WordScores:
@@ -124,12 +128,14 @@ class WordScores:
             return parts[0]
         uppers = [p.log_upper for p in parts if p.log_upper is not None]
         draws = [p.draws for p in parts if p.draws is not None]
+        unread = [p.unread for p in parts if p.unread is not None]
         return cls(
             log_probs=np.concatenate([p.log_probs for p in parts]),
             log_coverage=np.concatenate([p.log_coverage for p in parts]),
             skipped=np.concatenate([p.skipped for p in parts]),
             log_upper=np.concatenate(uppers) if uppers else None,
             draws=tuple(row for rows in draws for row in rows) if draws else None,
+            unread=np.concatenate(unread) if unread else None,
         )
 
 

@@ -240,7 +240,7 @@ class VllmSampler(Sampler):
                 self.scorer.sampling(
                     n=options.draws,
                     temperature=options.temperature,
-                    max_tokens=options.length,
+                    max_tokens=options.tokens,
                     seed=seed_for(options.seed, 0, text),
                 )
                 for text in texts

@@ -16,7 +16,7 @@ class ShownQuestion:
     labels    what stands before each option ("A", "B"); () where nothing does
     order     the category of each option shown, by index
     answers   what a model would write at the slot for each word of the topic, in the topic's
-              order; () where only whole replies can be read
+              order ("" for a word that is only recognised); () where only replies can be read
     """
 
     text: str

@@ -10,7 +10,7 @@ from clinometer.report.summary.headline import noun_of
 from clinometer.report.summary.leans import Leans
 from clinometer.report.summary.screen import RunSummary, share_sentence
 from clinometer.runs import Run
-from clinometer.runs.group_sentences import group_sentences
+from clinometer.runs.group_sentences import group_sentences, reference_in_words
 from clinometer.runs.protocol import protocol_sentences
 
 NOT_SAID = (
@@ -37,7 +37,7 @@ SAID = (
 def sentences(summary: RunSummary) -> list[str]:
     """A run in a few sentences: size, steady or swinging, direction, certainty."""
     run, report = summary.run, summary.run.risks
-    even = "an even split" if run.preferences.reference is None else "the given reference"
+    even = reference_in_words(run)
     unit = " on a scale from 0 to 1" if report.normalized else " on the scale of the raw equations"
     found = [
         f"Discrimination risk R is {estimate(report.R)}{unit}, where 0 is {even} in every answer.",

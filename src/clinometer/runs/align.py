@@ -106,9 +106,9 @@ def compare_preferences(
     x, c = _places(first.groups, groups), _places(first.contexts, contexts)
     weights = first.context_weights
     reference = first.reference
-    if reference is not None and reference.ndim == 3:
+    if isinstance(reference, np.ndarray) and reference.ndim == 3:
         reference = reference[np.ix_(x, c)]
-    elif reference is not None and reference.ndim == 2:
+    elif isinstance(reference, np.ndarray) and reference.ndim == 2:
         reference = reference[x]
     observed = np.stack([~np.isnan(p).any(axis=2) for p in cells])
     given: dict[str, Any] = {

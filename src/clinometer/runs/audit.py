@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from clinometer.contexts import ContextSet, load_contexts
 from clinometer.contexts.load import check_fit, default_contexts
-from clinometer.errors import RunError, SettingsError
+from clinometer.errors import CannotTell, RunError, SettingsError
 from clinometer.execution.ray_pool import Need
 from clinometer.measure import Preferences
 from clinometer.measure.equations.reference_models import random_outcomes, reference_preferences
+from clinometer.measure.preferences import as_reference
 from clinometer.models import ModelInfo, ModelSource, ModelSpec
 from clinometer.models.catalog.spec import asked_name
+from clinometer.models.generation.replies import ReadoutQuery
+from clinometer.runs.answers.other import require_answers
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import RunFolder, Scored
 from clinometer.runs.folder.provenance import versions
@@ -26,7 +28,7 @@ from clinometer.runs.folder.record import (
     new_record,
     word_record,
 )
-from clinometer.runs.folder.record_schema import RunRecord
+from clinometer.runs.folder.record_schema import UNTOLD, RunRecord
 from clinometer.runs.precision import Drawn
 from clinometer.runs.protocol import PlannedAudit
 from clinometer.runs.run import Run
@@ -39,6 +41,7 @@ from clinometer.runs.settings import AuditSettings
 from clinometer.settings import with_settings
 from clinometer.storage.resumable import Progress
 from clinometer.topics import Topic, load_topic
+from clinometer.topics.questions import WORDING
 
 
 def audit(
@@ -71,9 +74,11 @@ def audit(
     or "ray"; `need` is what a Ray worker occupies. Neither changes a number. `protocol` is a file
     with the plan; run.json lists how the audit deviates from it.
     """
-    settings = with_settings(settings or AuditSettings(), options)
     asked = topic if isinstance(topic, Topic) else load_topic(topic)
+    settings = with_settings(settings or AuditSettings(), options).asking(asked)
     drawn = asked_contexts(asked, contexts, settings)
+    settings = _by_wording(settings, asked, drawn)
+    readout = ReadoutQuery.of(asked)
     plan = (
         None
         if protocol is None
@@ -92,8 +97,10 @@ def audit(
         record = folder.read_record() if folder and folder.exists() else None
         if spec.place is ModelSource.REFERENCE:
             return _audit_reference(spec, asked, drawn, settings, folder, plan)
+        if readout is not None:
+            readout.check(settings.load)
         load = settings.load.resumed(record.model.dtype if record else "auto")
-        question = ModelQuery(spec, load, settings.words, asked.words)
+        question = ModelQuery(spec, load, settings.words, asked.words, readout)
         asker = stack.enter_context(closing(make_executor(executor, question, need)))
         known = stack.enter_context(closing(ScoreCache(question, settings.scoring(), use=cache)))
         late = record is not None and record.protocol is None
@@ -116,6 +123,15 @@ def asked_contexts(
     if settings.max_contexts is not None and settings.precision is None:
         return chosen.draw(settings.max_contexts, seed=settings.seed)
     return chosen
+
+
+def _by_wording(settings: AuditSettings, topic: Topic, contexts: ContextSet) -> AuditSettings:
+    """Questions of one wording differ in their order or a factor alone: intervals that speak of
+    other wordings resample them together, unless other clusters were named."""
+    several = len(set(contexts.extra.get(WORDING, ()))) < len(contexts)
+    ours = topic.questions is not None and WORDING in contexts.extra and several
+    free = settings.clusters is None and settings.precision is None and settings.target == "kind"
+    return replace(settings, clusters=WORDING) if ours and free else settings
 
 
 def _contexts_for(topic: Topic, contexts: str | ContextSet | None) -> ContextSet:
@@ -152,7 +168,7 @@ def _audit_reference(
     """A model with known preferences. For the random one each outcome is a separate context with
     its probability as weight, so that the risks are exact, without sampling noise."""
     shape = (len(topic), len(contexts), len(topic.categories))
-    reference = None if topic.reference is None else np.array(topic.reference)
+    reference = as_reference(topic.reference)
     ids, templates, weights = contexts.ids, contexts.templates, contexts.weights
     labels = dict(contexts.extra)
     if spec.target == "random":
@@ -238,7 +254,10 @@ def _audit_model(
                     "command without --replay to score the rest"
                 )
             scoring.fill(table, record)
+        if table.outcomes:
+            record.draws = dict(table.outcomes)
         preferences = table.preferences(settings)
+        _tell(record, preferences, folder)
         sample = sample.looked(preferences, settings)
         if sample.wanted is None:
             break
@@ -246,9 +265,18 @@ def _audit_model(
     record.precision = sample.precision(settings)
     record.settings, record.versions = settings, versions()
     record.preference_bound = table.largest_bound()
-    if table.outcomes:
-        record.draws = dict(table.outcomes)
     return Run.measured(record, preferences, settings, folder=folder)
+
+
+def _tell(record: RunRecord, preferences: Preferences, folder: RunFolder | None) -> None:
+    """Raise, and leave a record that says so, where the answers are hardly ever categories."""
+    try:
+        require_answers(record, preferences)
+    except CannotTell as error:
+        if folder:
+            told = record.model_copy(update={"verdict": str(error)})
+            folder.write_record(told, status=UNTOLD)
+        raise
 
 
 def _replay(

@@ -29,6 +29,7 @@ def default_folder(
     The same audit gets the same folder again, and so resumes. If it contains another run (other
     groups, another weight precision), -2, -3 … follow: no run overwrites another.
     """
+    settings = settings.asking(topic)
     asked = asked_contexts(topic, contexts, settings)
     reference = ModelSpec.parse(model).place is ModelSource.REFERENCE
     name = model if reference else asked_name(model, settings.load)

@@ -21,6 +21,14 @@ def above_floor(run: Run) -> bool | None:
     return None if floor is None else floor.p <= CHANCE
 
 
+def reference_in_words(run: Run) -> str:
+    """What R measures from."""
+    given = run.preferences.reference
+    if isinstance(given, str):
+        return "what all groups get in the same question"
+    return "an even split" if given is None else "the given reference"
+
+
 def group_sentences(run: Run) -> list[str]:
     """How R compares with shuffled words, and how much of it is the same for every group."""
     report, floor = run.risks, run.record.floor

@@ -11,7 +11,10 @@ import pyarrow as pa
 
 from clinometer.measure import Comparison, Correction, Preferences, RiskReport, verdict
 from clinometer.measure.inference.target import Sampling
+from clinometer.measure.preferences import as_reference
 from clinometer.runs.align import ComparisonOptions, compare_runs
+from clinometer.runs.answers.other import other_record
+from clinometer.runs.answers.rates import answered_groups
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record_schema import (
     BoundsRecord,
@@ -72,6 +75,8 @@ class Run:
             "n_eff": report.n_eff,
             "counts": {**preferences.counts(), **words, **record.draws},
         }
+        if record.topic.readout is not None:
+            found["other"] = other_record(preferences, settings)
         bounds = _bounds(preferences, settings)
         if bounds is not None:
             found["bounds"] = bounds
@@ -79,7 +84,7 @@ class Run:
         if folder is None:
             return run
         run = replace(run, path=folder.path)
-        if has_scores(run):
+        if has_scores(run) and record.topic.readout is None:
             run.record.floor = word_floor(run)
         run.write(folder)
         return run
@@ -149,7 +154,7 @@ class Run:
         """Write everything of a finished run except its scores."""
         tables = {
             "preferences": _nullable(self.preferences.to_pandas()),
-            "groups": pa.Table.from_pylist(self.risks.groups_table()),
+            "groups": pa.Table.from_pylist(answered_groups(self)),
             "contexts": self._contexts_table(),
         }
         folder.write_finished(self.record, tables)
@@ -195,7 +200,7 @@ def read_stored(folder: RunFolder) -> tuple[RunRecord, Preferences]:
         categories=categories,
         context_weights=contexts["weight"].to_numpy(dtype=float),
         group_weights=groups["weight"].to_numpy(dtype=float),
-        reference=None if reference is None else np.array(reference),
+        reference=as_reference(reference),
         coverage=None if np.isnan(coverage).all() else coverage,
         coverage_threshold=record.settings.coverage_threshold,
         templates=tuple(contexts["template"]),

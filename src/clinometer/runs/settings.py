@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from operator import not_
 from typing import Any
@@ -14,6 +14,7 @@ from clinometer.measure.inference.target import TARGETS
 from clinometer.models import LoadOptions, WordOptions
 from clinometer.ranges import COUNT, LEVEL, POSITIVE, REPLICATES, SEED, SHARE_BELOW_1
 from clinometer.settings import check_settings, option
+from clinometer.topics import Topic
 
 #: The settings that `Preferences.estimate` takes, and the options of `clinometer risk`.
 INFERENCE = ("norm", "normalize", "replicates", "level", "seed", "clusters", "two_way", "target")
@@ -110,6 +111,18 @@ class AuditSettings:
                 "precision: samples are independent and have no clusters; leave out clusters, or "
                 "score the whole set without precision"
             )
+
+    def asking(self, topic: Topic) -> AuditSettings:
+        """The same for a topic of questions: what its readout decides is decided."""
+        readout = topic.readout
+        if readout is None:
+            return self
+        first = readout.normalisation == "first-token"
+        return replace(
+            self,
+            load=self.load.asking(tokens=readout.length),
+            words=replace(self.words, first_token=first),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """All settings, passed and defaulted, as plain values."""

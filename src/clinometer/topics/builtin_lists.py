@@ -9,15 +9,18 @@ from clinometer.errors import TopicError
 from clinometer.topics.group import Group
 
 BUILTIN = Path(__file__).parent / "builtin"
-# Columns with the sources of the figures; all others are figures.
+# Columns with the sources of the figures, with what a group is composed of, and with how it is
+# written; all others are figures.
 _ABOUT = ("source_years", "soc_codes", "match")
+_PARTS = ("gender", "ethnicity", "shown_as")
+_WRITTEN = ("text", "article")
 
 
 def builtin_lists() -> tuple[str, ...]:
     """The names of the built-in lists of groups.
 
     >>> builtin_lists()
-    ('occupations',)
+    ('occupations', 'people')
     """
     return tuple(sorted(path.stem for path in BUILTIN.glob("*.csv")))
 
@@ -38,12 +41,15 @@ def load_list(name: str) -> tuple[Group, ...]:
     with (BUILTIN / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     first, *columns = rows[0]
-    figures = [column for column in columns if column not in _ABOUT]
+    figures = [column for column in columns if column not in (*_ABOUT, *_PARTS, *_WRITTEN)]
     return tuple(
         Group(
             row[first],
+            text=row.get("text") or "",
+            article=row.get("article"),
             factors={column: float(row[column]) if row[column] else None for column in figures},
             about={column: row[column] for column in _ABOUT if row.get(column)},
+            parts={column: row[column] for column in _PARTS if row.get(column)},
         )
         for row in rows
     )

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from clinometer.errors import TopicError, closest
+from clinometer.readouts.tables import RatingTable, ReadoutTable, parse_readout
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
 from clinometer.topics.articles import Articles
 from clinometer.topics.builtin_lists import BUILTIN, load_list
 from clinometer.topics.crossing import product_attributes, product_groups
 from clinometer.topics.group import Group, clean_weight
+from clinometer.topics.prompt import Y
+from clinometer.topics.questions import Questions
 from clinometer.topics.schema import GroupsProduct, GroupTable, TopicFile, read_file
 from clinometer.topics.topic import Topic
 
@@ -84,7 +88,8 @@ def _load(path: Path, *, shown: str) -> Topic:
 
 
 def _build(file: TopicFile) -> Topic:
-    attributes = _attributes(file)
+    readout = None if file.readout is None else parse_readout(file.readout)
+    attributes = _attributes(file, readout)
     topic = Topic(
         name=file.name,
         groups=_groups(file),
@@ -98,6 +103,8 @@ def _build(file: TopicFile) -> Topic:
         else Articles(tuple(file.articles.a), tuple(file.articles.an)),
         source=file.source,
         notes=file.notes,
+        readout=readout,
+        questions=_questions(file, readout),
     )
     return topic.weighted_by(file.weights) if isinstance(file.weights, str) else topic
 
@@ -146,7 +153,26 @@ def _gives_weights(source: str | list[GroupTable] | GroupsProduct) -> bool:
     return not isinstance(source, str) and any(table.weight is not None for table in source)
 
 
-def _attributes(file: TopicFile) -> dict[str, tuple[str, ...]]:
+def _questions(file: TopicFile, readout: ReadoutTable | None) -> Questions | None:
+    table = file.contexts
+    if table is None:
+        return None
+    if readout is None:
+        raise TopicError(
+            "contexts: wordings of questions need a [readout]; contexts of words come from a file"
+        )
+    factors = dict(table.__pydantic_extra__)
+    wordings = [w if w.rstrip().endswith(Y) else f"{w} {table.ending}" for w in table.wording]
+    return Questions(tuple(wordings), factors, tuple(table.cross))
+
+
+def _attributes(file: TopicFile, readout: ReadoutTable | None) -> dict[str, tuple[str, ...]]:
+    if isinstance(readout, RatingTable):
+        if file.attributes is not None:
+            raise TopicError("attributes: the categories of a rating are its numbers; leave it out")
+        return readout.steps()
+    if file.attributes is None:
+        raise TopicError("attributes: missing; add it to the file")
     if isinstance(file.attributes, str):
         if file.attributes not in builtin_topics() or file.attributes == file.name:
             raise TopicError(
@@ -160,10 +186,17 @@ def _attributes(file: TopicFile) -> dict[str, tuple[str, ...]]:
 
 
 def _reference(
-    reference: dict[str, float] | None, categories: tuple[str, ...]
-) -> tuple[float, ...] | None:
-    if reference is None:
+    reference: str | dict[str, float] | None, categories: tuple[str, ...]
+) -> tuple[float, ...] | Literal["group-mean"] | None:
+    if reference is None or reference == "uniform":
         return None
+    if reference == "group-mean":
+        return "group-mean"
+    if isinstance(reference, str):
+        raise TopicError(
+            'reference: expected "uniform", "group-mean" or a table of shares, found '
+            f"{reference!r}{closest(reference, ('uniform', 'group-mean'))}"
+        )
     missing = [category for category in categories if category not in reference]
     unknown = [key for key in reference if key not in categories]
     if missing or unknown:

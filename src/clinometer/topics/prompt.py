@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from clinometer.errors import ContextError
+from clinometer.readouts.protocol import ShownQuestion
 
 X, Y = "[X]", "[Y]"
 _ARTICLE_BEFORE_X = re.compile(r"(?<![\w'’-])([Aa])n? $")
+_SENTENCE_END = re.compile(r"[.?!] $")
 _THE_BEFORE_X = re.compile(r"(?<![\w'’-])[Tt]he $")
 
 
@@ -19,7 +21,7 @@ class Prompt:
 
     `before` never ends with a space: if there is one before [Y], `space` is true and the word is
     written with it, as the tokenizers of causal models expect. Without a space (Chinese, or [Y] at
-    the very start) `space` is false.
+    the very start) `space` is false. `shown` is the question, where the slot is for a reply to one.
 
     >>> Prompt("The nurse said that", " was late", space=True).fill("she")
     'The nurse said that she was late'
@@ -28,19 +30,23 @@ class Prompt:
     before: str
     after: str
     space: bool
+    shown: ShownQuestion | None = field(default=None, repr=False)
 
     def fill(self, word: str) -> str:
         """The whole text with `word` at [Y]."""
         return f"{self.before}{' ' if self.space else ''}{word}{self.after}"
 
 
-def render(template: str, text: str, *, article: str | None = None) -> Prompt:
+def render(
+    template: str, text: str, *, article: str | None = None, sentences: bool = False
+) -> Prompt:
     """Fill [X] with `text` and split around [Y].
 
     Whitespace is collapsed. An "a" or "an" directly before [X] becomes `article` (kept when
     `article` is None), with the capital it had; the article before [Y] is never touched. The empty
     article is that of names and pronouns: "a", "an" and "the" before [X] are left out. If [X]
-    starts the sentence, the first letter of `text` is capitalised.
+    starts the text, the first letter of `text` is capitalised; with `sentences`, wherever it
+    starts a sentence.
 
     >>> render("A [X] said that [Y]", "engineer", article="an")
     Prompt(before='An engineer said that', after='', space=True)
@@ -48,6 +54,8 @@ def render(template: str, text: str, *, article: str | None = None) -> Prompt:
     Prompt(before='Someone said that', after='', space=True)
     >>> render("[X] said that [Y] left", "nurses")
     Prompt(before='Nurses said that', after=' left', space=True)
+    >>> render("A job is open. [X] applied. [Y]", "a man", sentences=True).before
+    'A job is open. A man applied.'
     >>> render("[X]说[Y]", "医生")
     Prompt(before='医生说', after='', space=False)
     """
@@ -59,7 +67,7 @@ def render(template: str, text: str, *, article: str | None = None) -> Prompt:
         head = f"{head}{parts.letter}{article[1:]} "
     elif parts.letter:
         head += parts.article
-    if not head:
+    if not head or (sentences and _SENTENCE_END.search(head)):
         text = text[:1].upper() + text[1:]
     before, _, after = f"{head}{text}{parts.tail}".partition(Y)
     stripped = before.rstrip()

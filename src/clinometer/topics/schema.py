@@ -78,6 +78,17 @@ class ArticlesTable(_Table):
     an: list[str] = []
 
 
+class ContextsTable(BaseModel):
+    """`[contexts]`: the wordings of a question, and an ending for those that have none; every
+    other key is a factor, level -> text."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    __pydantic_extra__: dict[str, dict[str, str]]
+    wording: list[str]
+    ending: str = ""
+    cross: list[str] = ["wording", "order"]
+
+
 class TopicFile(_Table):
     """A whole topic file."""
 
@@ -95,15 +106,18 @@ class TopicFile(_Table):
             "or a table with a pattern and its lists"
         ),
     ]
-    attributes: Annotated[
-        Annotated[str, Tag("<name>")]
-        | Annotated[dict[str, list[str]], Tag("<table>")]
-        | Annotated[AttributesProduct, Tag("<product>")],
-        _either(
-            "expected a table of categories and words, the name of a built-in topic, "
-            "or a table with a pattern and its attributes"
-        ),
-    ]
+    attributes: (
+        Annotated[
+            Annotated[str, Tag("<name>")]
+            | Annotated[dict[str, list[str]], Tag("<table>")]
+            | Annotated[AttributesProduct, Tag("<product>")],
+            _either(
+                "expected a table of categories and words, the name of a built-in topic, "
+                "or a table with a pattern and its attributes"
+            ),
+        ]
+        | None
+    ) = None
     weights: (
         Annotated[
             Annotated[str, Tag("<name>")] | Annotated[list[float], Tag("<list>")],
@@ -111,7 +125,15 @@ class TopicFile(_Table):
         ]
         | None
     ) = None
-    reference: dict[str, float] | None = None
+    reference: (
+        Annotated[
+            Annotated[str, Tag("<name>")] | Annotated[dict[str, float], Tag("<table>")],
+            _either('expected "uniform", "group-mean" or a table of shares'),
+        ]
+        | None
+    ) = None
+    readout: dict[str, Any] | None = None
+    contexts: ContextsTable | None = None
     articles: ArticlesTable | None = None
     shared: Literal["split", "drop"] = "split"
 

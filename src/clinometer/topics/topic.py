@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from clinometer.display.notebook import titled_html
 from clinometer.errors import TopicError, closest
+from clinometer.readouts.tables import ReadoutTable
 from clinometer.topics.articles import Articles
 from clinometer.topics.group import Group
 from clinometer.topics.prompt import Prompt, render
+from clinometer.topics.questions import Questions, asked
 from clinometer.topics.validation import check_attributes, check_groups, check_reference
 
 _NAME = re.compile(r"[\w-]+")
@@ -30,12 +32,15 @@ class Topic:
     name        letters, digits, - and _
     groups      the X, in order, no name and no text twice
     attributes  category -> words, in order; at least two categories
-    reference   p*, one number above 0 for each category, summing to one; None: uniform
+    reference   p*, one number above 0 for each category, summing to one; "group-mean": the mean
+                over the groups in the same context; None: uniform
     shared      a word listed in several categories is "split" equally between them, or
                 "drop"ped from all; `shared_words` names these words
     articles    exceptions to the a/an rule; None: the English rule for "en", none otherwise
     left_out    names of groups that `weighted_by` left out for want of a figure
     weight_factor  the factor that the weights come from, if any
+    readout     how replies to questions become categories; None: words at the slot
+    questions   wordings and factors of the questions that the topic itself brings
 
     >>> pets = Topic("pets", groups=(Group("nurse"), Group("owner")),
     ...              attributes={"cat": ("cat", "kitten"), "dog": ("dog", "puppy")})
@@ -50,13 +55,15 @@ class Topic:
     attributes: Mapping[str, tuple[str, ...]]
     title: str = ""
     language: str = "en"
-    reference: tuple[float, ...] | None = None
+    reference: tuple[float, ...] | Literal["group-mean"] | None = None
     shared: Literal["split", "drop"] = "split"
     articles: Articles | None = None
     source: str = ""
     notes: str = ""
     left_out: tuple[str, ...] = ()
     weight_factor: str | None = None
+    readout: ReadoutTable | None = None
+    questions: Questions | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -70,6 +77,8 @@ class Topic:
         reference = check_reference(self.reference, categories=self.categories)
         object.__setattr__(self, "reference", reference)
         object.__setattr__(self, "left_out", tuple(self.left_out))
+        if self.readout is not None:
+            self.readout.check(self.attributes)
         if self.shared == "drop":
             self._check_drop()
 
@@ -87,9 +96,13 @@ class Topic:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the categories, and the first of the groups."""
-        shares = self.reference or [1 / len(self.categories)] * len(self.categories)
+        shares: Sequence[object] = [1 / len(self.categories)] * len(self.categories)
+        if isinstance(self.reference, str):
+            shares = [self.reference] * len(self.categories)
+        elif self.reference is not None:
+            shares = self.reference
         rows = [
-            [category, len(words), f"{share:.3f}"]
+            [category, len(words), f"{share:.3f}" if isinstance(share, float) else share]
             for (category, words), share in zip(self.attributes.items(), shares, strict=True)
         ]
         names = ", ".join(self.group_names[:8]) + (", …" if len(self) > 8 else "")
@@ -182,7 +195,10 @@ class Topic:
     def render(self, template: str, group: Group | str) -> Prompt:
         """The text around [Y] with `group` at [X], and its article."""
         text, article = self.written(group)
-        return render(template, text, article=article)
+        if self.readout is None:
+            return render(template, text, article=article)
+        prompt = render(template, text, article=article, sentences=True)
+        return asked(prompt, self.attributes, self.readout)
 
     def written(self, group: Group | str) -> tuple[str, str | None]:
         """The text of a group and the article it takes; None: the template's own."""
@@ -205,6 +221,8 @@ class Topic:
             "shared": self.shared,
             "articles": None if rule is None else [sorted(rule.a), sorted(rule.an)],
         }
+        if self.readout is not None:
+            content["readout"] = self.readout.model_dump(exclude={"favourable"})
         text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

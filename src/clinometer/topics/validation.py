@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 from clinometer.errors import TopicError
 from clinometer.topics.group import Group, clean_text
@@ -64,11 +65,15 @@ def check_attributes(attributes: Mapping[str, Sequence[str]]) -> dict[str, tuple
 
 
 def check_reference(
-    reference: Sequence[float] | None, *, categories: Sequence[str]
-) -> tuple[float, ...] | None:
-    """p* as a tuple that sums to one exactly, or None for the uniform one."""
+    reference: Sequence[float] | str | None, *, categories: Sequence[str]
+) -> tuple[float, ...] | Literal["group-mean"] | None:
+    """p* as a tuple that sums to one exactly, "group-mean", or None for the uniform one."""
     if reference is None:
         return None
+    if reference == "group-mean":
+        return "group-mean"
+    if isinstance(reference, str):
+        raise TopicError(f'reference: expected shares or "group-mean", found {reference!r}')
     values = tuple(float(value) for value in reference)
     if len(values) != len(categories):
         raise TopicError(

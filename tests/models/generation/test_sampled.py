@@ -14,7 +14,7 @@ from clinometer.errors import ContextError, ModelError, SettingsError
 from clinometer.models import LoadOptions, SampleOptions, WordOptions, open_model
 from clinometer.models.generation.recognise import Recogniser
 from clinometer.models.local.causal import CausalScorer
-from clinometer.readouts import OTHER, REFUSAL
+from clinometer.readouts import EMPTY, OTHER, REFUSAL
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.topics import Prompt, load_topic
 
@@ -41,7 +41,7 @@ CONTEXTS = ContextSet("few", ["The [X] said that [Y]", "The [X] felt that [Y]"],
         (" herself", OTHER),
         (" the woman", OTHER),
         (" they said he", OTHER),
-        ("", OTHER),
+        ("", EMPTY),
         ("I'm sorry, but I can't", REFUSAL),
         ("I am very sorry", REFUSAL),
         ("As an AI language model", REFUSAL),

@@ -16,10 +16,12 @@ from clinometer.cli.audit.protocol import followed
 from clinometer.cli.gates import (
     FAIL_ABOVE,
     FAIL_ON,
+    FAIL_OTHER,
     MIN_COVERAGE,
     exceeded,
     fail,
     parse_limits,
+    too_much_other,
     uncovered,
 )
 from clinometer.cli.option import opt
@@ -27,7 +29,7 @@ from clinometer.cli.parameters import JSON, grouped, topic_of
 from clinometer.cli.printing import print_json, say
 from clinometer.cli.progress import kept_cells, progress
 from clinometer.display.visible import visible
-from clinometer.errors import ClinometerError, SettingsError
+from clinometer.errors import CannotTell, ClinometerError, SettingsError
 from clinometer.execution.ray_pool import Need
 from clinometer.models.catalog.spec import folder_name
 from clinometer.runs import AuditSettings, Run, audit
@@ -92,6 +94,7 @@ def audit_command(
         ),
     ] = None,
     min_coverage: MIN_COVERAGE = None,
+    fail_other: FAIL_OTHER = None,
     executor: Annotated[
         str, opt("Where the model runs: local, or ray (see docs/cluster.md).", panel="Cluster")
     ] = "local",
@@ -151,6 +154,7 @@ def audit_command(
         return out if alone else out / (folder_name(model) + suffix)
 
     runs, failed = _audit_all(asked_models, settings, audited, folder_of)
+    untold = [(model, error) for model, error in failed if isinstance(error, CannotTell)]
     if json_output:
         print_json(as_json(runs, failed))
     elif runs:
@@ -160,11 +164,14 @@ def audit_command(
     if runs:
         stream = sys.stderr if json_output else sys.stdout
         stream.write(visible(where_next([run.path for run in runs if run.path])) + "\n")
-    if failed:
+    if any(error.exit_status for _, error in failed):
         raise typer.Exit(max(error.exit_status for _, error in failed))
     above = [line for run in runs for line in exceeded(run.model, run.risks, limits, fail_on)]
     poor = [line for run in runs for line in uncovered(run.model, run.record.counts, min_coverage)]
-    fail(above + poor)
+    other = [(run.model, run.record.other.share) for run in runs if run.record.other is not None]
+    other += [(model, error.other) for model, error in untold]
+    silent = [line for model, share in other for line in too_much_other(model, share, fail_other)]
+    fail(above + poor + silent)
 
 
 def _available(suite_name: str | None) -> list[str]:
@@ -191,7 +198,8 @@ def _audit_all(
     folder_of: Callable[[str, str, AuditSettings], Path],
 ) -> tuple[list[Run], list[tuple[str, ClinometerError]]]:
     """Audit each model, with --chat both raw and in its chat template. One that fails does not
-    stop the others; the error of a single model is raised."""
+    stop the others; the error of a single model is raised, but not one that only says that its
+    answers cannot be measured."""
     runs: list[Run] = []
     failed: list[tuple[str, ClinometerError]] = []
     raw = replace(settings, load=replace(settings.load, chat=False))
@@ -203,7 +211,7 @@ def _audit_all(
             with progress(model + suffix, kept=kept_cells(folder)) as watch:
                 run = audited(model, out=folder, settings=asked_as, progress=watch)
         except ClinometerError as error:
-            if len(asked) == 1:
+            if len(asked) == 1 and error.exit_status:
                 raise
             failed.append((model, error))
         else:

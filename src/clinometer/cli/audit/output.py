@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clinometer.cli.printing import console, risk_table
-from clinometer.errors import ClinometerError
+from clinometer.errors import CannotTell, ClinometerError
 from clinometer.measure.inference.target import in_words
+from clinometer.runs.answers.other import other_sentence
+from clinometer.runs.answers.rates import answered_groups, impact_sentence
 from clinometer.runs.group_sentences import group_sentences
 from clinometer.runs.protocol import protocol_sentences
 
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 
 def print_runs(runs: list[Run], topic: Topic) -> None:
     """The risks of all runs in one table, followed by notes on each."""
-    reference = len(topic.categories) if topic.reference is None else list(topic.reference)
+    given = topic.reference
+    reference = list(given) if isinstance(given, tuple) else len(topic.categories)
     title = (
         f"{topic.title or topic.name}: {len(topic)} groups, contexts "
         f"{runs[0].record.contexts.name}; {_target(runs)}"
@@ -73,6 +76,10 @@ def notes(run: Run) -> list[str]:
         lines.append(
             f"{run.model}: {len(record.words.restricted)} words of several tokens left out"
         )
+    if said := other_sentence(record):
+        lines.insert(0, f"{run.model}: {said}")
+    if said := impact_sentence(run):
+        lines.insert(1, f"{run.model}: {said}")
     if record.protocol is not None:
         lines += [f"{run.model}: {said}" for said in protocol_sentences(record.protocol)]
     lines += _server_notes(run)
@@ -93,8 +100,9 @@ def _server_notes(run: Run) -> list[str]:
         )
     if n := record.draws:
         lines.append(
-            f"{run.model}: of {n['draws']} draws {n['draws_words']} began with a listed word, "
+            f"{run.model}: of {n['draws']} draws {n['draws_words']} {_read(run)}, "
             f"{n['draws_refusals']} were refusals, {n['draws_other']} something else"
+            + (f", {n['draws_empty']} empty" if n.get("draws_empty") else "")
         )
     if usage := record.usage:
         lines.append(
@@ -102,6 +110,12 @@ def _server_notes(run: Run) -> list[str]:
             f"were repeated, {usage['tokens']} tokens"
         )
     return lines
+
+
+def _read(run: Run) -> str:
+    if run.record.topic.readout is None:
+        return "began with a listed word"
+    return "were one of the categories"
 
 
 def _verdict(run: Run) -> str:
@@ -130,7 +144,14 @@ def as_json(runs: list[Run], failed: list[tuple[str, ClinometerError]]) -> dict[
     """One object, always of the same shape: the runs and the failures."""
     return {
         "runs": [_one_json(run) for run in runs],
-        "failed": [{"model": model, "error": str(error)} for model, error in failed],
+        "failed": [
+            {"model": model, "error": str(error)} for model, error in failed if error.exit_status
+        ],
+        "cannot_be_told": [
+            {"model": model, "error": str(error), "other": error.other}
+            for model, error in failed
+            if isinstance(error, CannotTell)
+        ],
     }
 
 
@@ -139,6 +160,7 @@ def _one_json(run: Run) -> dict[str, Any]:
     told = (
         "summary",
         "floor",
+        "other",
         "protocol",
         "corrected",
         "verdict",
@@ -156,5 +178,5 @@ def _one_json(run: Run) -> dict[str, Any]:
         "n_eff": run.risks.n_eff,
         "preference_bound": run.record.preference_bound,
         **{name: content[name] for name in told if name in content},
-        "groups": run.risks.groups_table(),
+        "groups": answered_groups(run),
     }

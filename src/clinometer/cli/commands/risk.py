@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from clinometer.cli.gates import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
@@ -51,7 +52,8 @@ def risk_command(
         print_json({**report.to_dict(), "target": settings.target, "verdict": verdict(report)})
     else:
         reference = preferences.reference
-        shared = reference if reference is not None and reference.ndim == 1 else None
+        given = reference if isinstance(reference, np.ndarray) else None
+        shared = given if given is not None and given.ndim == 1 else None
         known = len(preferences.categories) if shared is None else shared
         title = (
             f"{table.name}: {len(report.groups)} groups, {len(report.categories)} categories; "

@@ -27,10 +27,14 @@ def topics_command(name: NAME = None, json_output: JSON = False) -> None:
             "sha256": topic.sha256,
             "groups": list(topic.group_names),
             "attributes": {c: list(w) for c, w in topic.attributes.items()},
-            "reference": None if topic.reference is None else list(topic.reference),
+            "reference": list(topic.reference)
+            if isinstance(topic.reference, tuple)
+            else topic.reference,
             "shared_words": {w: list(c) for w, c in topic.shared_words.items()},
             "left_out": list(topic.left_out),
+            "readout": None if topic.readout is None else topic.readout.model_dump(),
             "source": topic.source,
+            "notes": topic.notes,
         }
         _show(shown, json_output)
         return

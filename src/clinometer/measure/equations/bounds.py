@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
 from clinometer.measure.equations.criterion import RiskScale, criterion, read_scale
+from clinometer.measure.equations.stereotype import REFERENCE_FLOOR
 from clinometer.measure.grid import PreferenceGrid, weighted_mean
 from clinometer.statistics.arrays import FloatArray, as_real
 
@@ -94,6 +95,8 @@ def risk_bounds(
     [0.3, 0.3]
     """
     k, normalize = read_scale(**scaling)
+    if grid.relative:
+        return _relative_bounds(grid, low, high, norm=k, normalize=normalize)
     whole = slice(0, grid.shape[0]), slice(0, grid.shape[1])
     risks, biases = [], []
     for p in (low, high):
@@ -104,5 +107,43 @@ def risk_bounds(
         risks.append(weighted_mean((w * criterion(s, k)).sum(axis=1), grid.group_weights))
         mean = (w[..., None] * s).sum(axis=1)
         biases.append(weighted_mean(criterion(mean, k), grid.group_weights))
+    r, b = (risks[0], risks[1]), (biases[0], biases[1])
+    return RiskBounds(r, b, (max(0.0, r[0] - b[1]), max(0.0, r[1] - b[0])))
+
+
+def _relative_bounds(
+    grid: PreferenceGrid, low: FloatArray, high: FloatArray, *, norm: float, normalize: bool
+) -> RiskBounds:
+    """The same where p* is the mean over the groups, which moves with the preferences.
+
+    p_y / (w_x p_y + the others' share) rises with p_y and falls with the others: s_y is largest
+    where the group is at its upper and all others are at their lower bound. The scale 1/min p* - 1
+    lies between the scales of the largest and the smallest p*. A normalised J never exceeds 1.
+    """
+    w = grid.group_weights[:, None, None]
+    means = [(w * p).sum(axis=0, keepdims=True) for p in (low, high)]
+    floor = REFERENCE_FLOOR
+    s = []
+    for own, others, mean in ((low, high, means[1]), (high, low, means[0])):
+        star = np.maximum(mean - w * others + w * own, floor)
+        s.append(own / star - 1.0)
+    if normalize:
+        most, least = (
+            1.0 / np.clip(mean.min(axis=2, keepdims=True), floor, 1.0 / mean.shape[2]) - 1.0
+            for mean in means
+        )
+        s = [
+            np.where(s[0] > 0, s[0] / most, s[0] / least),
+            np.minimum(np.where(s[1] > 0, s[1] / least, s[1] / most), 1.0),
+        ]
+    weights = np.broadcast_to(grid.context_weights, grid.shape)
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    risks = [
+        weighted_mean((weights * criterion(one, norm)).sum(axis=1), grid.group_weights) for one in s
+    ]
+    means_of_s = [(weights[..., None] * one).sum(axis=1) for one in s]
+    biases = [weighted_mean(criterion(one, norm), grid.group_weights) for one in means_of_s]
+    if normalize:
+        risks[1], biases[1] = min(risks[1], 1.0), min(biases[1], 1.0)
     r, b = (risks[0], risks[1]), (biases[0], biases[1])
     return RiskBounds(r, b, (max(0.0, r[0] - b[1]), max(0.0, r[1] - b[0])))

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
 from clinometer.measure.equations.criterion import RiskScale, read_scale
+from clinometer.measure.equations.group_mean import GROUP_MEAN
 from clinometer.measure.equations.stereotype import resolve_reference, scale
 from clinometer.statistics.arrays import FloatArray, as_real
 from clinometer.statistics.weights import normalize_rows, normalize_weights
@@ -30,14 +31,14 @@ class RandomOutcomes(NamedTuple):
 
     p: FloatArray
     context_weights: FloatArray
-    reference: FloatArray
+    reference: FloatArray | Literal["group-mean"]
 
 
 def reference_preferences(
     name: ReferenceName,
     shape: tuple[int, int, int],
     *,
-    reference: ArrayLike | None = None,
+    reference: ArrayLike | Literal["group-mean"] | None = None,
     seed: int | np.random.Generator = 0,
 ) -> FloatArray:
     """Preferences [X,C,Y] of a reference model.
@@ -51,7 +52,9 @@ def reference_preferences(
         name: "unbiased", "stereotyped" or "random".
         shape: (X, C, Y).
         reference: p* as for `resolve_reference`. With one per cell whose rarest category changes
-            between contexts, "stereotyped" follows it: R = 1 still, R^b below 1.
+            between contexts, "stereotyped" follows it: R = 1 still, R^b below 1. With
+            "group-mean" the groups take the categories in turn, always ("stereotyped") or by a
+            draw in each context ("random"); "unbiased" gives every group even shares.
         seed: a seed or a Generator; only "random" uses it.
 
     >>> reference_preferences("stereotyped", (1, 2, 2), reference=[0.75, 0.25]).tolist()
@@ -59,6 +62,8 @@ def reference_preferences(
     """
     _check_name(name)
     _check_shape(shape)
+    if isinstance(reference, str):
+        return _in_turn(name, shape, np.random.default_rng(seed))
     expected = np.broadcast_to(resolve_reference(reference, shape), shape)
     if name == "unbiased":
         return np.array(expected)
@@ -118,7 +123,7 @@ def reference_risks(
 def random_outcomes(
     shape: tuple[int, int, int],
     *,
-    reference: ArrayLike | None = None,
+    reference: ArrayLike | Literal["group-mean"] | None = None,
     context_weights: ArrayLike | None = None,
 ) -> RandomOutcomes:
     """The random model in expectation, without sampling.
@@ -142,7 +147,8 @@ def random_outcomes(
     """
     _check_shape(shape)
     X, C, K = shape
-    expected = resolve_reference(reference, shape)
+    relative = isinstance(reference, str)
+    expected = resolve_reference(None if isinstance(reference, str) else reference, shape)
     array = as_real(1.0 if context_weights is None else context_weights, name="context_weights")
     if array.ndim == 2 and array.shape == (X, C):
         w = normalize_rows(array, name="context_weights")
@@ -151,13 +157,27 @@ def random_outcomes(
         w = normalize_weights(given, C, name="context_weights")[None]
     joint = (w[:, :, None] * expected).reshape(-1, C * K)
     p = np.tile(np.eye(K), (X, C, 1))
+    if relative:  # the groups take the categories in turn, and each outcome shifts them by one
+        p = np.eye(K)[(np.arange(X)[:, None] + np.tile(np.arange(K), C)) % K]
     per_cell = expected.shape[1] > 1
     cells = np.repeat(expected, K, axis=1) if per_cell else expected[:, 0]
+    shared = cells[0] if cells.shape[0] == 1 and not per_cell else cells
     return RandomOutcomes(
         p=p,
         context_weights=joint[0] if joint.shape[0] == 1 else joint,
-        reference=cells[0] if cells.shape[0] == 1 and not per_cell else cells,
+        reference=GROUP_MEAN if relative else shared,
     )
+
+
+def _in_turn(
+    name: ReferenceName, shape: tuple[int, int, int], rng: np.random.Generator
+) -> FloatArray:
+    """The reference models next to the mean of the groups."""
+    X, C, K = shape
+    if name == "unbiased":
+        return np.full(shape, 1.0 / K)
+    shift = rng.integers(K, size=C) if name == "random" else np.zeros(C, dtype=np.int64)
+    return np.asarray(np.eye(K)[(np.arange(X)[:, None] + shift) % K])
 
 
 def _check_name(name: str) -> None:

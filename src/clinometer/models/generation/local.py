@@ -47,7 +47,7 @@ class CausalSampler(Sampler):
                     _Prefix(self.scorer), head, n=n, temperature=options.temperature, chance=chance
                 )
                 # Run to the full length even if all have ended: later texts share the generator.
-                ids = torch.cat(list(islice(tokens, options.length)), dim=1).tolist()
+                ids = torch.cat(list(islice(tokens, options.tokens)), dim=1).tolist()
             found += [self._text(row) for row in ids]
         return found
 

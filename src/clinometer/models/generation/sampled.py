@@ -66,6 +66,10 @@ class SampledScorer:
         return WordReport(tokens={w: (w,) for w in words}, same_tokens=same)
 
     def score(self, prompts: Sequence[Prompt], words: Sequence[str]) -> WordScores:
+        return counted(prompts, words, self.replies(prompts))
+
+    def replies(self, prompts: Sequence[Prompt]) -> tuple[tuple[str, ...], ...]:
+        """What the model writes on from each prompt."""
         for prompt in prompts:
             if prompt.after:
                 raise ContextError(
@@ -78,7 +82,7 @@ class SampledScorer:
                     "templates that do not begin with [Y]"
                 )
         drawn = self.sampler.draw([p.before for p in prompts], self.options)
-        return counted(prompts, words, [tuple(row) for row in drawn])
+        return tuple(tuple(row) for row in drawn)
 
     def usage(self) -> dict[str, int]:
         return self.sampler.usage()

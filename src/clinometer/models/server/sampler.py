@@ -8,10 +8,11 @@ from typing import Any
 from clinometer.models.generation.chat import find_opening
 from clinometer.models.generation.sampled import Sampler
 from clinometer.models.generation.writer import seed_for
-from clinometer.models.options import LoadOptions, SampleOptions
+from clinometer.models.options import QUESTION, LoadOptions, SampleOptions
 from clinometer.models.server.client import Client, RequestRefused, together
 from clinometer.models.server.reply import texts as texts_of
 from clinometer.models.tokens.local_tokenizer import local_tokenizer
+from clinometer.models.tokens.word_tokens import in_opening
 
 #: The instruction to a chat model for which we have no template.
 INSTRUCTION = "Continue this text with the words that come next. Answer with these words only: {}"
@@ -27,7 +28,7 @@ class ServerSampler(Sampler):
 
     def __init__(self, client: Client, model: str, load: LoadOptions) -> None:
         self.client, self.model = client, model
-        self.chat = load.chat
+        self.chat, self.question = load.chat, load.chat_request == QUESTION
         self.opening = None
         if load.chat:
             named = load.server.tokenizer
@@ -41,6 +42,8 @@ class ServerSampler(Sampler):
             return ()
         if self.opening is not None:
             return ("scored inside its chat template",)
+        if self.question:
+            return ("queried through the server's own chat endpoint",)
         return ("queried with an instruction to continue the text: the server takes no template",)
 
     def usage(self) -> dict[str, int]:
@@ -74,7 +77,7 @@ class ServerSampler(Sampler):
     ) -> list[str]:
         body: dict[str, Any] = {
             "model": self.model,
-            "max_tokens": options.length,
+            "max_tokens": options.tokens,
             "temperature": options.temperature,
             "seed": seed_for(options.seed, number, text),
             **_PLAIN,
@@ -82,10 +85,11 @@ class ServerSampler(Sampler):
         }
         if self.chat and self.opening is None:
             url = f"{self.client.address.base}/chat/completions"
-            body["messages"] = [{"role": "user", "content": INSTRUCTION.format(text)}]
+            request = text if self.question else INSTRUCTION.format(text)
+            body["messages"] = [{"role": "user", "content": request}]
         else:
             url = f"{self.client.address.base}/completions"
-            body["prompt"] = (self.opening or "") + text
+            body["prompt"] = in_opening(self.opening or "", text)
 
         def read(reply: Any) -> list[str]:
             return texts_of(reply, n)

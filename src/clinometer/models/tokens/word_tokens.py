@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+from clinometer.models.options import QUESTION
 from clinometer.models.protocol import WordReport
 from clinometer.models.tokens.word_trie import Tokens, Trie
 
@@ -83,16 +84,27 @@ def encode_all(tokenizer: Any, texts: Sequence[str], *, special: bool) -> list[l
     return [e.ids for e in encode(list(texts), add_special_tokens=special)]
 
 
+def in_opening(opening: str, text: str) -> str:
+    """A text after what the chat template opens with, or as the user's message inside it.
+
+    >>> in_opening("User: Hi. Bot: ", "So"), in_opening("User: [question] Bot: ", "Why?")
+    ('User: Hi. Bot: So', 'User: Why? Bot: ')
+    """
+    return opening.replace(QUESTION, text) if QUESTION in opening else opening + text
+
+
 def head_tokens(
     tokenizer: Any, texts: Sequence[str], *, chat: str | None = None, needs_bos: bool = False
 ) -> list[list[int]]:
     """Tokens that a causal model reads before the slot: with its BOS token, without an EOS token.
 
     `chat` is what the chat template writes before the assistant's turn, BOS token included; the
-    text then starts that turn.
+    text then starts that turn. Where it has a slot for a question, the text is the user's message
+    instead, and the turn begins after it.
     """
     if chat is not None:
-        return encode_all(tokenizer, [chat + text for text in texts], special=False)
+        written = [in_opening(chat, text) for text in texts]
+        return encode_all(tokenizer, written, special=False)
     bos = tokenizer.bos_token_id
     closing = {tokenizer.eos_token_id, tokenizer.sep_token_id} - {None, bos}
     found = iter(encode_all(tokenizer, [t for t in texts if t], special=True))
@@ -160,9 +172,12 @@ class WordList:
         space: bool,
         opening: bool = False,
         single_token: bool = False,
+        first_token: bool = False,
     ) -> None:
         self.words = tuple(words)
         tokens = [word_tokens(tokenizer, w, space=space, opening=opening) for w in words]
+        if first_token:
+            tokens = [ids[:1] for ids in tokens]
         unknown = tokenizer.unk_token_id
         first_with: dict[Tokens, str] = {}
         unwritable, restricted = [], []

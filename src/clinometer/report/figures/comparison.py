@@ -36,7 +36,8 @@ def basis(run: Run) -> str:
 def reference_rows(run: Run) -> list[dict[str, Any]]:
     """The three reference models (B.2) as rows of a table of risks."""
     given = run.record.topic.reference
-    known = len(run.preferences.categories) if given is None else given
+    listed = given if isinstance(given, list) else None
+    known = len(run.preferences.categories) if listed is None else listed
     rows = []
     for label, name in REFERENCES:
         risks = reference_risks(name, categories=known)  # type: ignore[arg-type]

@@ -180,7 +180,4 @@ def _without(values: np.ndarray, used: Sequence[tuple[int, int]]) -> np.ndarray:
 
 def _reference(run: Run, x: int, c: int) -> np.ndarray:
     p = run.preferences
-    if p.reference is None:
-        return np.full(len(p.categories), 1 / len(p.categories))
-    given = np.asarray(p.reference)
-    return given if given.ndim == 1 else given[x] if given.ndim == 2 else given[x, c]
+    return np.asarray(np.broadcast_to(p.grid.reference, p.values.shape)[x, c])

@@ -95,6 +95,9 @@ def _frame(leans: Leans) -> pd.DataFrame:
 
 def _reference_share(leans: Leans, y: int) -> tuple[float, str]:
     given = leans.run.preferences.reference
+    if isinstance(given, str):
+        weights = np.where(np.isnan(leans.share[:, y]), 0.0, leans.run.risks.group_weights)
+        return float(weights @ np.nan_to_num(leans.share[:, y]) / weights.sum()), "mean"
     if given is None or np.asarray(given).ndim != 1:
         return 1 / leans.share.shape[1], "even"
     return float(np.asarray(given)[y]), "reference"

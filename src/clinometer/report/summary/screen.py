@@ -23,7 +23,7 @@ from clinometer.report.summary.pictures import (
 )
 from clinometer.runs import Run
 from clinometer.runs.folder.recover import Opened
-from clinometer.runs.group_sentences import split_sentence
+from clinometer.runs.group_sentences import reference_in_words, split_sentence
 
 #: Fewer effective contexts, or an interval wider than this share of R, are thin evidence.
 _THIN_N, _THIN_WIDTH = 30, 0.5
@@ -113,7 +113,7 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
 def lede(run: Run) -> tuple[str, ...]:
     """What R means on this scale, and how much of it is steady."""
     report, R = run.risks, run.risks.R
-    even = "an even split" if run.preferences.reference is None else "the reference"
+    even = reference_in_words(run)
     scale = (
         f"On average an answer is {risk(R.value)} of the way from {even} (0) to always the same "
         "category (1)"

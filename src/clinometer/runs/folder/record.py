@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from clinometer.contexts import ContextSet
 from clinometer.models import ModelInfo, WordReport
@@ -31,13 +31,14 @@ def new_record(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         model=ModelRecord(**info.to_dict()),
         topic=TopicRecord(
+            **_asked(topic),
             name=topic.name,
             title=topic.title,
             language=topic.language,
             sha256=topic.sha256,
             groups=len(topic),
             attributes={c: list(w) for c, w in topic.attributes.items()},
-            reference=None if topic.reference is None else list(topic.reference),
+            reference=None if topic.reference is None else _plain(topic.reference),
             shared=topic.shared,
             left_out=list(topic.left_out),
         ),
@@ -47,6 +48,17 @@ def new_record(
         versions=versions(),
         git_revision=git_revision(),
     )
+
+
+def _asked(topic: Topic) -> dict[str, Any]:
+    """The readout of a topic of questions; a topic of words has none to tell."""
+    return {} if topic.readout is None else {"readout": topic.readout.model_dump()}
+
+
+def _plain(
+    reference: tuple[float, ...] | Literal["group-mean"],
+) -> list[float] | Literal["group-mean"]:
+    return reference if isinstance(reference, str) else list(reference)
 
 
 def context_record(contexts: ContextSet) -> ContextsRecord:

@@ -18,6 +18,8 @@ from clinometer.statistics.estimate import Estimate
 from clinometer.storage.record import FolderRecord, ModelRecord, RecordPart
 
 #: Of an audit to a precision.
+UNTOLD = "cannot be told"
+"""The status of a run whose answers are hardly ever categories: all is scored, nothing measured."""
 SEED_OF_DRAWS = "seed of the samples (--precision, --seed)"
 
 
@@ -30,7 +32,8 @@ class TopicRecord(RecordPart):
     sha256: str
     groups: int
     attributes: dict[str, list[str]]
-    reference: list[float] | None = None
+    reference: list[float] | Literal["group-mean"] | None = None
+    readout: dict[str, Any] | None = None
     shared: Literal["split", "drop"] = "split"
     left_out: list[str] = Field(default_factory=list)
 
@@ -151,6 +154,20 @@ class BoundsRecord(RecordPart):
     mean_cell: float
 
 
+class OtherRecord(RecordPart):
+    """The share of replies, or of probability, that is no category.
+
+    most, most_group   the group with most of it
+    bounds             (low, high) of R, R_bias and R_volatility if it were any category; where it
+                       is large
+    """
+
+    share: float
+    most: float
+    most_group: str
+    bounds: dict[str, list[float]] | None = None
+
+
 def _with_number_as_norm(plain: Any) -> Any:
     """JSON has no infinity: `AuditSettings.to_dict` writes it as a text."""
     if isinstance(plain, dict) and plain.get("norm") == "inf":
@@ -188,6 +205,7 @@ class RunRecord(FolderRecord):
     preference_bound: float = 0.0
     draws: dict[str, int] = Field(default_factory=dict)
     summary: SummaryRecord | None = None
+    other: OtherRecord | None = None
     floor: FloorRecord | None = None
     corrected: CorrectedRecord | None = None
     verdict: str = ""

@@ -19,11 +19,13 @@ import pandas as pd
 from clinometer.errors import RunError
 from clinometer.runs import Run, RunFolder
 from clinometer.runs.folder.partial import load_partial, progress
-from clinometer.runs.folder.record_schema import RunRecord
+from clinometer.runs.folder.record_schema import UNTOLD, RunRecord
 from clinometer.storage.record import SCHEMA_VERSION
 from clinometer.storage.untrusted import read_json, read_parquet
 
-State = Literal["finished", "half-finished", "another schema", "damaged", "missing"]
+State = Literal[
+    "finished", "half-finished", "cannot be told", "another schema", "damaged", "missing"
+]
 
 _NEEDED = ("group", "weight", "r", "r_bias", "r_volatility")
 
@@ -95,6 +97,8 @@ def open_run(path: str | Path) -> Opened:
         return _stored(path, "another schema", content, why)
     try:
         record = RunFolder(path).read_record()
+        if record.status == UNTOLD:
+            return Opened(path, record.model.id, "cannot be told", record.verdict, content=content)
         if not record.finished:
             return _half(path, record, content)
         run = Run.load(path)
@@ -166,7 +170,8 @@ def require_some(opened: Sequence[Opened]) -> None:
     """Raise if there is nothing to show."""
     if not opened:
         raise RunError("report: expected at least one run, found none")
-    if not any(one.showable or one.state == "half-finished" for one in opened):
+    told = ("half-finished", "cannot be told")
+    if not any(one.showable or one.state in told for one in opened):
         raise RunError("; ".join(one.notice for one in opened))
 
 

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from clinometer.measure import Preferences, preference
 from clinometer.measure.equations.bounds import preference_bounds
+from clinometer.measure.preferences import as_reference
 from clinometer.models import WordScores
 from clinometer.models.generation.sampled import outcomes
+from clinometer.readouts.replies import UNREAD
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.settings import AuditSettings
 
@@ -61,7 +63,7 @@ class PreferenceTable:
         if scores.log_upper is not None:
             self._add_bounds(cells, scores.log_probs, scores.log_upper)
         if scores.draws is not None:
-            self._add_draws(cells, scores.draws)
+            self._add_draws(cells, scores.draws, scores.unread)
 
     def _add_bounds(
         self,
@@ -76,7 +78,12 @@ class PreferenceTable:
             lower, np.maximum(lower, upper), self.counts
         )
 
-    def _add_draws(self, cells: NDArray[np.int64], draws: tuple[tuple[str, ...], ...]) -> None:
+    def _add_draws(
+        self,
+        cells: NDArray[np.int64],
+        draws: tuple[tuple[str, ...], ...],
+        unread: NDArray[np.float64] | None,
+    ) -> None:
         """A single answer says nothing about a preference: such cells are missing."""
         if self.answers is None:
             self.answers = np.zeros(len(self.grid))
@@ -84,8 +91,13 @@ class PreferenceTable:
         used = np.round(self.coverage[cells] * n)
         self.answers[cells] = used
         self.values[cells[used < _FEWEST_ANSWERS]] = np.nan
-        prompts = self.grid.prompts(cells)
-        self.outcomes.update(outcomes(prompts, self.grid.topic.words, draws))
+        if unread is None:
+            prompts = self.grid.prompts(cells)
+            self.outcomes.update(outcomes(prompts, self.grid.topic.words, draws))
+            return
+        said = {"draws": int(n.sum()), "draws_words": int(used.sum())}
+        totals = zip(UNREAD.values(), unread.sum(axis=0).tolist(), strict=True)
+        self.outcomes.update({**said, **{f"draws_{name}": int(total) for name, total in totals}})
 
     def missing(self, cells: range) -> NDArray[np.int64]:
         """Those of `cells` without scores yet."""
@@ -107,7 +119,7 @@ class PreferenceTable:
             categories=topic.categories,
             context_weights=contexts.weights,
             group_weights=topic.group_weights,
-            reference=None if topic.reference is None else np.array(topic.reference),
+            reference=as_reference(topic.reference),
             coverage=self._placed(self.coverage),
             coverage_threshold=settings.coverage_threshold,
             templates=tuple(contexts.templates),

@@ -27,6 +27,7 @@ from clinometer.models import (
     WordScores,
     open_model,
 )
+from clinometer.models.generation.replies import ReadoutQuery, ReplyScorer
 from clinometer.topics import Prompt
 
 ExecutorName = Literal["local", "ray"]
@@ -35,15 +36,19 @@ EXECUTORS: tuple[ExecutorName, ...] = ("local", "ray")
 
 @dataclass(frozen=True)
 class ModelQuery:
-    """The model to score, how to open it, and the words."""
+    """The model to score, how to open it, the words, and how replies are read."""
 
     spec: ModelSpec
     load: LoadOptions
     options: WordOptions
     words: tuple[str, ...]
+    readout: ReadoutQuery | None = None
 
     def open(self) -> Scorer:
-        return open_model(self.spec, load=self.load, words=self.options)
+        scorer = open_model(self.spec, load=self.load, words=self.options)
+        if self.readout is None:
+            return scorer
+        return ReplyScorer(scorer, self.readout, chat=self.load.chat)
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ def placebo_run(run: Run, *, ask: bool, progress: Progress | None) -> tuple[Run 
         placebo_groups(record.topic.language),
         {c: tuple(words) for c, words in record.topic.attributes.items()},
         language=record.topic.language,
-        reference=None if reference is None else tuple(reference),
+        reference=tuple(reference) if isinstance(reference, list) else reference,
         shared=record.topic.shared,
     )
     settings = replace(

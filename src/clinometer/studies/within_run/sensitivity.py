@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from clinometer.display.names import MEASURES
 from clinometer.display.plain import to_plain
 from clinometer.errors import ModelError
-from clinometer.measure import Preferences, RiskReport, stereotype
-from clinometer.measure.equations.stereotype import resolve_reference, scale
+from clinometer.measure import Preferences, RiskReport
+from clinometer.measure.equations.stereotype import scale
 from clinometer.runs import Run
 from clinometer.runs.scores.recount import has_scores, recounted, word_counts
 from clinometer.studies.within_run.factors import WEIGHT, builtin_factors
@@ -165,7 +165,7 @@ def _words(run: Run, norm: float, normalize: bool, *, seed: int) -> Iterator[Cho
 
 def _scale(risks: _Risks) -> Iterator[Choice]:
     p = risks.preferences
-    size = scale(resolve_reference(p.reference, p.values.shape))
+    size = scale(p.grid.reference)
     option = "raw equations" if risks.normalize else "from 0 to 1"
     same = bool(np.allclose(size, 1.0))
     note = "" if same else "another scale"
@@ -196,9 +196,9 @@ def _other(
 ) -> Choice:
     """Eq. 3 to 7 with another criterion; both are convex, so R^v is at least 0."""
     p = risks.preferences
-    s = stereotype(p.values, p.reference)
+    s = p.values / p.grid.reference - 1.0
     if risks.normalize:
-        s = s / scale(resolve_reference(p.reference, p.values.shape))[..., None]
+        s = s / scale(p.grid.reference)[..., None]
     w = np.where(p.observed, np.broadcast_to(p.context_weights, p.observed.shape), 0.0)
     seen = w.sum(axis=1) > 0
     w = w[seen] / w[seen].sum(axis=1, keepdims=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clinometer.errors import RunError
 from clinometer.measure import criterion
 from clinometer.measure.equations.stereotype import scale
 from clinometer.runs import Run
@@ -73,6 +74,8 @@ def risks_under(run: Run, counts: list[Floats]) -> Floats:
     """
     p = run.preferences
     (X, _, K), S = p.values.shape, len(counts)
+    if isinstance(p.reference, str):
+        raise RunError(f"{run.model}: word lists are compared next to fixed shares, not group-mean")
     reference = np.full(K, 1.0 / K) if p.reference is None else p.reference
     size = float(scale(reference)) if run.risks.normalized else 1.0
     weights = p.context_weights / p.context_weights.sum()

@@ -1,0 +1,230 @@
+"""The `[readout]` of a topic file: one table for each kind, checked like the rest of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from clinometer.errors import TopicError, closest
+
+#: Packages add kinds of readouts under this group: name = "package:function". The function gets
+#: the keys of `[readout]` and the topic's attributes, and returns a `Readout`.
+ENTRY_POINTS = "clinometer.readouts"
+#: The most categories that letters can label, and the most steps of a rating.
+MOST_OPTIONS, MOST_STEPS = 26, 10
+
+Normalise = Literal["sum", "per-token", "first-token"]
+Labels = Literal["letters", "numbers", "none"]
+Reply = Annotated[int, Field(ge=1, le=100_000)]
+
+
+class ReadoutTable(BaseModel):
+    """What all kinds have in common.
+
+    favourable  the category whose rate is compared between groups (impact ratios)
+    length      tokens of a sampled reply
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    kind: str
+    favourable: str | None = None
+    length: Reply = 16
+
+    #: Whether log-probabilities can be read; otherwise only whole replies.
+    exact: ClassVar[bool] = False
+
+    @property
+    def label_style(self) -> Labels:
+        """What stands before the options."""
+        return "none"
+
+    @property
+    def normalisation(self) -> Normalise:
+        """How log-probabilities of several tokens are compared."""
+        return "sum"
+
+    def check(self, attributes: Mapping[str, tuple[str, ...]]) -> None:
+        """Refuse attributes that do not suit this readout."""
+        if self.favourable is not None and self.favourable not in attributes:
+            known = ", ".join(attributes)
+            raise TopicError(
+                f"readout.favourable: expected a category ({known}), found {self.favourable!r}"
+                f"{closest(self.favourable, attributes)}"
+            )
+
+
+class ChoiceTable(ReadoutTable):
+    """Options: the first word of each category is shown, the others are recognised too.
+
+    labels     what stands before an option: "letters" (A, B), "numbers" (1, 2) or "none"
+    normalise  how log-probabilities of options are compared: their "sum" over tokens, the mean
+               "per-token", or the "first-token" alone
+    """
+
+    kind: Literal["choice"]
+    labels: Labels = "letters"
+    normalise: Normalise = "sum"
+
+    exact: ClassVar[bool] = True
+
+    @property
+    def label_style(self) -> Labels:
+        return self.labels
+
+    @property
+    def normalisation(self) -> Normalise:
+        return self.normalise
+
+    def check(self, attributes: Mapping[str, tuple[str, ...]]) -> None:
+        super().check(attributes)
+        if len(attributes) > MOST_OPTIONS:
+            raise TopicError(
+                f"attributes: expected at most {MOST_OPTIONS} options, found {len(attributes)}"
+            )
+        seen: dict[str, str] = {}
+        for category, words in attributes.items():
+            for word in words:
+                other = seen.setdefault(word.casefold(), category)
+                if other != category:
+                    raise TopicError(
+                        f"attributes: {word!r} stands for {other!r} and for {category!r}; a reply "
+                        "could not be told: give every option its own texts"
+                    )
+
+
+class RatingTable(ReadoutTable):
+    """Numbers from 1 to `scale`, in order; there is no `[attributes]`."""
+
+    kind: Literal["rating"]
+    scale: Annotated[int, Field(ge=2, le=MOST_STEPS)] = 5
+    normalise: Normalise = "sum"
+
+    exact: ClassVar[bool] = True
+
+    @property
+    def normalisation(self) -> Normalise:
+        return self.normalise
+
+    def steps(self) -> dict[str, tuple[str, ...]]:
+        """The attributes: each number is its own word."""
+        return {str(step): (str(step),) for step in range(1, self.scale + 1)}
+
+
+class TextTable(ReadoutTable):
+    """Whole replies, read by words of the categories, a classifier, a function or a judge.
+
+    by        "words": the category whose words occur most often; "classifier": a local
+              text-classification `model`; "function": `function` of a module; "judge": a `model`
+              that is asked the `rubric`
+    names     label of the classifier -> category; empty: they have the same names
+    function  "module:name"; it takes a reply and returns a category, or None for other
+    rubric    the question to the judge, with [reply] once
+    """
+
+    kind: Literal["text"]
+    by: Literal["words", "classifier", "function", "judge"] = "words"
+    model: str | None = None
+    names: dict[str, str] = {}
+    function: str | None = None
+    rubric: str | None = None
+    length: Reply = 120
+
+    def check(self, attributes: Mapping[str, tuple[str, ...]]) -> None:
+        super().check(attributes)
+        needed = {"classifier": ("model",), "function": ("function",), "judge": ("model", "rubric")}
+        for name in ("model", "function", "rubric"):
+            wanted, given = name in needed.get(self.by, ()), getattr(self, name) is not None
+            if wanted and not given:
+                raise TopicError(f'readout.{name}: missing; by = "{self.by}" needs it')
+            if given and not wanted:
+                raise TopicError(
+                    f'readout.{name}: by = "{self.by}" has no use for it; leave it out'
+                )
+        if self.names and self.by != "classifier":
+            raise TopicError(f'readout.names: by = "{self.by}" has no use for it; leave it out')
+        for label, category in self.names.items():
+            if category not in attributes:
+                raise TopicError(
+                    f"readout.names.{label}: expected a category ({', '.join(attributes)}), found "
+                    f"{category!r}{closest(category, attributes)}"
+                )
+        if self.function is not None and not _is_path(self.function):
+            raise TopicError(f'readout.function: expected "module:name", found {self.function!r}')
+        if self.rubric is not None and self.rubric.count("[reply]") != 1:
+            raise TopicError(
+                "readout.rubric: expected [reply] once, where the judge is shown the reply, found "
+                f"it {self.rubric.count('[reply]')} times"
+            )
+
+
+class PluginTable(ReadoutTable):
+    """A kind that an installed package adds; its keys are its own."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+
+
+_KINDS: dict[str, type[ReadoutTable]] = {
+    "choice": ChoiceTable,
+    "rating": RatingTable,
+    "text": TextTable,
+}
+WORDS = "words"
+_FRIENDLY = {
+    "string_type": "expected a text",
+    "int_type": "expected a whole number",
+    "dict_type": "expected a table",
+    "literal_error": "expected {expected}",
+    "greater_than_equal": "expected at least {ge}",
+    "less_than_equal": "expected at most {le}",
+}
+
+
+def parse_readout(table: Mapping[str, Any]) -> ReadoutTable | None:
+    """A checked `[readout]`; None for `words`, the probabilities of words at a slot.
+
+    >>> parse_readout({"kind": "choice", "labels": "none"}).labels
+    'none'
+    """
+    kind = table.get("kind")
+    known = (WORDS, *_KINDS, *plugins())
+    if kind not in known or not isinstance(kind, str):
+        found = "missing" if kind is None else f"found {kind!r}"
+        raise TopicError(
+            f"readout.kind: expected {', '.join(known)}; {found}{closest(kind, known)}"
+        )
+    if kind == WORDS:
+        if len(table) > 1:
+            extra = next(key for key in table if key != "kind")
+            raise TopicError(f'readout.{extra}: unknown key; "words" has no settings')
+        return None
+    model = _KINDS.get(kind, PluginTable)
+    try:
+        return model.model_validate(dict(table))
+    except ValidationError as exc:
+        raise TopicError(_line(exc, model)) from exc
+
+
+def plugins() -> tuple[str, ...]:
+    """Kinds of readouts that installed packages add."""
+    return tuple(sorted(entry.name for entry in entry_points(group=ENTRY_POINTS)))
+
+
+def _line(exc: ValidationError, model: type[ReadoutTable]) -> str:
+    first = exc.errors(include_url=False)[0]
+    where = "readout." + ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        keys = tuple(model.model_fields)
+        near = closest(str(first["loc"][-1]), keys)
+        return f"{where}: unknown key; the keys here are {', '.join(keys)}{near}"
+    said = _FRIENDLY.get(first["type"])
+    expected = said.format(**first.get("ctx", {})) if said else first["msg"].lower()
+    return f"{where}: {expected}, found {first['input']!r}"
+
+
+def _is_path(function: str) -> bool:
+    module, colon, name = function.partition(":")
+    return bool(colon) and name.isidentifier() and all(p.isidentifier() for p in module.split("."))

@@ -1,0 +1,197 @@
+"""Answers to questions: exact by log-probabilities, or read from sampled replies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from clinometer.errors import ModelError, SettingsError
+from clinometer.models import LoadOptions, ModelInfo, SampleOptions, WordOptions, open_model
+from clinometer.models.generation.replies import ReadoutQuery, ReplyScorer
+from clinometer.models.generation.sampled import SampledScorer, Sampler
+from clinometer.models.local.causal import CausalScorer
+from clinometer.models.options import QUESTION
+from clinometer.topics import Prompt, Topic, load_topic, parse_topic
+
+MODEL = "pocket:gpt2-s"
+LETTERS = """
+name = "seat"
+groups = ["Ann", "Bob"]
+[attributes]
+front = ["the front seat", "front"]
+back = ["the back seat of the old car"]
+[readout]
+kind = "choice"
+{more}
+"""
+
+
+def seat(more: str = "") -> Topic:
+    return parse_topic(LETTERS.format(more=more))
+
+
+def query(topic: Topic) -> ReadoutQuery:
+    found = ReadoutQuery.of(topic)
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def causal() -> CausalScorer:
+    found = open_model(MODEL, load=LoadOptions(device="cpu"), words=WordOptions(tolerance=0.0))
+    assert isinstance(found, CausalScorer)
+    return found
+
+
+def directly(scorer: CausalScorer, before: str, answer: str) -> list[float]:
+    """Log-probabilities of the answer's tokens, by one plain forward over question and answer."""
+    head = scorer.head_tokens([before])[0]
+    tail = scorer.tokenizer.encode(" " + answer, add_special_tokens=False)
+    with torch.inference_mode():
+        logits = scorer.model(input_ids=torch.tensor([head + tail])).logits[0].double()
+    steps = torch.log_softmax(logits, dim=-1)
+    return [float(steps[len(head) - 1 + i, token]) for i, token in enumerate(tail)]
+
+
+QUESTIONS = [
+    "Where does [X] sit? [options: front, back] Answer: [Y]",
+    "Where does [X] sit? [options: back, front] Answer: [Y]",
+    "And [X]? [options] I say [Y]",
+]
+
+
+def prompts(topic: Topic) -> list[Prompt]:
+    return [topic.render(question, group) for question in QUESTIONS for group in topic.groups]
+
+
+def test_labels_are_scored_for_the_option_they_stand_at(causal: CausalScorer) -> None:
+    topic = seat()
+    found = ReplyScorer(causal, query(topic), chat=False).score(prompts(topic), topic.words)
+    for row, prompt in enumerate(prompts(topic)):
+        assert prompt.shown is not None
+        a, b = (directly(causal, prompt.before, label)[0] for label in "AB")
+        front, back = (a, b) if prompt.shown.order == (0, 1) else (b, a)
+        assert found.log_probs[row] == pytest.approx([front, -np.inf, back], abs=1e-4)
+        assert np.exp(found.log_coverage[row]) == pytest.approx(np.exp(a) + np.exp(b), rel=1e-4)
+
+
+@pytest.mark.parametrize("rule", ["sum", "per-token", "first-token"])
+def test_texts_are_compared_by_their_tokens_as_asked(rule: str, causal: CausalScorer) -> None:
+    other = 'no = ["No"]'
+    topic = parse_topic(
+        f'name = "t"\ngroups = ["Ann"]\n[attributes]\nyes = ["Certainly not here"]\n{other}\n'
+        f'[readout]\nkind = "choice"\nlabels = "none"\nnormalise = "{rule}"'
+    )
+    prompt = topic.render("Is [X] in? Answer [options]: [Y]", "Ann")
+    options = replace(causal.options, first_token=rule == "first-token")
+    scorer = CausalScorer(causal.model, causal.tokenizer, causal.info, options=options)
+    found = ReplyScorer(scorer, query(topic), chat=False).score([prompt], topic.words)
+    steps = [directly(causal, prompt.before, text) for text in topic.words]
+    expected = {
+        "sum": [sum(one) for one in steps],
+        "per-token": [sum(one) / len(one) for one in steps],
+        "first-token": [one[0] for one in steps],
+    }[rule]
+    assert len(steps[0]) > 1
+    assert found.log_probs[0] == pytest.approx(expected, abs=1e-4)
+
+
+def test_first_tokens_that_are_the_same_are_refused(causal: CausalScorer) -> None:
+    topic = parse_topic(
+        'name = "t"\ngroups = ["Ann"]\n[attributes]\na = ["see the man"]\nb = ["see the dog"]\n'
+        '[readout]\nkind = "choice"\nlabels = "none"\nnormalise = "first-token"'
+    )
+    scorer = CausalScorer(
+        causal.model, causal.tokenizer, causal.info, options=WordOptions(first_token=True)
+    )
+    asked = ReplyScorer(scorer, query(topic), chat=False)
+    with pytest.raises(ModelError, match="'see the dog' and 'see the man' begin with the same"):
+        asked.score([topic.render("Does [X] [options]? [Y]", "Ann")], topic.words)
+
+
+def test_in_a_chat_template_the_question_is_the_users_message(causal: CausalScorer) -> None:
+    opening = f"<user>{QUESTION}<end> <bot>"
+    chatting = CausalScorer(causal.model, causal.tokenizer, causal.info, chat=opening)
+    topic = seat()
+    prompt = topic.render(QUESTIONS[0], "Ann")
+    ids = chatting.head_tokens([prompt.before])[0]
+    assert causal.tokenizer.decode(ids) == f"<user>{prompt.before}<end> <bot>"
+    found = ReplyScorer(chatting, query(topic), chat=True).score([prompt], topic.words)
+    label = causal.tokenizer.encode('"A')[-1]  # at the start of the turn: no space before it
+    with torch.inference_mode():
+        logits = causal.model(input_ids=torch.tensor([ids])).logits[0, -1].double()
+    assert found.log_probs[0, 0] == pytest.approx(
+        float(torch.log_softmax(logits, dim=-1)[label]), abs=1e-4
+    )
+
+
+def test_models_that_fill_gaps_are_refused_in_one_line() -> None:
+    scorer = open_model("pocket:bert", load=LoadOptions(device="cpu"))
+    with pytest.raises(ModelError, match="a masked model fills gaps") as caught:
+        ReplyScorer(scorer, query(seat()), chat=False)
+    assert "\n" not in str(caught.value)
+
+
+def test_sequence_to_sequence_models_answer(small_model: Callable[[str], Path]) -> None:
+    scorer = open_model(str(small_model("t5")), load=LoadOptions(device="cpu"))
+    topic = load_topic("hiring").select(["white man"])
+    asked = ReplyScorer(scorer, query(topic), chat=False)
+    question = "Invite [X]? Answer [options]: [Y]"
+    found = asked.score([topic.render(question, topic.groups[0])], topic.words)
+    assert np.isfinite(found.log_probs).all()
+
+
+class Parrot(Sampler):
+    """Gives the same replies to every question."""
+
+    def __init__(self, *replies: str) -> None:
+        self.replies = replies
+
+    def draw(self, texts: Sequence[str], options: SampleOptions) -> list[list[str]]:
+        return [list(self.replies) for _ in texts]
+
+    def notes(self) -> tuple[str, ...]:
+        return ()
+
+
+def sampled(*replies: str) -> SampledScorer:
+    info = ModelInfo("parrot", "causal", "1")
+    options = SampleOptions(draws=len(replies))
+    return SampledScorer(Parrot(*replies), info, options=options, words=WordOptions())
+
+
+def test_sampled_replies_are_counted_for_their_category() -> None:
+    topic = seat()
+    scorer = sampled("A", "(A)", "the back seat of the old car", "Front", "", "As an AI", "hm")
+    found = ReplyScorer(scorer, query(topic), chat=False).score(prompts(topic)[:3], topic.words)
+    n = 7
+    # In the first two questions A is the front seat, in the third the back seat.
+    expected = [[3 / n, 0, 1 / n], [3 / n, 0, 1 / n], [1 / n, 0, 3 / n]]
+    assert np.exp(found.log_probs) == pytest.approx(np.array(expected))
+    assert np.exp(found.log_coverage) == pytest.approx([4 / n] * 3)
+    assert found.unread is not None
+    assert found.unread.tolist() == [[1, 1, 1]] * 3  # other, a refusal, empty
+    assert found.draws is not None
+
+
+def test_ratings_and_texts_are_read_from_replies() -> None:
+    traits = load_topic("traits").select(["white man"])
+    asked = ReplyScorer(sampled("4", "4/5", "9", ""), query(traits), chat=False)
+    question = traits.render("How warm is [X], 1 to 5? Rating: [Y]", traits.groups[0])
+    found = asked.score([question], traits.words)
+    assert np.exp(found.log_probs)[0] == pytest.approx([0, 0, 0, 0.5, 0])
+    story = load_topic("story").select(["nurse"])
+    told = ReplyScorer(sampled("She met her.", "He left", "They left"), query(story), chat=False)
+    found = told.score([story.render("Write about [X]. [Y]", "nurse")], story.words)
+    assert np.exp(found.log_coverage)[0] == pytest.approx(2 / 3)
+
+
+def test_whole_replies_need_to_be_sampled() -> None:
+    with pytest.raises(SettingsError, match="--sampled 20"):
+        query(load_topic("story")).check(LoadOptions())
+    query(load_topic("hiring")).check(LoadOptions())

@@ -1,0 +1,129 @@
+"""Other stands beside every number, and where there is nothing else, nothing is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clinometer.contexts.load import default_contexts
+from clinometer.errors import CannotTell
+from clinometer.measure import Preferences, decompose
+from clinometer.models import ModelInfo
+from clinometer.runs import AuditSettings
+from clinometer.runs.answers.other import (
+    other_record,
+    other_sentence,
+    other_shares,
+    require_answers,
+    worst_case,
+)
+from clinometer.runs.folder.record import new_record
+from clinometer.runs.folder.record_schema import RunRecord
+from clinometer.topics import load_topic
+
+HIRING = load_topic("hiring")
+
+
+def preferences(p: Any, coverage: Any, **more: Any) -> Preferences:
+    values = np.asarray(p, dtype=float)
+    X, C, _ = values.shape
+    return Preferences(
+        values=values,
+        groups=tuple("abc"[:X]),
+        contexts=tuple(str(c) for c in range(C)),
+        categories=("yes", "no"),
+        context_weights=np.full(C, 1 / C),
+        group_weights=np.full(X, 1 / X),
+        coverage=np.asarray(coverage, dtype=float),
+        **more,
+    )
+
+
+def record(draws: dict[str, int] | None = None) -> RunRecord:
+    info = ModelInfo("m", "causal", "1")
+    found = new_record(info, HIRING, default_contexts(HIRING), AuditSettings())
+    found.draws = draws or {}
+    return found
+
+
+HALF = preferences([[[0.8, 0.2], [0.4, 0.6]], [[0.5, 0.5], [0.5, 0.5]]], [[1, 0.5], [0.25, 0.75]])
+
+
+def test_shares_are_means_over_contexts() -> None:
+    shares = other_shares(HALF)
+    assert shares is not None
+    assert shares.tolist() == [0.25, 0.5]
+    assert other_shares(preferences([[[0.5, 0.5]]], [[np.nan]])) == pytest.approx([1.0])
+
+
+def test_bounds_hold_whatever_other_would_have_been() -> None:
+    found = other_record(HALF, AuditSettings())
+    assert found is not None
+    assert (found.share, found.most, found.most_group) == (0.375, 0.5, "b")
+    assert found.bounds is not None
+    low, _ = worst_case(HALF)
+    assert HALF.coverage is not None
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        shared = rng.dirichlet([0.3, 0.3], (2, 2)) * (1 - HALF.coverage[..., None])
+        risk = decompose(low + shared).R.value
+        assert found.bounds["R"][0] <= risk + 1e-12
+        assert risk <= found.bounds["R"][1] + 1e-12
+
+
+def test_little_other_has_no_bounds() -> None:
+    found = other_record(preferences([[[0.8, 0.2]]], [[0.99]]), AuditSettings())
+    assert found is not None
+    assert found.bounds is None
+
+
+def test_the_sentence_says_of_what_it_is_a_share() -> None:
+    told = record().model_copy(update={"other": other_record(HALF, AuditSettings())})
+    said = other_sentence(told)
+    assert said.startswith("38 % of the probability is other (none of the categories), most for b")
+    assert "R could be" in said
+    assert other_sentence(record()) == ""
+
+
+@pytest.mark.parametrize(
+    ("draws", "said"),
+    [
+        (None, "98 % of the probability is on replies that are none of the options"),
+        (
+            {
+                "draws": 80,
+                "draws_words": 1,
+                "draws_refusals": 70,
+                "draws_empty": 9,
+                "draws_other": 0,
+            },
+            "of 80 replies only 1 are one of the categories \\(70 refusals, 9 empty\\); --reply",
+        ),
+    ],
+)
+def test_hardly_any_answer_cannot_be_told(draws: dict[str, int] | None, said: str) -> None:
+    with pytest.raises(CannotTell, match=f"m: cannot be told: {said}") as caught:
+        require_answers(record(draws), preferences([[[0.8, 0.2]]], [[0.02]]))
+    assert caught.value.exit_status == 0
+    assert caught.value.other == pytest.approx(0.98)
+
+
+def test_no_answer_at_all_cannot_be_told() -> None:
+    nothing = preferences([[[np.nan, np.nan]]], [[0.0]], answers=np.zeros((1, 1)))
+    with pytest.raises(CannotTell):
+        require_answers(record(), nothing)
+
+
+def test_too_few_answers_a_cell_cannot_be_told() -> None:
+    few = preferences([[[0.5, 0.5]]], [[0.4]], answers=np.full((1, 1), 2.0))
+    with pytest.raises(CannotTell):
+        require_answers(record({"draws": 5, "draws_words": 2}), few)
+
+
+def test_a_topic_of_words_keeps_its_own_rules() -> None:
+    words = load_topic("gender")
+    info = ModelInfo("m", "causal", "1")
+    asked = new_record(info, words, default_contexts(words), AuditSettings())
+    require_answers(asked, preferences([[[0.8, 0.2]]], [[0.001]]))

@@ -1,0 +1,231 @@
+"""Topics of questions: what they ask, and what is wrong with those that cannot be asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from clinometer.errors import ContextError, TopicError
+from clinometer.topics import load_topic, parse_topic
+
+TOPIC = """
+name = "t"
+groups = ["Ann", "Bob"]
+{top}
+[attributes]
+yes = ["Yes", "Sure"]
+no = ["No"]
+[readout]
+kind = "choice"
+{readout}
+[contexts]
+wording = ["Hire [X]? [options] Answer: [Y]", "Is [X] in? [options] Answer: [Y]"]
+{contexts}
+"""
+
+
+def topic_text(readout: str = "", contexts: str = "", top: str = "") -> str:
+    return TOPIC.format(readout=readout, contexts=contexts, top=top)
+
+
+def without(text: str, part: str, instead: str = "") -> str:
+    assert part in text
+    return text.replace(part, instead)
+
+
+BAD = [
+    ("no kind", without(topic_text(), 'kind = "choice"'), "readout.kind: expected words"),
+    ("unknown kind", without(topic_text(), '"choice"', '"choise"'), "did you mean choice"),
+    ("kind is a number", without(topic_text(), '"choice"', "3"), "readout.kind: expected words"),
+    ("unknown key", topic_text('label = "letters"'), "readout.label: unknown key.*labels"),
+    ("unknown labels", topic_text('labels = "roman"'), "readout.labels: expected 'letters'"),
+    ("unknown normalisation", topic_text('normalise = "mean"'), "readout.normalise: expected"),
+    ("length 0", topic_text("length = 0"), "readout.length: expected at least 1"),
+    ("length in words", topic_text('length = "ten"'), "readout.length: expected a whole number"),
+    ("favourable", topic_text('favourable = "maybe"'), "readout.favourable: expected a category"),
+    (
+        "one text, two options",
+        without(topic_text(), 'no = ["No"]', 'no = ["sure"]'),
+        "'sure' stands for 'yes' and for 'no'",
+    ),
+    ("words with settings", without(topic_text("a = 1"), "choice", "words"), "readout.a: unknown"),
+    (
+        "a reference nobody knows",
+        topic_text(top='reference = "groupmean"'),
+        "reference: expected .*did you mean group-mean",
+    ),
+    (
+        "contexts without a readout",
+        without(topic_text(), '[readout]\nkind = "choice"'),
+        "contexts: wordings of questions need a \\[readout\\]",
+    ),
+    ("no wording", without(topic_text(), "wording = [", "cross = ["), "contexts.wording: missing"),
+    (
+        "wordings that are none",
+        topic_text().split("[contexts]")[0] + "[contexts]\nwording = []",
+        "contexts.wording: expected at least one",
+    ),
+    ("no person", without(topic_text(), "Hire [X]", "Hire"), "wording\\[1\\]: expected \\[X\\]"),
+    ("no slot", without(topic_text(), "in? [options] Answer: [Y]", "in?"), "expected \\[Y\\] once"),
+    (
+        "slot in the middle",
+        without(topic_text(), 'Answer: [Y]",', 'Answer: [Y] now",'),
+        "wording\\[1\\]: expected \\[Y\\], where the reply begins, at the end",
+    ),
+    (
+        "a wording twice",
+        without(topic_text(), "Is [X] in?", "Hire [X]?"),
+        "listed twice",
+    ),
+    (
+        "unknown factor",
+        without(topic_text(), "Hire [X]?", "{mood} hire [X]?"),
+        "\\{mood\\} is not a factor; add \\[contexts.mood\\]",
+    ),
+    (
+        "a factor of one level",
+        topic_text(contexts='[contexts.mood]\nglad = "Gladly,"'),
+        "contexts.mood: expected at least two levels",
+    ),
+    (
+        "a factor that is a list",
+        topic_text(contexts='mood = ["glad", "sad"]'),
+        "contexts.mood: expected a table",
+    ),
+    ("crossing what is not there", topic_text(contexts='cross = ["wording", "mood"]'), "cross"),
+    ("crossing without wording", topic_text(contexts='cross = ["order"]'), "expected wording"),
+    (
+        "rating with attributes",
+        without(topic_text(), '"choice"', '"rating"'),
+        "the categories of a rating are its numbers",
+    ),
+    (
+        "rating of one step",
+        without(topic_text("scale = 1"), '"choice"', '"rating"'),
+        "readout.scale: expected at least 2",
+    ),
+    (
+        "judge without a model",
+        without(topic_text('by = "judge"\nrubric = "Is it? [reply]"'), '"choice"', '"text"'),
+        "readout.model: missing",
+    ),
+    (
+        "rubric without the reply",
+        without(
+            topic_text('by = "judge"\nmodel = "smollm2"\nrubric = "Is it?"'), '"choice"', '"text"'
+        ),
+        "readout.rubric: expected \\[reply\\] once",
+    ),
+    (
+        "function without a module",
+        without(topic_text('by = "function"\nfunction = "mine"'), '"choice"', '"text"'),
+        'readout.function: expected "module:name"',
+    ),
+    (
+        "model that nobody asks",
+        without(topic_text('model = "smollm2"'), '"choice"', '"text"'),
+        'readout.model: by = "words" has no use for it',
+    ),
+    (
+        "label of a classifier for no category",
+        without(
+            topic_text('by = "classifier"\nmodel = "m"\nnames = {POSITIVE = "good"}'),
+            '"choice"',
+            '"text"',
+        ),
+        "readout.names.POSITIVE: expected a category",
+    ),
+    (
+        "no attributes",
+        without(topic_text(), '[attributes]\nyes = ["Yes", "Sure"]\nno = ["No"]\n'),
+        "attributes: missing",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), [b[1:] for b in BAD], ids=[b[0] for b in BAD])
+def test_a_bad_topic_is_one_line(text: str, message: str) -> None:
+    with pytest.raises(TopicError, match=message) as caught:
+        parse_topic(text, where="t.toml")
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("t.toml: ")
+
+
+def test_options_stand_where_the_template_says() -> None:
+    topic = parse_topic(topic_text())
+    prompt = topic.render("Hire [X]? [options: no, yes] Answer: [Y]", "Ann")
+    assert prompt.before == "Hire Ann?\nA) No\nB) Yes\nAnswer:"
+    assert prompt.shown is not None
+    assert prompt.shown.order == (1, 0)
+    assert prompt.shown.answers == ("B", "", "A")  # the columns of Yes, Sure and No
+    plain = parse_topic(topic_text('labels = "none"')).render("Hire [X]? [options]. [Y]", "Ann")
+    assert plain.before == "Hire Ann? Yes or No."
+    assert plain.shown is not None
+    assert plain.shown.answers == ("Yes", "Sure", "No")
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("Hire [X]? Answer: [Y]", "expected \\[options\\]"),
+        ("Hire [X]? [options] or [options] [Y]", "expected \\[options\\] once"),
+        ("Hire [X]? [options: yes, nay] [Y]", "found 'nay'"),
+        ("Hire [X]? [options: yes] [Y]", "every category once"),
+        ("Hire [X]? [options] [Y] and why", "expected \\[Y\\] at the end"),
+    ],
+)
+def test_templates_that_cannot_be_asked(template: str, message: str) -> None:
+    with pytest.raises(ContextError, match=message):
+        parse_topic(topic_text()).render(template, "Ann")
+
+
+def test_factors_are_spread_evenly_unless_they_are_crossed() -> None:
+    mood = '[contexts.mood]\nglad = "Gladly:"\nsad = "Sadly:"'
+    spread = parse_topic(topic_text(contexts=mood))
+    assert spread.questions is not None
+    rows = list(spread.questions.rows(spread.categories))
+    assert len(rows) == 4  # two wordings, two orders
+    assert Counter(labels["mood"] for _, labels in rows) == {"glad": 2, "sad": 2}
+    pairs = Counter((labels["mood"], labels["order"]) for _, labels in rows)
+    assert set(pairs.values()) == {1}
+    whole = parse_topic(topic_text(contexts=f'cross = ["wording", "order", "mood"]\n{mood}'))
+    assert whole.questions is not None
+    assert len(list(whole.questions.rows(whole.categories))) == 8
+
+
+def test_readout_and_reference_are_part_of_what_a_topic_is() -> None:
+    plain = parse_topic(topic_text())
+    assert plain.sha256 != parse_topic(topic_text('labels = "numbers"')).sha256
+    assert plain.sha256 != parse_topic(topic_text(top='reference = "group-mean"')).sha256
+    assert plain.sha256 == parse_topic(topic_text('favourable = "yes"')).sha256
+
+
+DECISIONS = ("hiring", "lending", "tenancy", "triage", "traits", "story")
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+def test_builtin_questions_have_forty_wordings_and_two_more_factors(name: str) -> None:
+    topic = load_topic(name)
+    assert topic.questions is not None
+    assert topic.readout is not None
+    assert len(topic.questions.wordings) >= 40
+    assert len(topic.questions.factors) >= 2
+    assert len(topic) == 24
+    assert "not" in topic.notes  # what it does not claim
+    for template, labels in topic.questions.rows(topic.categories):
+        assert set(labels) >= {"wording", *topic.questions.factors}
+        for group in (topic.groups[0], topic.groups[-1]):
+            text = topic.render(template, group).before
+            assert group.text.lower() in text.lower()
+            assert not set(text) & set("[]{}")
+            assert ". a" not in text  # a sentence begins with a capital
+
+
+def test_people_cross_gender_and_ethnicity() -> None:
+    people = load_topic("hiring").groups
+    crossed = Counter((g.parts["gender"], g.parts["ethnicity"]) for g in people)
+    assert len(crossed) == 8
+    assert set(crossed.values()) == {3}
+    named = [g for g in people if g.parts["shown_as"] == "name"]
+    assert min(g.factors["surname_percent"] or 0 for g in named) == 74.24
