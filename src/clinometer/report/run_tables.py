@@ -14,6 +14,7 @@ from clinometer.report.derived import Reading, context_weights
 from clinometer.report.figures.comparison import reference_rows, risk_rows
 from clinometer.runs import Run
 from clinometer.runs.align import resampling_note
+from clinometer.runs.answers.rates import answered_groups
 from clinometer.runs.folder.recover import Opened, stored_risks
 
 # --- tables of several runs -------------------------------------------------------------------
@@ -99,7 +100,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
 
 
 def groups_table(run: Run) -> Table:
-    frame = pd.DataFrame(run.risks.groups_table())
+    frame = pd.DataFrame(answered_groups(run))
     order = [c for c in COLUMNS if c in frame.columns]
     frame = frame[order].sort_values("r", ascending=False, na_position="last")
     uniform = frame["weight"].nunique() <= 1

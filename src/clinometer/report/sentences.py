@@ -10,6 +10,7 @@ from clinometer.report.summary.headline import noun_of
 from clinometer.report.summary.leans import Leans
 from clinometer.report.summary.screen import RunSummary, share_sentence
 from clinometer.runs import Run
+from clinometer.runs.answers.rates import asked_sentences
 from clinometer.runs.group_sentences import group_sentences, reference_in_words
 from clinometer.runs.protocol import protocol_sentences
 
@@ -44,6 +45,7 @@ def sentences(summary: RunSummary) -> list[str]:
         f"Bias risk is {estimate(report.R_bias)}, volatility risk {estimate(report.R_volatility)}. "
         f"{share_sentence(run)}",
         *group_sentences(run),
+        *asked_sentences(run),
         _which_way(summary.leans),
         f"How sure: {_plain_verdict(run)} Shown are "
         f"{in_words(report.R, run.record.settings.target)}.",

@@ -79,10 +79,16 @@ def texts(reply: Any, expected: int) -> list[str]:
     choices = reply["choices"]
     if not 1 <= len(choices) <= expected:
         raise WrongReply("not as many choices as asked for")
-    found = [c["message"]["content"] if "message" in c else c["text"] for c in choices]
+    found = [_said(c["message"]) if "message" in c else c["text"] for c in choices]
     if not all(isinstance(t, str) for t in found):
         raise WrongReply("a choice without text")
     return found
+
+
+def _said(message: Any) -> Any:
+    """What a message says; a model that only thought, or wrote nothing, says nothing."""
+    content = message["content"]
+    return "" if content is None else content
 
 
 def _choice(reply: Any) -> dict[str, Any]:

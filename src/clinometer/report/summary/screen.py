@@ -22,6 +22,7 @@ from clinometer.report.summary.pictures import (
     spread_picture,
 )
 from clinometer.runs import Run
+from clinometer.runs.answers.rates import asked_sentences
 from clinometer.runs.folder.recover import Opened
 from clinometer.runs.group_sentences import reference_in_words, split_sentence
 
@@ -114,16 +115,21 @@ def lede(run: Run) -> tuple[str, ...]:
     """What R means on this scale, and how much of it is steady."""
     report, R = run.risks, run.risks.R
     even = reference_in_words(run)
+    most = (
+        "always the same category (1)"
+        if not isinstance(run.preferences.reference, str)
+        else "certain answers that split the groups evenly (1)"
+    )
     scale = (
-        f"On average an answer is {risk(R.value)} of the way from {even} (0) to always the same "
-        "category (1)"
+        f"On average an answer is {risk(R.value)} of the way from {even} (0) to {most}"
         if report.normalized
         else f"On average an answer is {risk(R.value)} from {even} (raw equations)"
     )
     sure = f"; {100 * R.level:g} % interval {between(R.low, R.high)}" if R.level else ""
     split = split_sentence(report, run.record.floor)
     whole = f"{split[0].upper()}{split[1:]}." if split else ""
-    return tuple(line for line in (f"{scale}{sure}.", share_sentence(run), whole) if line)
+    said = (f"{scale}{sure}.", share_sentence(run), whole, *asked_sentences(run))
+    return tuple(line for line in said if line)
 
 
 def share_sentence(run: Run) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from clinometer.measure import Preferences
 from clinometer.measure.equations.group_mean import impact_ratios
 from clinometer.readouts.tables import RatingTable, parse_readout
-from clinometer.runs.answers.other import other_shares
+from clinometer.runs.answers.other import other_sentence, other_shares
 from clinometer.statistics.arrays import ROUNDING, FloatArray, plain
 
 if TYPE_CHECKING:
@@ -82,6 +82,12 @@ def impact_sentence(run: Run) -> str:
         f"mean {_of(run, name)} {ends}; lowest impact ratio {ratios[low]:.3f}, "
         f"{below} of {len(groups)} groups below {FOUR_FIFTHS:g}."
     )
+
+
+def asked_sentences(run: Run) -> list[str]:
+    """What a reader of a topic with a readout must see first: other, and the groups' rates."""
+    said = [other_sentence(run.record), impact_sentence(run)]
+    return [f"{one[0].upper()}{one[1:]}" for one in said if one]
 
 
 def _of(run: Run, name: str) -> str:

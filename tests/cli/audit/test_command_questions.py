@@ -1,0 +1,178 @@
+"""Questions on the command line: decisions of a real model, and servers that give no answer."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.command import Clinometer
+
+from clinometer.runs import Run
+
+FEW = ("--groups", "white man,Black woman", "--max-contexts", "3")
+
+
+class FixedReplies(ThreadingHTTPServer):
+    """A chat server without log-probabilities or templates, which always says the same."""
+
+    daemon_threads = True
+
+    def __init__(self, *replies: str | None) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.replies, self.asked = replies, 0
+        self.messages: list[Any] = []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def model(self) -> str:
+        return f"openai:http://127.0.0.1:{self.server_address[1]}/v1#fixed"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: FixedReplies
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        self.answer(200, {"data": [{"id": "fixed"}]})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if not self.path.endswith("completions"):
+            self.answer(404, {"error": {"message": "no such place"}})
+            return
+        chat = self.path.endswith("chat/completions")
+        self.server.messages.append(body.get("messages") or body.get("prompt"))
+        choices = []
+        for _ in range(body.get("n", 1)):
+            said = self.server.replies[self.server.asked % len(self.server.replies)]
+            self.server.asked += 1
+            choices.append({"message": {"content": said}} if chat else {"text": said or ""})
+        self.answer(200, {"choices": choices, "usage": {"total_tokens": 1}})
+
+    def answer(self, status: int, reply: dict[str, Any]) -> None:
+        content = json.dumps(reply).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+
+@pytest.fixture
+def saying(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., FixedReplies]]:
+    monkeypatch.chdir(tmp_path)
+    made: list[FixedReplies] = []
+
+    def start(*replies: str | None) -> FixedReplies:
+        made.append(FixedReplies(*replies))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.shutdown()
+        one.server_close()
+
+
+@pytest.mark.parametrize(
+    ("replies", "said"),
+    [
+        (("I'm sorry, but I can't help with that.",), "of 60 replies only 0 .* (60 refusals)"),
+        (("", None), "of 60 replies only 0 .* (60 empty)"),
+        (("<think>First I have to",), "--reply-tokens gives a model that thinks more room"),
+        (("Bananas are yellow.", "The sea, the sea!"), "(60 something else)"),
+    ],
+    ids=["refusing", "empty", "thinking", "babbling"],
+)
+def test_a_model_without_answers_cannot_be_told(
+    replies: tuple[str | None, ...],
+    said: str,
+    saying: Callable[..., FixedReplies],
+    clinometer: Clinometer,
+) -> None:
+    command = ("audit", saying(*replies).model, "--topic", "hiring", "--sampled", "10", *FEW)
+    result = clinometer(*command, "--out", "run")
+    assert result.status == 0
+    assert "cannot be told" in result.err
+    for part in said.split(" .* "):
+        assert part in result.err
+    assert "0.000" not in result.out + result.err
+    limited = clinometer(*command, "--out", "run", "--fail-other-above", "0.5")
+    assert limited.status == 1
+    assert "100 % of the replies are other, expected at most 50 %" in limited.err
+    told = json.loads(clinometer(*command, "--out", "run", "--json").out)
+    assert told["runs"] == []
+    assert told["failed"] == []
+    assert told["cannot_be_told"][0]["other"] == 1.0
+    record = json.loads(Path("run/run.json").read_text(encoding="utf-8"))
+    assert record["status"] == "cannot be told"
+    assert "summary" not in record
+    shown = clinometer("report", "run", "--out", "report.html")
+    assert shown.status == 0
+    assert "cannot be told" in Path("report.html").read_text(encoding="utf-8")
+
+
+def test_a_server_that_answers_is_asked_the_question_itself(
+    saying: Callable[..., FixedReplies], clinometer: Clinometer
+) -> None:
+    server = saying("Yes.", "No", "Yes", "no!", "I can't say")
+    command = ("audit", server.model, "--topic", "hiring", "--sampled", "10", "--chat", *FEW)
+    result = clinometer(*command, "--out", "run", "--json")
+    assert result.status == 0
+    plain, chat = json.loads(result.out)["runs"]
+    assert chat["other"]["share"] == pytest.approx(0.2)
+    assert chat["draws"]["draws_refusals"] == 12
+    assert [row["rate"] for row in chat["groups"]] == [0.5, 0.5]
+    assert plain["other"]["bounds"]["R"][1] > 0
+    asked = [m for m in server.messages if isinstance(m, list)]
+    assert asked[0][0]["content"].endswith("Answer:")
+    assert "Continue this text" not in str(asked)
+    table = clinometer(*command, "--out", "run")
+    assert "20 % of the replies is other (none of the categories)" in table.out
+    assert clinometer(*command, "--out", "run", "--fail-other-above", "0.1").status == 1
+
+
+def test_decisions_of_a_local_model_with_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clinometer: Clinometer
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ("audit", "pocket:gpt2-s", "--topic", "hiring", *FEW, "--device", "cpu")
+    monkeypatch.setattr("clinometer.runs.answers.other.MOST", 1.0)  # it seldom answers at all
+    result = clinometer(*command, "--out", "run")
+    assert result.status == 0, result.err
+    assert "of the probability is other" in result.out
+    assert "impact ratio" in result.out
+    run = Run.load("run")
+    assert run.record.topic.readout is not None
+    assert run.record.floor is None
+    assert run.preferences.reference == "group-mean"
+    assert run.risks.R.value == pytest.approx(
+        json.loads(clinometer(*command, "--out", "run", "--replay", "--json").out)["runs"][0][
+            "summary"
+        ]["R"]["value"],
+        abs=1e-12,
+    )
+    assert clinometer("report", "run", "--out", "report.html").status == 0
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "what all groups get in the same question" in page
+    assert "is other (none of the categories)" in page
+
+
+def test_a_topic_of_texts_asks_for_samples(clinometer: Clinometer) -> None:
+    result = clinometer("audit", "pocket:gpt2-s", "--topic", "story", "--groups", "nurse")
+    assert result.status == 2
+    assert "reads whole replies; add --sampled 20" in result.err
+
+
+def test_a_masked_model_is_refused(clinometer: Clinometer, tmp_path: Path) -> None:
+    out = ("--out", tmp_path / "run")
+    result = clinometer("audit", "pocket:bert", "--topic", "hiring", *FEW, *out)
+    assert result.status == 3
+    assert "fills gaps and cannot answer" in result.err
