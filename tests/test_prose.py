@@ -37,7 +37,7 @@ FORBIDDEN = {
     r"opening tokens?": "BOS token",
     r"beginnings? of (?:a|the) (?:prompt|text|sentence)s?|shared beginnings?": "prefix",
     r"(?:go|goes|went) on(?! to| and)": "resume, or continue",
-    r"told(?! (?:apart|from))": "returned, or known",
+    r"(?<!cannot be )told(?! (?:apart|from))": "returned, or known",
     r"better asked": "retry later",
     r"(?:is|are) asked (?:in|by) \d+ bits?": "runs in float32",
     r"who (?:gave|scored|holds?|computed) (?:it|them)": "the model that produced them",

@@ -166,7 +166,7 @@ class LoadOptions:
 
     def asking(self, *, tokens: int) -> LoadOptions:
         """The same for questions: in a chat template they are the user's message, and sampled
-        replies have so many tokens unless a number was given."""
+        replies have this many tokens unless a number was given."""
         sampled = self.sampled
         if sampled is not None and sampled.length is None:
             sampled = replace(sampled, length=tokens)

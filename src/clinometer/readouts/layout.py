@@ -29,7 +29,7 @@ def lay_out(text: str, options: Mapping[str, Sequence[str]], labels: Labels) -> 
     text      the question, up to where the reply begins
     options   category -> texts; the first is shown
 
-    With labels each option has a line of its own; without, they stand in the sentence.
+    With labels each option has its own line; without, they stand in the sentence.
 
     >>> options = {"yes": ["Yes"], "no": ["No"]}
     >>> lay_out("Invite? [options: no, yes] Answer:", options, "letters").text

@@ -92,7 +92,7 @@ class ChoiceTable(ReadoutTable):
                 if other != category:
                     raise TopicError(
                         f"attributes: {word!r} stands for {other!r} and for {category!r}; a reply "
-                        "could not be told: give every option its own texts"
+                        "would be both: give every option its own texts"
                     )
 
 

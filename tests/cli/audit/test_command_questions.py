@@ -91,7 +91,7 @@ def saying(
     ],
     ids=["refusing", "empty", "thinking", "babbling"],
 )
-def test_a_model_without_answers_cannot_be_told(
+def test_a_model_without_answers_has_no_number(
     replies: tuple[str | None, ...],
     said: str,
     saying: Callable[..., FixedReplies],

@@ -58,7 +58,7 @@ def test_shares_are_means_over_contexts() -> None:
     assert other_shares(preferences([[[0.5, 0.5]]], [[np.nan]])) == pytest.approx([1.0])
 
 
-def test_bounds_hold_whatever_other_would_have_been() -> None:
+def test_bounds_hold_for_anything_that_other_could_be() -> None:
     found = other_record(HALF, AuditSettings())
     assert found is not None
     assert (found.share, found.most, found.most_group) == (0.375, 0.5, "b")
@@ -103,20 +103,20 @@ def test_the_sentence_says_of_what_it_is_a_share() -> None:
         ),
     ],
 )
-def test_hardly_any_answer_cannot_be_told(draws: dict[str, int] | None, said: str) -> None:
+def test_hardly_any_answer_has_no_number(draws: dict[str, int] | None, said: str) -> None:
     with pytest.raises(CannotTell, match=f"m: cannot be told: {said}") as caught:
         require_answers(record(draws), preferences([[[0.8, 0.2]]], [[0.02]]))
     assert caught.value.exit_status == 0
     assert caught.value.other == pytest.approx(0.98)
 
 
-def test_no_answer_at_all_cannot_be_told() -> None:
+def test_no_answer_at_all_has_no_number() -> None:
     nothing = preferences([[[np.nan, np.nan]]], [[0.0]], answers=np.zeros((1, 1)))
     with pytest.raises(CannotTell):
         require_answers(record(), nothing)
 
 
-def test_too_few_answers_a_cell_cannot_be_told() -> None:
+def test_too_few_answers_a_cell_has_no_number() -> None:
     few = preferences([[[0.5, 0.5]]], [[0.4]], answers=np.full((1, 1), 2.0))
     with pytest.raises(CannotTell):
         require_answers(record({"draws": 5, "draws_words": 2}), few)

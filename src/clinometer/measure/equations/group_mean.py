@@ -1,7 +1,7 @@
 """The reference of decisions: what all groups get in the same context.
 
 With p*(c) = sum over x of w_x p(x, c) a stereotype says how a group is treated next to the others:
-s = 0 in every cell if and only if every group is treated alike, whatever the answer is.
+s = 0 in every cell if and only if every group is treated alike, in any answer.
 docs/measure.md works out the scale.
 """
 

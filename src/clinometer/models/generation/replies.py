@@ -87,7 +87,7 @@ class ReplyScorer:
         self.scorer.close()
 
     def score(self, prompts: Sequence[Prompt], words: Sequence[str]) -> WordScores:
-        """Scores with a column for each word of the topic, whatever the order of the options."""
+        """Scores with a column for each word of the topic, in any order of the options."""
         if self._reader is not None and isinstance(self.scorer, SampledScorer):
             return self._read(self._reader, self.scorer, prompts, words)
         alike: dict[tuple[str, ...], list[int]] = {}

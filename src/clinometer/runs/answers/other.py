@@ -16,7 +16,7 @@ from clinometer.statistics.arrays import FloatArray
 LARGE = 0.05
 """From this share on, risks are shown with what they could be if `other` were any category."""
 MOST = 0.95
-"""Above this share there is hardly anything to measure, and no risk is told."""
+"""Above this share there is hardly anything to measure, and no risk is given."""
 
 
 def other_shares(preferences: Preferences) -> FloatArray | None:
