@@ -110,6 +110,6 @@ def test_errors_reach_the_caller_and_hopeless_blocks_are_abandoned(found: dict[s
 
 
 @pytest.mark.parametrize("wrong", [{"cpus": 0}, {"workers": 0}, {"gpus": -1}])
-def test_invalid_resource_needs_are_refused(wrong: dict[str, int]) -> None:
+def test_invalid_resource_needs_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match=next(iter(wrong))):
         Need(**wrong)

@@ -1,0 +1,64 @@
+"""Importing has no effects: no module uses the network or starts a program."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.processes import python
+
+SOURCE = Path(__file__).resolve().parents[2] / "src" / "clinometer"
+
+#: Imports every module with the network cut; an audit hook sees what C code does, too.
+CODE = """
+import importlib, json, sys
+
+FORBIDDEN = {
+    "socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto",
+    "subprocess.Popen", "os.system", "os.posix_spawn", "urllib.Request", "http.client.connect",
+}
+events = []
+
+def watch(event, arguments):
+    if event in FORBIDDEN:
+        events.append((now, event, repr(arguments)[:200]))
+        raise PermissionError(f"{event} while importing {now}")
+
+now = ""
+sys.addaudithook(watch)
+failed = {}
+for now in MODULES:
+    try:
+        importlib.import_module(now)
+    except Exception as error:
+        failed[now] = f"{type(error).__name__}: {error}"
+if CONTROL:
+    import socket
+    try:
+        socket.create_connection(("127.0.0.1", 9), timeout=1)
+    except PermissionError:
+        pass
+print(json.dumps({"events": events, "failed": failed}))
+"""
+
+
+def _imports(modules: list[str], *, control: bool = False) -> dict[str, object]:
+    done = python(f"MODULES, CONTROL = {modules!r}, {control}\n{CODE}")
+    assert done.returncode == 0, done.stderr[-2000:]
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_no_module_reaches_for_the_network() -> None:
+    files = sorted(SOURCE.rglob("*.py"))
+    modules = [
+        ".".join(file.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+        for file in files
+        if file.name != "__main__.py"
+    ]
+    assert len(modules) > 400
+    assert _imports(modules) == {"events": [], "failed": {}}
+
+
+def test_the_watch_sees_a_connection() -> None:
+    found = _imports(["clinometer.errors"], control=True)
+    assert "socket.getaddrinfo" in str(found["events"])
