@@ -19,13 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.measure.comparison.residuals import Residuals, weighted_residuals
-from clinometer.measure.equations.criterion import RiskScale, criterion
+from clinometer.measure.equations.criterion import RiskScale, criterion, slope
 from clinometer.measure.grid import Grid, PreferenceGrid
 from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
 from clinometer.statistics.sign_flips import flip_interval, flip_p_value
 
 INNER = 64
 """Samples for the correction inside each replicate."""
+
+NEARBY = 0.1
+"""Share of a variance over which the slope in it is taken, at least."""
 
 LEAST_FOR_NONE = 30
 """With at least this many effective units, contexts that all agree give an interval of width 0."""
@@ -96,7 +99,7 @@ def paired_draws(
     G = int(units.max()) + 1
     risks, corrected = np.full((M, X, 3), np.nan), np.full((M, X, 3), np.nan)
     errors = np.zeros((2 * half, M, 3))
-    residuals, weights = np.zeros((len(pairs), G, 3)), np.zeros(G)
+    residuals, weights = np.zeros((len(pairs), 2, G, 3)), np.zeros(G)
     pooled, tests = np.full((len(pairs), X, 3), np.nan), np.full((3, len(pairs), X, 3), np.nan)
     made: Residuals | None = None
 
@@ -124,12 +127,13 @@ def paired_draws(
         for q, pair in enumerate(pairs):
             pooled[q, rows], own = _contrast(part, pair, noise)
             tests[:, q, rows] = _tested(pooled[q, rows], own, part.weights, level)
-            residuals[q] += np.einsum("x,gxt->gt", w, np.where(w[:, None] > 0, own, 0.0))
+            residuals[q] += np.einsum("x,agxt->agt", w, np.where(w[:, None] > 0, own, 0.0))
     errors -= errors.mean(axis=0)
     overall, overall_corrected = _mean(risks, share), _mean(corrected, share)
     gap = snap(_mean(pooled, share))[:, None]
     total = [
-        _tested(g, u[:, None], weights[:, None], level) for g, u in zip(gap, residuals, strict=True)
+        _tested(g, u[:, :, None], weights[:, None], level)
+        for g, u in zip(gap, residuals, strict=True)
     ]
     tested = np.stack(total, axis=1) if total else np.empty((3, 0, 1, 3))
     return PairedDraws(
@@ -232,34 +236,82 @@ def _corrected(risks: FloatArray, expected: FloatArray) -> FloatArray:
 def _contrast(
     part: Residuals, pair: tuple[int, int], noise: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Corrected differences [x,3] of a pair in a block of groups, and their residuals [G,x,3].
+    """Corrected differences [x,3] of a pair in a block of groups, and their residuals [2,G,x,3].
 
     If two models have the same r^b (their pooled one), noise still raises that of the more
-    volatile model further, so E J(pooled lean + e) - J(pooled lean) is subtracted from each r^b.
-    Unit g contributes its share of this increase and of the noise, so that swapping the models in
-    it swaps both. r^b is linearised at the observed means; r^v is the remainder of r.
+    volatile model further, by `rate` per unit of variance; this is subtracted from the difference.
+    Unit g contributes its own variance, so that swapping the models in it swaps everything it
+    contributes; that is why one rate serves both models. r^b is linearised; r^v is the remainder.
+
+    The first residuals linearise r^b of each model at its own mean, which is right where the means
+    are well known. The second linearise both at the mean of the two models, which is right where
+    one model only seems to lean the other way. A difference has to pass both tests.
     """
     i, j = pair
-    gap, residuals = part.risks[i] - part.risks[j], part.linear[:, :, i] - part.linear[:, :, j]
-    pooled = part.risks[[i, j], :, 1].mean(axis=0)
+    gap = part.risks[i] - part.risks[j]
+    apart = part.residuals[..., i] - part.residuals[..., j]
+    shared = slope(part.means[:, pair].mean(axis=1), np.moveaxis(apart[:, 1:], 1, -1), part.norm)
+    residuals = np.stack(
+        [
+            part.linear[:, :, i] - part.linear[:, :, j],
+            np.stack([apart[:, 0], shared, apart[:, 0] - shared], axis=-1),
+        ]
+    )
     squares = (part.adjusted() ** 2)[:, 1:].sum(axis=1)
-    for model, sign in ((i, 1.0), (j, -1.0)):
-        size, square = part.risks[model, :, 1], squares[..., model]
-        ratio = np.divide(pooled, size, out=np.ones_like(size), where=size > 0)
-        at = part.means[:, model] * ratio[:, None]
-        lift = criterion(at + noise[:, :, model], part.norm).mean(axis=0)
-        lift -= criterion(at, part.norm)
-        total = square.sum(axis=0)
-        own = np.divide(square, total, out=part.weights.copy(), where=total > 0)
-        change = sign * lift * (own - part.weights)
-        gap[:, 1] -= sign * lift
-        gap[:, 2] += sign * lift
-        residuals[..., 1] -= change
-        residuals[..., 2] += change
+    more = squares[..., i] - squares[..., j]
+    rate = _lift_rate(part, pair, noise, squares.sum(axis=0))
+    lift = rate * more.sum(axis=0)
+    change = rate * more - part.weights * lift
+    gap[:, 1] -= lift
+    gap[:, 2] += lift
+    residuals[..., 1] -= change
+    residuals[..., 2] += change
     return snap(gap), residuals
 
 
+def _lift_rate(
+    part: Residuals, pair: tuple[int, int], noise: FloatArray, variance: FloatArray
+) -> FloatArray:
+    """By how much E J(pooled lean + e) rises with the variance of e, [x], from `variance` [x,M].
+
+    The slope between the variances of the two models, or over NEARBY of their mean either side
+    where they are closer than that; averaged over the directions of both leans.
+    """
+    pooled = part.risks[list(pair), :, 1].mean(axis=0)
+    both = variance[:, list(pair)]
+    middle = both.mean(axis=1)
+    apart = np.maximum(np.abs(both[:, 0] - both[:, 1]) / 2, NEARBY * middle)
+    found = np.zeros_like(middle)
+    for model in pair:
+        size, own = part.risks[model, :, 1], variance[:, model]
+        ratio = np.divide(pooled, size, out=np.ones_like(size), where=size > 0)
+        at = part.means[:, model] * ratio[:, None]
+        for sign in (1.0, -1.0):
+            scale = np.divide(middle + sign * apart, own, out=np.zeros_like(own), where=own > 0)
+            e = noise[:, :, model] * np.sqrt(scale)[:, None]
+            found += sign * criterion(at + e, part.norm).mean(axis=0)
+    return np.divide(found, 4 * apart, out=np.zeros_like(found), where=apart > 0)
+
+
 def _tested(
+    gap: FloatArray, residuals: FloatArray, weights: FloatArray, level: float
+) -> FloatArray:
+    """Low, high and p [3,x,3] of differences [x,3] with residuals [2,G,x,3], by flipping units.
+
+    Of the two residuals the larger p and the farther ends.
+    """
+    first, second = residuals
+    found = _flipped(gap, first, weights, level)
+    other = (np.abs(first - second) > ROUNDING).any(axis=(0, 2))
+    if other.any():
+        again = _flipped(gap[other], second[:, other], weights[:, other], level)
+        wider = [np.minimum, np.maximum, np.maximum]
+        for k, farther in enumerate(wider):
+            found[k, other] = farther(found[k, other], again[k])
+    return found
+
+
+def _flipped(
     gap: FloatArray, residuals: FloatArray, weights: FloatArray, level: float
 ) -> FloatArray:
     """Low, high and p [3,x,3] of differences [x,3] with residuals [G,x,3], by flipping units."""
