@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from clinometer.errors import SettingsError
 from clinometer.measure.equations.criterion import RiskScale, criterion, read_scale
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.measure.inference.counting_noise import unbiased_criterion
+from clinometer.measure.inference.counting_noise import fitted_correction
 from clinometer.statistics.arrays import FloatArray
 
 
@@ -34,6 +34,7 @@ class Units:
         ratio: [X], p*_1 / p*_2 when K = 2 and the reference is the same in all contexts, so that
             s_2 = -ratio s_1 and the problem is one-dimensional; None otherwise.
         norm: k of the criterion.
+        allowance: by how much the correction of J for sampled answers may be wrong on average.
     """
 
     share: FloatArray
@@ -45,6 +46,7 @@ class Units:
     group_weights: FloatArray
     ratio: FloatArray | None
     norm: float
+    allowance: float
 
     @classmethod
     def of(
@@ -68,8 +70,9 @@ class Units:
             weight[:, x] = grid.cell_weights(rows, everything)[0]
             s[:, x] = cells[0]
             j[:, x] = criterion(cells[0], k)
+        allowance = 0.0
         if samples is not None:
-            j = unbiased_criterion(grid, samples, fitted=True, **scaling)
+            j, allowance = fitted_correction(grid, samples, **scaling)
         j *= weight
         s *= weight[..., None]
         observed = grid.observed_weights(weight.sum(axis=0) > 0)
@@ -101,6 +104,7 @@ class Units:
             group_weights=observed / observed.sum(),
             ratio=_ratio(star, X) if K == 2 and star.shape[1] == 1 else None,
             norm=k,
+            allowance=allowance,
         )
 
     @property
