@@ -1,7 +1,7 @@
 """Coverage of the intervals and error rates of the tests, over many settings: one JSON line each.
 
     python benchmarks/coverage.py OUT.jsonl [--jobs 16] [--repeats 200] [--part intervals|compare|
-        sampled|leaning] [--half choose|report] [--only TEXT]
+        margin|sampled|leaning] [--half choose|report] [--only TEXT]
     python benchmarks/coverage.py OUT.jsonl --summary
 
 Lines that OUT holds already are not computed again, so the same command resumes a run that was
@@ -92,6 +92,13 @@ def settings_of(part: str) -> list[dict[str, Any]]:
             for n in (30, 200)
             for shape in ("even", "leaning", "logistic")
         ]
+    if part == "margin":
+        return [
+            {"weights": kind, "n": n, "X": 24, "shared": shared, "margin": margin}
+            for kind, n in (("even", 30), ("zipf", 30), ("even", 350), ("mined", 350))
+            for shared in (0.0, 0.6)
+            for margin in (0.02, 0.05)
+        ]
     return [
         {"weights": kind, "n": n, "X": 120, "rho": rho, "lean": lean}
         for kind, n in (("paper", 10), ("even", 30), ("zipf", 30), ("mined", 350))
@@ -148,9 +155,10 @@ def draw(rng: np.random.Generator, setting: dict[str, Any], mu: np.ndarray) -> n
 
 
 def truth_of(setting: dict[str, Any], mu: np.ndarray) -> np.ndarray:
-    """R, R^b, R^v: Gauss-Hermite for two categories, a million draws for five."""
+    """R, R^b, R^v: a fine grid for two categories (|s| has a corner), a million draws for five."""
     if setting["K"] == 2:
-        x, mass = np.polynomial.hermite_e.hermegauss(200)
+        x = np.linspace(-8, 8, 40_001)
+        mass = np.exp(-(x**2) / 2)
         s = np.tanh(mu[:, None] + SWING * x)
         r, b = np.abs(s) @ mass / mass.sum(), np.abs(s @ mass / mass.sum())
     else:
@@ -223,6 +231,42 @@ def run_compare(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
     }
 
 
+def run_margin(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
+    """Share of verdicts "not worse" for a model worse in R by exactly the margin, nominal 5 %.
+
+    Both models answer alike but for a lean that makes the first one's R larger by the margin.
+    """
+    from clinometer.measure.comparison.margin import margin_verdicts
+
+    w, X = weights(setting["weights"], setting["n"]), setting["X"]
+    base = np.full(X, 0.5)
+    x = np.linspace(-8, 8, 4_001)
+    mass = np.exp(-(x**2) / 2) / np.exp(-(x**2) / 2).sum()
+
+    def risk(lean: float) -> np.ndarray:
+        s = np.tanh(lean + SWING * x)
+        r, b = float(np.abs(s) @ mass), abs(float(s @ mass))
+        return np.array([r, b, r - b])
+
+    leans = np.linspace(0.5, 0.8, 3_001)
+    gaps = np.array([risk(lean)[0] for lean in leans]) - risk(0.5)[0]
+    more = float(np.interp(setting["margin"], gaps, leans)) - 0.5
+    passed = 0
+    for i in range(repeats):
+        rng = stream(name, i)
+        common = noise(rng, (setting["n"], X), 0.2)
+        p = []
+        for lean in (base + more, base):
+            own = noise(rng, (setting["n"], X), 0.2)
+            z = np.sqrt(setting["shared"]) * common + np.sqrt(1 - setting["shared"]) * own
+            first = (1 + np.tanh(lean + SWING * z)).T / 2
+            p.append(np.stack([first, 1 - first], axis=-1))
+        found = compare(*p, context_weights=w, replicates=100, seed=i, level=0.9)
+        verdict = margin_verdicts(found, setting["margin"])[0].verdict
+        passed += verdict in ("not worse", "equivalent", "better")
+    return {"not_worse": round(passed / repeats, 4)}
+
+
 def run_sampled(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
     """Mean error and coverage of R from m sampled answers a cell, 20 groups."""
     K, m, n, X = setting["K"], setting["m"], setting["n"], 20
@@ -273,6 +317,7 @@ def run_leaning(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
 PARTS = {
     "intervals": run_intervals,
     "compare": run_compare,
+    "margin": run_margin,
     "sampled": run_sampled,
     "leaning": run_leaning,
 }
