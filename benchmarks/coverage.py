@@ -296,7 +296,7 @@ def run_sampled(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
 
 
 def run_leaning(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
-    """How often the list of leaning groups holds any wrong one, and what share it finds.
+    """What share of the list of leaning groups is wrong, and what share of them it finds.
 
     A third of the groups lean by `lean` standard errors; the others are at parity.
     """
@@ -304,14 +304,15 @@ def run_leaning(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
 
     w, X = weights(setting["weights"], setting["n"]), setting["X"]
     mu = np.where(np.arange(X) % 3 == 0, setting["lean"] * standard_error(w), 0.0)
-    wrong, found = 0, 0.0
+    wrong, found = 0.0, 0.0
     for i in range(repeats):
         p = draw(stream(name, i), {**setting, "K": 2}, mu)
         rows = leaning_groups(read_preferences(p, context_weights=w, categories=["a", "b"]))
         named = np.array([row.category for row in rows])
-        wrong += bool(((mu == 0) & (named != None)).any() or ((mu > 0) & (named == "b")).any())  # noqa: E711
+        listed = named != None  # noqa: E711
+        wrong += float((listed & ((mu == 0) | (named == "b"))).sum()) / max(1, int(listed.sum()))
         found += float((named[mu > 0] == "a").mean()) if (mu > 0).any() else 0.0
-    return {"any_wrong": round(wrong / repeats, 4), "found": round(found / repeats, 4)}
+    return {"wrong_share": round(wrong / repeats, 4), "found": round(found / repeats, 4)}
 
 
 PARTS = {

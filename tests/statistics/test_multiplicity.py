@@ -1,4 +1,4 @@
-"""Holm's correction against its definition."""
+"""Corrections for several tests against their definitions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
+from statsmodels.stats.multitest import multipletests
 
 from clinometer.errors import SettingsError
-from clinometer.statistics.multiplicity import holm
+from clinometer.statistics.multiplicity import benjamini_hochberg, holm
 
 
 def slow_holm(p: list[float]) -> list[float]:
@@ -39,3 +40,12 @@ def test_holm_matches_the_definition(p: list[float]) -> None:
 def test_wrong_p_values_are_named(p: ArrayLike, message: str) -> None:
     with pytest.raises(SettingsError, match=f"p_values: .*{message}"):
         holm(p)
+
+
+def test_benjamini_hochberg_is_that_of_statsmodels(rng: np.random.Generator) -> None:
+    p = rng.random(40) ** 3
+    expected = multipletests(p, method="fdr_bh")[1]
+    np.testing.assert_allclose(benjamini_hochberg(p), expected, atol=1e-15)
+    with_gap = np.insert(p, 7, np.nan)
+    assert np.isnan(benjamini_hochberg(with_gap)[7])
+    np.testing.assert_allclose(np.delete(benjamini_hochberg(with_gap), 7), expected, atol=1e-15)

@@ -24,6 +24,7 @@ from clinometer.measure.grid import PreferenceGrid, read_preferences
 from clinometer.measure.inference.bootstrap import estimate
 from clinometer.measure.inference.correction import BiasModel, Correction, correct_units
 from clinometer.measure.inference.group_split import group_split
+from clinometer.measure.inference.leaning import GroupLean, leaning_groups
 from clinometer.measure.inference.resampling_units import Units
 from clinometer.measure.inference.target import TARGETS, Sampling
 from clinometer.measure.results import RiskReport
@@ -237,6 +238,17 @@ class Preferences:
             found = correct_units(units, BiasModel.of(units), sampled=self.answers is not None)
             self._corrections[key] = found
         return self._corrections[key]
+
+    def leans(
+        self, *, level: float = 0.95, clusters: str | None = None, known: bool = False
+    ) -> tuple[GroupLean, ...]:
+        """Which groups lean clearly, and to what: see `leaning_groups`.
+
+        `clusters` names the label by which contexts are taken together, and `known` says that there
+        is no sampling error.
+        """
+        labels = None if clusters is None else self.label(clusters)
+        return leaning_groups(self.grid, level=level, clusters=labels, known=known)
 
     def distribution(self, *, normalize: bool = True) -> StereotypeDistribution:
         """The stereotypes of all cells with their weights."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from clinometer.measure import RiskReport
@@ -30,10 +31,26 @@ def reference_in_words(run: Run) -> str:
 
 
 def group_sentences(run: Run) -> list[str]:
-    """How R compares with shuffled words, and how much of it is the same for every group."""
+    """How R compares with shuffled words, how much of it is the same for every group, and how
+    many groups lean clearly."""
     report, floor = run.risks, run.record.floor
-    found = [floor_sentence(report, floor), split_sentence(report, floor)]
+    found = [floor_sentence(report, floor), split_sentence(report, floor), leaning_sentence(run)]
     return [f"{text[0].upper()}{text[1:]}." for text in found if text]
+
+
+def leaning_sentence(run: Run) -> str:
+    """How many groups lean clearly, and to what; "" for a single group."""
+    seen = [found for found in run.leans if found.favoured is not None]
+    if len(seen) < 2:
+        return ""
+    clear = Counter(found.category for found in seen if found.category is not None)
+    if not clear:
+        return f"none of {len(seen)} groups leans clearly"
+    to = ", ".join(f"{n} to {category}" for category, n in clear.most_common())
+    chance = 1 - run.record.settings.level
+    known = all(found.p is None for found in seen)
+    sure = "" if known else f" (on average at most {chance:.0%} of such a list is wrong)"
+    return f"{clear.total()} of {len(seen)} groups lean clearly, {to}{sure}"
 
 
 def floor_sentence(report: RiskReport, floor: FloorRecord | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from clinometer.measure import Comparison, Correction, Preferences, RiskReport, verdict
+from clinometer.measure.inference.leaning import GroupLean
 from clinometer.measure.inference.target import Sampling
 from clinometer.measure.preferences import as_reference
 from clinometer.runs.align import ComparisonOptions, compare_runs
@@ -105,6 +107,16 @@ class Run:
         category that the group leans to. In the order of the topic.
         """
         return self.risks.to_pandas().set_index("group")
+
+    @cached_property
+    def leans(self) -> tuple[GroupLean, ...]:
+        """Which groups lean clearly, and to what, in the order of the topic.
+
+        On average at most one minus `level` of the groups on this list do not belong there.
+        """
+        settings = self.record.settings
+        known = self.record.model.kind == "reference" or self.preferences.exact(settings.target)
+        return self.preferences.leans(level=settings.level, clusters=settings.clusters, known=known)
 
     def compare(self, *others: Run | str | Path, **how: Unpack[ComparisonOptions]) -> Comparison:
         """This run minus others, which are runs or their folders; see `clinometer.compare`."""

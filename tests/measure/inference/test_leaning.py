@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -10,45 +9,12 @@ import pytest
 from tests.present import present
 
 from clinometer.measure import read_preferences
-from clinometer.measure.inference.leaning import leaning_groups, stepped_down
+from clinometer.measure.inference.leaning import leaning_groups
 from clinometer.statistics.arrays import FloatArray
 
 
 def pair(first: FloatArray) -> FloatArray:
     return np.stack([first, 1 - first], axis=-1)
-
-
-def one_by_one(y: FloatArray) -> list[float]:
-    """Westfall and Young's step-down from its definition: every flip, every remaining set."""
-    G, T = y.shape
-    size = [math.sqrt(sum(v * v for v in y[:, t])) for t in range(T)]
-
-    def score(flip: tuple[int, ...], t: int) -> float:
-        return float(abs(sum(e * v for e, v in zip(flip, y[:, t], strict=True))) / size[t])
-
-    flips = list(itertools.product((1, -1), repeat=G))
-    seen = [score((1,) * G, t) for t in range(T)]
-    left, p, least = set(range(T)), [0.0] * T, 0.0
-    for t in sorted(range(T), key=lambda t: -seen[t]):
-        reached = sum(max(score(flip, u) for u in left) >= seen[t] - 1e-9 for flip in flips)
-        least = max(least, reached / len(flips))
-        p[t] = least
-        left.remove(t)
-    return p
-
-
-def test_stepping_down_follows_its_definition(rng: np.random.Generator) -> None:
-    y = rng.normal(np.linspace(0, 1.5, 5), 1, (8, 5)) * rng.random((8, 1))
-    np.testing.assert_allclose(stepped_down(y), one_by_one(y), atol=1e-12)
-
-
-def test_random_flips_are_close_to_all(rng: np.random.Generator) -> None:
-    """16 units have 32,768 flips up to sign, of which 4,096 are tried: standard error 0.008."""
-    y = rng.normal(np.linspace(0, 0.9, 3), 1, (16, 3))
-    signs = np.array(list(itertools.product((1.0, -1.0), repeat=16)))
-    z = np.abs(signs @ (y / np.sqrt((y**2).sum(axis=0))))
-    largest = float(np.abs(y.sum(axis=0) / np.sqrt((y**2).sum(axis=0))).max())
-    assert stepped_down(y).min() == pytest.approx((z.max(axis=1) >= largest).mean(), abs=0.03)
 
 
 def test_clear_groups_and_the_others() -> None:

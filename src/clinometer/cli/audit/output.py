@@ -179,4 +179,5 @@ def _one_json(run: Run) -> dict[str, Any]:
         "preference_bound": run.record.preference_bound,
         **{name: content[name] for name in told if name in content},
         "groups": answered_groups(run),
+        "leans": [lean.to_dict() for lean in run.leans],
     }

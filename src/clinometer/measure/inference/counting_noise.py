@@ -121,7 +121,7 @@ class _Answers:
         m = _samples(samples, (X, C)).T[place]
         if m.size and (typical := float(m.mean())) < least_answers(K):
             raise SettingsError(
-                f"samples: expected at least {least_answers(K)} answers a cell for {K} "
+                f"samples: expected at least {least_answers(K)} answers per cell for {K} "
                 f"categories, found {typical:.1f} on average; sample more answers"
             )
         values = np.moveaxis(np.asarray(grid.values, dtype=np.float64), 0, 1)[place]
@@ -296,6 +296,6 @@ def _samples(
     if not ((array >= 2) & (array == np.round(array))).all():
         raise SettingsError(
             f"samples: expected whole numbers of at least 2, found {float(array.min())}; "
-            "one answer a cell does not tell preference from chance"
+            "one answer per cell does not distinguish preference from chance"
         )
     return np.array(np.broadcast_to(array, shape), dtype=np.int64)

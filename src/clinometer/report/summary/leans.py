@@ -1,4 +1,4 @@
-"""Which groups lean, as far as the contexts can show: the only module that decides it."""
+"""Which groups lean, as far as the contexts can show, with what a page needs to draw it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from clinometer.report.derived import Reading
 from clinometer.runs import Run
 
 Floats = NDArray[np.float64]
 
-_LEVEL = 0.95
 #: With more contexts than this, a band from lowest to highest only reflects their number.
 _WHOLE_RANGE = 20
 
@@ -26,7 +24,7 @@ class Leans:
 
     share      [X, Y]: mean share of each category's words over the contexts; NaN if missing
     favoured   [X]: index of the category furthest above the reference; -1 if missing
-    clear      [X]: whether the interval of that lean excludes the reference
+    clear      [X]: whether the group is on the list of those that lean clearly
     low, high  [X, Y]: the range of the share over contexts (its middle 90 % if they are many)
     """
 
@@ -65,21 +63,13 @@ class Leans:
 
 
 def find_leans(reading: Reading) -> Leans:
-    """The lean of each group, and whether it is distinguishable from the reference.
-
-    A lean is clear where the 95 % interval of its weighted mean over contexts (Student's t, with as
-    many contexts as the weights are worth) excludes the reference. A run that is known exactly (a
-    reference model) needs no interval.
-    """
-    run, report = reading.run, reading.run.risks
-    mean = np.asarray(report.mean_stereotype)
-    missing = np.isnan(mean).any(axis=1)
-    favoured = np.where(missing, -1, np.nan_to_num(mean, nan=-np.inf).argmax(axis=1))
-    lean = np.nan_to_num(mean)[np.arange(len(mean)), favoured]
-    known = run.record.model.kind == "reference"
-    clear = ~missing & (lean > (1e-9 if known else _half_width(reading, favoured)))
+    """The lean of each group, and whether it is clear: see `Run.leans`."""
+    run = reading.run
+    place = {name: y for y, name in enumerate(run.preferences.categories)}
+    favoured = np.array([-1 if g.favoured is None else place[g.favoured] for g in run.leans])
+    clear = np.array([g.category is not None for g in run.leans])
     share, low, high = _shares(reading)
-    return Leans(run, share, np.asarray(favoured), np.asarray(clear), low, high)
+    return Leans(run, share, favoured, clear, low, high)
 
 
 def lean_errors(reading: Reading, category: int) -> Floats | None:
@@ -87,14 +77,6 @@ def lean_errors(reading: Reading, category: int) -> Floats | None:
     error, n = _error(reading, np.full(len(reading.s), category))
     known = np.isfinite(error) & (n > 1 + 1e-9)
     return error if known.all() and (error > 0).any() else None
-
-
-def _half_width(reading: Reading, favoured: NDArray[np.int64]) -> Floats:
-    """[X]: half the width of the interval of the mean lean; infinite for a single context."""
-    error, n = _error(reading, favoured)
-    alone = n <= 1 + 1e-9
-    student = stdtrit(np.where(alone, 1.0, n - 1), (1 + _LEVEL) / 2)
-    return np.where(alone, np.inf, np.maximum(error * student, 1e-9))
 
 
 def _error(reading: Reading, category: NDArray[np.int64]) -> tuple[Floats, Floats]:
