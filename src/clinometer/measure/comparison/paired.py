@@ -290,7 +290,8 @@ def _lift_rate(
             scale = np.divide(middle + sign * apart, own, out=np.zeros_like(own), where=own > 0)
             e = noise[:, :, model] * np.sqrt(scale)[:, None]
             found += sign * criterion(at + e, part.norm).mean(axis=0)
-    return np.divide(found, 4 * apart, out=np.zeros_like(found), where=apart > 0)
+    rate = np.divide(found, 4 * apart, out=np.zeros_like(found), where=apart > 0)
+    return np.asarray(rate)
 
 
 def _tested(
