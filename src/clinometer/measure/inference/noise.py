@@ -13,14 +13,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
 from clinometer.measure.equations.criterion import criterion, gradient
 from clinometer.measure.inference.resampling_units import Units
 from clinometer.statistics.arrays import FloatArray
 
-LINE_NODES, NODES, INNER = 81, 96, 8
-"""Nodes over f for two categories, over f for more, and over a group's own error for more."""
+LINE_NODES, NODES = 81, 96
+"""Nodes over f for two categories, and for more."""
+
+TURNS = 40
+"""With more than two categories, rotations of the nodes over own errors: over all groups, at least
+so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +134,24 @@ class Noise:
         return stretch * normal_nodes(NODES, L), np.full(NODES, 1.0 / NODES)
 
     @cached_property
+    def own_nodes(self) -> FloatArray:
+        """[N,X,k], own errors of each group.
+
+        k axes, both ways, rotated anew for each group, so that what a few nodes miss averages out
+        over the groups. Axes have two lengths in turn, which give the length of a normal vector
+        its right mean (J is proportional to length at parity) and mean square.
+        """
+        X, k = self.mean.shape
+        turns = -(-TURNS // X)
+        axes, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((turns, X, k, k)))
+        length = np.sqrt(2.0) * np.exp(gammaln((k + 1) / 2) - gammaln(k / 2))
+        sign = (-1.0) ** np.add.outer(np.add.outer(np.arange(turns), np.arange(X)), np.arange(k))
+        axes = axes * (length + sign * np.sqrt(k - length**2))[..., None]
+        nodes = np.moveaxis(axes, 2, 1).reshape(turns * k, X, k)
+        nodes = np.einsum("ixk,xkl->ixl", nodes, _roots(self.own))
+        return np.concatenate([nodes, -nodes])
+
+    @cached_property
     def groups_worth(self) -> float:
         """The effective number of independent groups in the rest."""
         even = float(self.weights @ self.weights)
@@ -158,13 +180,13 @@ class Noise:
             return half * fold + rest * u, slopes, half**2 * bent, half * density
         first, second, grow = np.zeros((3, *at.shape[:-1]))
         slopes = np.zeros(at.shape)
-        z = np.einsum("ik,xkl->ixl", normal_nodes(INNER, at.shape[-1]), _roots(self.own))
-        for own in z:
+        nodes = self.own_nodes
+        for own in nodes:
             value, slope = criterion(at + own, self.norm), gradient(at + own, self.norm)
-            first += value / INNER
-            second += value * value / INNER
-            grow += np.einsum("...xk,xk->...x", slope, own) / INNER
-            slopes += slope / INNER
+            first += value / len(nodes)
+            second += value * value / len(nodes)
+            grow += np.einsum("...xk,xk->...x", slope, own) / len(nodes)
+            slopes += slope / len(nodes)
         linear = np.einsum("...xk,xkl,...xl->...x", slopes, self.own, slopes, optimize=True)
         return first, slopes, np.maximum(second - first**2 - linear, 0.0), grow
 
