@@ -111,9 +111,7 @@ class _Answers:
     rng: np.random.Generator
 
     @classmethod
-    def of(
-        cls, grid: PreferenceGrid, samples: ArrayLike, **scaling: Unpack[RiskScale]
-    ) -> _Answers:
+    def of(cls, grid: PreferenceGrid, samples: ArrayLike, **scaling: Unpack[RiskScale]) -> _Answers:
         norm, normalize = read_scale(**scaling)
         (X, C), K, reference = grid.shape, len(grid.categories), grid.reference
         seen = np.ones((C, X), dtype=bool) if grid.mask is None else grid.mask.T
