@@ -2,7 +2,7 @@
 # make test       runs every test but vLLM's and those of test-peers
 # make test-vllm  runs vLLM's tests, in an environment of their own
 # make test-peers runs the tests of exports that other tools read back, in a third one
-# make check      formatting, lint, types
+# make check      formatting, lint, types, licences, known vulnerabilities (where pip-audit can run)
 # make coverage   runs the same tests and lists the lines that none of them reaches
 # Each does its own set-up in .venv; after the first time none of them needs the network.
 # PYTHON=... chooses the Python; without it, the newest supported one that runs.
@@ -33,6 +33,8 @@ check: $(STAMPS)/test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tools/supply.py licences > /dev/null
+	$(BIN)/python tools/supply.py audit
 
 coverage: $(STAMPS)/test
 	$(BIN)/python -m pytest -n 2 --dist loadscope --ignore tests/models/vllm --ignore tests/exports/peers --cov=clinometer $(PYTEST)

@@ -56,6 +56,7 @@ ABOUT_THE_PROJECT = {
     "test_docs.py",
     "test_prose.py",
     "test_readme.py",
+    "test_supply.py",
     "test_wheels.py",
 }
 #: Folders of tests of more than one module: another package, and attacks on all of this one.

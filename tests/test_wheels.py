@@ -61,6 +61,17 @@ def test_the_wheels_contain_all_source_files(wheels: dict[str, Path]) -> None:
         assert {p for p in packed if ".dist-info/" not in p} == source_files(ROOT / name)
 
 
+def test_the_wheel_is_the_same_byte_for_byte_wherever_it_is_built(
+    wheels: dict[str, Path], tmp_path: Path
+) -> None:
+    """Another folder and later times of the files; SOURCE_DATE_EPOCH is the same."""
+    (first,) = wheels["."].parent.glob("*.whl")
+    build(ROOT, tmp_path / "another" / "folder")
+    (second,) = (tmp_path / "another" / "folder").glob("*.whl")
+    assert first.name == second.name
+    assert first.read_bytes() == second.read_bytes()
+
+
 def test_the_wheels_declare_the_supported_pythons() -> None:
     for name in (".", "pocket"):
         project = tomllib.loads((ROOT / name / "pyproject.toml").read_text(encoding="utf-8"))

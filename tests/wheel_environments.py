@@ -136,7 +136,8 @@ def build(source: Path, folder: Path) -> Path:
             shutil.copy(part, target)
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation"]
     command += ["--outdir", str(folder), str(copy)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    env = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}  # as a release is built
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     shutil.rmtree(copy)
     (wheel,) = folder.glob("*.whl")
