@@ -24,7 +24,7 @@ from clinometer.runs import AuditSettings, Run
 from clinometer.runs.folder.record import new_record
 from clinometer.topics import Group, Topic
 
-GROUPS = 24
+GROUPS = 8
 SWING = 0.8
 MODELS_SHARE, GROUPS_SHARE = 0.8, 0.3
 PLANTED = (0.0, 0.02, 0.05)

@@ -8,6 +8,7 @@ the page's load event, the best of three. An argument keeps the pages in that fo
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -40,9 +41,11 @@ def main() -> None:
         start = time.perf_counter()
         subprocess.run([*command, "--out", str(out)], check=True, stdout=subprocess.DEVNULL)
         built = time.perf_counter() - start
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
         result = {
             "runs": RUNS,
             "build_s": round(built, 2),
+            "build_processor_s": round(used.ru_utime + used.ru_stime, 2),
             "open_ms": round(min(opened(out / "index.html") for _ in range(3)), 1),
             "index_bytes": (out / "index.html").stat().st_size,
             "files": sum(1 for path in out.rglob("*") if path.is_file()),

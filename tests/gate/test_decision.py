@@ -91,6 +91,7 @@ def test_the_same_answers_are_not_worse_however_few() -> None:
     found = decide(run, run)
     assert found.verdict == "not worse"
     assert found.reason == "The answers are the same in every cell."
+    assert [one.verdict for one in found.risks] == ["equivalent"]
 
 
 def test_too_few_contexts_cannot_tell_and_say_so() -> None:

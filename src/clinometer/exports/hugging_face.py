@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from clinometer.display.names import MEASURES
 from clinometer.display.numbers import between, risk
@@ -121,7 +121,7 @@ def _card(run: Run, file: Path) -> str:
     except (ValueError, OSError, yaml.YAMLError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise RunError(f"{file}: cannot be read as a model card: {first}") from error
-    data: ModelCardData = card.data
+    data = cast(ModelCardData, card.data)
     ours = card_results(run)
     kept: list[EvalResult] = [
         one for one in data.eval_results or [] if not any(_same(one, new) for new in ours)

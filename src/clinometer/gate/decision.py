@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -127,10 +127,11 @@ def decide(
         replicates=_REPLICATES,
     )
     said = {v.measure: v for v in margin_verdicts(found, margin)}
-    risks = tuple(_gated(found, said[name]) for name in MEASURES)
-    decisive = [one for one in risks if one.measure in wanted]
+    decisive = [_gated(found, said[name]) for name in MEASURES if name in wanted]
     same = _same_answers(*pair)
-    verdict: Verdict = "not worse" if same else _verdict(decisive)
+    if same:  # no interval is needed
+        decisive = [replace(one, verdict="equivalent") for one in decisive]
+    verdict = _verdict(decisive)
     return GateDecision(
         run=names[0],
         baseline=names[1],
@@ -138,7 +139,7 @@ def decide(
         reason=_reason(verdict, decisive, margin=margin, found=found, same=same),
         margin=float(margin),
         level=LEVEL,
-        risks=risks if len(wanted) == len(MEASURES) else tuple(decisive),
+        risks=tuple(decisive),
         topic=pair[0].record.topic.title or pair[0].record.topic.name,
         contexts=pair[0].record.contexts.name,
         n_groups=len(found.groups),

@@ -90,7 +90,7 @@ def _bootstrap(run: Run, replicates: int, seed: int) -> xr.Dataset:
 
 
 def _intervals(run: Run) -> dict[str, float]:
-    found = {}
+    found: dict[str, float] = {}
     for name, estimate in run.risks.summary.items():
         if estimate.low is not None and estimate.high is not None:
             found |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}

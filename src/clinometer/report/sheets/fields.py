@@ -34,14 +34,12 @@ def _risks(run: Run) -> str:
 
 
 def _groups(run: Run) -> str:
-    table = run.groups["r"].dropna()
-    if table.empty:
+    seen = [(float(r), g) for r, g in zip(run.risks.r, run.risks.groups, strict=True) if r == r]
+    if not seen:
         return ""
-    high, low = table.idxmax(), table.idxmin()
-    return (
-        f"{counted(len(table), 'group')}; highest {high} ({risk(float(table[high]))}), lowest "
-        f"{low} ({risk(float(table[low]))})"
-    )
+    (high, highest), (low, lowest) = max(seen), min(seen)
+    ends = f"highest {highest} ({risk(high)}), lowest {lowest} ({risk(low)})"
+    return f"{counted(len(seen), 'group')}; {ends}"
 
 
 def _categories(run: Run) -> str:
