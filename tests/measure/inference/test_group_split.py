@@ -128,3 +128,11 @@ def test_the_interval_covers_the_truth() -> None:
 
 def test_one_group_has_no_split() -> None:
     assert group_split(read_preferences([[0.9, 0.1], [0.2, 0.8]])) is None
+
+
+def test_groups_that_never_meet_in_a_context_have_no_split() -> None:
+    p = np.full((2, 4, 2), 0.5)
+    mask = np.array([[True, True, False, False], [False, False, True, True]])
+    assert group_split(read_preferences(p, mask=mask)) is None
+    mask[1, 0] = True
+    assert group_split(read_preferences(p, mask=mask)) is not None

@@ -99,9 +99,9 @@ def compare(
     return Comparison(
         models=models,
         groups=grid.groups,
-        overall=_one_family(overall),
+        overall=with_holm(overall),
         by_group=tuple(
-            d for pair in labels for d in _one_family([d for d in by_group if (d.a, d.b) == pair])
+            d for pair in labels for d in with_holm([d for d in by_group if (d.a, d.b) == pair])
         ),
         ranks=tuple(ranked(draws.overall, draws.corrected, draws.errors, models)),
         n_contexts=C,
@@ -188,7 +188,7 @@ def _differences(
     ]
 
 
-def _one_family(differences: list[Difference]) -> tuple[Difference, ...]:
+def with_holm(differences: list[Difference]) -> tuple[Difference, ...]:
     """The same with p_holm over all of them."""
     family = holm([np.nan if d.p is None else d.p for d in differences])
     return tuple(replace(d, p_holm=plain(p)) for d, p in zip(differences, family, strict=True))

@@ -16,7 +16,7 @@ from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, read_pr
 from clinometer.measure.inference.correction import BiasModel, Correction, correct_units
 from clinometer.measure.inference.interval_engine import Replicates
 from clinometer.measure.inference.inversion import inverted
-from clinometer.measure.inference.noise import Noise
+from clinometer.measure.inference.noise import ExtraError, Noise
 from clinometer.measure.inference.resampling_units import Units
 from clinometer.measure.results import GroupIntervals, RiskReport
 from clinometer.ranges import LEVEL, SEED, SOME_REPLICATES
@@ -113,12 +113,16 @@ def estimate(
     seed: int | np.random.Generator = 0,
     correct: bool = True,
     draws: int | None = None,
+    criteria: FloatArray | None = None,
+    more: ExtraError | None = None,
     **scaling: Unpack[RiskScale],
 ) -> tuple[RiskReport, Correction]:
     """`bootstrap` of preferences that have been read, and the correction of the same units.
 
     With unit "draws", `draws` is the number of samples behind the weights; None: the weights are
     counts.
+    `criteria` [C,X] is J of each cell, already corrected for the noise of counting;
+    `more` are errors beside that of the contexts, for "inverted" intervals.
     """
     _check(replicates, level=level, seed=seed, method=method, unit=unit)
     report = risks(grid, **scaling)
@@ -128,10 +132,12 @@ def estimate(
         drawn=unit.startswith("draws"),
         draws=draws,
         samples=samples,
+        criteria=criteria,
         **scaling,
     )
     model = BiasModel.of(units)
-    best = correct_units(units, model, sampled=samples is not None)
+    counted = samples is not None or criteria is not None
+    best = correct_units(units, model, sampled=counted)
     if correct:
         report = replace(
             report,
@@ -142,7 +148,7 @@ def estimate(
             R_bias=best.R_bias,
             R_volatility=best.R_volatility,
         )
-    elif samples is not None:  # counting noise inflates shares of answers: no estimate
+    elif counted:  # counting noise inflates shares of answers: no estimate
         R = max(best.R.value, 0.0)
         report = replace(
             report,
@@ -160,7 +166,7 @@ def estimate(
         raise SettingsError(f"unit: expected at least two groups for {unit!r}, found one")
     top = 1.0 if report.normalized else np.inf
     if method == "inverted":
-        bounds = inverted(Noise.of(units), level=level, top=top, two_way=two_way)
+        bounds = inverted(Noise.of(units, more), level=level, top=top, two_way=two_way)
     else:
         source = Replicates(units, model, correct=correct, two_way=two_way)
         generator = np.random.default_rng(seed)

@@ -61,7 +61,7 @@ def group_split(
     >>> round(found.R_shared.value, 3), round(found.R_between.value, 3)
     (0.4, 0.2)
     """
-    if np.count_nonzero(grid.group_weights) < 2:
+    if np.count_nonzero(grid.group_weights) < 2 or not _met(grid):
         return None
     weight, shared, between = context_means(grid, norm=norm, normalize=normalize)
     level = resampling.get("level", 0.95)
@@ -77,6 +77,13 @@ def group_split(
         low, high = max(value - arms[0], 0.0), value + arms[1]
         found.append(Estimate(value, low, high, level, "mean over contexts"))
     return GroupSplit(*found)
+
+
+def _met(grid: PreferenceGrid) -> bool:
+    """Whether any context has two groups to compare."""
+    if grid.mask is None:
+        return True
+    return bool((grid.mask[grid.group_weights > 0].sum(axis=0) > 1).any())
 
 
 def context_means(

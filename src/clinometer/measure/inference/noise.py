@@ -28,6 +28,15 @@ so many."""
 
 
 @dataclass(frozen=True, eq=False)
+class ExtraError:
+    """Errors that do not come from the contexts: N independent ones, each of size one standard
+    deviation, that move the mean [N,X,K] and the risk [N,X] of every group."""
+
+    mean: FloatArray
+    risk: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class Noise:
     """Errors of the means of X groups over the contexts; D = X k, k = 1 on a line, else K.
 
@@ -68,14 +77,17 @@ class Noise:
     norm: float
 
     @classmethod
-    def of(cls, units: Units) -> Noise:
+    def of(cls, units: Units, more: ExtraError | None = None) -> Noise:
         """The noise of these units."""
         k = 1 if units.ratio is not None else units.s.shape[2]
         w, q = units.group_weights, units.spread
         factor = np.sqrt(np.where(q < 1 - 1e-9, q / np.maximum(1 - q, 1e-9), 0.0))
         e = units.centred()[..., :k] * factor[:, None]
-        U, X, _ = e.shape
         e_risk = units.centred_risk() * factor
+        if more is not None:
+            e = np.concatenate([e, more.mean[..., :k]])
+            e_risk = np.concatenate([e_risk, more.risk])
+        U, X, _ = e.shape
         freedom = float(w @ units.freedom)
         of_R = e_risk @ w
         f, size, _ = np.linalg.svd(np.einsum("x,uxk->uk", w, e), full_matrices=False)

@@ -57,9 +57,13 @@ class Units:
         drawn: bool = False,
         draws: int | None = None,
         samples: ArrayLike | None = None,
+        criteria: FloatArray | None = None,
         **scaling: Unpack[RiskScale],
     ) -> Units:
-        """Preferences summed by unit; arguments as for `bootstrap`."""
+        """Preferences summed by unit; arguments as for `bootstrap`.
+
+        `criteria` [C,X] is J of each cell, where that is already corrected.
+        """
         k, normalize = read_scale(**scaling)
         (X, C), K = grid.shape, len(grid.categories)
         weight, j, s = np.empty((C, X)), np.empty((C, X)), np.empty((C, X, K))
@@ -73,7 +77,9 @@ class Units:
         allowance = 0.0
         if samples is not None:
             j, allowance = fitted_correction(grid, samples, **scaling)
-        j *= weight
+        if criteria is not None:
+            j = criteria
+        j = j * weight
         s *= weight[..., None]
         observed = grid.observed_weights(weight.sum(axis=0) > 0)
         shared, star = grid.context_weights.shape[0] == 1, grid.reference

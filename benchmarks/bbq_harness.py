@@ -1,0 +1,123 @@
+"""BBQ's options by Clinometer against lm-evaluation-harness: the largest difference.
+
+    python benchmarks/bbq_harness.py ask WORK FILE...     # in Clinometer's environment
+    python benchmarks/bbq_harness.py harness WORK         # where lm_eval 0.4.13 is installed
+
+`ask` writes 200 items, evenly from the files, to WORK/items.jsonl and audits SmolLM2 with
+them (`audit --topic bbq:… --contexts open`). `harness` scores the same prompts and options with
+the same weights in float32, as a multiple-choice task over the local file, and prints one JSON
+object. Neither needs a network.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+ITEMS = 200
+TASK = """task: bbq_local
+dataset_path: json
+dataset_kwargs:
+  data_files:
+    test: {file}
+test_split: test
+output_type: multiple_choice
+doc_to_text: "{{{{context}}}}\\n\\nQ: {{{{question}}}}\\nA:"
+doc_to_target: label
+doc_to_choice: "{{{{[ans0, ans1, ans2]}}}}"
+metric_list:
+  - metric: acc
+"""
+
+
+def ask(work: Path, files: list[Path]) -> None:
+    """200 items to WORK/items.jsonl, and their options by Clinometer to WORK/run."""
+    from clinometer.models import LoadOptions, ModelSpec
+    from clinometer.models.catalog.resolve import weights_source
+    from clinometer.runs import AuditSettings
+    from clinometer.runs.bbq.audit import bbq_audit
+    from clinometer.storage.untrusted import open_text
+    from clinometer.topics.bbq.items import read_bbq
+
+    lines = []
+    for file in files:
+        with open_text(file) as stream:
+            rows = [line for line in stream if line.strip()]
+        each = ITEMS // len(files)
+        lines += [rows[i * len(rows) // each] for i in range(each)]
+    work.mkdir(parents=True, exist_ok=True)
+    items = work / "items.jsonl"
+    kept = ("context", "question", "ans0", "ans1", "ans2", "label")
+    items.write_text("".join(lines), encoding="utf-8")
+    plain = [{k: v for k, v in json.loads(line).items() if k in kept} for line in lines]
+    (work / "harness.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in plain), encoding="utf-8"
+    )
+    settings = AuditSettings(load=LoadOptions(device="cpu", dtype="float32"))
+    run = bbq_audit(
+        "smollm2",
+        read_bbq(items),
+        name="200",
+        formats=["open"],
+        out=work / "run",
+        settings=settings,
+    )
+    folder = weights_source(ModelSpec.parse("smollm2"))
+    (work / "model.txt").write_text(str(folder), encoding="utf-8")
+    print(json.dumps({"items": len(lines), "R": run.risks.R.to_dict()}))
+
+
+def harness(work: Path) -> None:
+    """The same by the harness, and the largest difference."""
+    import lm_eval
+    from lm_eval.models.huggingface import HFLM
+    from lm_eval.tasks import TaskManager
+
+    tasks = work / "tasks"
+    tasks.mkdir(exist_ok=True)
+    (tasks / "bbq_local.yaml").write_text(TASK.format(file=(work / "harness.jsonl").resolve()))
+    model = HFLM(
+        pretrained=(work / "model.txt").read_text(), dtype="float32", device="cpu", batch_size=8
+    )
+    found = lm_eval.simple_evaluate(
+        model=model,
+        tasks=["bbq_local"],
+        task_manager=TaskManager(include_path=str(tasks), include_defaults=False),
+        log_samples=True,
+        bootstrap_iters=0,
+    )
+    samples = sorted(found["samples"]["bbq_local"], key=lambda sample: sample["doc_id"])
+    theirs = [[float(r[0][0]) for r in sample["resps"]] for sample in samples]
+    ours = _ours(work)
+    largest = max(
+        abs(a - b) for x, y in zip(ours, theirs, strict=True) for a, b in zip(x, y, strict=True)
+    )
+    same = sum(x.index(max(x)) == y.index(max(y)) for x, y in zip(ours, theirs, strict=True))
+    result = {
+        "harness": lm_eval.__version__,
+        "items": len(ours),
+        "largest_difference": largest,
+        "same_answer": same,
+        "accuracy_harness": found["results"]["bbq_local"]["acc,none"],
+    }
+    print(json.dumps(result))
+
+
+def _ours(work: Path) -> list[list[float]]:
+    rows: list[dict[str, Any]] = [
+        json.loads(line)
+        for line in (work / "run" / "options.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    by_id = {row["id"]: row["log_probs"] for row in rows}
+    lines = [json.loads(t) for t in (work / "items.jsonl").read_text("utf-8").splitlines()]
+    return [by_id[f"{line['category']}-{line['example_id']} open"] for line in lines]
+
+
+if __name__ == "__main__":
+    where = Path(sys.argv[2])
+    if sys.argv[1] == "ask":
+        ask(where, [Path(name) for name in sys.argv[3:]])
+    else:
+        harness(where)

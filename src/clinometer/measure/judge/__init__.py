@@ -1,0 +1,1 @@
+"""Categories that a judge assigned, corrected by what people say of the same replies."""
