@@ -107,4 +107,4 @@ def _noted(value: Any) -> Any:
     """The same without the empty notes of estimates: only some have one."""
     if isinstance(value, dict):
         return {k: _noted(v) for k, v in value.items() if not (k == "note" and v is None)}
-    return [_noted(v) for v in value] if isinstance(value, list) else value
+    return [_noted(v) for v in value] if isinstance(value, list | tuple) else value

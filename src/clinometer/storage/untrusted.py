@@ -19,6 +19,8 @@ import zlib
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn, TextIO
 
+from clinometer.storage.zstd import ZstReader
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -28,6 +30,8 @@ MOST_RECORD = 64 << 20
 MOST_TEXT = 512 << 20
 #: Bytes of a binary table, decoded.
 MOST_TABLE = 2 << 30
+#: Endings of packed files.
+_PACKED = {".gz": "gzip", ".zst": "zstandard"}
 #: How deep lists and objects may lie in each other: far more than any file of ours needs, and far
 #: less than Python's own limit.
 DEPTH = 64
@@ -57,25 +61,28 @@ def open_binary(path: Path) -> BinaryIO:
 
 
 def read_bytes(path: Path, *, most: int = MOST_TEXT) -> bytes:
-    """A whole file, unpacked if its name ends in .gz."""
+    """A whole file, unpacked if its name ends in .gz or .zst."""
     with open_binary(path) as file, _unpacked(file, path) as stream:
         try:
             data: bytes = stream.read(most + 1)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise OSError(errno.EIO, f"not a whole gzip file: {error}", str(path)) from error
+            whole = f"not a whole {_PACKED[path.suffix]} file: {error}"
+            raise OSError(errno.EIO, whole, str(path)) from error
     if len(data) > most:
         raise _too_large(path, most)
     return data
 
 
 def open_text(path: Path, *, most: int = MOST_TEXT, errors: str = "strict") -> TextIO:
-    """A text file line by line, unpacked if its name ends in .gz; a byte order mark is dropped."""
+    """A text file line by line, unpacked if it ends in .gz or .zst, without a byte order mark."""
     file = open_binary(path)
     bounded = io.BufferedReader(_Bounded(_unpacked(file, path), file, path, most), 1 << 16)
     return io.TextIOWrapper(bounded, encoding="utf-8-sig", errors=errors, newline="")
 
 
 def _unpacked(file: BinaryIO, path: Path) -> Any:
+    if path.suffix == ".zst":
+        return io.BufferedReader(ZstReader(file), 1 << 16)
     return gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
 
 
@@ -97,7 +104,8 @@ class _Bounded(io.RawIOBase):
         try:
             data = self._stream.read(len(buffer))
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise OSError(errno.EIO, f"not a whole gzip file: {error}", str(self._path)) from error
+            whole = f"not a whole {_PACKED[self._path.suffix]} file: {error}"
+            raise OSError(errno.EIO, whole, str(self._path)) from error
         self._left -= len(data)
         if self._left < 0:
             raise _too_large(self._path, self._most)

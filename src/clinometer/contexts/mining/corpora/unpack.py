@@ -16,16 +16,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from clinometer.errors import ContextError
-from clinometer.extras import require
 from clinometer.storage.untrusted import open_binary
+from clinometer.storage.zstd import ZstReader
 
 #: Standard input on the command line.
 STDIN = "-"
 PACKED = (".gz", ".zst", ".bz2", ".xz")
 #: A line longer than this is not an article; it is skipped, and never loaded whole.
 LONGEST_LINE = 16 * 1024 * 1024
-#: Bytes passed to zstandard at a time: a malicious frame expands them to at most about 100 MB.
-_ZST_CHUNK = 2048
 _PROBE = 8192
 
 TOO_LONG = f"line longer than {LONGEST_LINE // 1024 // 1024} MB"
@@ -59,46 +57,8 @@ def opened(place: str, member: str | None = None) -> Iterator[IO[bytes]]:
         elif name.endswith(".xz"):
             raw = stack.enter_context(lzma.LZMAFile(raw))
         elif name.endswith(".zst"):
-            require("reading .zst files", "zstandard")
-            raw = stack.enter_context(_ZstReader(raw))
+            raw = stack.enter_context(ZstReader(raw))
         yield raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, 1 << 20)
-
-
-class _ZstReader(io.RawIOBase):
-    """zstandard frames, one after the other; a file that ends inside a frame is an error.
-
-    zstandard's own stream_reader silently accepts such a file.
-    """
-
-    def __init__(self, raw: IO[bytes]) -> None:
-        import zstandard
-
-        self._raw, self._decompressor = raw, zstandard.ZstdDecompressor()
-        self._frame = self._decompressor.decompressobj()
-        self._given = False  # whether the frame has received any bytes
-        self._packed = self._ready = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            self._packed = self._packed or self._raw.read(_ZST_CHUNK)
-            if not self._packed:
-                if self._given:
-                    raise EOFError("the file ends inside a zstandard frame")
-                return 0
-            try:
-                self._ready = self._frame.decompress(self._packed)
-            except Exception as exc:  # zstandard.ZstdError, whose module is loaded here only
-                raise OSError(str(exc)) from exc
-            self._given, self._packed = True, b""
-            if self._frame.eof:
-                self._packed = self._frame.unused_data
-                self._frame, self._given = self._decompressor.decompressobj(), False
-        size = min(len(buffer), len(self._ready))
-        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
-        return size
 
 
 def lines(stream: IO[bytes], *, name: str, damage: Counter[str]) -> Iterator[str]:
