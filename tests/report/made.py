@@ -36,8 +36,10 @@ def made_run(
     seed: int = 0,
     hostile: bool = False,
     replicates: int = 200,
+    orders: int = 0,
 ) -> Run:
-    """A finished run with preferences drawn around a lean of each group."""
+    """A finished run with preferences drawn around a lean of each group. With `orders` each
+    wording comes in so many orders, and an order moves all answers by half a lean more."""
     rng = np.random.default_rng(seed)
     topic = _topic(groups, categories, hostile=hostile)
     extra = [f"The [X] said {text} that [Y]" for text in HOSTILE] if hostile else []
@@ -46,12 +48,24 @@ def made_run(
     counts = (
         np.random.default_rng(99).zipf(1.7, len(templates)).clip(1, 1000).astype(float).tolist()
     )
-    asked = ContextSet("made" if not hostile else HOSTILE[0], templates, counts)
+    levels = (
+        {
+            "wording": [str(i // orders) for i in range(len(templates))],
+            "order": [str(i % orders) for i in range(len(templates))],
+        }
+        if orders
+        else {}
+    )
+    if orders:
+        counts = [1.0] * len(templates)
+    asked = ContextSet("made" if not hostile else HOSTILE[0], templates, counts, levels)
     shape = (len(topic), len(asked))
     logits = rng.normal(0, 0.6, (*shape, categories)) + rng.normal(
         0, 0.4, (len(topic), 1, categories)
     )
     logits[..., 0] += lean
+    for i, order in enumerate(levels.get("order", ())):
+        logits[:, i, 0] += 0.5 * int(order)
     p = np.exp(logits)
     p /= p.sum(axis=2, keepdims=True)
     settings = AuditSettings(replicates=replicates)
@@ -65,6 +79,7 @@ def made_run(
         coverage=10 ** rng.normal(-1.5, 0.8, shape).clip(-6, 0),
         coverage_threshold=settings.coverage_threshold,
         templates=tuple(asked.templates),
+        labels=asked.extra,
     )
     info = ModelInfo(name=HOSTILE[1] if hostile else model, kind="causal", revision="none")
     record = new_record(info, topic, asked, settings)

@@ -9,6 +9,8 @@ import typer
 from typer.core import TyperGroup
 
 from clinometer import __version__
+from clinometer.cli.audit.bbq import bbq_command
+from clinometer.cli.audit.calibrate import calibrate_command
 from clinometer.cli.audit.command import audit_command
 from clinometer.cli.audit.plan import plan_command
 from clinometer.cli.audit.protocol import protocol_app
@@ -79,7 +81,9 @@ app.command("mine")(mine_command)
 app.command("report")(report_command)
 app.command("leaderboard")(leaderboard_command)
 app.command("view")(view_command)
+app.command("bbq")(bbq_command)
 app.command("annotate")(annotate_command)
+app.command("calibrate")(calibrate_command)
 app.command("topics")(topics_command)
 app.command("contexts")(contexts_command)
 app.command("models")(models_command)

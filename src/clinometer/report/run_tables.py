@@ -9,7 +9,8 @@ import pandas as pd
 
 from clinometer.display.names import HEADINGS
 from clinometer.display.table import COLUMNS, Table
-from clinometer.measure import Comparison
+from clinometer.measure import Comparison, Estimate
+from clinometer.measure.description.factor_words import factor_notes, resampled
 from clinometer.report.derived import Reading, context_weights
 from clinometer.report.figures.comparison import reference_rows, risk_rows
 from clinometer.runs import Run
@@ -149,6 +150,50 @@ def cells_table(reading: Reading) -> Table:
     )
 
 
+def factors_table(run: Run) -> Table | None:
+    """What makes the answers swing: the share of each factor; None where there are no factors."""
+    found = run.record.factors
+    if found is None:
+        return None
+    rows: list[dict[str, Any]] = [
+        {"factor": f.name, "levels": f.n_levels, **_share(f.share)} for f in found.factors
+    ]
+    rows.append({"factor": "none of them alone", "levels": None, **_share(found.rest)})
+    frame = pd.DataFrame(rows).dropna(axis=1, how="all")
+    notes = [resampled(found), *factor_notes(found, clusters=run.record.settings.clusters)]
+    return Table("factors", "Shares of the swing", frame, " ".join(notes))
+
+
+def _share(share: Estimate | None) -> dict[str, float | None]:
+    if share is None:
+        return {"of_swing": None, "of_swing_low": None, "of_swing_high": None}
+    return {"of_swing": share.value, "of_swing_low": share.low, "of_swing_high": share.high}
+
+
+def benchmark_table(run: Run) -> Table | None:
+    """The scores that a benchmark has itself; None where the run is not of one."""
+    found = run.record.benchmark
+    if found is None:
+        return None
+    rows = [
+        {
+            "category": s.category,
+            "condition": s.condition,
+            "format": s.format,
+            "items": s.n,
+            "accurate": s.accuracy,
+            "bias_score": s.bias,
+            "unread": s.unread,
+        }
+        for s in found.scores
+    ]
+    note = (
+        f"Bias score: 0 as often against the stereotype as with it, 1 always with it. "
+        f"{len(found.unread)} of {found.replies:,} replies say none of the options."
+    )
+    return Table("benchmark", f"{found.name}'s own scores", pd.DataFrame(rows), note)
+
+
 def flags_table(run: Run) -> Table:
     counts = {k.replace("_", " "): v for k, v in run.record.counts.items()}
     frame = pd.DataFrame({"flag": list(counts), "count": list(counts.values())})
@@ -160,7 +205,16 @@ def settings_table(content: Mapping[str, Any]) -> Table:
 
     `content` may have another schema, or be incomplete.
     """
-    skip = {"summary", "corrected", "counts", "words", "verdict"}
+    skip = {
+        "summary",
+        "corrected",
+        "counts",
+        "words",
+        "verdict",
+        "factors",
+        "calibration",
+        "benchmark",
+    }
     rows = [
         (key, value)
         for part in content

@@ -81,7 +81,13 @@ def _parts(summary: RunSummary) -> list[Part]:
         ]
     )
     return [
-        Part("groups", "Which groups?", folded_figures=every, folded=(tables["groups"],)),
+        Part(
+            "groups",
+            "Which groups?",
+            tables=(tables["benchmark"],) if "benchmark" in tables else (),
+            folded_figures=every,
+            folded=(tables["groups"],),
+        ),
         Part(
             "sentences",
             "Which sentences?",
@@ -94,8 +100,10 @@ def _parts(summary: RunSummary) -> list[Part]:
             "What makes it swing?",
             (
                 "A row of one colour is a steady lean; a row of mixed colours is swing.",
+                *single_run.factor_sentences(run),
                 *single_run.swing_sentences(run),
             ),
+            tables=(tables["factors"],) if "factors" in tables else (),
             figures=_some([swing_figure(reading)]),
             folded=(tables["contexts"],),
         ),
@@ -120,6 +128,8 @@ def run_tables_of(one: Opened, summary: RunSummary | None) -> list[Table]:
         *run_tables.telling_tables(summary.reading),
         run_tables.groups_table(summary.run),
         run_tables.contexts_table(summary.reading),
+        *([scores] if (scores := run_tables.benchmark_table(summary.run)) else []),
+        *([factors] if (factors := run_tables.factors_table(summary.run)) else []),
         run_tables.flags_table(summary.run),
         run_tables.settings_table(summary.run.record.to_dict()),
     ]

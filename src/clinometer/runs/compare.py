@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from clinometer.errors import SettingsError
+from clinometer.errors import RunError, SettingsError
 from clinometer.measure import Comparison, Preferences
 from clinometer.measure import compare as compare_arrays
+from clinometer.measure.comparison.compare import with_holm
 from clinometer.runs.align import Align, compare_preferences, compare_runs, run_names
 from clinometer.runs.run import Run
 
@@ -90,4 +92,51 @@ def compare(
         [m.preferences if isinstance(m, Run) else m for m in labelled],
         names=names or shown,
         **how,
+    )
+
+
+def compare_levels(factor: str, *runs: Run, **how: Any) -> Mapping[str, Comparison]:
+    """The same in the contexts of each level of a factor, by level; `how` as for `compare`.
+
+    p_holm is corrected for all levels together. Levels that a run lacks are an error, unless
+    align is "common"; a level with a single context has no p.
+    """
+    first = runs[0].preferences.label(factor)
+    levels = sorted(set(first))
+    for run in runs[1:]:
+        if missing := [v for v in levels if v not in run.preferences.label(factor)]:
+            if how.get("align") != "common":
+                raise RunError(
+                    f"compare: {run.model} has no context with {factor} {missing[0]}; --align "
+                    "common compares the levels that all have"
+                )
+            levels = [v for v in levels if v not in missing]
+    found = {}
+    for level in levels:
+        within = [replace(run, preferences=_level(run, factor, level)) for run in runs]
+        found[level] = compare(*within, **how)
+    together = iter(with_holm([d for one in found.values() for d in one.overall]))
+    return {
+        level: replace(one, overall=tuple(next(together) for _ in one.overall))
+        for level, one in found.items()
+    }
+
+
+def _level(run: Run, factor: str, level: str) -> Preferences:
+    """The preferences in the contexts of a level."""
+    p = run.preferences
+    c = [i for i, value in enumerate(p.label(factor)) if value == level]
+    reference = p.reference
+    return replace(
+        p,
+        values=p.values[:, c],
+        contexts=tuple(p.contexts[i] for i in c),
+        context_weights=p.context_weights[..., c],
+        reference=reference[:, c] if reference is not None and reference.ndim == 3 else reference,
+        coverage=None if p.coverage is None else p.coverage[:, c],
+        templates=tuple(p.templates[i] for i in c) if p.templates else (),
+        low=None if p.low is None else p.low[:, c],
+        high=None if p.high is None else p.high[:, c],
+        answers=None if p.answers is None else p.answers[:, c],
+        labels={name: tuple(values[i] for i in c) for name, values in p.labels.items()},
     )

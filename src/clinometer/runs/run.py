@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from clinometer.measure import Comparison, Correction, Preferences, RiskReport, verdict
+from clinometer.measure.description.factor_shares import FactorShares, factor_shares
 from clinometer.measure.inference.leaning import GroupLean
 from clinometer.measure.inference.target import Sampling
 from clinometer.measure.preferences import as_reference
@@ -77,6 +78,9 @@ class Run:
             "n_eff": report.n_eff,
             "counts": {**preferences.counts(), **words, **record.draws},
         }
+        factors = None if known else _factors(preferences, settings)
+        if factors is not None:
+            found["factors"] = factors
         if record.topic.readout is not None:
             found["other"] = other_record(preferences, settings)
         bounds = _bounds(preferences, settings)
@@ -251,6 +255,21 @@ def _corrected(
         )
     return CorrectedRecord(
         R=found.R.value, R_bias=found.R_bias.value, R_volatility=found.R_volatility.value
+    )
+
+
+def _factors(preferences: Preferences, settings: AuditSettings) -> FactorShares | None:
+    """What makes the answers swing, where the contexts have factors."""
+    if not preferences.labels:
+        return None
+    return factor_shares(
+        preferences.grid,
+        preferences.labels,
+        unit=settings.clusters,
+        level=settings.level,
+        samples=preferences.samples,
+        exact=preferences.exact(settings.target),
+        normalize=settings.normalize,
     )
 
 

@@ -65,7 +65,7 @@ def test_the_database_may_come_from_the_environment(
     ("options", "said"),
     [
         (("--mode", "rating"), "expected a column 'sentence', found id, context_points"),
-        (("--mode", "stars"), "expected blanks or rating"),
+        (("--mode", "stars"), "expected blanks, rating, category"),
         (("--annotators", "0"), "--annotators: expected a whole number of at least 1, found 0"),
         (("--public", "example.org"), "--public: expected an address with http"),
         (("--database", "oracle://x/y"), "expected sqlite or postgresql"),

@@ -49,7 +49,7 @@ def test_a_broken_table_is_refused(tmp_path: Path, text: str, said: str) -> None
 
 
 def test_an_unknown_mode_is_refused(dataset: Path) -> None:
-    with pytest.raises(SettingsError, match="blanks or rating, found 'stars'"):
+    with pytest.raises(SettingsError, match="blanks, rating, category; found 'stars'"):
         read_task(dataset, mode="stars")
 
 
@@ -91,5 +91,27 @@ def test_guidelines_cannot_run_scripts(tmp_path: Path) -> None:
     assert "<h1>Hi</h1>" in html
     for bad in ("<script", 'href="javascript', "<img"):
         assert bad not in html
-    for mode in ("blanks", "rating"):
+    for mode in ("blanks", "rating", "category"):
         assert "stop at any time" in to_html(read_guidelines(mode))
+
+
+def test_replies_are_sorted_into_the_categories_of_the_task(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.csv", "id,question,reply\n1,Hire her?,Certainly\n2,,No way\n")
+    task = read_task(path, mode="category", categories=["yes", "no"])
+    assert task.items[0].text == "Certainly"
+    assert [item.pair for item in task.items] == [("Hire her?",), ()]
+    shown = [(a.value, a.key) for a in task.question.answers]
+    assert shown == [("yes", "1"), ("no", "2"), ("other", "3"), ("skip", "s")]
+    other = read_task(path, mode="category", categories=["no", "yes"])
+    assert task.digest != other.digest
+
+
+@pytest.mark.parametrize(
+    ("mode", "categories"),
+    [("category", []), ("rating", ["a"]), ("category", ["a", "a"]), ("category", ["a", "other"])],
+)
+def test_categories_that_do_not_fit_are_refused(
+    dataset: Path, mode: str, categories: list[str]
+) -> None:
+    with pytest.raises(SettingsError, match="--categories: expected"):
+        read_task(dataset, mode=mode, categories=categories, column="sentence")

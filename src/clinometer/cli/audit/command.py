@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from clinometer.cli.audit.bbq import BBQ, audited_bbq, print_bbq
 from clinometer.cli.audit.output import as_json, print_runs, where_next
 from clinometer.cli.audit.protocol import followed
 from clinometer.cli.gates import (
@@ -50,7 +51,7 @@ def audit_command(
             "file, a Hugging Face id, a server openai:URL#MODEL, or vllm:MODEL.",
         ),
     ] = None,
-    topic: Annotated[str, opt("A built-in topic or a .toml file.")] = "gender",
+    topic: Annotated[str, opt("A built-in topic, a .toml file, or bbq:FILE of BBQ.")] = "gender",
     contexts: Annotated[
         str | None,
         opt(
@@ -127,7 +128,6 @@ def audit_command(
         fail_above = fail_above or plan.fail_above
         fail_on = plan.fail_on if fail_on == "low" else fail_on
     limits = parse_limits(fail_above, fail_on)
-    asked = topic_of(topic, groups)
     asked_models = [*(models or []), *_available(suite)]
     if len(set(asked_models)) != len(asked_models):
         raise SettingsError("models: expected each model once, found one twice")
@@ -135,19 +135,26 @@ def audit_command(
         raise SettingsError(
             "models: expected at least one that is available locally; see clinometer models"
         )
-    audited = partial(
-        audit,
-        topic=asked,
-        contexts=contexts,
-        fresh=fresh,
-        replay=replay,
-        cache=not no_cache,
-        executor=executor,
-        need=need,
-        protocol=protocol,
-    )
+    benchmark = topic.startswith(BBQ)
+    if benchmark:
+        audited, name = audited_bbq(topic, contexts, groups, fresh=fresh)
+    else:
+        asked = topic_of(topic, groups)
+        audited = partial(
+            audit,
+            topic=asked,
+            contexts=contexts,
+            fresh=fresh,
+            replay=replay,
+            cache=not no_cache,
+            executor=executor,
+            need=need,
+            protocol=protocol,
+        )
 
     def folder_of(model: str, suffix: str, way: AuditSettings) -> Path:
+        if out is None and benchmark:
+            return RUNS / f"{folder_name(model)}-bbq-{name}"
         if out is None:
             return default_folder(RUNS, model, asked, contexts, way)
         alone = len(asked_models) == 1 and not settings.load.chat
@@ -158,7 +165,7 @@ def audit_command(
     if json_output:
         print_json(as_json(runs, failed))
     elif runs:
-        print_runs(runs, asked)
+        print_bbq(runs) if benchmark else print_runs(runs)
     for _, error in failed:
         say(error)
     if runs:

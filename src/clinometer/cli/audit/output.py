@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from clinometer.cli.printing import console, risk_table
 from clinometer.errors import CannotTell, ClinometerError
+from clinometer.measure.description.factor_words import factor_notes, factor_sentence
 from clinometer.measure.inference.target import in_words
 from clinometer.runs.answers.other import other_sentence
 from clinometer.runs.answers.rates import answered_groups, impact_sentence
+from clinometer.runs.folder.calibration import judge_sentence
 from clinometer.runs.group_sentences import group_sentences
 from clinometer.runs.protocol import protocol_sentences
 
 if TYPE_CHECKING:
     from clinometer.runs import Run
-    from clinometer.topics import Topic
 
 
-def print_runs(runs: list[Run], topic: Topic) -> None:
+def print_runs(runs: list[Run], *, title: str | None = None) -> None:
     """The risks of all runs in one table, followed by notes on each."""
+    topic = runs[0].record.topic
     given = topic.reference
-    reference = list(given) if isinstance(given, tuple) else len(topic.categories)
-    title = (
-        f"{topic.title or topic.name}: {len(topic)} groups, contexts "
-        f"{runs[0].record.contexts.name}; {_target(runs)}"
-    )
+    reference = list(given) if isinstance(given, list) else len(topic.attributes)
+    named = title or f"{topic.title or topic.name}: {topic.groups} groups"
+    title = f"{named}, contexts {runs[0].record.contexts.name}; {_target(runs)}"
     table = [(label(run.model), run.risks) for run in runs]
     bounds = {label(run.model): run.record.bounds for run in runs if run.record.bounds}
     floors = {label(run.model): run.record.floor for run in runs}
@@ -61,9 +61,14 @@ def notes(run: Run) -> list[str]:
     lines = [] if record.model.kind == "reference" else [_verdict(run)]
     if about_groups := group_sentences(run):
         lines.insert(0, f"{run.model}: {' '.join(about_groups)}")
+    if judged := judge_sentence(record):
+        lines.append(f"{run.model}: {judged}")
+    if record.factors is not None and (said := factor_sentence(record.factors)):
+        also = factor_notes(record.factors, clusters=record.settings.clusters)
+        lines += [f"{run.model}: {line}" for line in (said, *also)]
     if found := record.cache.found:
         lines.append(f"{run.model}: {found} of {counts['cells']} cells were cached")
-    if counts.get("cells_missing"):
+    if counts.get("cells_missing") and record.benchmark is None:
         lines.append(f"{run.model}: {counts['cells_missing']} cells are missing")
     if counts.get("cells_low_coverage"):
         lines.append(
@@ -160,6 +165,9 @@ def _one_json(run: Run) -> dict[str, Any]:
     told = (
         "summary",
         "floor",
+        "factors",
+        "calibration",
+        "benchmark",
         "other",
         "protocol",
         "corrected",

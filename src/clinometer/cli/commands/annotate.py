@@ -26,8 +26,15 @@ def annotate_command(
         typer.Argument(metavar="DATASET", help="The table to annotate (csv, tsv, jsonl, parquet)."),
     ],
     mode: Annotated[
-        str, opt("blanks: accept or reject blanks in context_points; rating: rate sentence 1 to 5.")
+        str,
+        opt(
+            "blanks: accept or reject blanks in context_points; rating: rate sentence 1 to 5; "
+            "category: say which of --categories a reply is."
+        ),
     ] = "blanks",
+    categories: Annotated[
+        str | None, opt("With --mode category: their names, as in yes,no; other is added.")
+    ] = None,
     annotators: Annotated[int, opt("Minimum number of personal links.", allowed=ranges.COUNT)] = 3,
     database: Annotated[
         str | None,
@@ -68,7 +75,8 @@ def annotate_command(
 
     if public is not None and not public.startswith(("http://", "https://")):
         raise SettingsError(f"--public: expected an address with http:// or https://: {public!r}")
-    asked = read_task(dataset, mode=mode, name=task, column=column)
+    named = [] if categories is None else [c.strip() for c in categories.split(",") if c.strip()]
+    asked = read_task(dataset, mode=mode, name=task, column=column, categories=named)
     text = read_guidelines(mode, guidelines)
     place = database or os.environ.get(ENVIRONMENT) or f"{dataset.with_suffix('')}.{mode}.sqlite"
     store = Store(place, asked)

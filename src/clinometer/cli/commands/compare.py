@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +23,7 @@ from clinometer.measure.comparison.margin import MarginVerdict, margin_verdicts
 from clinometer.measure.inference.target import TARGETS
 from clinometer.runs import AuditSettings, Run, compare
 from clinometer.runs.align import resampling_note
+from clinometer.runs.compare import compare_levels
 from clinometer.statistics.sign_flips import EXACT
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ def compare_command(
     seed: SEED = AuditSettings.seed,
     cluster: CLUSTER = None,
     target: TARGET = AuditSettings.target,
+    by: Annotated[
+        str | None, opt("A factor of the contexts: compare in the contexts of each level too.")
+    ] = None,
     margin: Annotated[
         float | None,
         opt(
@@ -61,21 +65,22 @@ def compare_command(
     if align not in ("same", "common"):
         raise SettingsError(f"--align: expected same or common, found {align!r}")
     loaded = [Run.load(path) for path in runs]
-    compared = partial(
-        compare,
-        *loaded,
-        align="same" if align == "same" else "common",
-        replicates=replicates,
-        seed=seed,
-        clusters=cluster,
-        target=target,
-    )
+    how: dict[str, Any] = {
+        "align": align,
+        "replicates": replicates,
+        "seed": seed,
+        "clusters": cluster,
+        "target": target,
+    }
+    compared = partial(compare, *loaded, **how)
     found = compared(level=level)
     verdicts = [] if margin is None else margin_verdicts(compared(level=MARGIN_LEVEL), margin)
+    levels = {} if by is None else compare_levels(by, *loaded, level=level, **how)
     notes = _notes(found, resampling_note(list(zip(found.models, loaded, strict=True))), cluster)
     if json_output:
         judged = {} if margin is None else {"margin": margin, "verdicts": plain(verdicts)}
-        print_json({**found.to_dict(), "target": target, "notes": notes, **judged})
+        split = {} if by is None else {"by": by, "levels": plain(levels)}
+        print_json({**found.to_dict(), "target": target, "notes": notes, **judged, **split})
         return
     title = (
         f"{len(found.groups)} groups, {found.n_contexts} contexts ({found.n_eff:.1f} effective), "
@@ -85,6 +90,8 @@ def compare_command(
     for model, letter in letters.items():
         console().print(f"{letter} = {model}")
     _differences(found.overall, letters, title=title, group=False).print(console())
+    if by is not None:
+        _levels(levels, letters, by).print(console())
     if margin is not None:
         _verdicts(verdicts, letters, margin).print(console())
     _ranks(found.ranks).print(console())
@@ -125,6 +132,18 @@ def _differences(
             + [d.measure]
         )
         table.add_row(*cells, _difference(d), p_value(d.p), p_value(d.p_holm))
+    return table
+
+
+def _levels(levels: Mapping[str, Comparison], letters: dict[str, str], by: str) -> TerminalTable:
+    """Differences in the contexts of each level; p (Holm) is corrected for all of them."""
+    table = TerminalTable(f"By {by}").add_text(by, "pair", "risk")
+    table.add_numbers("contexts", "difference", "p", "p (Holm)")
+    for level, one in levels.items():
+        for d in one.overall:
+            pair = f"{letters.get(d.a, d.a)} − {letters.get(d.b, d.b)}"
+            shown = (_difference(d), p_value(d.p), p_value(d.p_holm))
+            table.add_row(level, pair, d.measure, str(one.n_contexts), *shown)
     return table
 
 

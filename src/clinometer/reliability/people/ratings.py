@@ -56,6 +56,20 @@ class Ratings:
         total = counts.sum(axis=1)
         return np.where(total > 0, counts @ self.values / np.maximum(total, 1), np.nan)
 
+    def most_frequent(self) -> dict[str, str]:
+        """The most frequent category of each item, by id; items without a single one are left out.
+
+        >>> said = {"a": {"1": "yes", "2": "yes", "3": "no"}, "b": {"1": "yes", "2": "no"}}
+        >>> Ratings.of(said).most_frequent()
+        {'a': 'yes'}
+        """
+        found = {}
+        for item, counts in zip(self.items, self.counts, strict=True):
+            top = np.flatnonzero(counts == counts.max())
+            if top.size == 1 and counts.max() > 0:
+                found[item] = self.categories[int(top[0])]
+        return found
+
     def need_numbers(self, purpose: str) -> None:
         if not self.numeric:
             shown = ", ".join(repr(c) for c in self.categories[:4])

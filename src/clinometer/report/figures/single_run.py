@@ -11,6 +11,7 @@ import pandas as pd
 from clinometer.display.numbers import p_relation
 from clinometer.errors import SettingsError
 from clinometer.measure.description.distribution import weighted_density
+from clinometer.measure.description.factor_words import factor_sentence
 from clinometer.measure.description.shape import distribution_characteristics
 from clinometer.report import charts
 from clinometer.report.charts.style.theme import brief
@@ -69,6 +70,13 @@ def swing_sentences(run: Run, n: int = 5) -> tuple[str, ...]:
         if r.r_volatility[x] > 0
     ]
     return (f"Most swinging groups, by volatility risk: {', '.join(named)}.",) if named else ()
+
+
+def factor_sentences(run: Run) -> tuple[str, ...]:
+    """Which factors the swing goes with, where the contexts have any."""
+    found = run.record.factors
+    said = "" if found is None else factor_sentence(found)
+    return (said,) if said else ()
 
 
 def heat_figure(reading: Reading) -> Figure:

@@ -23,6 +23,7 @@ from clinometer.report.summary.pictures import (
 )
 from clinometer.runs import Run
 from clinometer.runs.answers.rates import asked_sentences
+from clinometer.runs.folder.calibration import judge_sentence
 from clinometer.runs.folder.recover import Opened
 from clinometer.runs.group_sentences import reference_in_words, split_sentence
 
@@ -128,7 +129,8 @@ def lede(run: Run) -> tuple[str, ...]:
     sure = f"; {100 * R.level:g} % interval {between(R.low, R.high)}" if R.level else ""
     split = split_sentence(report, run.record.floor)
     whole = f"{split[0].upper()}{split[1:]}." if split else ""
-    said = (f"{scale}{sure}.", share_sentence(run), whole, *asked_sentences(run))
+    judged = judge_sentence(run.record)
+    said = (f"{scale}{sure}.", judged, share_sentence(run), whole, *asked_sentences(run))
     return tuple(line for line in said if line)
 
 

@@ -12,10 +12,12 @@ from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from clinometer.contexts.sidecar import PRIORITY, DrawRecord
 from clinometer.errors import RunError
+from clinometer.measure.description.factor_shares import FactorShares
 from clinometer.measure.inference.target import Sampling
 from clinometer.runs.settings import AuditSettings
 from clinometer.statistics.estimate import Estimate
 from clinometer.storage.record import FolderRecord, ModelRecord, RecordPart
+from clinometer.topics.bbq.scores import BbqScore
 
 #: Of an audit to a precision.
 UNTOLD = "cannot be told"
@@ -144,6 +146,49 @@ class CorrectedRecord(RecordPart):
     R_volatility: float
 
 
+class UnreadReply(RecordPart):
+    """A reply that is none of the options, and why: other, refusals, empty."""
+
+    item: str
+    format: str
+    reply: str
+    why: str
+
+
+class BenchmarkRecord(RecordPart):
+    """The scores that a benchmark has itself.
+
+    replies    how many were read or scored
+    unread     those that say none of the options
+    unscored   items that take no part in its bias score, since the file does not tell which
+               group the stereotype is about
+    """
+
+    name: str
+    scores: list[BbqScore]
+    replies: int
+    unread: list[UnreadReply] = Field(default_factory=list)
+    unscored: list[str] = Field(default_factory=list)
+
+
+class CalibrationRecord(RecordPart):
+    """A judge's categories against people's labels, and the risks that follow from people's.
+
+    counts         replies by people's category (rows) and the judge's (columns)
+    left_out       labelled replies that people or judge put into no category
+    groups_alike   p-value of equal errors in all groups; None where that is unknown
+    """
+
+    labels: int
+    left_out: int
+    categories: list[str]
+    counts: list[list[float]]
+    agreement: float
+    kappa: float | None = None
+    groups_alike: float | None = None
+    summary: SummaryRecord
+
+
 class BoundsRecord(RecordPart):
     """Where preferences are only bounded: (low, high) of the risks, and how wide cells are."""
 
@@ -207,9 +252,12 @@ class RunRecord(FolderRecord):
     summary: SummaryRecord | None = None
     other: OtherRecord | None = None
     floor: FloorRecord | None = None
+    factors: FactorShares | None = None
     corrected: CorrectedRecord | None = None
     verdict: str = ""
     bounds: BoundsRecord | None = None
+    calibration: CalibrationRecord | None = None
+    benchmark: BenchmarkRecord | None = None
     n_eff: float | None = None
     counts: dict[str, int] = Field(default_factory=dict)
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability.benchmarks.files import Row, need_columns, read_rows
 
-Mode = Literal["blanks", "rating"]
+Mode = Literal["blanks", "rating", "category"]
 SKIP = "skip"
 
 
@@ -38,6 +39,9 @@ class Question:
 
 
 _SKIP = Answer(SKIP, "Skip", "s")
+OTHER = "other"
+#: Categories have the keys 1 to 9.
+MOST_CATEGORIES = 8
 QUESTIONS: dict[str, Question] = {
     "blanks": Question(
         text="Does every blank stand where information could be added?",
@@ -55,6 +59,9 @@ QUESTIONS: dict[str, Question] = {
             Answer("5", "5 enough", "5"),
             _SKIP,
         ),
+    ),
+    "category": Question(
+        text="Which of these does the reply say?", column="reply", answers=(_SKIP,)
     ),
 }
 
@@ -75,28 +82,48 @@ class Task:
     name: str
     mode: Mode
     items: tuple[Item, ...]
+    categories: tuple[str, ...] = ()
 
     @property
     def question(self) -> Question:
-        return QUESTIONS[self.mode]
+        """What is asked, with the categories of a task that has them, and `other`."""
+        asked = QUESTIONS[self.mode]
+        names = (*self.categories, OTHER) if self.categories else ()
+        answers = tuple(Answer(name, name, str(i)) for i, name in enumerate(names, start=1))
+        return replace(asked, answers=(*answers, *asked.answers))
 
     @property
     def digest(self) -> str:
-        content = [self.mode, [[i.id, i.text, list(i.pair)] for i in self.items]]
+        content: list[object] = [self.mode, [[i.id, i.text, list(i.pair)] for i in self.items]]
+        if self.categories:
+            content.append(list(self.categories))
         return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
 
 
 def read_task(
-    dataset: Path, *, mode: str = "blanks", name: str | None = None, column: str | None = None
+    dataset: Path,
+    *,
+    mode: str = "blanks",
+    name: str | None = None,
+    column: str | None = None,
+    categories: Sequence[str] = (),
 ) -> Task:
     """Items of a table (csv, tsv, jsonl, parquet), one per row.
 
-    The column shown is `context_points` or `sentence`, by the mode, or `column`. The pair an item
-    came from is shown from `sentence_merged`, from `sentence_1` and `sentence_2`, or from
-    `sentence` and `other`. Items are known by `id`, otherwise by the number of their row from 0.
+    The column shown is `context_points`, `sentence` or `reply`, by the mode, or `column`. The pair
+    an item came from is shown from `sentence_merged`, from `sentence_1` and `sentence_2`, or from
+    `sentence` and `other`; beside a reply its `question`. Mode category needs `categories`. Items
+    are known by `id`, otherwise by the number of their row from 0.
     """
     if mode not in QUESTIONS:
-        raise SettingsError(f"--mode: expected {' or '.join(QUESTIONS)}, found {mode!r}")
+        raise SettingsError(f"--mode: expected {', '.join(QUESTIONS)}; found {mode!r}")
+    if (mode == "category") != bool(categories):
+        raise SettingsError("--categories: expected with --mode category, and only there")
+    if len(set(categories) - {OTHER, SKIP}) < len(categories) or len(categories) > MOST_CATEGORIES:
+        raise SettingsError(
+            f"--categories: expected up to {MOST_CATEGORIES} different names, none of them {OTHER} "
+            f"or {SKIP}, found {', '.join(categories)}"
+        )
     rows = read_rows(dataset)
     shown = column or QUESTIONS[mode].column
     need_columns(dataset, rows, (shown,))
@@ -112,9 +139,10 @@ def read_task(
                 f"{dataset}: expected every id once, found {id_!r} in rows {seen[id_]} and {number}"
             )
         seen[id_] = number
-        items.append(Item(id_, text, _pair(row, text)))
+        from_ = (_text(row, "question"),) if mode == "category" else _pair(row, text)
+        items.append(Item(id_, text, tuple(filter(None, from_))))
     stem = dataset.name.split(".")[0]
-    return Task(name or f"{stem}-{mode}", mode, tuple(items))  # type: ignore[arg-type]
+    return Task(name or f"{stem}-{mode}", mode, tuple(items), tuple(categories))  # type: ignore[arg-type]
 
 
 def _pair(row: Row, text: str) -> tuple[str, ...]:

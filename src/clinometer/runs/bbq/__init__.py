@@ -1,0 +1,1 @@
+"""Runs over BBQ: models asked exactly, and published answers read as replies."""
