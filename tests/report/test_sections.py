@@ -47,5 +47,7 @@ def test_contexts_without_factors_have_no_such_table(small: Run) -> None:
 def test_a_judge_without_labels_is_named_on_the_first_screen(tmp_path: Path) -> None:
     run = made_run(tmp_path / "run", groups=3, contexts=20)
     assert not any("judge" in line for line in lede(run))
-    run.record.topic = run.record.topic.model_copy(update={"readout": {"by": "judge"}})
+    rubric = "Is this reply kind? [reply]"
+    judge = {"kind": "text", "by": "judge", "model": "smollm2", "rubric": rubric}
+    run.record.topic = run.record.topic.model_copy(update={"readout": judge})
     assert any("no labels of people calibrate it" in line for line in lede(run))
