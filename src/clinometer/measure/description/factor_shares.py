@@ -121,7 +121,7 @@ def factor_shares(
     if not variance > ROUNDING**2 or np.count_nonzero(weights) < 2:
         return None
     enough = effective_size(weights) >= LEAST_UNITS and not exact
-    spread = _Spread(weights, whole.without - middle.without, level) if enough else None
+    spread = _UnitErrors(weights, whole.without - middle.without, level) if enough else None
     shares, found = [], []
     for name, levels in codes.items():
         square, note = _between(moments, levels)
@@ -167,7 +167,7 @@ def sampled_factor(factors: Mapping[str, Levels]) -> str | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Spread:
+class _UnitErrors:
     """What the interval of any share needs: weights [U] of the units, the variance [U] without
     each, and the level."""
 
@@ -215,7 +215,7 @@ class _Share:
         left = np.asarray(without - sum(share.without for share in shares))
         return cls(variance - sum(share.value for share in shares), left, variance)
 
-    def estimate(self, spread: _Spread | None) -> Estimate:
+    def estimate(self, spread: _UnitErrors | None) -> Estimate:
         """The share with its interval, made on the scale of the log odds of the share as observed,
         noise included: that stays inside 0 to 1 where the corrected one may not."""
         share = self.value / self.variance
