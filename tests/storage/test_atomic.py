@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,18 @@ def test_a_file_appears_when_the_block_ends(tmp_path: Path) -> None:
         assert not file.exists()
     assert file.read_text() == "new"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_the_content_is_on_the_disk_before_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    fsync, replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda fd: (done.append("fsync"), fsync(fd)))
+    monkeypatch.setattr(os, "replace", lambda a, b: (done.append("replace"), replace(a, b)))
+    with replacing(tmp_path / "a.txt") as beside:
+        beside.write_text("new")
+    assert done == ["fsync", "replace"]
 
 
 def test_an_error_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:

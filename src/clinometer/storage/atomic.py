@@ -17,14 +17,16 @@ from clinometer.errors import InputError
 def replacing(path: Path, *, error: type[InputError] = InputError) -> Iterator[Path]:
     """A temporary path next to `path`; what is written to it becomes `path` when the block ends.
 
-    An error inside the block leaves `path` as it was. A folder in its place and a failing disk
-    raise `error` with one line.
+    An error inside the block leaves `path` as it was, and so does a power cut: the content is on
+    the disk before the name is. A folder in its place and a failing disk raise `error` with one
+    line.
     """
     if path.is_dir():
         raise error(f"{path}: expected a file to write, found a folder; name a file in it")
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         yield beside
+        _to_disk(beside)
         os.replace(beside, path)  # noqa: PTH105  (atomic on every platform, and says so)
     except OSError as exc:
         reason = exc.strerror or str(exc)
@@ -32,6 +34,15 @@ def replacing(path: Path, *, error: type[InputError] = InputError) -> Iterator[P
     finally:
         with contextlib.suppress(OSError):
             beside.unlink()
+
+
+def _to_disk(file: Path) -> None:
+    """Without this, some file systems write the new name before the content."""
+    descriptor = os.open(file, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
