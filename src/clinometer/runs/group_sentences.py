@@ -49,7 +49,7 @@ def leaning_sentence(run: Run) -> str:
     to = ", ".join(f"{n} to {category}" for category, n in clear.most_common())
     chance = 1 - run.record.settings.level
     known = all(found.p is None for found in seen)
-    sure = "" if known else f" (on average at most {chance:.0%} of such a list is wrong)"
+    sure = "" if known else f" (on average at most {100 * chance:.0f} % of such a list is wrong)"
     return f"{clear.total()} of {len(seen)} groups lean clearly, {to}{sure}"
 
 
