@@ -3,6 +3,7 @@
 # make test-vllm  runs vLLM's tests, in an environment of their own
 # make test-peers runs the tests of exports that other tools read back, in a third one
 # make check      formatting, lint, types, licences, known vulnerabilities (where pip-audit can run)
+# make docs       builds the documentation site in build/docs and runs its notebooks
 # make coverage   runs the same tests and lists the lines that none of them reaches
 # Each does its own set-up in .venv; after the first time none of them needs the network.
 # PYTHON=... chooses the Python; without it, the newest supported one that runs.
@@ -14,7 +15,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet --constraint constraints.txt
 STAMPS := $(VENV)/.stamps
 
-.PHONY: demo test test-vllm test-peers check coverage clean
+.PHONY: demo test test-vllm test-peers check docs coverage clean
 
 demo: $(STAMPS)/demo
 	$(BIN)/clinometer audit smollm2 --topic gender --contexts paper-gender --out demo/run
@@ -35,6 +36,9 @@ check: $(STAMPS)/test
 	$(BIN)/mypy
 	$(BIN)/python tools/supply.py licences > /dev/null
 	$(BIN)/python tools/supply.py audit
+
+docs: $(STAMPS)/docs
+	$(BIN)/python -m sphinx -b html -W --keep-going -q -d build/docs-doctrees docs build/docs $(SPHINX)
 
 coverage: $(STAMPS)/test
 	$(BIN)/python -m pytest -n 2 --dist loadscope --ignore tests/models/vllm --ignore tests/exports/peers --cov=clinometer $(PYTEST)
@@ -72,6 +76,11 @@ $(STAMPS)/test: $(STAMPS)/demo tools/provide.py
 	$(BIN)/python tools/provide.py
 	touch $@
 
+$(STAMPS)/docs: $(STAMPS)/demo
+	$(INSTALL) --no-build-isolation --editable '.[docs]'
+	-$(INSTALL) xllamacpp ray
+	touch $@
+
 # vLLM wants other versions of what we use, so that it lies before our packages in an environment of
 # its own; its CPU build, without the dependencies that would bring another torch.
 $(STAMPS)/vllm: $(STAMPS)/test tests/models/vllm/requirements.txt
@@ -90,4 +99,4 @@ $(STAMPS)/peers: $(STAMPS)/test tests/exports/peers/requirements.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo build dist .coverage
+	rm -rf $(VENV) demo docs/generated build dist .coverage

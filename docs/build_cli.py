@@ -5,6 +5,7 @@ A test fails when the page and the commands differ.
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import typer
@@ -13,6 +14,7 @@ from clinometer.cli.app import app
 from clinometer.cli.failure import STATUSES
 
 PAGE = Path(__file__).parent / "cli.md"
+EXAMPLES = Path(__file__).parent / "command_examples.toml"
 
 
 def page() -> str:
@@ -29,8 +31,11 @@ def page() -> str:
         "|---|---|",
         *(f"| {status} | {meaning} |" for status, meaning in STATUSES.items()),
     ]
+    examples = tomllib.loads(EXAMPLES.read_text(encoding="utf-8"))
     for name, command in sorted(_commands(group, "")):
         lines += ["", f"## clinometer {name}", "", (command.help or "").strip(), ""]
+        if name in examples:
+            lines += ["```sh", examples[name], "```", ""]
         lines += ["| argument or option | meaning | default |", "|---|---|---|"]
         lines += [_row(p) for p in command.params if p.name != "help"]
     return "\n".join(lines) + "\n"

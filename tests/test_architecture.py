@@ -54,8 +54,10 @@ ABOUT_THE_PROJECT = {
     "test_architecture.py",
     "test_components.py",
     "test_docs.py",
+    "test_docs_blocks.py",
+    "test_docs_reference.py",
     "test_prose.py",
-    "test_readme.py",
+    "test_commands_page.py",
     "test_supply.py",
     "test_wheels.py",
 }

@@ -30,7 +30,7 @@ from clinometer.extras import DATA, DISTRIBUTION, EXTRAS, install_command, model
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Not in the environment of the tests, or no part of what users install.
-NOT_TRIED = {"vllm", "arviz", "mlflow", "wandb", "dev", "bench", "all"}
+NOT_TRIED = {"vllm", "arviz", "mlflow", "wandb", "dev", "bench", "docs", "all"}
 
 
 @pytest.fixture(scope="module")

@@ -83,6 +83,10 @@ class Figure:
             drawn = self.draw(width)
             return self._titled(drawn) if isinstance(drawn, Drawing) else to_svg(self.chart(width))
 
+    def _repr_svg_(self) -> str:
+        """What a notebook shows."""
+        return self.svg()
+
     def png(self, width: int = WIDE, *, scale: float = 2.0) -> bytes:
         with _ONE_AT_A_TIME:
             drawn = self.draw(width)

@@ -53,7 +53,11 @@ class Extra:
 
 
 def write_report(
-    runs: Sequence[Source], out: Path, *, extras: Sequence[Extra] = (), interactive: bool = False
+    runs: Sequence[Source],
+    out: str | Path,
+    *,
+    extras: Sequence[Extra] = (),
+    interactive: bool = False,
 ) -> list[Opened]:
     """Write the page; it appears whole or not at all. Returns the runs as they were opened.
 
@@ -61,7 +65,7 @@ def write_report(
     single run that can be measured.
     """
     opened = _opened(runs)
-    write_files({out: _render(opened, extras, interactive=interactive).encode("utf-8")})
+    write_files({Path(out): _render(opened, extras, interactive=interactive).encode("utf-8")})
     return opened
 
 

@@ -51,8 +51,9 @@ def bootstrap(
     """The report of `decompose` with corrected values and an interval for every risk.
 
     Args:
-        p, norm, normalize, and context_weights, group_weights, reference, mask, groups,
-            categories (`given`): as for `decompose`.
+        p, norm, normalize: as for `decompose`.
+        given: context_weights, group_weights, reference, mask, groups and categories, as for
+            `decompose`.
         replicates: how many times the units are resampled, at least 100.
         level: the share of intervals that should contain the truth.
         method: "inverted" (the default): contains every true value under which the estimate is

@@ -1,10 +1,10 @@
-"""Every command of README's "Use it" runs as it stands there, in one folder, in that order.
+"""Every command of docs/commands.md runs as it stands there, in one folder, in that order.
 
 Nothing is left out. What is changed, and why:
 
 - models are asked about few groups (`--groups`): the questions are the same, only fewer; a server,
   which is asked word by word, also with a coarse `--tolerance`;
-- the server of the README is a llama.cpp server that the test starts, with the embedded model;
+- the server of the page is a llama.cpp server that the test starts, with the embedded model;
 - `view` and `annotate` serve pages until they are ended: the test fetches a page and ends them.
 """
 
@@ -40,8 +40,8 @@ FEWER = {
 
 def commands() -> list[list[str]]:
     """The lines of the block, without comments; `;` ends a command."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = text.split("## Use it")[1].split("```sh\n")[1].split("```")[0]
+    text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    block = text.split("```sh\n")[1].split("```")[0]
     lines = [re.sub(r"\s#.*", "", line) for line in block.splitlines()]
     return [shlex.split(part) for line in lines for part in line.split(" ; ")]
 
@@ -89,7 +89,7 @@ def fetch_a_page(words: list[str]) -> None:
     assert "Traceback" not in errors
 
 
-def test_every_readme_command_runs(
+def test_every_command_of_the_page_runs(
     clinometer: Callable[..., Any], server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
