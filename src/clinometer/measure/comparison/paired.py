@@ -33,8 +33,8 @@ NEARBY = 0.1
 LEAST_FOR_NONE = 30
 """With at least this many effective units, contexts that all agree give an interval of width 0."""
 
-LIMIT = 1 << 21
-"""Numbers in one temporary array (16 MB)."""
+LIMIT = 1 << 19
+"""Numbers in one temporary array (4 MB, which a processor's cache holds)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,10 +206,11 @@ def _draws(
             e = sign * np.moveaxis(moved[:, 1:], 1, -1)
             draw = np.empty((stop - start, n, M, 3))
             draw[..., 0] = sign * moved[:, 0]
-            around = np.zeros((stop - start, n, M))
+            at = middle + e
+            moving, around = np.empty_like(at), np.zeros((stop - start, n, M))
             for z in inner:
-                around += criterion(middle + e + z, part.norm)
-            draw[..., 1] = 2 * criterion(middle + e, part.norm) - around / len(inner) - settled
+                around += criterion(np.add(at, z, out=moving), part.norm)
+            draw[..., 1] = 2 * criterion(at, part.norm) - around / len(inner) - settled
             draw[..., 2] = draw[..., 0] - draw[..., 1]
             yield slice(offset + start, offset + stop), draw, criterion(part.means + e, part.norm)
 
@@ -224,7 +225,12 @@ def _inner(
     found = (z * z).sum(axis=-1).mean(axis=0)
     scale = np.sqrt(np.divide(variance, found, out=np.zeros_like(found), where=found > 0))
     z = z * scale[..., None]
-    return np.concatenate([z, -z])
+    return _by_category(np.concatenate([z, -z]))
+
+
+def _by_category(values: FloatArray) -> FloatArray:
+    """The same array, stored category by category as the samples are: sums of both are faster."""
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(values, -1, 1)), 1, -1)
 
 
 def _corrected(risks: FloatArray, expected: FloatArray) -> FloatArray:

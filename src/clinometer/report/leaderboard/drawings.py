@@ -160,6 +160,8 @@ def _ranks(row: Ranked, width: int) -> Drawing:
                               anchor="end"))  # fmt: skip
         marks.append(line(_LEFT, base, width - _RIGHT, base, MARK))
         for i, p in enumerate(row.ranks[measure].probability):
+            if p == 0:
+                continue
             about = f"rank {i + 1}: {percent(p)}"
             marks.append(bar(_LEFT + i * step + 0.5, base - tall * p, max(step - 1, 1), tall * p,
                              BIAS, about=about))  # fmt: skip
