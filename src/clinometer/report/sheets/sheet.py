@@ -38,9 +38,11 @@ class Clause(_MapPart):
     @model_validator(mode="after")
     def _checked(self) -> Clause:
         if bool(self.quote) == bool(self.title):
-            raise ValueError(f"{self.number}: expected either a quote or a title")
+            raise SettingsError(f"{self.number}: expected either a quote or a title")
         if unknown := set(self.fields) - set(FIELDS):
-            raise ValueError(f"{self.number}: unknown fields {', '.join(sorted(unknown))}")
+            raise SettingsError(
+                f"{self.number}: expected fields of a run, found {', '.join(sorted(unknown))}"
+            )
         return self
 
 
