@@ -1,7 +1,8 @@
 # make demo       audits the embedded model and writes demo/report.html
-# make test       runs every test but vLLM's and those of test-peers
+# make test       runs every test but those of the three below
 # make test-vllm  runs vLLM's tests, in an environment of their own
 # make test-peers runs the tests of exports that other tools read back, in a third one
+# make test-harnesses  runs the tests of Inspect and lm-evaluation-harness, in a fourth one
 # make check      formatting, lint, types, licences, known vulnerabilities (where pip-audit can run)
 # make docs       builds the documentation site in build/docs and runs its notebooks
 # make coverage   runs the same tests and lists the lines that none of them reaches
@@ -15,7 +16,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet --constraint constraints.txt
 STAMPS := $(VENV)/.stamps
 
-.PHONY: demo test test-vllm test-peers check docs coverage clean
+.PHONY: demo test test-vllm test-peers test-harnesses check docs coverage clean
 
 demo: $(STAMPS)/demo
 	$(BIN)/clinometer audit smollm2 --topic gender --contexts paper-gender --out demo/run
@@ -29,6 +30,9 @@ test-vllm: $(STAMPS)/vllm
 
 test-peers: $(STAMPS)/peers
 	$(VENV)/peers/bin/python -m pytest tests/exports/peers $(PYTEST)
+
+test-harnesses: $(STAMPS)/harnesses
+	$(VENV)/harnesses/bin/python -m pytest tests/bridges tests/models/test_inspect_model.py $(PYTEST)
 
 check: $(STAMPS)/test
 	$(BIN)/ruff check .
@@ -96,6 +100,14 @@ $(STAMPS)/peers: $(STAMPS)/test tests/exports/peers/requirements.txt
 	$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
 	  > "$$($(VENV)/peers/bin/python -c 'import site; print(site.getsitepackages()[0])')/ours.pth"
 	$(VENV)/peers/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --requirement tests/exports/peers/requirements.txt
+	touch $@
+
+# The same for Inspect and lm-evaluation-harness, which want older versions of what we use.
+$(STAMPS)/harnesses: $(STAMPS)/test tests/bridges/requirements.txt
+	$(BIN)/python -m venv $(VENV)/harnesses
+	$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
+	  > "$$($(VENV)/harnesses/bin/python -c 'import site; print(site.getsitepackages()[0])')/ours.pth"
+	$(VENV)/harnesses/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --requirement tests/bridges/requirements.txt
 	touch $@
 
 clean:

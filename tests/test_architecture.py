@@ -35,6 +35,7 @@ LAYERS = {
     "machine": 5,
     "studies": 7,
     "report": 6,
+    "bridges": 6,
     "web": 7,
     "exports": 7,
     "gate": 7,

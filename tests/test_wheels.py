@@ -30,7 +30,7 @@ from clinometer.extras import DATA, DISTRIBUTION, EXTRAS, install_command, model
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Not in the environment of the tests, or no part of what users install.
-NOT_TRIED = {"vllm", "arviz", "mlflow", "wandb", "dev", "bench", "docs", "all"}
+NOT_TRIED = {"inspect", "vllm", "arviz", "mlflow", "wandb", "dev", "bench", "docs", "all"}
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +95,10 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["audit", "pocket:bert"], pocket),
         (["audit", "openai:http://127.0.0.1:9#m"], install_command("httpx")),
         (["audit", "vllm:some/model"], install_command("vllm")),
+        (["audit", "inspect:some/model", "--sampled", 4], install_command("inspect_ai")),
+        (["import", "inspect", "p.csv", "--out", "other"], install_command("inspect_ai")),
+        (["import", "lm-eval", "nowhere.jsonl", "--out", "other"], "no such file"),
+        (["export", "lm-eval", "--groups", "nurse", "--out", "task"], ""),
         (["audit", bert, "--executor", "ray"], install_command("ray")),
         (["audit", bert, "--quantize", "8bit"], install_command("bitsandbytes")),
         (["risk", "p.csv"], ""),
@@ -306,7 +310,7 @@ def test_every_extra_is_tested() -> None:
     assert project["name"] == DISTRIBUTION
     extras = set(project["optional-dependencies"]) - NOT_TRIED
     assert extras == {name.removeprefix("test_") for name in globals()} & extras
-    assert set(EXTRAS) == extras | {"vllm", "arviz", "mlflow", "wandb"}
+    assert set(EXTRAS) == extras | {"inspect", "vllm", "arviz", "mlflow", "wandb"}
 
 
 def test_data_packages_match_the_constraints() -> None:

@@ -27,6 +27,7 @@ EXTRAS = {
         "mine, and blanks from the parse (check, reliability points)",
     ),
     "server": (("httpx", "tenacity"), "models behind a server (openai:URL)"),
+    "inspect": (("inspect_ai",), "models of Inspect's providers (inspect:…), its tasks and logs"),
     "people": (("statsmodels",), "study factors, reliability validate"),
     "postgres": (("psycopg",), "judgements in PostgreSQL"),
     "ray": (("ray",), "--executor ray"),

@@ -14,6 +14,8 @@ from clinometer.cli.audit.calibrate import calibrate_command
 from clinometer.cli.audit.command import audit_command
 from clinometer.cli.audit.plan import plan_command
 from clinometer.cli.audit.protocol import protocol_app
+from clinometer.cli.bridges.export_task import export_lm_eval_command
+from clinometer.cli.bridges.import_runs import import_app
 from clinometer.cli.commands.annotate import annotate_command
 from clinometer.cli.commands.cache import cache_command
 from clinometer.cli.commands.check import check_command
@@ -106,6 +108,8 @@ study_app.command("languages")(languages_command)
 study_app.command("vision")(vision_command)
 study_app.command("distribution")(distribution_command)
 study_app.command("heatmap")(heatmap_command)
+export_app.command("lm-eval")(export_lm_eval_command)
+app.add_typer(import_app, name="import")
 app.add_typer(export_app, name="export")
 app.add_typer(protocol_app, name="protocol")
 app.add_typer(study_app, name="study")

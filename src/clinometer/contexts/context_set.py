@@ -102,17 +102,8 @@ class ContextSet:
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """A stable name for each context: 12 hexadecimal digits of the template's sha256.
-
-        Should two templates have the same digits, the later one gets "-2" (then "-3", …).
-        """
-        seen: dict[str, int] = {}
-        ids = []
-        for template in self.templates:
-            digits = hashlib.sha256(template.encode()).hexdigest()[:12]
-            seen[digits] = number = seen.get(digits, 0) + 1
-            ids.append(digits if number == 1 else f"{digits}-{number}")
-        return tuple(ids)
+        """A stable name for each context; see `context_ids`."""
+        return context_ids(self.templates)
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
@@ -213,6 +204,20 @@ class ContextSet:
             extra={column: tuple(v[row] for row in rows) for column, v in self.extra.items()},
             metadata=self.metadata.model_copy(update=dict(about)),
         )
+
+
+def context_ids(texts: Sequence[str]) -> tuple[str, ...]:
+    """A stable name for each context: 12 hexadecimal digits of the sha256 of its text.
+
+    Should two texts have the same digits, the later one gets "-2" (then "-3", …).
+    """
+    seen: dict[str, int] = {}
+    ids = []
+    for text in texts:
+        digits = hashlib.sha256(text.encode()).hexdigest()[:12]
+        seen[digits] = number = seen.get(digits, 0) + 1
+        ids.append(digits if number == 1 else f"{digits}-{number}")
+    return tuple(ids)
 
 
 def _checked(template: object, count: object, *, row: int, where: str) -> tuple[str, float]:

@@ -127,9 +127,9 @@ def read_json(path: Path, *, most: int = MOST_RECORD) -> Any:
     return parse_json(read_bytes(path, most=most))
 
 
-def parse_json(data: bytes | str, *, depth: int = DEPTH) -> Any:
+def parse_json(data: bytes | str, *, depth: int = DEPTH, loose: bool = False) -> Any:
     """JSON as the standard has it and no more: no NaN or infinity, no number or nesting without
-    measure, no half of a character.
+    measure, no half of a character. `loose` reads NaN and infinity as None: other tools write them.
 
     >>> parse_json('{"a": [1, 2.5, null]}')
     {'a': [1, 2.5, None]}
@@ -140,7 +140,10 @@ def parse_json(data: bytes | str, *, depth: int = DEPTH) -> Any:
     text = data if isinstance(data, str) else data.decode("utf-8-sig")
     try:
         value = json.loads(
-            text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole_number
+            text,
+            parse_constant=_nothing if loose else _no_number,
+            parse_float=_finite,
+            parse_int=_whole_number,
         )
     except RecursionError:
         raise _too_deep(depth) from None
@@ -164,6 +167,10 @@ def parse_toml(text: str, *, depth: int = DEPTH) -> dict[str, Any]:
 
 def _no_number(found: str) -> NoReturn:
     raise ValueError(f"expected finite numbers, found {found}")
+
+
+def _nothing(_: str) -> None:
+    return None
 
 
 def _finite(text: str) -> float:

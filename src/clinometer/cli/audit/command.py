@@ -48,7 +48,8 @@ def audit_command(
         typer.Argument(
             metavar="MODEL...",
             help="smollm2, pocket:NAME, reference:unbiased|stereotyped|random, a folder, a .gguf "
-            "file, a Hugging Face id, a server openai:URL#MODEL, or vllm:MODEL.",
+            "file, a Hugging Face id, a server openai:URL#MODEL, inspect:PROVIDER/MODEL, or "
+            "vllm:MODEL.",
         ),
     ] = None,
     topic: Annotated[str, opt("A built-in topic, a .toml file, or bbq:FILE of BBQ.")] = "gender",

@@ -87,7 +87,7 @@ def notes(run: Run) -> list[str]:
         lines.insert(1, f"{run.model}: {said}")
     if record.protocol is not None:
         lines += [f"{run.model}: {said}" for said in protocol_sentences(record.protocol)]
-    lines += _server_notes(run)
+    lines += _server_notes(run) + _import_notes(run)
     bound = record.preference_bound
     if bound and record.bounds is None:
         lines.append(f"{run.model}: no preference is off by more than {bound:.1e} (--tolerance)")
@@ -110,9 +110,24 @@ def _server_notes(run: Run) -> list[str]:
             + (f", {n['draws_empty']} empty" if n.get("draws_empty") else "")
         )
     if usage := record.usage:
+        again = usage.get("retried")  # not known of a provider behind Inspect
+        failed = "" if again is None else f" {again} of them failed and were repeated,"
+        lines.append(f"{run.model}: {usage['requests']} requests,{failed} {usage['tokens']} tokens")
+    return lines
+
+
+def _import_notes(run: Run) -> list[str]:
+    """What was read of another tool, and whether its own metrics come out of it."""
+    source = run.record.imported
+    if source is None:
+        return []
+    used = f"{source.tool} {source.version}".rstrip()
+    lines = [f"{run.model}: {source.samples} samples of {source.task or source.file} ({used})"]
+    lines += [f"{run.model}: left out: {n} {why}" for why, n in source.left_out.items()]
+    for name, metric in source.metrics.items():
+        told = "not reported" if metric.reported is None else f"{metric.reported:.6g}"
         lines.append(
-            f"{run.model}: {usage['requests']} requests, {usage['retried']} of them failed and "
-            f"were repeated, {usage['tokens']} tokens"
+            f"{run.model}: {name} {metric.recomputed:.6g}, recomputed ({source.tool}: {told})"
         )
     return lines
 
@@ -170,6 +185,7 @@ def _one_json(run: Run) -> dict[str, Any]:
         "benchmark",
         "other",
         "protocol",
+        "imported",
         "corrected",
         "verdict",
         "counts",

@@ -22,7 +22,7 @@ def open_model(
     words: WordOptions | None = None,
 ) -> Scorer:
     """Open a model by name: `smollm2`, a folder, a .gguf file, `pocket:NAME`, a hub id,
-    `openai:URL#MODEL` or `vllm:MODEL`.
+    `openai:URL#MODEL`, `inspect:PROVIDER/MODEL` or `vllm:MODEL`.
 
     The reference models need no scorer: their preferences are known (see `clinometer.measure`).
     """
@@ -36,6 +36,10 @@ def open_model(
         from clinometer.models.server import open_server
 
         return open_server(spec, load=load, words=words)
+    if spec.place is ModelSource.INSPECT:
+        from clinometer.models.inspect_model import open_inspect
+
+        return open_inspect(spec, load=load, words=words)
     if spec.place is ModelSource.VLLM:
         from clinometer.models.vllm import open_vllm
 

@@ -31,6 +31,7 @@ class ModelSource(Enum):
     HUB = "hub"
     SERVER = "server"
     VLLM = "vllm"
+    INSPECT = "inspect"
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ class ModelSpec:
             return cls(name, ModelSource.REFERENCE, rest)
         if prefix == "openai" and colon:
             return cls(name, ModelSource.SERVER, rest)
+        if prefix == "inspect" and "/" in rest:
+            return cls(name, ModelSource.INSPECT, rest)
         if prefix == "vllm" and rest:
             inner = cls.parse(rest)
             if inner.place not in (ModelSource.FOLDER, ModelSource.HUB):
@@ -91,8 +94,8 @@ class ModelSpec:
         if colon or not name or name.count("/") > 1 or any(c.isspace() for c in name):
             raise ModelNotFound(
                 f"model {name!r}: expected {EMBEDDED}, reference:NAME, pocket:NAME, a folder, a "
-                ".gguf file, a Hugging Face id, openai:URL#MODEL or vllm:MODEL; 'clinometer "
-                "models' lists what is available locally"
+                ".gguf file, a Hugging Face id, openai:URL#MODEL, inspect:PROVIDER/MODEL or "
+                "vllm:MODEL; 'clinometer models' lists what is available locally"
             )
         return cls(name, ModelSource.HUB, name)
 

@@ -55,15 +55,7 @@ class SampledScorer:
         self.sampler, self.options = sampler, options
 
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
-        """Words are recognised in text, so every word can be scored, but two that differ only in
-        case cannot be distinguished."""
-        first: dict[str, str] = {}
-        same = {}
-        for word in words:
-            if word.casefold() in first:
-                same[word] = first[word.casefold()]
-            first.setdefault(word.casefold(), word)
-        return WordReport(tokens={w: (w,) for w in words}, same_tokens=same)
+        return word_report(words)
 
     def score(self, prompts: Sequence[Prompt], words: Sequence[str]) -> WordScores:
         return counted(prompts, words, self.replies(prompts))
@@ -89,6 +81,18 @@ class SampledScorer:
 
     def close(self) -> None:
         self.sampler.close()
+
+
+def word_report(words: Sequence[str]) -> WordReport:
+    """Words are recognised in text, so every word can be scored, but two that differ only in case
+    cannot be distinguished."""
+    first: dict[str, str] = {}
+    same = {}
+    for word in words:
+        if word.casefold() in first:
+            same[word] = first[word.casefold()]
+        first.setdefault(word.casefold(), word)
+    return WordReport(tokens={w: (w,) for w in words}, same_tokens=same)
 
 
 def counted(

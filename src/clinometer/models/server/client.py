@@ -11,15 +11,15 @@ import asyncio
 import email.utils
 import random
 import re
-import threading
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from clinometer.errors import ModelError, ModelNotFound
+from clinometer.execution.event_loop import EventLoop
 from clinometer.extras import require
 from clinometer.models.options import ServerOptions
 from clinometer.models.server.address import KEY_VARIABLE, Address
@@ -86,7 +86,7 @@ class Client:
         self._last_answer: float | None = None
         #: While probing what the server supports, an incomplete reply counts as an answer.
         self.probing = False
-        self._loop = _Background()
+        self._loop = EventLoop()
         # A compressed reply may expand a thousandfold.
         headers = {"Accept-Encoding": "identity", **(address.key.header() if address.key else {})}
         limits = httpx.Limits(max_connections=options.concurrency)
@@ -271,17 +271,6 @@ def retry_after(value: str | None) -> float | None:
         return None
 
 
-async def together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """All results in order; if one fails, the others are cancelled and its error is raised."""
-    tasks = [asyncio.ensure_future(w) for w in work]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
 def _connection_failure(error: Exception) -> str:
     name = type(error).__name__
     return {"ConnectError": "no_connection", "RemoteProtocolError": "broken_off"}.get(
@@ -293,40 +282,3 @@ def _tokens_of(reply: Any) -> int:
     usage = reply.get("usage") if isinstance(reply, dict) else None
     total = usage.get("total_tokens") if isinstance(usage, dict) else None
     return max(0, int(total)) if isinstance(total, int | float) else 0
-
-
-class _Background:
-    """An event loop in a separate thread, so that callers need none (and may have one)."""
-
-    def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self._main, daemon=True)
-        self.thread.start()
-
-    def _main(self) -> None:
-        self.loop.run_forever()
-        self.loop.close()
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        if threading.current_thread() is self.thread:  # it would wait for itself forever
-            raise RuntimeError("called from inside the event loop: await instead")
-        future = asyncio.run_coroutine_threadsafe(work, self.loop)
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
-
-    def stop(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """End after `last`. The garbage collector may call this from the thread that is ending,
-        which must not wait for itself."""
-
-        async def finish() -> None:
-            await last()
-            self.loop.stop()
-
-        if not self.thread.is_alive():
-            return
-        asyncio.run_coroutine_threadsafe(finish(), self.loop)
-        if threading.current_thread() is not self.thread:
-            self.thread.join(timeout=5)

@@ -28,7 +28,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.models.server.client import Client, Missing, WrongReply, together
+from clinometer.execution.event_loop import together
+from clinometer.models.server.client import Client, Missing, WrongReply
 from clinometer.models.server.reply import Listed, echoed, first_place, of_prompt
 from clinometer.models.server.token_texts import Names
 from clinometer.models.tokens.word_trie import Tokens

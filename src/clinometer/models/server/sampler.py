@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from clinometer.execution.event_loop import together
 from clinometer.models.generation.chat import find_opening
 from clinometer.models.generation.sampled import Sampler
 from clinometer.models.generation.writer import seed_for
 from clinometer.models.options import QUESTION, LoadOptions, SampleOptions
-from clinometer.models.server.client import Client, RequestRefused, together
+from clinometer.models.server.client import Client, RequestRefused
 from clinometer.models.server.reply import texts as texts_of
 from clinometer.models.tokens.local_tokenizer import local_tokenizer
 from clinometer.models.tokens.word_tokens import in_opening
@@ -20,7 +21,7 @@ INSTRUCTION = "Continue this text with the words that come next. Answer with the
 #: The model's own distribution only: vLLM takes any setting missing here from the model's
 #: generation_config.json. OpenAI-like servers refuse the second part.
 _PLAIN = {"top_p": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0, "stream": False}
-_NO_CUTS = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
+NO_CUTS = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
 
 
 class ServerSampler(Sampler):
@@ -34,7 +35,7 @@ class ServerSampler(Sampler):
             named = load.server.tokenizer
             tokenizer = None if named is None else local_tokenizer(named, load)
             self.opening = find_opening(tokenizer, load, server=(client, model))
-        self._cuts: dict[str, Any] = dict(_NO_CUTS)
+        self._cuts: dict[str, Any] = dict(NO_CUTS)
         self._several = True
 
     def notes(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clinometer.models.server.client import together
+from clinometer.execution.event_loop import together
 from clinometer.models.server.tokenizer import ServerTokenizer
 
 

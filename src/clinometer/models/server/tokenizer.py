@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from clinometer.errors import ModelError
-from clinometer.models.server.client import Client, RequestRefused, WrongReply, together
+from clinometer.execution.event_loop import together
+from clinometer.models.server.client import Client, RequestRefused, WrongReply
 
 
 class ServerTokenizer:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from clinometer.execution.event_loop import together
 from clinometer.models.generation.writer import Turn, first_line
 from clinometer.models.options import LoadOptions
 from clinometer.models.protocol import ModelInfo
 from clinometer.models.server.address import Address
-from clinometer.models.server.client import Client, RequestRefused, together
+from clinometer.models.server.client import Client, RequestRefused
 from clinometer.models.server.reply import texts
 from clinometer.models.server.served_model import served_model
 

@@ -138,6 +138,34 @@ class FloorRecord(RecordPart):
     p_between: float | None = None
 
 
+class MetricRecord(RecordPart):
+    """A metric of another tool, as it says and as we recompute it."""
+
+    reported: float | None
+    recomputed: float
+
+
+class ImportRecord(RecordPart):
+    """Where an imported run comes from.
+
+    tool, version, task   which program asked the model what
+    file, sha256          the file that was read, by name
+    mapping               the mapping file (its name and digest) that says what its fields mean
+    samples, left_out     samples that were read, and why others were not
+    """
+
+    tool: str
+    version: str = ""
+    task: str = ""
+    file: str
+    sha256: str
+    mapping: str = ""
+    mapping_sha256: str = ""
+    samples: int
+    left_out: dict[str, int] = Field(default_factory=dict)
+    metrics: dict[str, MetricRecord] = Field(default_factory=dict)
+
+
 class CorrectedRecord(RecordPart):
     """The three risks, corrected for the number of contexts."""
 
@@ -228,6 +256,7 @@ class RunRecord(FolderRecord):
     preference_bound  how far a preference may be off for words that were not expanded
     draws             of a sampled model: counts of its answers
     usage             of a server: requests, retries, tokens
+    imported          of a run that another tool asked: where it comes from
     """
 
     model: ModelRecord
@@ -249,6 +278,7 @@ class RunRecord(FolderRecord):
     usage: dict[str, int] = Field(default_factory=dict)
     preference_bound: float = 0.0
     draws: dict[str, int] = Field(default_factory=dict)
+    imported: ImportRecord | None = None
     summary: SummaryRecord | None = None
     other: OtherRecord | None = None
     floor: FloorRecord | None = None

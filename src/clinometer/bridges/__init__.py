@@ -1,0 +1,1 @@
+"""Other people's harnesses: what they measured, read as runs, and our audits inside them."""

@@ -1,0 +1,1 @@
+"""Inspect: its logs as runs, and our audit as a task of it."""

@@ -1,0 +1,164 @@
+"""An audit as samples of Inspect: one per cell, an epoch per reply. Nothing here needs Inspect."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from clinometer.bridges.cells import counted_replies
+from clinometer.contexts import ContextSet
+from clinometer.errors import SettingsError
+from clinometer.measure import Preferences, RiskReport
+from clinometer.models.generation.recognise import Recogniser
+from clinometer.models.options import SampleOptions
+from clinometer.readouts import OTHER, UNREAD
+from clinometer.runs.cells import CellGrid
+from clinometer.topics import Topic, parse_topic
+from clinometer.topics.write import topic_text
+
+#: The key of a task's and a sample's metadata that is ours.
+KEY = "clinometer"
+
+
+@dataclass(frozen=True)
+class InspectAudit:
+    """What is asked, and how replies are sampled; all of it travels in the log."""
+
+    topic: Topic
+    contexts: ContextSet
+    options: SampleOptions
+
+    @cached_property
+    def grid(self) -> CellGrid:
+        return CellGrid(self.topic, self.contexts, chunk_size=16)
+
+    def metadata(self) -> dict[str, Any]:
+        """For the task: what makes the samples an audit again."""
+        return {
+            "topic": topic_text(self.topic),
+            "contexts": {
+                "name": self.contexts.name,
+                "templates": list(self.contexts.templates),
+                "counts": list(self.contexts.counts),
+            },
+            "replies": self.options.draws,
+            "temperature": self.options.temperature,
+            "length": self.options.length,
+            "seed": self.options.seed,
+        }
+
+    @classmethod
+    def from_metadata(cls, plain: Mapping[str, Any], *, where: str) -> Self:
+        """The audit that `metadata` describes."""
+        try:
+            contexts = plain["contexts"]
+            return cls(
+                parse_topic(plain["topic"], where=where),
+                ContextSet(contexts["name"], contexts["templates"], contexts["counts"]),
+                SampleOptions(
+                    draws=plain["replies"],
+                    temperature=plain["temperature"],
+                    length=plain["length"],
+                    seed=plain["seed"],
+                ),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise SettingsError(f"{where}: its metadata is not that of an audit") from error
+
+    def samples(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The text of every cell, and its metadata."""
+        groups, contexts = self.grid.places(np.arange(len(self.grid), dtype=np.int64))
+        for cell, prompt in enumerate(self.grid.prompts(range(len(self.grid)))):
+            if prompt.after or not prompt.before:
+                raise SettingsError(
+                    f"contexts {self.contexts.name!r}: a sampled model continues a text: use "
+                    "templates that end with [Y] and do not begin with it"
+                )
+            x, c = int(groups[cell]), int(contexts[cell])
+            yield (
+                prompt.before,
+                {
+                    "group": self.topic.group_names[x],
+                    "context": self.contexts.templates[c],
+                    "cell": cell,
+                    "space": prompt.space,
+                    "group_weight": float(self.topic.group_weights[x]),
+                    "context_weight": float(self.contexts.weights[c]),
+                },
+            )
+
+
+@dataclass(frozen=True)
+class ReplyReader:
+    """Which category a reply begins with: the rules of `clinometer audit --sampled`.
+
+    A word of several categories counts for none of them.
+    """
+
+    attributes: Mapping[str, list[str]]
+
+    @cached_property
+    def _words(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(w for words in self.attributes.values() for w in words))
+
+    def read(self, reply: str, before: str, *, space: bool) -> tuple[str | None, str]:
+        """The category (None: it is none) and the word, or why there is none.
+
+        >>> reader = ReplyReader({"male": ["he"], "female": ["she"]})
+        >>> reader.read(" she left", "The nurse said that", space=True)
+        ('female', 'she')
+        >>> reader.read("I'm sorry", "The nurse said that", space=True)
+        (None, 'refusals')
+        """
+        number = Recogniser.of(self._words, space=space).read(reply, before)
+        if number < 0:
+            return None, UNREAD.get(number, UNREAD[OTHER])
+        word = self._words[number]
+        homes = [category for category, words in self.attributes.items() if word in words]
+        return (homes[0] if len(homes) == 1 else None), word
+
+
+def risks_of(
+    replies: Iterable[tuple[Mapping[str, Any], str | None]],
+    categories: list[str],
+    reference: list[float] | None,
+    *,
+    replicates: int = 2000,
+) -> RiskReport | None:
+    """R and its parts of replies, each with its sample's metadata; None while there are too few."""
+    cells: dict[tuple[str, str], Counter[str | None]] = defaultdict(Counter)
+    groups: dict[str, float] = {}
+    contexts: dict[str, float] = {}
+    for about, category in replies:
+        groups[about["group"]] = about["group_weight"]
+        contexts[about["context"]] = about["context_weight"]
+        cells[about["group"], about["context"]][category] += 1
+    shape = (len(groups), len(contexts))
+    values = np.full((*shape, len(categories)), np.nan)
+    answers = np.zeros(shape)
+    for x, group in enumerate(groups):
+        for c, context in enumerate(contexts):
+            if (group, context) in cells:
+                found = counted_replies(cells[group, context], categories)
+                answers[x, c], _, values[x, c] = found
+    if np.isnan(values).all():
+        return None
+    preferences = Preferences(
+        values=values,
+        groups=tuple(groups),
+        contexts=tuple(contexts),
+        categories=tuple(categories),
+        context_weights=np.array(list(contexts.values())),
+        group_weights=np.array(list(groups.values())),
+        reference=None if reference is None else np.array(reference),
+        answers=answers,
+    )
+    try:
+        return preferences.estimate(replicates=replicates)
+    except SettingsError:  # too few replies to correct for their number
+        return None

@@ -1,0 +1,121 @@
+"""What Inspect finds under the name clinometer: the task audit, its scorer and its metric.
+
+inspect eval clinometer/audit -T topic=gender -T contexts=wikipedia -T replies=10 --model …
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from inspect_ai import Epochs, Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageUser
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from clinometer.bridges.inspect.cell_samples import KEY, InspectAudit, ReplyReader, risks_of
+from clinometer.models.inspect_model import asked_text, sampling_config
+from clinometer.models.options import SampleOptions
+from clinometer.runs import AuditSettings
+from clinometer.runs.audit import asked_contexts
+from clinometer.topics import load_topic
+
+#: The value of a reply that is no category.
+NONE = "none"
+_MEASURES = ("R", "R_bias", "R_volatility")
+
+
+@task
+def audit(
+    topic: str = "gender",
+    contexts: str | None = None,
+    groups: str | None = None,
+    replies: int = 10,
+    max_contexts: int | None = None,
+    temperature: float = 1.0,
+    length: int = 8,
+    seed: int = 0,
+) -> Task:
+    """Ask about every group in every context, and split the risk into bias and volatility.
+
+    Args:
+        topic: a built-in topic or a .toml file.
+        contexts: a source (wikipedia, book, …), a built-in context set or a .csv file.
+        groups: only these groups of the topic, separated by commas.
+        replies: sampled replies per group and context, as epochs.
+        max_contexts: sample at most this many contexts by weight.
+        temperature: of the replies.
+        length: tokens of a reply at most.
+        seed: of the replies and of sampled contexts.
+    """
+    asked = load_topic(topic)
+    if groups is not None:
+        asked = asked.select([name.strip() for name in groups.split(",") if name.strip()])
+    settings = AuditSettings(max_contexts=max_contexts, seed=seed)
+    options = SampleOptions(draws=replies, temperature=temperature, length=length, seed=seed)
+    made = InspectAudit(asked, asked_contexts(asked, contexts, settings), options)
+    samples = [
+        Sample(input=text, id=about["cell"] + 1, metadata=about) for text, about in made.samples()
+    ]
+    reference = list(asked.reference) if isinstance(asked.reference, tuple) else None
+    return Task(
+        dataset=MemoryDataset(samples, name=f"{asked.name}-{made.contexts.name}"),
+        solver=continue_text(seed=seed, temperature=temperature, length=length),
+        scorer=readout(attributes={name: list(words) for name, words in asked.attributes.items()}),
+        metrics=[risks(categories=list(asked.categories), reference=reference)],
+        epochs=Epochs(replies),
+        metadata={KEY: made.metadata()},
+        version=1,
+    )
+
+
+@solver
+def continue_text(seed: int = 0, temperature: float = 1.0, length: int = 8) -> Solver:
+    """Have the model continue the text; epoch n is reply n of `clinometer audit --sampled`."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        text, provider = state.input_text, state.model.api
+        options = SampleOptions(draws=2, temperature=temperature, length=length, seed=seed)
+        config = sampling_config(options, provider, state.epoch - 1, text)
+        state.messages = [ChatMessageUser(content=asked_text(text, provider))]
+        return await generate(state, **config.model_dump(exclude_none=True))
+
+    return solve
+
+
+@metric(scores="unreduced")
+def risks(categories: list[str], reference: list[float] | None = None) -> Metric:
+    """R, bias risk and volatility risk of the replies, each with its 95 % interval.
+
+    `read` is the share of replies that are a category. Fewer than some 3 of them per cell have no
+    risk that could be told from chance, and then there is no R.
+    """
+
+    def computed(scores: list[SampleScore]) -> dict[str, float]:
+        replies = [
+            (one.sample_metadata or {}, None if one.score.value == NONE else one.score.as_str())
+            for one in scores
+        ]
+        report = risks_of(replies, categories, reference)
+        found = {"read": sum(category is not None for _, category in replies) / len(replies)}
+        for name in _MEASURES if report is not None else ():
+            estimate = report.summary[name]
+            ends = {"": estimate.value, "_low": estimate.low, "_high": estimate.high}
+            found |= {f"{name}{end}": value for end, value in ends.items() if value is not None}
+        return found
+
+    return computed
+
+
+@scorer(metrics=[])
+def readout(attributes: dict[str, list[str]]) -> Scorer:
+    """The category of the word that a reply begins with."""
+    reader = ReplyReader(attributes)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        space = bool(state.metadata.get("space", True))
+        category, word = reader.read(state.output.completion, state.input_text, space=space)
+        about: dict[str, Any] = {} if category is not None else {"why": word}
+        return Score(value=category or NONE, answer=word, metadata=about or None)
+
+    return score

@@ -1,0 +1,1 @@
+"""lm-evaluation-harness: its samples as runs, and our audits as tasks of it."""

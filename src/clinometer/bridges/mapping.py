@@ -1,0 +1,246 @@
+"""A mapping: which fields of another tool's samples are the group, the context and the category."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from clinometer.errors import SettingsError, TableError, closest
+from clinometer.models.scoring.word_scorer import shorten
+from clinometer.readouts import read_choice
+from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
+
+READY = Path(__file__).parent / "mappings"
+_FIELD = re.compile(r"\{([^{}]+)\}")
+_SHOWN = 12  # fields that an error names
+
+
+class SampleMapping(BaseModel):
+    """The content of a mapping file. Unknown keys are refused.
+
+    A text with {field} in it takes the field of a sample; {a.b} is the field b of the object a.
+
+    name, title   what reports call the subject
+    tasks         names of tasks that it is meant for; * stands for anything
+    group         who is asked about
+    context       what tells contexts apart; comparisons match runs by it
+    text          what reports show of a context; `context` unless given
+    labels        further texts of a context, by which it can be resampled (--cluster)
+    where         only samples whose fields have these values
+    category      the category of a sample that has one answer
+    answer        where the reply of a sampled model stands; all that it said unless given
+    categories    category -> the answers that count for it: texts, or positions from 0
+    left_out      answers that count for no category; they are looked at first
+    reference     p*, one number per category; uniform unless given
+    coverage      whether the answers together are a probability worth reporting
+    metrics       a metric of the other tool -> how it follows from the log-likelihoods
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: str = Field(pattern=r"^[\w-]+$")
+    title: str = ""
+    notes: str = ""
+    language: str = "en"
+    tasks: list[str] = []
+    group: str
+    context: str
+    text: str = ""
+    labels: dict[str, str] = {}
+    where: dict[str, str] = {}
+    category: str = ""
+    answer: str = ""
+    categories: dict[str, list[str | int]] = {}
+    left_out: list[str | int] = []
+    reference: dict[str, float] | None = None
+    coverage: bool = True
+    metrics: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _check_categories(self) -> Self:
+        if not self.category and len(self.categories) < 2:
+            raise ValueError("categories: expected two or more, or category = a field")
+        if self.reference is not None and set(self.reference) != set(self.categories):
+            raise ValueError("reference: expected one number for each of the categories")
+        return self
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of all that changes a cell."""
+        content = self.model_dump_json(exclude={"title", "notes", "tasks", "metrics"})
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def fits(self, task: str) -> bool:
+        """Whether it is meant for a task of this name."""
+        return any(fnmatchcase(task, pattern) for pattern in self.tasks)
+
+    def wants(self, fields: Mapping[str, Any], *, where: str) -> bool:
+        """Whether a sample is one of those that it reads."""
+        return all(
+            _texts(f"{{{name}}}", fields, where=where) == [value]
+            for name, value in self.where.items()
+        )
+
+    def place(self, fields: Mapping[str, Any], *, where: str) -> SamplePlace:
+        """Group and context of a sample; `where` names it in errors."""
+
+        def written(pattern: str) -> str:
+            return _written(pattern, fields, where=where)
+
+        return SamplePlace(
+            group=written(self.group),
+            context=written(self.context),
+            text=written(self.text or self.context),
+            labels={name: written(pattern) for name, pattern in self.labels.items()},
+        )
+
+    def own_category(self, fields: Mapping[str, Any], *, where: str) -> str:
+        """The category of a sample that has one answer."""
+        return _written(self.category, fields, where=where)
+
+    def reply_category(self, fields: Mapping[str, Any], *, where: str) -> str | None:
+        """The category of a sampled reply; None for one that is left out, or none of them."""
+        if self.category:
+            found = self.own_category(fields, where=where)
+            return None if found in map(str, self.left_out) else found
+        reply = _written(self.answer or "{completion}", fields, where=where)
+        texts = {
+            category: tuple(t for m in members for t in _texts(str(m), fields, where=where))
+            for category, members in self.categories.items()
+        }
+        left_out = tuple(t for m in self.left_out for t in _texts(str(m), fields, where=where))
+        spellings = [*texts.values(), *([left_out] if left_out else [])]
+        if not all(spellings):
+            return None  # a category without an answer in this sample
+        number = read_choice(reply, [s[0] for s in spellings], spellings=[s[1:] for s in spellings])
+        return list(texts)[number] if 0 <= number < len(texts) else None
+
+    def category_of(
+        self, answer: str, position: int | None, fields: Mapping[str, Any], *, where: str
+    ) -> str | None:
+        """The category that an answer counts for; None for those that are left out."""
+        if self._among(self.left_out, answer, position, fields, where=where):
+            return None
+        for category, members in self.categories.items():
+            if self._among(members, answer, position, fields, where=where):
+                return category
+        raise TableError(
+            f"{where}: the answer {shorten(answer)!r} is in no category of the mapping "
+            f"{self.name!r}; add it to one, or to left_out"
+        )
+
+    def _among(
+        self,
+        members: Sequence[str | int],
+        answer: str,
+        position: int | None,
+        fields: Mapping[str, Any],
+        *,
+        where: str,
+    ) -> bool:
+        for member in members:
+            if isinstance(member, int):
+                if member == position:
+                    return True
+            elif answer.strip() in (t.strip() for t in _texts(member, fields, where=where)):
+                return True
+        return False
+
+
+@dataclass(frozen=True)
+class SamplePlace:
+    """Where a sample belongs: its group and its context, with what is said of the context."""
+
+    group: str
+    context: str
+    text: str
+    labels: Mapping[str, str]
+
+
+def ready_mappings() -> tuple[str, ...]:
+    """The names of the mappings that come with the package.
+
+    >>> ready_mappings()
+    ('bbq', 'crows_pairs', 'discrim_eval', 'winogender')
+    """
+    return tuple(sorted(path.stem for path in READY.glob("*.toml")))
+
+
+def load_mapping(name_or_path: str) -> SampleMapping:
+    """A ready mapping by name, or your own by the path of its .toml file."""
+    if name_or_path in ready_mappings():
+        return _read(READY / f"{name_or_path}.toml", shown=f"{name_or_path}.toml")
+    if not name_or_path.endswith(".toml"):
+        raise SettingsError(
+            f"mapping: expected one of {', '.join(ready_mappings())}, or the path of a .toml file; "
+            f"found {name_or_path!r}{closest(name_or_path, ready_mappings())}"
+        )
+    return _read(Path(name_or_path), shown=name_or_path)
+
+
+def mapping_for(task: str) -> SampleMapping:
+    """The ready mapping that is meant for a task."""
+    found = (load_mapping(name) for name in ready_mappings())
+    for one in found:
+        if one.fits(task):
+            return one
+    raise SettingsError(
+        f"mapping: none of {', '.join(ready_mappings())} is meant for the task {task!r}; give one "
+        "of them, or a file of your own, with --mapping (docs/bridges.md)"
+    )
+
+
+def _read(path: Path, *, shown: str) -> SampleMapping:
+    try:
+        content = parse_toml(read_bytes(path, most=MOST_RECORD).decode("utf-8-sig"))
+        return SampleMapping.model_validate(content)
+    except ValidationError as exc:
+        first = exc.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        problem = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "extra_forbidden":
+            problem = f"unknown key{closest(first['loc'][-1], SampleMapping.model_fields)}"
+        raise SettingsError(f"{shown}: {f'{place}: ' if place else ''}{problem}") from exc
+    except OSError as exc:
+        raise SettingsError(f"{shown}: cannot be read: {exc.strerror}") from exc
+    except ValueError as exc:
+        raise SettingsError(f"{shown}: not valid TOML: {exc}") from exc
+
+
+def _written(pattern: str, fields: Mapping[str, Any], *, where: str) -> str:
+    """A text with its fields filled in."""
+    return _FIELD.sub(lambda m: ", ".join(_values(m[1], fields, where=where)), pattern)
+
+
+def _texts(pattern: str, fields: Mapping[str, Any], *, where: str) -> list[str]:
+    """The same; a field alone that is a list stands for each of its texts."""
+    alone = _FIELD.fullmatch(pattern)
+    return (
+        _values(alone[1], fields, where=where)
+        if alone
+        else [_written(pattern, fields, where=where)]
+    )
+
+
+def _values(name: str, fields: Mapping[str, Any], *, where: str) -> list[str]:
+    value: Any = fields
+    for part in name.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            known = ", ".join(list(fields)[:_SHOWN])
+            raise TableError(
+                f"{where}: expected the field {name!r}, which the mapping names; found {known}"
+                f"{closest(name, fields)}"
+            )
+        value = value[part]
+    several = value if isinstance(value, list) else [value]
+    if any(v is None or isinstance(v, dict | list) for v in several):
+        raise TableError(f"{where}: expected a text or a number in {name!r}, found {value!r}")
+    return [str(v) for v in several]

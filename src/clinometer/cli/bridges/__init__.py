@@ -1,0 +1,1 @@
+"""Commands between Clinometer and other harnesses."""

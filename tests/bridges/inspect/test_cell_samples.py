@@ -1,0 +1,75 @@
+"""Cells as samples, and risks of replies as an audit has them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clinometer.bridges.inspect.cell_samples import InspectAudit, ReplyReader, risks_of
+from clinometer.contexts import ContextSet
+from clinometer.errors import SettingsError
+from clinometer.measure import decompose
+from clinometer.models import SampleOptions
+from clinometer.topics import load_topic
+
+AUDIT = InspectAudit(
+    load_topic("gender").select(["nurse", "engineer"]),
+    ContextSet("said", ["The [X] said that [Y]", "An [X] felt that [Y]"], [3, 1]),
+    SampleOptions(draws=4, seed=7),
+)
+
+
+def test_samples_are_the_prompts_of_an_audit() -> None:
+    texts = [text for text, _ in AUDIT.samples()]
+    assert texts == [
+        "The nurse said that",
+        "A nurse felt that",
+        "The engineer said that",
+        "An engineer felt that",
+    ]
+
+
+def test_the_metadata_bring_the_whole_audit_back() -> None:
+    again = InspectAudit.from_metadata(AUDIT.metadata(), where="log")
+    assert again.topic.sha256 == AUDIT.topic.sha256
+    assert again.contexts.sha256 == AUDIT.contexts.sha256
+    assert again.options == AUDIT.options
+    with pytest.raises(SettingsError, match="not that of an audit"):
+        InspectAudit.from_metadata({"topic": AUDIT.metadata()["topic"]}, where="log")
+
+
+def test_text_after_the_slot_cannot_be_continued() -> None:
+    contexts = ContextSet("on", ["The [X] said that [Y] left"], [1])
+    with pytest.raises(SettingsError, match="end with"):
+        list(InspectAudit(AUDIT.topic, contexts, AUDIT.options).samples())
+
+
+def test_a_word_of_two_categories_counts_for_none() -> None:
+    reader = ReplyReader({"male": ["he", "canary"], "female": ["she", "canary"]})
+    assert reader.read(" canary", "A", space=True) == (None, "canary")
+    assert reader.read("", "A", space=True) == (None, "empty")
+
+
+def test_risks_of_replies_that_all_agree_or_split_by_context() -> None:
+    """Always one category: all bias. One category per context: as R of the plain equations."""
+    alike = [(about, "male") for _, about in AUDIT.samples() for _ in range(50)]
+    found = risks_of(alike, ["male", "female"], None)
+    assert found is not None
+    assert (found.R.value, found.R_bias.value) == pytest.approx((1, 1), abs=0.01)
+    split = [
+        (about, "male" if "said" in about["context"] else "female")
+        for _, about in AUDIT.samples()
+        for _ in range(50)
+    ]
+    found = risks_of(split, ["male", "female"], None)
+    shares = np.array([[[1.0, 0.0], [0.0, 1.0]]] * 2)
+    plain = decompose(shares, context_weights=AUDIT.contexts.weights)
+    assert found is not None
+    assert found.groups == AUDIT.topic.group_names
+    assert found.R.value == pytest.approx(plain.R.value, abs=0.01)
+    assert found.R_bias.value == pytest.approx(plain.R_bias.value, abs=0.02)
+
+
+def test_too_few_replies_have_no_risk() -> None:
+    about = next(iter(AUDIT.samples()))[1]
+    assert risks_of([(about, "male")], ["male", "female"], None) is None

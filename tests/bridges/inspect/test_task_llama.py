@@ -1,0 +1,75 @@
+"""SmolLM2 behind llama.cpp, asked in three ways with one seed: the same replies, cell by cell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.bridges.inspect.made_log import audit_log
+
+from clinometer import audit
+from clinometer.bridges.inspect.read import import_inspect
+from clinometer.contexts import load_contexts
+from clinometer.runs import Run, RunFolder
+from clinometer.topics import load_topic
+
+#: Of Inspect itself.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+GROUPS = ["nurse", "engineer", "pilot"]
+REPLIES = 16
+
+
+def draws(run: Run) -> list[tuple[str, ...]]:
+    """The stored replies of every cell, in order."""
+    assert run.path is not None
+    words = len(run.record.scored_words.words)
+    found: dict[int, tuple[str, ...]] = {}
+    for cells, scores in RunFolder(run.path).read_scores(words=words):
+        assert scores.draws is not None
+        found |= dict(zip(cells.tolist(), scores.draws, strict=True))
+    return [found[cell] for cell in sorted(found)]
+
+
+@pytest.fixture
+def three_runs(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Run]:
+    topic = load_topic("gender").select(GROUPS)
+    contexts = load_contexts("paper-gender").top(4)
+    contexts.save(tmp_path / "four.csv")
+    monkeypatch.setenv("LOCAL_API_KEY", "none")
+    monkeypatch.setenv("LOCAL_BASE_URL", f"{llama}/v1")
+    model = "openai-api-completions/local/smol"
+    asked = {"topic": topic, "contexts": contexts, "draws": REPLIES, "replicates": 200}
+    ours = audit(f"openai:{llama}", out=tmp_path / "ours", **asked)
+    through = audit(f"inspect:{model}", out=tmp_path / "through", **asked)
+    log = audit_log(
+        tmp_path / "logs",
+        model,
+        groups=",".join(GROUPS),
+        contexts=str(tmp_path / "four.csv"),
+        replies=REPLIES,
+    )
+    inside = import_inspect(log, out=tmp_path / "inside", replicates=200)
+    return [ours, through, inside]
+
+
+def test_the_same_replies_are_the_same_categories(three_runs: list[Run]) -> None:
+    ours, through, inside = three_runs
+    assert draws(through) == draws(inside)
+    same = 0
+    for other in (through, inside):
+        assert other.preferences.groups == ours.preferences.groups
+        assert other.preferences.contexts == ours.preferences.contexts
+        np.testing.assert_array_equal(
+            other.preferences.context_weights, ours.preferences.context_weights
+        )
+        pairs = zip(draws(ours), draws(other), strict=True)
+        alike = np.array([a == b for a, b in pairs]).reshape(ours.preferences.values.shape[:2])
+        np.testing.assert_array_equal(
+            other.preferences.values[alike], ours.preferences.values[alike]
+        )
+        same += int(alike.sum())
+        low, high = ours.risks.R.low, ours.risks.R.high
+        assert low is None or high is None or low <= other.risks.R.value <= high
+    assert same > 0
