@@ -3,6 +3,7 @@ judgement (`clinometer reliability validate`), or not."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,15 @@ from clinometer.storage.atomic import replacing
 from clinometer.storage.resumable import differences
 from clinometer.storage.untrusted import read_bytes
 
+#: The models of the COBIAS paper.
+LARGE = ("google-bert/bert-large-uncased", "FacebookAI/roberta-large", "albert/albert-xxlarge-v2")
+SMALL = ("pocket:bert", "pocket:gpt2-l")
+AUTO = "auto"
+SMALL_MODELS = (
+    "small models agree little with people (docs/reliability.md): download "
+    + ", ".join(LARGE)
+    + " for results to rely on"
+)
 NOT_VALIDATED = (
     "Not validated: it has not been shown that these models with these versions agree with people "
     "('clinometer reliability validate' tests it; small models agree little)."
@@ -86,3 +96,21 @@ def checked_validation(
             f"{', '.join(changed)}; validate these, or leave it out"
         )
     return given
+
+
+def scoring_models(given: Sequence[str]) -> tuple[list[str], str]:
+    """The models to score with, and a warning or "": `auto` stands for the paper's three large ones
+    if they are in the local cache or can be downloaded, else for the small ones of this package."""
+    if AUTO not in given:
+        return list(given), ""
+    from clinometer.models.catalog.hub import cached, hub_reachable
+
+    others = [name for name in given if name != AUTO]
+    large = [name for name in LARGE if cached(name)]
+    if len(large) < len(LARGE) and hub_reachable():
+        large = list(LARGE)
+    if large:
+        missing = [name for name in LARGE if name not in large]
+        note = f"not available here: {', '.join(missing)}" if missing else ""
+        return list(dict.fromkeys([*others, *large])), note
+    return list(dict.fromkeys([*others, *SMALL])), SMALL_MODELS

@@ -17,6 +17,7 @@ from clinometer.cli.reliability.common import (
     ModelsOption,
     StatementsArgument,
     ValidationOption,
+    asked_models,
     plain_rows,
     print_run,
     read_statements,
@@ -93,7 +94,7 @@ def audit_command(
         fix=fix,
     )
     statements = read_statements(sources, format=format, limit=limit, seed=seed)
-    asked = models or ["pocket:bert"]
+    asked = asked_models(models)
     with progress("audit", unit="statements", start="reading", kept=Kept(out)) as watch:
         found = audit_benchmark(
             statements,

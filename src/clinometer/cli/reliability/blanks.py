@@ -17,6 +17,7 @@ from clinometer.cli.reliability.common import (
     ModelsOption,
     StatementsArgument,
     VariantsOption,
+    asked_models,
     plain_rows,
     read_statements,
     write_frame,
@@ -49,7 +50,7 @@ def blanks_command(
     Statements need a column context_points with blanks (___).
     """
     statements = read_statements(sources, format=format, limit=limit, seed=seed)
-    asked = models or ["pocket:bert"]
+    asked = asked_models(models)
     loading = f"loading {', '.join(asked)}"
     with progress("scoring", unit="texts", start=loading, kept=Kept(out)) as watch:
         found = blank_contributions(

@@ -10,11 +10,12 @@ import typer
 
 from clinometer import ranges
 from clinometer.cli.option import opt
-from clinometer.cli.printing import console
+from clinometer.cli.printing import console, say
 from clinometer.cli.table import TerminalTable
 from clinometer.display.numbers import between
 from clinometer.errors import TableError
 from clinometer.reliability.scoring.notes import reading_notes
+from clinometer.reliability.standing import scoring_models
 from clinometer.storage.atomic import replacing
 from clinometer.storage.spreadsheet import no_formula
 
@@ -36,7 +37,12 @@ VariantsOption = Annotated[
 ]
 ModelsOption = Annotated[
     list[str] | None,
-    opt("A scoring model; may be repeated.", "--model", unset="pocket:bert"),
+    opt(
+        "A scoring model; may be repeated. auto: the paper's large models if available, else small "
+        "ones.",
+        "--model",
+        unset="pocket:bert",
+    ),
 ]
 FormatOption = Annotated[
     str | None,
@@ -54,6 +60,14 @@ LimitOption = Annotated[
     int | None,
     opt("Sample at most this many statements.", "--limit", allowed=ranges.COUNT, unset="use all"),
 ]
+
+
+def asked_models(given: list[str] | None) -> list[str]:
+    """The scoring models that were named, or the default; a warning goes to stderr."""
+    found, warning = scoring_models(given or ["pocket:bert"])
+    if warning:
+        say(warning)
+    return found
 
 
 def read_statements(

@@ -19,6 +19,7 @@ from clinometer.cli.reliability.common import (
     StatementsArgument,
     ValidationOption,
     VariantsOption,
+    asked_models,
     plain_rows,
     print_run,
     read_statements,
@@ -81,7 +82,7 @@ def score_command(
     """
     settings = replace(settings, load=replace(settings.load, batch_tokens=batch_tokens))
     statements = read_statements(sources, format=format, limit=limit, seed=settings.seed)
-    asked = models or ["pocket:bert"]
+    asked = asked_models(models)
     loading = f"loading {', '.join(asked)}"
     with progress("scoring", unit="texts", start=loading, kept=Kept(out)) as watch:
         run = score_reliability(

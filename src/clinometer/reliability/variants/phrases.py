@@ -50,6 +50,8 @@ _AFTER = 4
 #: A blank takes phrases if they are this probable together, against nothing in the blank (log).
 _LEAST = {MODIFIER: -4.0, AFTER_NOUN: -5.5, ADVERB: -5.0, ADJUNCT: -7.0}
 _VOWELS = "aeiouAEIOU"
+#: Endings of nouns that name people.
+_PEOPLE = ("man", "men", "woman", "women", "ist", "ists", "ician", "icians")
 
 
 @cache
@@ -179,13 +181,26 @@ def candidates(kind: str, doc: Doc, place: int) -> list[str]:
     if kind == ADJUNCT:
         past = any(t.tag_ == "VBD" for t in doc) and not any(t.tag_ in ("VBP", "VBZ") for t in doc)
         return [*lists["any_time"], *lists["past" if past else "present"]]
-    every = list(dict.fromkeys(p for some in lists.values() for p in some))
     if kind != MODIFIER:
-        return every
+        return list(dict.fromkeys(p for some in lists.values() for p in some))
+    every = [p for name in _lists(doc, place) for p in lists[name]]
     before = next((t for t in reversed(doc) if t.idx < place and not t.is_space), None)
     if before is not None and before.lower_ in ("a", "an"):
         return [p for p in every if (p[0] in _VOWELS) == (before.lower_ == "an")]
     return every
+
+
+def _lists(doc: Doc, place: int) -> tuple[str, ...]:
+    """Which modifiers suit the noun after a blank: those of people, places, names or things."""
+    noun = next(t for t in doc if t.idx >= place and not t.is_space)
+    while noun.dep_ in ("compound", "amod") and noun.head.i > noun.i:
+        noun = noun.head
+    nouns = phrases()["nouns"]
+    if noun.lower_ in nouns["people"] or noun.lower_.endswith(_PEOPLE):
+        return ("people",)
+    if noun.lower_ in nouns["places"]:
+        return ("places", "kinds")
+    return ("names",) if noun.pos_ == "PROPN" else ("things", "kinds")
 
 
 def _repeats(phrase: str, known: set[str]) -> bool:
