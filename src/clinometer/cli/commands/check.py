@@ -16,6 +16,7 @@ from clinometer.measure import Estimate
 from clinometer.models import LoadOptions
 from clinometer.reliability.check import Check, check
 from clinometer.reliability.variants import VariantSettings
+from clinometer.reliability.variants.files import DEFAULT_FILLER
 
 #: Questions that one person can be asked at a time.
 _ASKED = 3
@@ -38,7 +39,7 @@ def check_command(
         str | None,
         opt(
             "A model that fills blanks.",
-            unset="the proposing model if it is local, else pocket:bert",
+            unset=f"the proposing model if it is local, else {DEFAULT_FILLER}",
         ),
     ] = None,
     score_with: Annotated[

@@ -10,15 +10,15 @@ from clinometer.reliability.statement import VariantSet
 from clinometer.storage.untrusted import read_json
 
 #: The built-in phrases, and the model that chooses among them.
-PHRASES, CHOOSER = "phrases", "smollm2"
-DEFAULT_FILLER = "pocket:bert"
+PHRASES, CHOOSER = "phrases", "pocket:gpt2-l"
+DEFAULT_FILLER = PHRASES
 
 
 def maker(model: str | None, filler: str | None) -> str:
     """A writing model and a filler in words.
 
     >>> maker(None, None), maker("smollm2", "pocket:bert")
-    ('filler pocket:bert', 'smollm2, filler pocket:bert')
+    ('filler phrases', 'smollm2, filler pocket:bert')
     """
     if model is None:
         return f"filler {filler or DEFAULT_FILLER}"

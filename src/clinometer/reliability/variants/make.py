@@ -53,7 +53,7 @@ class VariantSettings:
     filler: str | None = option(
         None,
         help="Fills the blanks that the writing model leaves open: phrases (built-in ones, chosen "
-        "by smollm2), phrases:MODEL, or a masked or causal model.",
+        f"by {CHOOSER}), phrases:MODEL, or a masked or causal model.",
         unset=f"the writing model if it is local, else {DEFAULT_FILLER}",
     )
     temperature: float = option(1.1, help="Sampling temperature.", allowed=TEMPERATURE)

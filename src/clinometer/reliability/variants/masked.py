@@ -1,7 +1,8 @@
 """Blanks filled by a masked model: each is replaced by masks, which are sampled one by one.
 
-Only whole words are sampled, from the most probable ones that make up three quarters of the
-probability: the tail of a small model is noise.
+Only tokens that begin a word are sampled, from the most probable ones that make up three quarters
+of the probability: the tail of a small model is noise. A small vocabulary has tokens that begin a
+word and are not words themselves, so this is not the default filler.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ _DISCOUNT = {MODIFIER: 0.35, AFTER_NOUN: 0.6, ADVERB: 0.5, ADJUNCT: 0.6}
 #: Phrases that suit what precedes a blank, of which a model also reads what follows.
 _READ = 40
 #: Phrases of one blank that versions sample from, and how much worse than the best one may be.
-_KEPT = {MODIFIER: 14, AFTER_NOUN: 20, ADVERB: 8, ADJUNCT: 24}
+_KEPT = {MODIFIER: 14, AFTER_NOUN: 20, ADVERB: 8, ADJUNCT: 40}
 _BEHIND = {MODIFIER: 3.0, AFTER_NOUN: 4.0, ADVERB: 3.0, ADJUNCT: 5.0}
 #: Words after a blank that a phrase must suit.
 _AFTER = 4
