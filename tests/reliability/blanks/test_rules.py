@@ -24,6 +24,12 @@ def test_blanks_go_before_nouns_and_after_the_predicate() -> None:
     assert points("Women buy drugs. All men lie") == "Women ___ buy ___ drugs ___. All men lie ___"
 
 
+def test_names_and_fixed_phrases_stay_whole() -> None:
+    assert points("They fooled Jamal at work.") == "They fooled Jamal at work ___."
+    assert points("He stood in front of the house.") == "He stood in front of the ___ house ___."
+    assert points("Nurses are tired.") == "Nurses ___ are tired ___."
+
+
 def test_a_target_term_is_not_split() -> None:
     assert "the ___ office" in points("The women at the office are arrogant.")
     assert "the office" in points("The women at the office are arrogant.", "at the office")

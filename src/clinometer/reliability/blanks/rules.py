@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 #: Determiners after which there is nothing to narrow down.
 _CLOSED = frozenset({"no", "all", "what", "whatever", "which", "these", "every", "each"})
 _NOUNS = frozenset({"NOUN", "PROPN"})
+#: Nouns that are one with the preposition before them: "in front", "at work", "out of court".
+_FIXED = frozenset(
+    """front work home school bed time order fact case addition charge love need court jail prison
+    church college town general public private particular turn return place trouble danger spite
+    addition course least last first once all""".split()  # noqa: SIM905
+)
 
 
 def rule_points(statements: Sequence[Statement], *, parser: str = DEFAULT_PARSER) -> Iterator[str]:
@@ -59,10 +65,12 @@ def _is_open(noun: Token) -> bool:
     before = noun.doc[noun.i - 1]
     if before.dep_ in ("det", "poss") and before.pos_ in ("DET", "PRON"):
         word = before.lower_
-        return word not in _CLOSED and not (word in ("a", "an") and noun.dep_ == "attr")
+        indefinite = word in ("a", "an") and noun.dep_ == "attr"
+        return word not in _CLOSED and not indefinite and noun.lower_ != "sake"
     if before.pos_ == "ADP":
-        return noun.dep_ in ("pobj", "compound")
-    return before.pos_ == "VERB" and noun.dep_ in ("dobj", "compound", "conj")
+        return noun.dep_ in ("pobj", "compound") and noun.lower_ not in _FIXED
+    named = noun.pos_ == "PROPN"  # "fool ___ Jamal": a name needs nothing before it
+    return before.pos_ == "VERB" and not named and noun.dep_ in ("dobj", "compound", "conj")
 
 
 def _is_bare_subject(noun: Token) -> bool:
