@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -130,3 +132,24 @@ def test_variants_of_other_statements_are_refused(
     assert status == 2
     assert "no statement has a score" in err
     assert "statements without versions 3" in text
+
+
+def test_the_steps_of_the_page_run_as_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
+    steps = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)[1]
+    lines = [shlex.split(line)[2:] for line in steps.strip().splitlines()]
+    assert [line[0] for line in lines] == [
+        *("statements", "points", "variants", "score", "view", "blanks", "pairs")
+    ]
+    pair = "The women at the office sing.,The men at the office sing.,stereo,gender"
+    head = ",sent_more,sent_less,stereo_antistereo,bias_type"
+    rows = [head, f"0,{pair}", f"1,{pair.replace('sing', 'lie')}"]
+    (tmp_path / "crows_pairs_anonymized.csv").write_text("\n".join(rows) + "\n")
+    monkeypatch.chdir(tmp_path)
+    for line in lines:
+        status, _, err = call(capsys, *line)
+        assert (status, err) == (0, ""), line
+    with (tmp_path / "weights.csv").open() as stream:
+        assert [row["id"] for row in csv.DictReader(stream)] == ["cs_0", "cs_1"]

@@ -53,6 +53,8 @@ def test_the_least_stable_come_first_with_the_versions_that_change_them(
     assert summary is not None
     assert f"{summary.value:.3f}" in story.title
     assert story.chips[0].value == f"{summary.value:.3f}"
+    assert "not validated" in [chip.value for chip in story.chips]
+    assert any(note.startswith("Not validated") for note in story.notes)
     flagged = story.statements.frame.iloc[-1]
     assert "write versions" in flagged["to_fix"]
 
