@@ -16,7 +16,17 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 #: Packages whose names are for the code inside: what users need of them is a command or is
 #: exported elsewhere.
-INSIDE = {"cli", "display", "execution", "exports", "gate", "machine", "samples", "statistics"}
+INSIDE = {
+    "bridges",
+    "cli",
+    "display",
+    "execution",
+    "exports",
+    "gate",
+    "machine",
+    "samples",
+    "statistics",
+}
 INSIDE |= {"storage", "web"}
 
 
