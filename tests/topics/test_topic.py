@@ -95,7 +95,7 @@ def test_select_refuses_a_bare_string() -> None:
 
 def test_reference_is_aligned_and_sums_to_one_exactly() -> None:
     topic = replace(TOPIC, reference=(0.2500000001, 0.75))
-    assert topic.reference is not None
+    assert isinstance(topic.reference, tuple)
     assert math.fsum(topic.reference) == pytest.approx(1, abs=1e-15)
 
 

@@ -14,7 +14,16 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 QUANTIZATIONS = ("8bit",)
 #: How a server can be queried, in the order in which it is tried.
-ROUTES = ("token-ids", "prompt-logprobs", "echo", "boost", "boost-plain", "force", "top-k")
+ROUTES = (
+    "token-ids",
+    "generate",
+    "prompt-logprobs",
+    "echo",
+    "boost",
+    "boost-plain",
+    "force",
+    "top-k",
+)
 
 #: The user's message in a chat template where the prompts are questions.
 QUESTION = "[question]"

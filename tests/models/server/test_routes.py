@@ -59,6 +59,7 @@ def standin() -> Iterator[Callable[..., Standin]]:
     ("route", "abilities", "how"),
     [
         ("token-ids", ("token-ids", "names-ids", "prompt-logprobs", "echo"), {}),
+        ("generate", ("generate", "prompt-logprobs", "echo"), {}),
         ("prompt-logprobs", ("prompt-logprobs", "names-ids", "echo"), {}),
         ("prompt-logprobs", ("prompt-logprobs",), {"top": 5}),
         ("echo", ("echo",), {}),

@@ -40,4 +40,8 @@ def _text_reader(table: TextTable, attributes: Mapping[str, tuple[str, ...]]) ->
         return WordCountReader(dict(attributes))
     if table.function is not None:
         return FunctionReader.of(table.function, tuple(attributes))
-    raise TopicError(f"readout.by: {table.by!r} is not available")
+    from clinometer.models.generation.text_readers import ClassifierReader, JudgeReader
+
+    if table.model is not None and table.rubric is not None:
+        return JudgeReader(table.model, table.rubric, attributes)
+    return ClassifierReader(table.model or "", tuple(attributes), table.names)

@@ -1,7 +1,8 @@
 """The log-probabilities in a completion's JSON, in the forms that servers use.
 
-There are three: lists of objects with `id` (llama.cpp), mappings from a token's text or from
-"token_id:N" to its log-probability (OpenAI's first API, vLLM), and prompt_logprobs (vLLM).
+There are four: lists of objects with `id` (llama.cpp), mappings from a token's text or from
+"token_id:N" to its log-probability (OpenAI's first API, vLLM), prompt_logprobs (vLLM), and
+output_token_ids_logprobs (SGLang).
 """
 
 from __future__ import annotations
@@ -72,6 +73,15 @@ def of_prompt(reply: Any, tokens: tuple[int, ...]) -> list[float | None]:
         None if place is None else _log_prob(place[str(token)]["logprob"])
         for token, place in zip(tokens, places, strict=True)
     ]
+
+
+def of_token_ids(reply: Any) -> dict[int, float]:
+    """Log-probabilities of chosen tokens at the first generated position, as SGLang returns them:
+    (log-probability, id, text) each."""
+    positions = (reply.get("meta_info") or {}).get("output_token_ids_logprobs")
+    if not positions or not positions[0]:
+        raise Missing("no log-probabilities of chosen tokens")
+    return {int(entry[1]): _log_prob(entry[0]) for entry in positions[0]}
 
 
 def texts(reply: Any, expected: int) -> list[str]:

@@ -4,6 +4,7 @@ Each route answers many queries (path, wanted tokens) at once. In the order in w
 tried, with the servers that are known to offer them:
 
     token-ids         the server looks up the wanted tokens itself (vLLM's logprob_token_ids)
+    generate          the same by SGLang's own endpoint, /generate (its token_ids_logprob)
     prompt-logprobs   path and token are sent as the prompt, which is returned with
                       log-probabilities (vLLM's prompt_logprobs)
     echo              the same with the echo of OpenAI's first API (vLLM and others)
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 
 from clinometer.execution.event_loop import together
 from clinometer.models.server.client import Client, Missing, WrongReply
-from clinometer.models.server.reply import Listed, echoed, first_place, of_prompt
+from clinometer.models.server.reply import Listed, echoed, first_place, of_prompt, of_token_ids
 from clinometer.models.server.token_texts import Names
 from clinometer.models.tokens.word_trie import Tokens
 
@@ -132,6 +133,28 @@ class TokenIds(Route):
             temperature=0.0,
         )
         return values
+
+
+class GenerateIds(Route):
+    """The same by SGLang's own endpoint beside the OpenAI-compatible ones."""
+
+    name = "generate"
+
+    async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
+        def read(reply: Any) -> list[float]:
+            listed = of_token_ids(reply)
+            return [_known(listed.get(token)) for token in wanted]
+
+        body = {
+            "input_ids": list(path),
+            "sampling_params": {"max_new_tokens": 1, "temperature": 0.0},
+            "return_logprob": True,
+            "logprob_start_len": -1,
+            "token_ids_logprob": list(wanted),
+        }
+        client = self.endpoint.client
+        values: list[float] = await client.post(f"{client.address.root}/generate", body, read)
+        return Bounds.exact(values)
 
 
 class PromptLogProbs(Route):
@@ -280,5 +303,6 @@ def _known(value: float | None) -> float:
 
 
 ROUTES: dict[str, type[Route]] = {
-    route.name: route for route in (TokenIds, PromptLogProbs, Echo, Boost, PlainBoost, Force, TopK)
+    route.name: route
+    for route in (TokenIds, GenerateIds, PromptLogProbs, Echo, Boost, PlainBoost, Force, TopK)
 }
