@@ -49,7 +49,11 @@ BAD = [
         without(topic_text(), 'no = ["No"]', 'no = ["sure"]'),
         "'sure' stands for 'yes' and for 'no'",
     ),
-    ("words with settings", without(topic_text("a = 1"), "choice", "words"), "readout.a: unknown"),
+    (
+        "words with settings",
+        without(topic_text("a = 1"), "choice", "words"),
+        "readout.a: leave it out",
+    ),
     (
         "a reference nobody knows",
         topic_text(top='reference = "groupmean"'),

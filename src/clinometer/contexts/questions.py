@@ -15,7 +15,7 @@ def question_contexts(topic: Topic) -> ContextSet:
     volatility, and clusters for the intervals.
     """
     if topic.questions is None:
-        raise ContextError(f"topic {topic.name!r}: brings no [contexts]")
+        raise ContextError(f"topic {topic.name!r}: brings no [contexts]; name a context set")
     rows = list(topic.questions.rows(topic.categories))
     columns = list(rows[0][1])
     return ContextSet(

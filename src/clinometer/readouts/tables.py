@@ -139,7 +139,7 @@ class TextTable(ReadoutTable):
         for name in ("model", "function", "rubric"):
             wanted, given = name in needed.get(self.by, ()), getattr(self, name) is not None
             if wanted and not given:
-                raise TopicError(f'readout.{name}: missing; by = "{self.by}" needs it')
+                raise TopicError(f'readout.{name}: missing; add it for by = "{self.by}"')
             if given and not wanted:
                 raise TopicError(
                     f'readout.{name}: by = "{self.by}" has no use for it; leave it out'
@@ -199,7 +199,7 @@ def parse_readout(table: Mapping[str, Any]) -> ReadoutTable | None:
     if kind == WORDS:
         if len(table) > 1:
             extra = next(key for key in table if key != "kind")
-            raise TopicError(f'readout.{extra}: unknown key; "words" has no settings')
+            raise TopicError(f'readout.{extra}: leave it out; "words" has no settings')
         return None
     model = _KINDS.get(kind, PluginTable)
     try:

@@ -66,11 +66,11 @@ class FunctionReader:
             function = getattr(importlib.import_module(module), name)
         except (ImportError, AttributeError) as exc:
             raise TopicError(
-                f"readout.function: {path!r} cannot be imported ({exc}); the module must be "
-                "installed or on PYTHONPATH"
+                f"readout.function: {path!r} cannot be imported ({exc}); install the "
+                "module, or put it on PYTHONPATH"
             ) from exc
         if not callable(function):
-            raise TopicError(f"readout.function: {path!r} is not a function")
+            raise TopicError(f"readout.function: expected a function, found {path!r}")
         return cls(function, tuple(categories), path)
 
     def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:

@@ -159,7 +159,7 @@ def _questions(file: TopicFile, readout: ReadoutTable | None) -> Questions | Non
         return None
     if readout is None:
         raise TopicError(
-            "contexts: wordings of questions need a [readout]; contexts of words come from a file"
+            "contexts: wordings of questions need a [readout]; add it, or give contexts as a file"
         )
     factors = dict(table.__pydantic_extra__)
     wordings = [w if w.rstrip().endswith(Y) else f"{w} {table.ending}" for w in table.wording]

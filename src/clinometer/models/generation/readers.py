@@ -31,7 +31,7 @@ def open_reader(table: ReadoutTable, attributes: Mapping[str, tuple[str, ...]]) 
         made: Readout = entry.load()(table.model_dump(), dict(attributes))
         return made
     raise TopicError(
-        f"readout.kind: the package that brings {table.kind!r} is not installed any more"
+        f"readout.kind: the package that brings {table.kind!r} is gone; install it again"
     )
 
 

@@ -121,16 +121,19 @@ class ReplyScorer:
 
     def _check(self, report: WordReport) -> None:
         for text in report.unwritable:
-            raise ModelError(f"{self.info.name}: its tokenizer cannot write the option {text!r}")
+            raise ModelError(
+                f"{self.info.name}: its tokenizer cannot write the option {text!r}; "
+                "give it another text"
+            )
         for text, same in report.same_tokens.items():
             advice = (
-                '; write normalise = "sum" in [readout]'
+                'write normalise = "sum" in [readout]'
                 if self.query.table.normalisation == "first-token"
-                else "; give the options other texts"
+                else "give the options other texts"
             )
             raise ModelError(
                 f"{self.info.name}: the options {same!r} and {text!r} begin with the same "
-                f"tokens{advice}"
+                f"tokens; {advice}"
             )
 
     # --- sampled ----------------------------------------------------------------------------------

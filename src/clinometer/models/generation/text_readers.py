@@ -88,8 +88,8 @@ class ClassifierReader:
         for label in self.names:
             if label not in labels:
                 raise TopicError(
-                    f"readout.names.{label}: the classifier {self.name!r} has the labels "
-                    f"{', '.join(labels)}"
+                    f"readout.names.{label}: expected a label of the classifier {self.name!r} "
+                    f"({', '.join(labels)})"
                 )
         missing = [c for i, c in enumerate(self.categories) if i not in found]
         if missing:

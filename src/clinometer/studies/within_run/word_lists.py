@@ -75,7 +75,9 @@ def risks_under(run: Run, counts: list[Floats]) -> Floats:
     p = run.preferences
     (X, _, K), S = p.values.shape, len(counts)
     if isinstance(p.reference, str):
-        raise RunError(f"{run.model}: word lists are compared next to fixed shares, not group-mean")
+        raise RunError(
+            f"{run.model}: word lists: expected a reference of fixed shares, found group-mean"
+        )
     reference = np.full(K, 1.0 / K) if p.reference is None else p.reference
     size = float(scale(reference)) if run.risks.normalized else 1.0
     weights = p.context_weights / p.context_weights.sum()
