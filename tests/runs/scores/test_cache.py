@@ -20,6 +20,7 @@ from clinometer.contexts import ContextSet
 from clinometer.models import LoadOptions, ModelSpec, WordOptions, identity_of
 from clinometer.runs import Run, audit
 from clinometer.runs.folder.record_schema import CacheRecord
+from clinometer.topics import parse_topic
 
 TOPIC = SMALL["topic"]
 FEW = TOPIC.group_names[:30]
@@ -184,3 +185,22 @@ def test_the_command_shows_and_clears(cache_on: Path, clinometer: Callable[..., 
     assert json.loads(command("--clear", "--json"))["scopes"] == []
     assert found(asked(topic=TOPIC.select(FEW[:1]))) == 0
     assert (cache_on / "scores.sqlite").stat().st_size < 100_000
+
+
+def test_readouts_that_score_differently_do_not_share_the_cache(
+    cache_on: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clinometer.runs.answers.other.MOST", 1.0)
+    text = (
+        'name = "t"\ngroups = ["Ann", "Bob"]\n[attributes]\nyes = ["Yes indeed"]\nno = ["No"]\n'
+        '[readout]\nkind = "choice"\nlabels = "none"\nnormalise = "{}"\n'
+        '[contexts]\nwording = ["Is [X] in? Answer [options]. [Y]"]'
+    )
+    how: dict[str, Any] = {"replicates": 0, "device": "cpu", "tolerance": 0.0}
+    whole = audit(MODEL, topic=parse_topic(text.format("sum")), **how)
+    mean = audit(MODEL, topic=parse_topic(text.format("per-token")), **how)
+    assert (found(whole), found(mean)) == (0, 0)
+    assert not np.allclose(whole.preferences.values, mean.preferences.values)
+    again = audit(MODEL, topic=parse_topic(text.format("per-token")), **how)
+    assert found(again) == 4
+    assert same(again, mean)

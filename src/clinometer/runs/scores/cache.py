@@ -81,6 +81,7 @@ class ScoreCache:
             "load": asdict(self.question.load),
             "scoring": self.scoring,
             "words": self.question.words,
+            **self._readout(),
             "space": space,
             "versions": versions(),
             "machine": [platform.node(), os.environ.get("CUDA_VISIBLE_DEVICES")],
@@ -124,7 +125,14 @@ class ScoreCache:
             **asdict(pinned),
             "options": {k: v for k, v in self.scoring.items() if k not in resolved},
             "words": self.question.words,
+            **self._readout(),
         }
+
+    def _readout(self) -> dict[str, Any]:
+        """The readout, whose labels and normalisation change a score; nothing for words, so that
+        what was cached before there were readouts is still found."""
+        asked = self.question.readout
+        return {} if asked is None else {"readout": asked.table.model_dump()}
 
 
 def _item(prompt: Prompt) -> str:
