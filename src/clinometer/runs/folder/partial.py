@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from clinometer.contexts import builtin_contexts, load_contexts
+from clinometer.contexts.questions import question_contexts
 from clinometer.errors import ClinometerError, RunError
 from clinometer.models import WordScores
 from clinometer.runs.cells import CellGrid
@@ -110,12 +111,16 @@ def _builtin_topic(name: str, sha256: str) -> Topic | None:
 
 
 def find_sample(record: RunRecord) -> Drawn | None:
-    """The contexts of a run, from the built-in set they were taken or sampled from."""
+    """The contexts of a run, from the built-in set or the topic's questions that they were taken
+    or sampled from."""
     settings, drawn = record.settings, record.contexts.drawn
-    if record.contexts.name not in builtin_contexts():
+    topic, name = find_topic(record), record.contexts.name
+    asked = topic is not None and topic.questions is not None
+    if name not in builtin_contexts() and not asked:
         return None
     try:
-        source = load_contexts(record.contexts.name)
+        built_in = name in builtin_contexts()
+        source = load_contexts(name) if built_in or topic is None else question_contexts(topic)
         if settings.precision is None and drawn and drawn.seed is not None:
             source = source.draw(drawn.n, seed=drawn.seed)
         sample = Drawn.begin(source, settings, record.precision)
