@@ -12,6 +12,7 @@ import torch
 
 from clinometer.errors import ModelError, SettingsError
 from clinometer.models import LoadOptions, ModelInfo, SampleOptions, WordOptions, open_model
+from clinometer.models.generation.readers import open_reader
 from clinometer.models.generation.replies import ReadoutQuery, ReplyScorer
 from clinometer.models.generation.sampled import SampledScorer, Sampler
 from clinometer.models.local.causal import CausalScorer
@@ -165,10 +166,16 @@ def sampled(*replies: str) -> SampledScorer:
     return SampledScorer(Parrot(*replies), info, options=options, words=WordOptions())
 
 
+def asking(topic: Topic, *replies: str) -> ReplyScorer:
+    asked = query(topic)
+    reader = open_reader(asked.table, asked.attributes)
+    return ReplyScorer(sampled(*replies), asked, chat=False, reader=reader)
+
+
 def test_sampled_replies_are_counted_for_their_category() -> None:
     topic = seat()
-    scorer = sampled("A", "(A)", "the back seat of the old car", "Front", "", "As an AI", "hm")
-    found = ReplyScorer(scorer, query(topic), chat=False).score(prompts(topic)[:3], topic.words)
+    said = ("A", "(A)", "the back seat of the old car", "Front", "", "As an AI", "hm")
+    found = asking(topic, *said).score(prompts(topic)[:3], topic.words)
     n = 7
     # In the first two questions A is the front seat, in the third the back seat.
     expected = [[3 / n, 0, 1 / n], [3 / n, 0, 1 / n], [1 / n, 0, 3 / n]]
@@ -181,12 +188,12 @@ def test_sampled_replies_are_counted_for_their_category() -> None:
 
 def test_ratings_and_texts_are_read_from_replies() -> None:
     traits = load_topic("traits").select(["white man"])
-    asked = ReplyScorer(sampled("4", "4/5", "9", ""), query(traits), chat=False)
+    asked = asking(traits, "4", "4/5", "9", "")
     question = traits.render("How warm is [X], 1 to 5? Rating: [Y]", traits.groups[0])
     found = asked.score([question], traits.words)
     assert np.exp(found.log_probs)[0] == pytest.approx([0, 0, 0, 0.5, 0])
     story = load_topic("story").select(["nurse"])
-    told = ReplyScorer(sampled("She met her.", "He left", "They left"), query(story), chat=False)
+    told = asking(story, "She met her.", "He left", "They left")
     found = told.score([story.render("Write about [X]. [Y]", "nurse")], story.words)
     assert np.exp(found.log_coverage)[0] == pytest.approx(2 / 3)
 

@@ -49,24 +49,20 @@ class ReadoutQuery:
                 "--sampled 20, replies per question"
             )
 
-    def reader(self) -> Readout:
-        """The readout itself; what it needs is opened when it first reads."""
-        from clinometer.models.generation.readers import open_reader
-
-        return open_reader(self.table, self.attributes)
-
 
 class ReplyScorer:
-    """A scorer of words as a scorer of answers to questions."""
+    """A scorer of words as a scorer of answers to questions; `reader` reads sampled replies."""
 
-    def __init__(self, scorer: Scorer, query: ReadoutQuery, *, chat: bool) -> None:
+    def __init__(
+        self, scorer: Scorer, query: ReadoutQuery, *, chat: bool, reader: Readout | None = None
+    ) -> None:
         if scorer.info.kind in _FILL_GAPS:
             raise ModelError(
                 f"{scorer.info.name}: a {scorer.info.kind} model fills gaps and cannot answer the "
                 f"questions of topic {query.topic!r}; use a causal, chat or served model"
             )
         self.scorer, self.query, self.chat = scorer, query, chat
-        self._reader = query.reader() if isinstance(scorer, SampledScorer) else None
+        self._reader = reader
 
     @property
     def info(self) -> ModelInfo:

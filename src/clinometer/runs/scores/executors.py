@@ -27,6 +27,7 @@ from clinometer.models import (
     WordScores,
     open_model,
 )
+from clinometer.models.generation.readers import open_reader
 from clinometer.models.generation.replies import ReadoutQuery, ReplyScorer
 from clinometer.topics import Prompt
 
@@ -48,7 +49,9 @@ class ModelQuery:
         scorer = open_model(self.spec, load=self.load, words=self.options)
         if self.readout is None:
             return scorer
-        return ReplyScorer(scorer, self.readout, chat=self.load.chat)
+        asked = self.readout
+        reader = open_reader(asked.table, asked.attributes) if self.load.sampled else None
+        return ReplyScorer(scorer, asked, chat=self.load.chat, reader=reader)
 
 
 @dataclass(frozen=True, eq=False)
