@@ -49,6 +49,8 @@ html_math_renderer = "mathml"
 # Notebooks: every cell runs at every build, in an empty folder; an error in a cell is an error.
 nb_execution_mode = os.environ.get("DOCS_EXECUTION", "force")
 nb_execution_in_temp = True
+# DOCS_EXECUTION=off builds the pages without running a cell, to look at prose.
+suppress_warnings = ["myst-nb.lexer"] if nb_execution_mode == "off" else []
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
