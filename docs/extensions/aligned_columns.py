@@ -14,7 +14,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-_ROW = re.compile(r"^(?P<indent> *)(?P<name>[\w`][^ ]*(?:,? [\w`][^ ]*)*?) {2,}(?P<text>\S.*)$")
+_ROW = re.compile(r"^(?P<indent> *)(?P<name>[\w`][^ ]*(?:,? [\w`\[][^ ]*)*?) {2,}(?P<text>\S.*)$")
 
 
 def listed(lines: list[str]) -> list[str]:
@@ -34,7 +34,7 @@ def listed(lines: list[str]) -> list[str]:
             at += 1
             continue
         for indent, name, texts in rows:
-            done += [f"{indent}{name}", *(f"{indent}   {text}" for text in texts)]
+            done += [f"{indent}{name}", *(f"{indent}   {text}" for text in texts or ["—"])]
         done.append("")
         at = end
     return done
@@ -47,12 +47,12 @@ def _rows(lines: list[str], start: int) -> tuple[list[tuple[str, str, list[str]]
     at = start
     while at < len(lines):
         match = _ROW.match(lines[at])
-        if match and column in (None, match.start("text")):
-            column = match.start("text")
+        if match and (column is None or match["indent"] == rows[0][0]):
+            column = column or match.start("text")
             rows.append((match["indent"], match["name"], [match["text"]]))
         elif rows and column and lines[at].strip() and not lines[at][:column].strip():
             rows[-1][2].append(lines[at].strip())
-        elif rows and column and _wide(lines, at, column):
+        elif rows and column and _alone(lines, at, column):
             rows.append((rows[0][0], lines[at].strip(), []))
         else:
             break
@@ -60,10 +60,12 @@ def _rows(lines: list[str], start: int) -> tuple[list[tuple[str, str, list[str]]
     return rows, at
 
 
-def _wide(lines: list[str], at: int, column: int) -> bool:
-    """Whether the line is a name too wide for its column, with its text on the next line."""
+def _alone(lines: list[str], at: int, column: int) -> bool:
+    """Whether the line is a name alone: its text is on the next line, or it needs none."""
     follows = lines[at + 1] if at + 1 < len(lines) else ""
-    return bool(lines[at].strip() and follows.strip()) and not follows[:column].strip()
+    if not lines[at].strip() or not follows.strip():
+        return False
+    return not follows[:column].strip() or bool(len(lines[at]) < column and _ROW.match(follows))
 
 
 def _process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
