@@ -3,7 +3,8 @@
 python run_harness.py pairs MODEL PAIRS.jsonl OUT   its own crows_pairs_english on these pairs
 python run_harness.py task MODEL FOLDER OUT         a task that clinometer exported
 
-MODEL is a folder. The samples in tests/data/lm_eval were made by the first, with pairs.jsonl there.
+MODEL is a folder. The samples in tests/data/lm_eval were made by the first from pairs.jsonl there,
+with pocket:gpt2-s; of the results beside them only what the import reads was kept.
 """
 
 from __future__ import annotations
