@@ -67,8 +67,11 @@ def written(
 def file_digest(path: Path) -> str:
     """sha256 of a file of any size."""
     try:
+        digest = hashlib.sha256()
         with open_binary(path) as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+            while block := stream.read(1 << 20):
+                digest.update(block)
+        return digest.hexdigest()
     except FileNotFoundError as error:
         raise TableError(f"{path}: no such file; check the path") from error
     except OSError as error:

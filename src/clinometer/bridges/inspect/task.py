@@ -98,8 +98,9 @@ def risks(categories: list[str], reference: list[float] | None = None) -> Metric
         ]
         report = risks_of(replies, categories, reference)
         found = {"read": sum(category is not None for _, category in replies) / len(replies)}
-        for name in _MEASURES if report is not None else ():
-            estimate = report.summary[name]
+        for name, estimate in ({} if report is None else report.summary).items():
+            if name not in _MEASURES:
+                continue
             ends = {"": estimate.value, "_low": estimate.low, "_high": estimate.high}
             found |= {f"{name}{end}": value for end, value in ends.items() if value is not None}
         return found
