@@ -107,7 +107,9 @@ def test_a_record_survives_a_round_trip(name: str, tmp_path: Path) -> None:
     record = RunFolder(DATA / "audit" / name).read_record()
     RunFolder(tmp_path).write_record(record)
     after = json.loads((tmp_path / "run.json").read_text("utf-8"))
-    assert after["settings"].pop("target") in ("set", "kind")  # named since 0.2.0
+    added = after["settings"]  # in 0.2.0
+    assert added.pop("target") in ("set", "kind")
+    assert added["words"].pop("first_token") is False
     assert {**after, "updated": before["updated"]} == before
 
 
@@ -202,7 +204,7 @@ def test_an_interrupted_reliability_run_resumes_to_the_same_result(copy: Copy) -
 
     folder = copy("reliability")
     run = cm.score_reliability(
-        read_statements(str(folder / "statements.csv"), format=None, limit=None, seed=0),
+        read_statements([str(folder / "statements.csv")], format=None, limit=None, seed=0),
         read_variants(folder / "variants.jsonl"),
         models=["pocket:bert", MODEL],
         out=folder / "interrupted",

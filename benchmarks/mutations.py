@@ -1,0 +1,152 @@
+"""Three mutations of each guard: is a removed check, escape or limit noticed by the tests?
+
+    python benchmarks/mutations.py               # all of them
+    python benchmarks/mutations.py --guard visible --guard spreadsheet
+
+Each mutation changes one line of a copy of the source; then the tests that should notice run on the
+copy until the first failure. A mutation that all of them pass is a survivor: a hole in the tests.
+Prints one JSON object; the status is 1 if any survived.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """`old` becomes `new` in a file; `tests` (and the expression of -k) should notice."""
+
+    guard: str
+    file: str
+    old: str
+    new: str
+    tests: str
+    only: str = ""
+
+
+FILES, SERVERS = "tests/security/test_files.py", "tests/security/test_servers.py"
+PEOPLE, SCREEN = "tests/security/test_annotation.py", "tests/security/test_terminal.py"
+FOLDERS, ATOMIC = "tests/security/test_model_folders.py", "tests/storage/test_atomic.py"
+UNTRUSTED, CLIENT = "storage/untrusted.py", "models/server/client.py"
+SCORER, RAY = "models/server/scorer.py", "tests/execution/test_ray_connection.py"
+
+MUTATIONS = (
+    # files from strangers
+    Mutation("untrusted", UNTRUSTED, "DEPTH = 64", "DEPTH = 10**6", FILES, "nonsense and topic"),
+    Mutation("untrusted", UNTRUSTED, "if not stat.S_ISREG(mode):", "if False:", FILES, "pipe"),
+    Mutation("untrusted", UNTRUSTED, "if self._left < 0:", "if False:", FILES, "gzip_bomb"),
+    # formulas
+    Mutation("spreadsheet", "storage/spreadsheet.py", 'return "\'" + value', "return value", PEOPLE, "formula"),
+    Mutation("spreadsheet", "storage/spreadsheet.py", "[=+", "[+", PEOPLE, "formula"),
+    Mutation("spreadsheet", "storage/spreadsheet.py", "@\\t", "\\t", PEOPLE, "formula"),
+    # terminal and pages
+    Mutation("visible", "display/visible.py", "return CONTROLS.sub(lambda m: f\"[U+{ord(m[0]):04X}]\", str(text))", "return str(text)", SCREEN, "names"),
+    Mutation("visible", "display/visible.py", "\\x0b-\\x1f", "\\x0b-\\x1a", SCREEN, "names"),
+    Mutation("visible", "display/visible.py", "\\u2028-\\u202e", "\\u2028-\\u2029", SCREEN, "names"),
+    # forms
+    Mutation("forms", "web/limits.py", 'b"transfer-encoding" in headers or ', "", PEOPLE, "large_body"),
+    Mutation("forms", "web/limits.py", "int(length) > MOST_FORM", "False", PEOPLE, "large_body"),
+    Mutation("forms", "web/limits.py", "int(length) and kind != _FORM", "False", PEOPLE, "large_body"),
+    # who may come in
+    Mutation("pages", "web/app.py", '"127.0.0.1", "[::1]", host]', '"*"]', PEOPLE, "other_hosts"),
+    Mutation("pages", "web/app.py", "if hmac.compare_digest(kept.encode(), token.encode()):", "if True:", "tests/web", "token"),
+    Mutation("pages", "web/app.py", "script-src 'self'", "script-src *", "tests/web", "header or policy"),
+    # servers that lie
+    Mutation("possible", SCORER, "if most > 1 + _ROUNDING:", "if False:", SERVERS, "distribution or lies"),
+    Mutation("possible", SCORER, "np.ptp(known) == 0", "False", SERVERS, "distribution or lies"),
+    Mutation("possible", "models/server/reply.py", "or number > 1e-3", "", SERVERS, "distribution"),
+    # servers that flood
+    Mutation("replies", CLIENT, "if len(data) > MOST_REPLY:", "if False:", SERVERS, "flood"),
+    Mutation("replies", CLIENT, 'if response.headers.get("content-encoding", "identity") != "identity":', "if False:", SERVERS, "nonsense or flood"),
+    Mutation("replies", CLIENT, "_CODE.fullmatch(code)", "True", SERVERS, "sentence"),
+    # files on the disk
+    Mutation("atomic", "storage/atomic.py", "        _to_disk(beside)\n", "", ATOMIC),
+    Mutation("atomic", "storage/atomic.py", "lock.acquire(timeout=0)", "lock", ATOMIC),
+    Mutation("atomic", "storage/atomic.py", "            beside.unlink()", "            pass", ATOMIC),
+    # models of strangers
+    Mutation("weights", "models/catalog/pretrained.py", "trust_remote_code=trust_remote_code", "trust_remote_code=True", FOLDERS, "code"),
+    Mutation("weights", "models/catalog/pretrained.py", "None if allow_pickle else True", "None", FOLDERS, "pickled"),
+    Mutation("weights", "models/catalog/pretrained.py", "if 8 + length + max(ends, default=0) != size:", "if False:", FOLDERS, "cut_short"),
+    # Ray
+    Mutation("ray", "execution/ray_connection.py", '"0", False  # Ray', '"1", True  # Ray', RAY, "alone"),
+    Mutation("ray", "execution/ray_connection.py", "if not allow_open:", "if False:", RAY, "refused"),
+    Mutation("ray", "execution/ray_connection.py", 'return None if mode.lower() == "token"', "return None if True", RAY, "refused"),
+)  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--guard", action="append", help="only these guards")
+    given = parser.parse_args()
+    chosen = [one for one in MUTATIONS if not given.guard or one.guard in given.guard]
+    begun, noticed, survivors = time.monotonic(), 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "src")
+        shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
+        for one in chosen:
+            if found := mutated(one, copy):
+                noticed += 1
+                print(f"{one.guard}: noticed: {found}", file=sys.stderr, flush=True)
+            else:
+                survivors.append(f"{one.guard}: {one.file}: {one.old!r} -> {one.new!r}")
+                print(f"SURVIVOR {survivors[-1]}", file=sys.stderr, flush=True)
+    counts = {"mutations": len(chosen), "noticed": noticed, "survivors": survivors}
+    print(json.dumps({**counts, "seconds": round(time.monotonic() - begun)}, indent=1))
+    sys.exit(1 if survivors else 0)
+
+
+def mutated(one: Mutation, copy: Path) -> str:
+    """The first test that fails on the mutated copy; "" if none does."""
+    file = copy / "clinometer" / one.file
+    sound = file.read_text(encoding="utf-8")
+    if sound.count(one.old) != 1:
+        raise SystemExit(
+            f"{one.file}: expected {one.old!r} once, found it {sound.count(one.old)} times"
+        )
+    file.write_text(sound.replace(one.old, one.new), encoding="utf-8")
+    try:
+        command = [
+            sys.executable,
+            "-B",
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            one.tests,
+        ]
+        done = subprocess.run(
+            [*command, *(["-k", one.only] if one.only else [])],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": f"{copy}{os.pathsep}{ROOT}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        file.write_text(sound, encoding="utf-8")
+    if done.returncode == 0:
+        return ""
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    if done.returncode != 1 or not failed:
+        raise SystemExit(
+            f"{one.tests} -k {one.only!r}: pytest {done.returncode}: {done.stdout[-600:]}"
+        )
+    return failed[0].partition(" - ")[0].removeprefix("FAILED ")
+
+
+if __name__ == "__main__":
+    main()
