@@ -25,19 +25,21 @@ INSIDE = {
     "AssertionError": {"gate/assertion.py", "models/server/client.py", "runs/scores/executors.py"},
     "AttributeError": {"__init__.py"},
     "BrokenPipeError": {"cli/printing.py"},
-    "EOFError": {"contexts/mining/corpora/unpack.py"},
+    "EOFError": {"contexts/mining/corpora/unpack.py", "storage/zstd.py"},
     "HTTPException": {"web/annotation/pages.py", "web/app.py", "web/viewer.py"},
     "IsADirectoryError": {"storage/untrusted.py"},
     "KeyError": {"web/runs_index.py"},
-    "OSError": {"contexts/mining/corpora/unpack.py", "storage/untrusted.py"},
+    "OSError": {"contexts/mining/corpora/unpack.py", "storage/untrusted.py", "storage/zstd.py"},
     "RuntimeError": {
         "contexts/mining/executors.py",
+        "execution/event_loop.py",
         "execution/ray_pool.py",
         "models/server/client.py",
     },
     "SystemExit": {"cli/app.py"},
     "TypeError": {"cli/parameters.py", "statistics/arrays.py"},
     "ValueError": {
+        "bridges/mapping.py",
         "cli/table.py",
         "models/catalog/pretrained.py",
         "models/local/seq2seq.py",
@@ -49,7 +51,8 @@ INSIDE = {
 #: Says what to do: what was expected, an option, or a verb. A message that ends with the reason of
 #: another error passes that one's next step on.
 _NEXT_STEP = re.compile(
-    r"\bexpected\b|--\w|\$\w|;\s*did you mean|\bpip install\b|: \{\}$|; \{\}|^(?:\{\})+$"
+    r"\bexpected\b|--\w|\$\w|;\s*did you mean|\bpip install\b|: (?:\{\})+$|; \{\}"
+    r"|\bneeds?\b|\bmust\b|^(?:\{\})+$"
     r"|\b(?:add|align|ask|check|choose|correct|delete|download|give|install|keep|leave|log in|make|"
     r"name|pass|put|raise|remove|rerun|run|sample|save|set|shorten|show|start|stop|try|update|use|view|"
     r"wait|write)\b"

@@ -63,7 +63,7 @@ def test_answers_count_by_position_by_text_and_by_the_texts_of_a_field() -> None
         category("no", 1)
 
 
-def test_replies_are_recognised_and_others_are_none() -> None:
+def test_replies_are_recognised_and_others_are_not() -> None:
     mapping = SampleMapping(
         name="decisions",
         group="{kind}",

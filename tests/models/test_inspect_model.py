@@ -48,7 +48,7 @@ def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @inspect
 @pytest.mark.usefixtures("offline")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_every_reply_is_asked_for_with_a_seed_of_its_own() -> None:
+def test_every_reply_is_sampled_with_its_own_seed() -> None:
     scorer = open_model("inspect:mockllm/model", load=SAMPLED)
     found = scorer.score(PROMPTS, ("default", "he"))
     assert found.draws == (("Default output from mockllm/model",) * 3,) * 2

@@ -65,7 +65,7 @@ class SampleCells:
         if known.labels != place.labels:
             raise TableError(
                 f"mapping {self.mapping.name!r}: context {place.context!r} has two labels "
-                f"({dict(known.labels)} and {dict(place.labels)}); a context has one"
+                f"({dict(known.labels)} and {dict(place.labels)}); give it one"
             )
         self._groups.setdefault(place.group)
         return self._cells.setdefault((place.group, place.context), _Cell())

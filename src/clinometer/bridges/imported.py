@@ -22,7 +22,7 @@ from clinometer.runs.folder.record_schema import (
 from clinometer.storage.record import SCHEMA_VERSION, ModelRecord
 from clinometer.storage.untrusted import open_binary
 
-#: What run.json says a model of an imported run is: somebody else asked it.
+#: What run.json says a model of an imported run is: another program scored it.
 KIND = "imported"
 
 

@@ -194,7 +194,7 @@ def mapping_for(task: str) -> SampleMapping:
             return one
     raise SettingsError(
         f"mapping: none of {', '.join(ready_mappings())} is meant for the task {task!r}; give one "
-        "of them, or a file of your own, with --mapping (docs/bridges.md)"
+        "of them, or your own file, with --mapping (docs/bridges.md)"
     )
 
 

@@ -76,7 +76,7 @@ def sampling_config(options: SampleOptions, provider: str, number: int, text: st
 
 
 class InspectSampler(Sampler):
-    """Asks for one reply a request, as many at a time as the provider is allowed."""
+    """Asks for one reply per request, as many at a time as the provider is allowed."""
 
     def __init__(self, model: str, options: ServerOptions) -> None:
         from inspect_ai.model import GenerateConfig, get_model
@@ -90,7 +90,7 @@ class InspectSampler(Sampler):
         )
         try:
             self.model = get_model(model, config=limits, memoize=False)
-        except Exception as error:  # every provider has errors of its own
+        except Exception as error:  # every provider has its own errors
             raise ModelNotFound(f"model 'inspect:{model}': {_one_line(error)}") from error
         self.provider = model.partition("/")[0]
         self._loop = EventLoop()

@@ -34,7 +34,7 @@ def test_the_metadata_bring_the_whole_audit_back() -> None:
     assert again.topic.sha256 == AUDIT.topic.sha256
     assert again.contexts.sha256 == AUDIT.contexts.sha256
     assert again.options == AUDIT.options
-    with pytest.raises(SettingsError, match="not that of an audit"):
+    with pytest.raises(SettingsError, match="expected the metadata of an audit"):
         InspectAudit.from_metadata({"topic": AUDIT.metadata()["topic"]}, where="log")
 
 

@@ -303,5 +303,5 @@ def test_keys_of_a_later_version_are_kept(copy: Copy) -> None:
     run.write(RunFolder(folder))
     again = json.loads((folder / "run.json").read_text("utf-8"))
     written = {key: content[key] for key in ("updated", "tables")}  # anew, by today's libraries
-    del again["settings"]["target"]
+    del again["settings"]["target"], again["settings"]["words"]["first_token"]
     assert {**again, **written} == content

@@ -68,7 +68,9 @@ class InspectAudit:
                 ),
             )
         except (KeyError, TypeError, AttributeError) as error:
-            raise SettingsError(f"{where}: its metadata is not that of an audit") from error
+            raise SettingsError(
+                f"{where}: expected the metadata of an audit, found other"
+            ) from error
 
     def samples(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The text of every cell, and its metadata."""
@@ -107,7 +109,7 @@ class ReplyReader:
         return tuple(dict.fromkeys(w for words in self.attributes.values() for w in words))
 
     def read(self, reply: str, before: str, *, space: bool) -> tuple[str | None, str]:
-        """The category (None: it is none) and the word, or why there is none.
+        """The category (None if it is not one) and the word, or why there is none.
 
         >>> reader = ReplyReader({"male": ["he"], "female": ["she"]})
         >>> reader.read(" she left", "The nurse said that", space=True)

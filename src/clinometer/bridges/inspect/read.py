@@ -1,4 +1,4 @@
-"""Runs from logs of Inspect: those of our own task, and any other by a mapping."""
+"""Runs from logs of Inspect: those of our task, and any other by a mapping."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _header(path: Path) -> EvalLog:
 
     try:
         return read_eval_log(path, header_only=True)
-    except Exception as error:  # a zip, JSON or schema that is none
+    except Exception as error:  # an invalid zip, JSON or schema
         text = " ".join(str(error).split())
         raise TableError(f"{path}: not a readable log of Inspect: {text[:160]}") from error
 

@@ -48,7 +48,7 @@ class HarnessResults:
 
 
 def read_samples(path: Path) -> Iterator[HarnessSample]:
-    """Samples of the first filter; a line that is none is an error that names it."""
+    """Samples of the first filter; an invalid line is an error that names it."""
     used: str | None = None
     try:
         with open_text(path, most=_MOST) as lines:
@@ -63,7 +63,7 @@ def read_samples(path: Path) -> Iterator[HarnessSample]:
     except FileNotFoundError as error:
         raise TableError(f"{path}: no such file; check the path") from error
     except UnicodeDecodeError as error:
-        raise TableError(f"{path}: not valid UTF-8") from error
+        raise TableError(f"{path}: expected UTF-8, found other bytes") from error
     except OSError as error:
         raise TableError(f"{path}: cannot be read: {error.strerror}") from error
 

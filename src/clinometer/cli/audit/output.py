@@ -125,9 +125,9 @@ def _import_notes(run: Run) -> list[str]:
     lines = [f"{run.model}: {source.samples} samples of {source.task or source.file} ({used})"]
     lines += [f"{run.model}: left out: {n} {why}" for why, n in source.left_out.items()]
     for name, metric in source.metrics.items():
-        told = "not reported" if metric.reported is None else f"{metric.reported:.6g}"
+        stated = "not reported" if metric.reported is None else f"{metric.reported:.6g}"
         lines.append(
-            f"{run.model}: {name} {metric.recomputed:.6g}, recomputed ({source.tool}: {told})"
+            f"{run.model}: {name} {metric.recomputed:.6g}, recomputed ({source.tool}: {stated})"
         )
     return lines
 
@@ -177,7 +177,7 @@ def as_json(runs: list[Run], failed: list[tuple[str, ClinometerError]]) -> dict[
 
 def _one_json(run: Run) -> dict[str, Any]:
     content = run.record.to_dict()
-    told = (
+    stated = (
         "summary",
         "floor",
         "factors",
@@ -201,7 +201,7 @@ def _one_json(run: Run) -> dict[str, Any]:
         "n_contexts": run.risks.n_contexts,
         "n_eff": run.risks.n_eff,
         "preference_bound": run.record.preference_bound,
-        **{name: content[name] for name in told if name in content},
+        **{name: content[name] for name in stated if name in content},
         "groups": answered_groups(run),
         "leans": [lean.to_dict() for lean in run.leans],
     }

@@ -172,7 +172,7 @@ def estimate(
         source = Replicates(units, model, correct=correct, two_way=two_way)
         generator = np.random.default_rng(seed)
         bounds = source.quantiles(generator, replicates, level=level, accelerate=method == "bca")
-    # r, and with it r^v, may be off by as much, whatever the contexts say; r^b is not concerned.
+    # r, and with it r^v, may be off by as much, regardless of the contexts; r^b is not concerned.
     bounds[[0, 2]] += units.allowance * np.array([-1.0, 1.0])
     sizes = 1.0 / np.append(units.spread, np.sum(units.slots**2))
     return _with_bounds(report, bounds, sizes, level=level, method=method, top=top), best

@@ -23,8 +23,8 @@ LINE_NODES, NODES = 81, 96
 """Nodes over f for two categories, and for more."""
 
 TURNS = 40
-"""With more than two categories, rotations of the nodes over own errors: over all groups, at least
-so many."""
+"""With more than two categories, rotations of the nodes over own errors: at least
+this many over all groups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ class Noise:
     def own_nodes(self) -> FloatArray:
         """[N,X,k], own errors of each group.
 
-        k axes, both ways, rotated anew for each group, so that what a few nodes miss averages out
+        k axes, both ways, rotated for each group, so that what a few nodes miss averages out
         over the groups. Axes have two lengths in turn, which give the length of a normal vector
         its right mean (J is proportional to length at parity) and mean square.
         """
