@@ -24,7 +24,7 @@ def test_orders_of_three_options_are_all_asked() -> None:
 
 
 def test_a_topic_of_words_has_none() -> None:
-    with pytest.raises(ContextError, match="expected \\[contexts\\]"):
+    with pytest.raises(ContextError, match="brings no \\[contexts\\]"):
         question_contexts(load_topic("gender"))
 
 

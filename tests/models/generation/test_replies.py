@@ -111,7 +111,7 @@ def test_first_tokens_that_are_the_same_are_refused(causal: CausalScorer) -> Non
         causal.model, causal.tokenizer, causal.info, options=WordOptions(first_token=True)
     )
     asked = ReplyScorer(scorer, query(topic), chat=False)
-    with pytest.raises(ModelError, match="different tokens, found 'see the dog' and 'see the man'"):
+    with pytest.raises(ModelError, match="'see the dog' and 'see the man' begin with the same"):
         asked.score([topic.render("Does [X] [options]? [Y]", "Ann")], topic.words)
 
 
