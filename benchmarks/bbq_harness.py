@@ -49,12 +49,9 @@ def ask(work: Path, files: list[Path]) -> None:
         lines += [rows[i * len(rows) // each] for i in range(each)]
     work.mkdir(parents=True, exist_ok=True)
     items = work / "items.jsonl"
-    kept = ("context", "question", "ans0", "ans1", "ans2", "label")
     items.write_text("".join(lines), encoding="utf-8")
-    plain = [{k: v for k, v in json.loads(line).items() if k in kept} for line in lines]
-    (work / "harness.jsonl").write_text(
-        "".join(json.dumps(row) + "\n" for row in plain), encoding="utf-8"
-    )
+    folder = weights_source(ModelSpec.parse("smollm2"))
+    (work / "model.txt").write_text(str(folder), encoding="utf-8")
     settings = AuditSettings(load=LoadOptions(device="cpu", dtype="float32"))
     run = bbq_audit(
         "smollm2",
@@ -64,8 +61,6 @@ def ask(work: Path, files: list[Path]) -> None:
         out=work / "run",
         settings=settings,
     )
-    folder = weights_source(ModelSpec.parse("smollm2"))
-    (work / "model.txt").write_text(str(folder), encoding="utf-8")
     print(json.dumps({"items": len(lines), "R": run.risks.R.to_dict()}))
 
 
@@ -75,6 +70,11 @@ def harness(work: Path) -> None:
     from lm_eval.models.huggingface import HFLM
     from lm_eval.tasks import TaskManager
 
+    ours, lines = _ours(work)
+    kept = ("context", "question", "ans0", "ans1", "ans2", "label")
+    plain = [{k: line[k] for k in kept} for line in lines]
+    text = "".join(json.dumps(row) + "\n" for row in plain)
+    (work / "harness.jsonl").write_text(text, encoding="utf-8")
     tasks = work / "tasks"
     tasks.mkdir(exist_ok=True)
     (tasks / "bbq_local.yaml").write_text(TASK.format(file=(work / "harness.jsonl").resolve()))
@@ -90,7 +90,6 @@ def harness(work: Path) -> None:
     )
     samples = sorted(found["samples"]["bbq_local"], key=lambda sample: sample["doc_id"])
     theirs = [[float(r[0][0]) for r in sample["resps"]] for sample in samples]
-    ours = _ours(work)
     largest = max(
         abs(a - b) for x, y in zip(ours, theirs, strict=True) for a, b in zip(x, y, strict=True)
     )
@@ -105,14 +104,17 @@ def harness(work: Path) -> None:
     print(json.dumps(result))
 
 
-def _ours(work: Path) -> list[list[float]]:
+def _ours(work: Path) -> tuple[list[list[float]], list[dict[str, Any]]]:
+    """Our log-probabilities, and their items: all that have been scored so far."""
     rows: list[dict[str, Any]] = [
         json.loads(line)
         for line in (work / "run" / "options.jsonl").read_text(encoding="utf-8").splitlines()
     ]
     by_id = {row["id"]: row["log_probs"] for row in rows}
     lines = [json.loads(t) for t in (work / "items.jsonl").read_text("utf-8").splitlines()]
-    return [by_id[f"{line['category']}-{line['example_id']} open"] for line in lines]
+    names = {f"{line['category']}-{line['example_id']} open": line for line in lines}
+    scored = [name for name in names if name in by_id]
+    return [by_id[name] for name in scored], [names[name] for name in scored]
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import RunError, SettingsError
@@ -127,12 +128,14 @@ def _level(run: Run, factor: str, level: str) -> Preferences:
     p = run.preferences
     c = [i for i, value in enumerate(p.label(factor)) if value == level]
     reference = p.reference
+    if isinstance(reference, np.ndarray) and reference.ndim == 3:
+        reference = reference[:, c]
     return replace(
         p,
         values=p.values[:, c],
         contexts=tuple(p.contexts[i] for i in c),
         context_weights=p.context_weights[..., c],
-        reference=reference[:, c] if reference is not None and reference.ndim == 3 else reference,
+        reference=reference,
         coverage=None if p.coverage is None else p.coverage[:, c],
         templates=tuple(p.templates[i] for i in c) if p.templates else (),
         low=None if p.low is None else p.low[:, c],
