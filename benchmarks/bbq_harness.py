@@ -1,12 +1,13 @@
 """BBQ's options by Clinometer against lm-evaluation-harness: the largest difference.
 
     python benchmarks/bbq_harness.py ask WORK FILE...     # in Clinometer's environment
-    python benchmarks/bbq_harness.py harness WORK         # where lm_eval 0.4.13 is installed
+    python benchmarks/bbq_harness.py harness WORK [N]     # where lm_eval 0.4.13 is installed
 
 `ask` writes 200 items, evenly from the files, to WORK/items.jsonl and audits SmolLM2 with
 them (`audit --topic bbq:… --contexts open`). `harness` scores the same prompts and options with
-the same weights in float32, as a multiple-choice task over the local file, and prints one JSON
-object. Neither needs a network.
+the same weights, as a multiple-choice task over the local file, and prints one JSON object, of
+the first N items if given. It computes in float64: in float32 transformers itself is off by up to
+2e-4. Neither needs a network.
 """
 
 from __future__ import annotations
@@ -64,13 +65,13 @@ def ask(work: Path, files: list[Path]) -> None:
     print(json.dumps({"items": len(lines), "R": run.risks.R.to_dict()}))
 
 
-def harness(work: Path) -> None:
+def harness(work: Path, most: int | None) -> None:
     """The same by the harness, and the largest difference."""
     import lm_eval
     from lm_eval.models.huggingface import HFLM
     from lm_eval.tasks import TaskManager
 
-    ours, lines = _ours(work)
+    ours, lines = (part[:most] for part in _ours(work))
     kept = ("context", "question", "ans0", "ans1", "ans2", "label")
     plain = [{k: line[k] for k in kept} for line in lines]
     text = "".join(json.dumps(row) + "\n" for row in plain)
@@ -79,7 +80,7 @@ def harness(work: Path) -> None:
     tasks.mkdir(exist_ok=True)
     (tasks / "bbq_local.yaml").write_text(TASK.format(file=(work / "harness.jsonl").resolve()))
     model = HFLM(
-        pretrained=(work / "model.txt").read_text(), dtype="float32", device="cpu", batch_size=8
+        pretrained=(work / "model.txt").read_text(), dtype="float64", device="cpu", batch_size=1
     )
     found = lm_eval.simple_evaluate(
         model=model,
@@ -122,4 +123,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "ask":
         ask(where, [Path(name) for name in sys.argv[3:]])
     else:
-        harness(where)
+        harness(where, int(sys.argv[3]) if len(sys.argv) > 3 else None)
