@@ -79,7 +79,7 @@ def test_weights_and_reference_are_read(tmp_path: Path) -> None:
     table = read_table(write(tmp_path, "\n".join(lines)))
     assert table.context_weights.tolist() == [1, 9]
     assert table.group_weights.tolist() == [1, 3]
-    assert table.reference is not None
+    assert isinstance(table.reference, np.ndarray)
     assert table.reference.tolist() == [0.25, 0.75]
     # raw s_a: 0.9/0.25 - 1 = 2.6 and 0.5/0.25 - 1 = 1; scale 3; mean (2.6 + 9)/10 = 1.16
     assert table.decompose().R.value == pytest.approx(1.16 / 3)

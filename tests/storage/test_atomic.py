@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,9 +25,18 @@ def test_the_content_is_on_the_disk_before_the_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
-    fsync, replace = os.fsync, os.replace
-    monkeypatch.setattr(os, "fsync", lambda fd: (done.append("fsync"), fsync(fd)))
-    monkeypatch.setattr(os, "replace", lambda a, b: (done.append("replace"), replace(a, b)))
+
+    def noted(name: str) -> Any:
+        real = getattr(os, name)
+
+        def call(*args: Any) -> None:
+            done.append(name)
+            real(*args)
+
+        return call
+
+    for name in ("fsync", "replace"):
+        monkeypatch.setattr(os, name, noted(name))
     with replacing(tmp_path / "a.txt") as beside:
         beside.write_text("new")
     assert done == ["fsync", "replace"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,7 +41,12 @@ def three_runs(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> l
     monkeypatch.setenv("LOCAL_API_KEY", "none")
     monkeypatch.setenv("LOCAL_BASE_URL", f"{llama}/v1")
     model = "openai-api-completions/local/smol"
-    asked = {"topic": topic, "contexts": contexts, "draws": REPLIES, "replicates": 200}
+    asked: dict[str, Any] = {
+        "topic": topic,
+        "contexts": contexts,
+        "draws": REPLIES,
+        "replicates": 200,
+    }
     ours = audit(f"openai:{llama}", out=tmp_path / "ours", **asked)
     through = audit(f"inspect:{model}", out=tmp_path / "through", **asked)
     log = audit_log(

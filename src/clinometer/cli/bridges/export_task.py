@@ -35,7 +35,7 @@ def export_lm_eval_command(
     folder = TaskFolder(asked, asked_contexts(asked, contexts, settings))
     folder.write(out)
     written(
-        out,
+        [out],
         f"lm_eval --include_path {out} --tasks {folder.name} --log_samples --output_path results "
         f"…, then clinometer import lm-eval results/…/samples_{folder.name}_….jsonl --task {out} "
         "--out RUN",
