@@ -110,8 +110,8 @@ def test_a_run_writes_its_report_and_shows_itself_in_a_browser(run: cm.Run, tmp_
 @pytest.mark.parametrize(
     ("models", "more", "message"),
     [
-        ((), {}, "one by one"),
-        (([[[0.5, 0.5]]],), {}, "one by one"),
+        ((), {}, "as separate arguments"),
+        (([[[0.5, 0.5]]],), {}, "as separate arguments"),
         (("run", [[[0.5, 0.5]]]), {}, "found both"),
         (("run", "run"), {"norm": 2}, "bring their own"),
         (("run", "run"), {"clusters": ["a"]}, "name of a label"),

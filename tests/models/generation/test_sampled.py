@@ -93,8 +93,9 @@ def test_a_sampled_audit_is_stored_corrected_and_not_resampled(tmp_path: Path) -
     seen = run.preferences.observed
     np.testing.assert_allclose(counted[seen], np.round(counted[seen]), atol=1e-4)
     assert run.record.counts["draws"] == 80
-    # Counting noise inflates R; the correction takes it off.
-    assert present(run.record.summary).R.value != present(run.record.corrected).R
+    # Counting noise inflates R: what is shown is the corrected value.
+    assert present(run.record.summary).R.value == present(run.record.corrected).R
+    assert present(run.record.summary).R.value != run.preferences.decompose().R.value
     before = {f: f.read_bytes() for f in (tmp_path / "run" / "scores").iterdir()}
     again = audit("smollm2", **asked)
     assert again.preferences.equals(run.preferences)
@@ -110,7 +111,7 @@ def test_text_after_the_slot_cannot_be_sampled() -> None:
 
 @pytest.mark.parametrize("options", [{"sampled": SampleOptions(draws=2)}, {"chat": True}])
 def test_masked_models_reject_sampling_and_chat(options: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError, match="causal models"):
+    with pytest.raises(SettingsError, match="expected a causal model"):
         open_model("pocket:bert", load=LoadOptions(**options))
 
 
