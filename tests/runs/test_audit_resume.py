@@ -112,7 +112,7 @@ def test_replay_says_what_it_cannot_do(small: Run, tmp_path: Path) -> None:
     with pytest.raises(RunError, match=f"of {CELLS} cells are scored"):
         audit(MODEL, out=out, replay=True, **SMALL)
     audit("reference:random", out=tmp_path / "reference", **SMALL)
-    with pytest.raises(RunError, match="no scores"):
+    with pytest.raises(RunError, match="expected stored scores to replay"):
         audit("reference:random", out=tmp_path / "reference", replay=True, **SMALL)
 
 
