@@ -49,5 +49,5 @@ def test_plural_pronouns_are_not_candidates(chinese: Chinese) -> None:
 
 
 def test_only_pronouns_can_be_mined() -> None:
-    with pytest.raises(SettingsError, match="no strategy for adjectives"):
+    with pytest.raises(SettingsError, match="not adjectives"):
         open_language(MineSettings(topic=load_topic("gender-zh"), strategy="predicate"))
