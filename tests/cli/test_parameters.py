@@ -137,6 +137,7 @@ OTHER = {
     "--chat-request": "Hello.",
     "--sampled": "5",
     "--temperature": "2",
+    "--reply-tokens": "7",
     "--tokenizer": "another",
     "--route": "echo",
     "--top-k": "7",

@@ -15,7 +15,7 @@ from clinometer.machine import survey
 
 def test_every_extra_that_users_install_is_listed() -> None:
     declared = set(metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or [])
-    assert declared - set(EXTRAS) == {"all", "bench", "dev"}
+    assert declared - set(EXTRAS) == {"all", "bench", "dev", "docs"}
 
 
 def test_installed_packages_are_found() -> None:

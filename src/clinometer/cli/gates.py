@@ -52,12 +52,11 @@ MIN_COVERAGE = Annotated[
 
 FAIL_OTHER = Annotated[
     float | None,
-    typer.Option(
-        "--fail-other-above",
-        help="Exit with status 1 if a larger share of the replies (or of their probability) is "
+    opt(
+        "Exit with status 1 if a larger share of the replies (or of their probability) is "
         "other: refusals, empty or unreadable replies; for topics with a readout.",
-        min=0.0,
-        max=1.0,
+        "--fail-other-above",
+        allowed=ranges.SHARE,
     ),
 ]
 

@@ -27,7 +27,12 @@ from clinometer.statistics.arrays import (
     blocks,
     read_only,
 )
-from clinometer.statistics.weights import effective_size, normalize_rows, normalize_weights
+from clinometer.statistics.weights import (
+    effective_size,
+    normalize_shared,
+    normalize_weights,
+    weighted_mean,
+)
 
 NEGATIVE_TOLERANCE = 1e-9
 """How far below 0 rounding may push a probability."""
@@ -243,7 +248,7 @@ def read_grid(
     return Grid(
         groups=as_labels(groups, X, name="groups"),
         n_contexts=C,
-        context_weights=_context_weights(given, shape),
+        context_weights=normalize_shared(given, shape, name="context_weights"),
         group_weights=read_only(normalize_weights(group_weights, X, name="group_weights")),
         mask=as_mask(mask, shape),
         given=given,
@@ -268,12 +273,6 @@ def as_cells(p: ArrayLike) -> RealArray:
     return array
 
 
-def weighted_mean(values: FloatArray, weights: FloatArray) -> float:
-    """Mean of the values whose weight is not 0 (NaN elsewhere does not matter)."""
-    seen = np.where(weights > 0, values, 0.0)
-    return float(np.sum(weights * seen) / np.sum(weights))
-
-
 def _refuse(row: FloatArray, place: str) -> None:
     if np.isnan(row).any():
         raise SettingsError(
@@ -288,18 +287,3 @@ def _refuse(row: FloatArray, place: str) -> None:
         f"p: expected preferences that sum to one over the categories, found {row.sum()} in "
         f"{place}; give them as shares of all categories (see clinometer.measure.preference)"
     )
-
-
-def _context_weights(array: RealArray | None, shape: tuple[int, int]) -> FloatArray:
-    name = "context_weights"
-    if array is None or array.ndim == 1:
-        return normalize_weights(array, shape[1], name=name)[None]
-    if array.shape != shape:
-        raise SettingsError(
-            f"{name}: expected shape {shape[1:]} (shared) or {shape} (per group), "
-            f"found {array.shape}"
-        )
-    rows = normalize_rows(array, name=name)
-    if not rows.any():
-        raise SettingsError(f"{name}: expected a positive sum, found only zeros; give some weight")
-    return rows

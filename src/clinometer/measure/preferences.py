@@ -33,8 +33,7 @@ from clinometer.statistics.arrays import BoolArray, FloatArray
 if TYPE_CHECKING:
     from clinometer.display.notebook import DataArray, DataFrame
 
-#: Values of the column `flag` in preferences.parquet. The first two are numbered by whether the
-#: coverage is low.
+#: Values of the column `flag` in preferences.parquet, the first two by whether coverage is low.
 FLAGS = ("ok", "low-coverage", "missing")
 
 
@@ -42,9 +41,7 @@ def as_reference(
     reference: Sequence[float] | Literal["group-mean"] | None,
 ) -> FloatArray | Literal["group-mean"] | None:
     """p* as preferences take it, from what a topic or a record says."""
-    if reference is None or isinstance(reference, str):
-        return reference
-    return np.array(reference)
+    return reference if reference is None or isinstance(reference, str) else np.array(reference)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,11 +239,7 @@ class Preferences:
     def leans(
         self, *, level: float = 0.95, clusters: str | None = None, known: bool = False
     ) -> tuple[GroupLean, ...]:
-        """Which groups lean clearly, and to what: see `leaning_groups`.
-
-        `clusters` names the label by which contexts are taken together, and `known` says that there
-        is no sampling error.
-        """
+        """Which groups lean clearly, and to what: see `leaning_groups`."""
         labels = None if clusters is None else self.label(clusters)
         return leaning_groups(self.grid, level=level, clusters=labels, known=known)
 
@@ -298,12 +291,9 @@ class Preferences:
 
     def equals(self, other: Any) -> bool:
         """Same labels, same numbers, bit for bit."""
-        return (
-            isinstance(other, Preferences)
-            and self.groups == other.groups
-            and self.contexts == other.contexts
-            and self.categories == other.categories
-            and np.array_equal(self.values, other.values, equal_nan=True)
-            and np.array_equal(self.context_weights, other.context_weights)
-            and np.array_equal(self.group_weights, other.group_weights)
+        if not isinstance(other, Preferences):
+            return False
+        names = ("groups", "contexts", "categories", "context_weights", "group_weights")
+        return np.array_equal(self.values, other.values, equal_nan=True) and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in names
         )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.statistics.arrays import FloatArray, as_real
+from clinometer.statistics.arrays import FloatArray, RealArray, as_real
 
 
 def normalize_weights(weights: ArrayLike | None, n: int, *, name: str) -> FloatArray:
@@ -75,3 +75,24 @@ def effective_size(weights: ArrayLike) -> float:
     array = as_real(weights, name="weights")
     w = normalize_weights(array, array.size, name="weights")
     return float(1.0 / np.sum(w * w))
+
+
+def weighted_mean(values: FloatArray, weights: FloatArray) -> float:
+    """Mean of the values whose weight is not 0 (NaN elsewhere does not matter)."""
+    seen = np.where(weights > 0, values, 0.0)
+    return float(np.sum(weights * seen) / np.sum(weights))
+
+
+def normalize_shared(array: RealArray | None, shape: tuple[int, int], *, name: str) -> FloatArray:
+    """[1,C] weights that all rows share, or [X,C] of their own; each row sums to one."""
+    if array is None or array.ndim == 1:
+        return normalize_weights(array, shape[1], name=name)[None]
+    if array.shape != shape:
+        raise SettingsError(
+            f"{name}: expected shape {shape[1:]} (shared) or {shape} (per group), "
+            f"found {array.shape}"
+        )
+    rows = normalize_rows(array, name=name)
+    if not rows.any():
+        raise SettingsError(f"{name}: expected a positive sum, found only zeros; give some weight")
+    return rows

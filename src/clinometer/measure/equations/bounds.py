@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from clinometer.errors import SettingsError
 from clinometer.measure.equations.criterion import RiskScale, criterion, read_scale
 from clinometer.measure.equations.stereotype import REFERENCE_FLOOR
-from clinometer.measure.grid import PreferenceGrid, weighted_mean
+from clinometer.measure.grid import PreferenceGrid
 from clinometer.statistics.arrays import FloatArray, as_real
+from clinometer.statistics.weights import weighted_mean
 
 _STEPS = 50
 

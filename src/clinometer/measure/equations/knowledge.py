@@ -14,11 +14,11 @@ from clinometer.measure.grid import (
     Grid,
     GridArguments,
     read_grid,
-    weighted_mean,
 )
 from clinometer.ranges import SHARE_ABOVE_0
 from clinometer.statistics.arrays import FloatArray, as_real, blocks, read_only, snap
 from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.weights import weighted_mean
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,11 +16,11 @@ from clinometer.measure.grid import (
     PreferenceArguments,
     PreferenceGrid,
     read_preferences,
-    weighted_mean,
 )
 from clinometer.measure.results import RiskReport
 from clinometer.statistics.arrays import ROUNDING, FloatArray, blocks, plain, read_only, snap
 from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.weights import weighted_mean
 
 NORMS = (1.0, 1.5, 2.0, 3.0, 4.0, 8.0, math.inf)
 
