@@ -104,6 +104,8 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["risk", "p.csv"], ""),
         (["compare", "run", "nowhere"], "no such run folder"),
         (["gate", "run", "--baseline", "run"], ""),
+        (["bbq", "nowhere.jsonl"], "no such file"),
+        (["calibrate", "run", "nowhere.csv", "nowhere.csv"], "nowhere.csv"),
         (["plan", "--precision", 0.02], ""),
         (["protocol", "new", bert, "--out", "protocol.toml"], ""),
         (["mine", "corpus.txt", "--out", "mined.csv"], mining),
@@ -145,6 +147,7 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["study", "temperature", "blanks.csv", "--out", "t"], pocket),
         (["study", "vision", ".", "--model", "m", "--label", "a=b", "--label", "c=d"],
          install_command("PIL")),
+        (["reliability", "audit", "statements.csv", "--out", "audited"], mining),
         (["reliability", "statements", "statements.csv"], ""),
         (["reliability", "statements", "hf:some/dataset"], models),
         (["reliability", "points", "statements.csv"], mining),
@@ -327,7 +330,7 @@ def _commands() -> Iterator[str]:
 
 
 def _name(command: Sequence[object]) -> str:
-    grouped = command[0] in ("study", "reliability", "protocol", "export")
+    grouped = command[0] in ("study", "reliability", "protocol", "export", "import")
     return " ".join(map(str, command[: 2 if grouped else 1]))
 
 

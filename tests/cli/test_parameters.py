@@ -187,7 +187,7 @@ def test_the_audit_options_are_exactly_these() -> None:
 def test_every_option_of_an_audit_reaches_its_settings(flag: str) -> None:
     value = OTHER[flag]
     given = [flag] if value is None else [flag, value]
-    base = ["--sampled", "6"] if flag == "--temperature" else []
+    base = ["--sampled", "6"] if flag in ("--temperature", "--reply-tokens") else []
     error, changed = audited(*base, *given)
     assert error is None
     assert changed is not None

@@ -84,7 +84,7 @@ def weighted_mean(values: FloatArray, weights: FloatArray) -> float:
 
 
 def normalize_shared(array: RealArray | None, shape: tuple[int, int], *, name: str) -> FloatArray:
-    """[1,C] weights that all rows share, or [X,C] of their own; each row sums to one."""
+    """Weights that all rows share, [1,C], or one row for each, [X,C]; rows sum to one."""
     if array is None or array.ndim == 1:
         return normalize_weights(array, shape[1], name=name)[None]
     if array.shape != shape:

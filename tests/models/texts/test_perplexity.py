@@ -26,5 +26,7 @@ def test_a_sentence_is_likelier_than_scrambled_words() -> None:
 
 
 def test_perplexity_needs_a_causal_model() -> None:
-    with pytest.raises(SettingsError, match="expected a causal model, found a masked one"):
+    with pytest.raises(
+        SettingsError, match="expected a causal model for perplexity, found a masked one"
+    ):
         perplexity_of("pocket:bert")
