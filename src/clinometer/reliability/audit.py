@@ -32,9 +32,8 @@ from clinometer.reliability.scoring.settings import ReliabilitySettings
 from clinometer.reliability.statement import Statement, VariantSet
 from clinometer.reliability.variants.make import VariantSettings, make_variants
 from clinometer.storage.atomic import replacing
-from clinometer.storage.resumable import Identity, Resumable
+from clinometer.storage.resumable import Identity, Resumable, recorded_settings
 from clinometer.storage.spreadsheet import no_formula
-from clinometer.storage.untrusted import read_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,12 +79,7 @@ class BenchmarkFolder(Resumable):
         self.points_file, self.versions_file = path / "points.jsonl", path / "versions.jsonl"
 
     def earlier(self) -> Identity | None:
-        try:
-            return dict(read_json(self.record_file)["settings"])
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise RunError(f"{self.record_file}: cannot be read; --fresh starts over") from error
+        return recorded_settings(self.record_file)
 
     def begin(self, identity: Identity) -> None:
         text = json.dumps({"schema_version": 1, "settings": dict(identity)}, indent=2)

@@ -15,8 +15,14 @@ from typing import Any, Self
 
 from clinometer.errors import RunError
 from clinometer.storage.atomic import replacing
-from clinometer.storage.resumable import Identity, Progress, Resumable, store_as_they_come
-from clinometer.storage.untrusted import parse_json, read_bytes, read_json
+from clinometer.storage.resumable import (
+    Identity,
+    Progress,
+    Resumable,
+    recorded_settings,
+    store_as_they_come,
+)
+from clinometer.storage.untrusted import parse_json, read_bytes
 
 Row = dict[str, Any]
 
@@ -66,12 +72,7 @@ class Lines(Resumable):
     # --- as every resumable -----------------------------------------------------------------------
 
     def earlier(self) -> Identity | None:
-        try:
-            return dict(read_json(self.record_file)["settings"])
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise RunError(f"{self.record_file}: cannot be read; --fresh starts over") from error
+        return recorded_settings(self.record_file)
 
     def begin(self, identity: Identity) -> None:
         if self.path.exists():

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, TypeVar
 
 from clinometer.errors import InputError, RunError
 from clinometer.storage.atomic import only_writer
+from clinometer.storage.untrusted import read_json
 
 Result = TypeVar("Result")
 #: All that makes it another piece of work, by the names that an error shows.
@@ -63,6 +64,16 @@ class Resumable(ABC):
                     "another --out, or --fresh to start over"
                 )
             yield
+
+
+def recorded_settings(file: Path) -> Identity | None:
+    """What a JSON record says the work in its folder was begun with; None without one."""
+    try:
+        return dict(read_json(file)["settings"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{file}: cannot be read; --fresh starts over") from error
 
 
 def differences(before: Identity, now: Identity) -> list[str]:

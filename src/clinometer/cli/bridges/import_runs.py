@@ -14,6 +14,7 @@ from clinometer.cli.parameters import JSON, grouped
 from clinometer.cli.printing import print_json
 from clinometer.display.visible import visible
 from clinometer.runs import AuditSettings, Run
+from clinometer.runs.settings import INFERENCE
 
 import_app = typer.Typer(
     help="Read what another harness measured as a run, for report, view and compare.",
@@ -32,6 +33,7 @@ MAPPING = Annotated[
 MODEL = Annotated[
     str | None, opt("What to call the model.", unset="the name that the harness gives it")
 ]
+MEASURED = Annotated[AuditSettings, ("coverage_threshold", *INFERENCE)]
 FRESH = Annotated[bool, opt("Replace another run in --out.", "--fresh")]
 
 
@@ -57,18 +59,7 @@ def lm_eval_command(
     ] = None,
     model: MODEL = None,
     *,
-    settings: Annotated[
-        AuditSettings,
-        "norm",
-        "normalize",
-        "coverage_threshold",
-        "replicates",
-        "level",
-        "seed",
-        "clusters",
-        "two_way",
-        "target",
-    ],
+    settings: MEASURED,
     fresh: FRESH = False,
     json_output: JSON = False,
 ) -> None:
@@ -105,18 +96,7 @@ def inspect_command(
     ] = None,
     model: MODEL = None,
     *,
-    settings: Annotated[
-        AuditSettings,
-        "norm",
-        "normalize",
-        "coverage_threshold",
-        "replicates",
-        "level",
-        "seed",
-        "clusters",
-        "two_way",
-        "target",
-    ],
+    settings: MEASURED,
     fresh: FRESH = False,
     json_output: JSON = False,
 ) -> None:

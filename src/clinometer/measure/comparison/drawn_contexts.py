@@ -15,13 +15,12 @@ from typing import Unpack
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from clinometer.measure.comparison.compare import rank_probabilities
+from clinometer.measure.comparison.compare import rank_probabilities, with_holm
 from clinometer.measure.comparison.result import Comparison, Difference
 from clinometer.measure.equations.criterion import RiskScale, criterion
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.inference.resampling_units import Units
 from clinometer.statistics.arrays import ROUNDING, FloatArray
-from clinometer.statistics.multiplicity import holm
 
 
 def for_draws(
@@ -67,9 +66,9 @@ def for_draws(
     by_group = [one(d) for d in comparison.by_group]
     return replace(
         comparison,
-        overall=_one_family([one(d) for d in comparison.overall]),
+        overall=with_holm([one(d) for d in comparison.overall]),
         by_group=tuple(
-            d for pair in pairs for d in _one_family([d for d in by_group if (d.a, d.b) == pair])
+            d for pair in pairs for d in with_holm([d for d in by_group if (d.a, d.b) == pair])
         ),
         ranks=tuple(ranks),
     )
@@ -108,11 +107,3 @@ def _risks(units: Units, multipliers: FloatArray) -> FloatArray:
     parts = np.where((units.weight.sum(axis=0) > 0)[:, None], parts, np.nan)
     whole = np.nansum(units.group_weights[:, None] * parts, axis=1, keepdims=True)
     return np.concatenate([whole, parts], axis=1)
-
-
-def _one_family(differences: list[Difference]) -> tuple[Difference, ...]:
-    family = holm([np.nan if d.p is None else d.p for d in differences])
-    return tuple(
-        replace(d, p_holm=None if np.isnan(p) else float(p))
-        for d, p in zip(differences, family, strict=True)
-    )
