@@ -1,6 +1,7 @@
 """Planted factors: how often the intervals of the shares hold the true ones. One JSON line each.
 
-    python benchmarks/factors.py [--repeats 400] [--half choose|report] [--only TEXT]
+    python benchmarks/factors.py [OUT.jsonl] [--jobs 16] [--repeats 400] [--seed 0]
+                                 [--half choose|report] [--only TEXT]
 
 s = sum of effects, each with a part that all groups share and one of their own. The levels of
 order and framing have the same effects in all repetitions; wordings and what is left are sampled
@@ -12,17 +13,11 @@ docs/measure.md are of "report". Needs numpy, scipy, pydantic.
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import zlib
 from dataclasses import dataclass
 from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import numpy as np
+from repetitions import generator, main
 
 from clinometer.measure import read_preferences
 from clinometer.measure.description.factor_shares import factor_shares
@@ -75,9 +70,9 @@ REPORT = [
 class Planted:
     """Draws of a setting."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting, seed: int) -> None:
         self.setting = setting
-        self.rng = np.random.default_rng(zlib.crc32(setting.name.encode()))
+        self.rng = generator(seed, setting.name)
         given = setting
         self.order = self._fixed(given.orders, given.shares[1])
         self.framing = self._fixed(given.framings, given.shares[2])
@@ -140,46 +135,34 @@ class Planted:
         return (self.rng.gamma(2.0, 1.0, shape) - 2.0) / np.sqrt(2.0)
 
 
-def coverage(setting: Setting, repeats: int) -> dict[str, Any]:
-    """How often each share is held, its mean, and the mean width of its interval."""
-    model = Planted(setting)
-    truth = model.truth()
-    held = dict.fromkeys(truth, 0)
-    mean, width = dict.fromkeys(truth, 0.0), dict.fromkeys(truth, 0.0)
-    for _ in range(repeats):
+def some(setting: Setting, seed: int, repetitions: range) -> list[dict[str, Any]]:
+    """Value, low and high of each share, in each repetition."""
+    model = Planted(setting, seed)
+    results = []
+    for number in repetitions:
+        model.rng = generator(seed, setting.name, number)
         grid, factors, samples = model.draw()
         found = factor_shares(grid, factors, samples=samples)
         if found is None:
             raise RuntimeError(f"{setting.name}: nothing varies")
         shares = {f.name: f.share for f in found.factors} | {"rest": found.rest}
-        for name, true in truth.items():
-            share = shares[name]
-            held[name] += share.low <= true <= share.high
-            mean[name] += share.value / repeats
-            width[name] += (share.high - share.low) / repeats
-    each = {
-        name: {
+        results.append({name: (e.value, e.low, e.high) for name, e in shares.items()})
+    return results
+
+
+def summary(setting: Setting, seed: int, results: list[dict[str, Any]]) -> dict[str, Any]:
+    """How often each share is held, its mean, and the mean width of its interval."""
+    each = {}
+    for name, true in Planted(setting, seed).truth().items():
+        value, low, high = np.array([result[name] for result in results]).T
+        each[name] = {
             "true": round(true, 4),
-            "mean": round(mean[name], 4),
-            "width": round(width[name], 4),
-            "held": held[name] / repeats,
+            "mean": round(value.mean(), 4),
+            "width": round((high - low).mean(), 4),
+            "held": ((low <= true) & (true <= high)).mean(),
         }
-        for name, true in truth.items()
-    }
-    return {"setting": setting.name, "repeats": repeats, "shares": each}
-
-
-def main() -> None:
-    """Print one line for each setting."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=400)
-    parser.add_argument("--half", choices=["choose", "report"], default="report")
-    parser.add_argument("--only", default="")
-    given = parser.parse_args()
-    for setting in CHOOSE if given.half == "choose" else REPORT:
-        if given.only in setting.name:
-            print(json.dumps(coverage(setting, given.repeats)), flush=True)
+    return {"shares": each}
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, {"choose": CHOOSE, "report": REPORT}, some, summary)

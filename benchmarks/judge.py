@@ -1,7 +1,8 @@
 """A planted judge: how far off its risks are with and without the correction, and how often the
 intervals hold the truth. One JSON line for each setting.
 
-    python benchmarks/judge.py [--repeats 400] [--half choose|report] [--only TEXT]
+    python benchmarks/judge.py [OUT.jsonl] [--jobs 16] [--repeats 400] [--seed 0]
+                               [--half choose|report] [--only TEXT]
 
 People's shares are p = softmax of a lean of each group, what the groups share in a context, and
 what is their own. Replies are sampled from p and named by a judge with a known matrix of errors;
@@ -12,17 +13,11 @@ in docs/ are of "report". Needs numpy, scipy, pydantic.
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import zlib
 from dataclasses import dataclass
 from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import numpy as np
+from repetitions import generator, main
 
 from clinometer.measure import decompose, read_preferences
 from clinometer.measure.inference.bootstrap import estimate
@@ -73,16 +68,18 @@ REPORT = [
 class Planted:
     """Draws of a setting."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting, seed: int) -> None:
         self.setting = setting
-        self.rng = np.random.default_rng(zlib.crc32(setting.name.encode()))
+        self.rng = generator(seed, setting.name)
         self.matrix = np.array(setting.matrix)
         K = len(self.matrix)
         self.leans = setting.lean * self.rng.normal(1.0, 0.5, (setting.groups, 1, 1))
         self.leans = self.leans * (np.arange(K) == 0)
-        p = self.people(100_000 // setting.groups)
-        found = decompose(p)
-        self.truth = [float(getattr(found, name).value) for name in MEASURES]
+
+    def truth(self) -> list[float]:
+        """The risks over 100,000 contexts."""
+        found = decompose(self.people(100_000))
+        return [float(getattr(found, name).value) for name in MEASURES]
 
     def people(self, contexts: int) -> Any:
         """People's shares [X, C, K]."""
@@ -108,49 +105,45 @@ class Planted:
         return q, np.full(q.shape[:2], float(given.replies)), confusion
 
 
-def coverage(setting: Setting, repeats: int) -> dict[str, Any]:
-    """Mean error and coverage of both ways."""
-    model = Planted(setting)
-    ways = ("corrected", "uncorrected")
-    error = {way: np.zeros(3) for way in ways}
-    held = {way: np.zeros(3) for way in ways}
-    for _ in range(repeats):
+WAYS = ("corrected", "uncorrected")
+
+
+def some(setting: Setting, seed: int, repetitions: range) -> list[Any]:
+    """Value, low and high by way and measure, in each repetition."""
+    model = Planted(setting, seed)
+    results = []
+    for number in repetitions:
+        model.rng = generator(seed, setting.name, number)
         q, samples, confusion = model.draw()
         grid = read_preferences(q)
-        found = {
-            "corrected": calibrated_risks(grid, confusion, samples=samples),
-            "uncorrected": estimate(grid, samples=samples, correct=False)[0],
+        reports = (
+            calibrated_risks(grid, confusion, samples=samples),
+            estimate(grid, samples=samples, correct=False)[0],
+        )
+        measures = [[getattr(report, name) for name in MEASURES] for report in reports]
+        results.append([[(e.value, e.low, e.high) for e in row] for row in measures])
+    return results
+
+
+def summary(setting: Setting, seed: int, results: list[Any]) -> dict[str, Any]:
+    """Mean error, mean absolute error and coverage of both ways."""
+    truth = np.array(Planted(setting, seed).truth())
+    found = np.array(results, dtype=float)
+    line: dict[str, Any] = {"truth": _by_measure(truth)}
+    for way, each in zip(WAYS, np.moveaxis(found, 1, 0), strict=True):
+        value, low, high = np.moveaxis(each, -1, 0)
+        line[way] = {
+            "error": _by_measure((value - truth).mean(axis=0)),
+            "absolute_error": _by_measure(np.abs(value - truth).mean(axis=0)),
+            "width": _by_measure((high - low).mean(axis=0)),
+            "held": _by_measure(((low <= truth) & (truth <= high)).mean(axis=0)),
         }
-        for way, report in found.items():
-            for i, name in enumerate(MEASURES):
-                e = getattr(report, name)
-                error[way][i] += (e.value - model.truth[i]) / repeats
-                held[way][i] += (e.low <= model.truth[i] <= e.high) / repeats
-    return {
-        "setting": setting.name,
-        "repeats": repeats,
-        "truth": dict(zip(MEASURES, np.round(model.truth, 4).tolist(), strict=True)),
-        **{
-            way: {
-                "error": dict(zip(MEASURES, np.round(error[way], 4).tolist(), strict=True)),
-                "held": dict(zip(MEASURES, np.round(held[way], 4).tolist(), strict=True)),
-            }
-            for way in ways
-        },
-    }
+    return line
 
 
-def main() -> None:
-    """Print one line for each setting."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=400)
-    parser.add_argument("--half", choices=["choose", "report"], default="report")
-    parser.add_argument("--only", default="")
-    given = parser.parse_args()
-    for setting in CHOOSE if given.half == "choose" else REPORT:
-        if given.only in setting.name:
-            print(json.dumps(coverage(setting, given.repeats)), flush=True)
+def _by_measure(values: Any) -> dict[str, float]:
+    return dict(zip(MEASURES, np.round(values, 4).tolist(), strict=True))
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, {"choose": CHOOSE, "report": REPORT}, some, summary)
