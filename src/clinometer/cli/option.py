@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -36,3 +36,6 @@ def opt(
     return typer.Option(
         *names, help=help, callback=callback, rich_help_panel=panel, show_default=unset
     )
+
+
+JSON = Annotated[bool, opt("Print one JSON object instead of a table.", "--json")]

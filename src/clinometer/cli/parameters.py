@@ -138,7 +138,6 @@ def derived(kind: type, name: str) -> Any:
     return made
 
 
-JSON = Annotated[bool, opt("Print one JSON object instead of a table.", "--json")]
 GROUPS = Annotated[
     str | None,
     opt("Only these groups of the topic, separated by commas.", unset="all"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -13,7 +13,9 @@ from clinometer.cli.table import TerminalTable
 from clinometer.display.names import MEASURES, NARROW_HEADINGS
 from clinometer.display.numbers import between, risk
 from clinometer.display.visible import CONTROLS, one_line, visible
-from clinometer.measure import Estimate, RiskReport, reference_risks
+
+if TYPE_CHECKING:
+    from clinometer.measure import Estimate, RiskReport
 
 REFERENCE_ROWS = (
     ("ideally unbiased", "unbiased"),
@@ -68,6 +70,8 @@ def risk_table(
     Under a model: how much of R its groups share and how much differs between them; by label, the
     `floors` from shuffled words and the `bounds` of models whose rare words are only bounded.
     """
+    from clinometer.measure import reference_risks
+
     table = TerminalTable(title).add_text("model")
     table.add_numbers(*NARROW_HEADINGS, "n", "n_eff")
     for label, name in REFERENCE_ROWS:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clinometer.cli.option import opt
-from clinometer.cli.parameters import JSON, grouped
+from clinometer.cli.option import JSON, opt
+from clinometer.cli.parameters import grouped
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.table import TerminalTable
 from clinometer.display.numbers import percent, risk

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from clinometer.cli.option import opt
-from clinometer.cli.parameters import JSON
+from clinometer.cli.option import JSON, opt
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.table import TerminalTable
 from clinometer.runs import Run

@@ -25,8 +25,8 @@ from clinometer.cli.gates import (
     too_much_other,
     uncovered,
 )
-from clinometer.cli.option import opt
-from clinometer.cli.parameters import JSON, grouped, topic_of
+from clinometer.cli.option import JSON, opt
+from clinometer.cli.parameters import grouped, topic_of
 from clinometer.cli.printing import print_json, say
 from clinometer.cli.progress import kept_cells, progress
 from clinometer.display.visible import visible

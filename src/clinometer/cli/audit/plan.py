@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from clinometer import ranges
-from clinometer.cli.option import opt
-from clinometer.cli.parameters import JSON, LEVEL, topic_of
+from clinometer.cli.option import JSON, opt
+from clinometer.cli.parameters import LEVEL, topic_of
 from clinometer.cli.printing import console, print_json
 from clinometer.errors import SettingsError
 from clinometer.measure.inference.planning import (

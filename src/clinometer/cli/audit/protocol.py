@@ -14,12 +14,7 @@ from clinometer.contexts.load import default_contexts, load_contexts
 from clinometer.runs import AuditSettings
 from clinometer.runs.protocol import PLANNED, Protocol
 
-protocol_app = typer.Typer(
-    help="Plan an audit in a file before its first answer.", no_args_is_help=True
-)
 
-
-@protocol_app.command("new")
 @grouped
 def new_command(
     models: Annotated[

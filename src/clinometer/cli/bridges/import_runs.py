@@ -9,17 +9,12 @@ from typing import Annotated
 import typer
 
 from clinometer.cli.audit.output import as_json, print_runs, where_next
-from clinometer.cli.option import opt
-from clinometer.cli.parameters import JSON, grouped
+from clinometer.cli.option import JSON, opt
+from clinometer.cli.parameters import grouped
 from clinometer.cli.printing import print_json
 from clinometer.display.visible import visible
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.settings import INFERENCE
-
-import_app = typer.Typer(
-    help="Read what another harness measured as a run, for report, view and compare.",
-    no_args_is_help=True,
-)
 
 OUT = Annotated[Path, opt("Run folder to write.", "--out", "-o")]
 MAPPING = Annotated[
@@ -37,7 +32,6 @@ MEASURED = Annotated[AuditSettings, ("coverage_threshold", *INFERENCE)]
 FRESH = Annotated[bool, opt("Replace another run in --out.", "--fresh")]
 
 
-@import_app.command("lm-eval")
 @grouped
 def lm_eval_command(
     samples: Annotated[
@@ -79,7 +73,6 @@ def lm_eval_command(
     _show(run, json_output)
 
 
-@import_app.command("inspect")
 @grouped
 def inspect_command(
     log: Annotated[

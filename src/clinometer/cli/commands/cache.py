@@ -6,8 +6,7 @@ import shutil
 from datetime import datetime
 from typing import Annotated, Any
 
-from clinometer.cli.option import opt
-from clinometer.cli.parameters import JSON
+from clinometer.cli.option import JSON, opt
 from clinometer.cli.printing import console, print_json
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clinometer import ranges
-from clinometer.cli.option import opt
-from clinometer.cli.parameters import CLUSTER, JSON, LEVEL, SEED, TARGET
+from clinometer.cli.option import JSON, opt
+from clinometer.cli.parameters import CLUSTER, LEVEL, SEED, TARGET
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.table import TerminalTable
 from clinometer.display.numbers import p_value

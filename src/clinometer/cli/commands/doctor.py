@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clinometer.cli.parameters import JSON
+from clinometer.cli.option import JSON
 from clinometer.cli.printing import console, print_json
 
 

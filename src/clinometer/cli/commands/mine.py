@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from clinometer import ranges
-from clinometer.cli.option import opt
-from clinometer.cli.parameters import JSON, derived, grouped
+from clinometer.cli.option import JSON, opt
+from clinometer.cli.parameters import derived, grouped
 from clinometer.cli.printing import console, print_json, say
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.table import TerminalTable

@@ -9,7 +9,8 @@ import numpy as np
 import typer
 
 from clinometer.cli.gates import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
-from clinometer.cli.parameters import JSON, grouped
+from clinometer.cli.option import JSON
+from clinometer.cli.parameters import grouped
 from clinometer.cli.printing import console, print_json, risk_table
 from clinometer.cli.table import TerminalTable
 from clinometer.errors import SettingsError, TableError

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from clinometer.cli.parameters import JSON
+from clinometer.cli.option import JSON
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.table import TerminalTable
 from clinometer.errors import ModelNotFound, closest

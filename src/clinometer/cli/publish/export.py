@@ -14,14 +14,9 @@ from clinometer.cli.parameters import SEED
 from clinometer.cli.printing import console
 from clinometer.runs import AuditSettings, Run
 
-export_app = typer.Typer(
-    help="Write runs and context sets in the formats of other tools.", no_args_is_help=True
-)
-
 RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
 
-@export_app.command("xarray")
 def xarray_command(
     run: RUN,
     out: Annotated[Path, opt("File to write.", "--out", "-o")] = Path("run.nc"),
@@ -32,7 +27,6 @@ def xarray_command(
     written([write_netcdf(Run.load(run), out)], f'xarray.open_dataset("{out}")')
 
 
-@export_app.command("arviz")
 def arviz_command(
     run: RUN,
     out: Annotated[Path, opt("File to write.", "--out", "-o")] = Path("run-arviz.nc"),
@@ -48,7 +42,6 @@ def arviz_command(
     written([file], f'xarray.open_datatree("{out}")')
 
 
-@export_app.command("hugging-face")
 def hugging_face_command(
     run: RUN,
     out: Annotated[Path, opt("A checkout of the model's repository.", "--out", "-o")],
@@ -69,7 +62,6 @@ def hugging_face_command(
     written(write_hugging_face(Run.load(run), out, dataset=dataset), "look at it, commit and push")
 
 
-@export_app.command("every-eval-ever")
 def every_eval_ever_command(
     run: RUN,
     organization: Annotated[str, opt("Who evaluated: name of your organisation.")],
@@ -86,7 +78,6 @@ def every_eval_ever_command(
     written([write_every_eval_ever(Run.load(run), out, evaluator)], "contribute it to the database")
 
 
-@export_app.command("mlflow")
 def mlflow_command(
     run: RUN,
     tracking_uri: Annotated[
@@ -101,7 +92,6 @@ def mlflow_command(
     console().print(f"Logged run {key} in experiment {experiment}. Next: mlflow ui", soft_wrap=True)
 
 
-@export_app.command("wandb")
 def wandb_command(
     run: RUN,
     project: Annotated[str, opt("Name of the project.")] = "clinometer",
@@ -118,7 +108,6 @@ def wandb_command(
     console().print(f"Logged to project {project}. Next: {then}", soft_wrap=True)
 
 
-@export_app.command("croissant")
 def croissant_command(
     contexts: Annotated[
         str, typer.Argument(metavar="CONTEXTS", help="A built-in context set or a .csv file.")

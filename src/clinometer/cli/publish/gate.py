@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from clinometer import ranges
-from clinometer.cli.option import opt
-from clinometer.cli.parameters import CLUSTER, JSON
+from clinometer.cli.option import JSON, opt
+from clinometer.cli.parameters import CLUSTER
 from clinometer.cli.printing import console, print_json, say
 from clinometer.cli.table import TerminalTable
 from clinometer.display.names import HEADINGS

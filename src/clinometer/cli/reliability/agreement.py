@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clinometer import ranges
-from clinometer.cli.option import opt
-from clinometer.cli.parameters import JSON, LEVEL, REPLICATES, SEED
+from clinometer.cli.option import JSON, opt
+from clinometer.cli.parameters import LEVEL, REPLICATES, SEED
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.reliability.common import write_frame
 from clinometer.cli.table import TerminalTable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from clinometer import ranges
 from clinometer.cli.gates import FAIL_BELOW_ON, below, fail
-from clinometer.cli.option import opt
-from clinometer.cli.parameters import DEVICE, JSON, LEVEL, SEED, derived
+from clinometer.cli.option import JSON, opt
+from clinometer.cli.parameters import DEVICE, LEVEL, SEED, derived
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.reliability.common import (

@@ -6,8 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
-from clinometer.cli.option import opt
-from clinometer.cli.parameters import JSON, SEED
+from clinometer.cli.option import JSON, opt
+from clinometer.cli.parameters import SEED
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.reliability.common import (
     FormatOption,

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 from clinometer import ranges
-from clinometer.cli.option import opt
-from clinometer.cli.parameters import JSON, grouped
+from clinometer.cli.option import JSON, opt
+from clinometer.cli.parameters import grouped
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import progress
 from clinometer.cli.reliability.common import (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clinometer.cli.option import opt
-from clinometer.cli.parameters import JSON, LEVEL, REPLICATES, SEED
+from clinometer.cli.option import JSON, opt
+from clinometer.cli.parameters import LEVEL, REPLICATES, SEED
 from clinometer.cli.printing import console, print_json, say
 from clinometer.cli.progress import progress
 from clinometer.cli.reliability.agreement import (

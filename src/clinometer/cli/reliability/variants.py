@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from clinometer.cli.option import opt
-from clinometer.cli.parameters import JSON, grouped
+from clinometer.cli.option import JSON, opt
+from clinometer.cli.parameters import grouped
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.reliability.common import (

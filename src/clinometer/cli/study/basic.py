@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from clinometer import ranges
-from clinometer.cli.option import opt
-from clinometer.cli.parameters import JSON, SEED
+from clinometer.cli.option import JSON, opt
+from clinometer.cli.parameters import SEED
 from clinometer.cli.printing import console, number, print_json
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.table import TerminalTable
@@ -17,12 +17,8 @@ from clinometer.display.names import NARROW_HEADINGS, SYMBOLS
 from clinometer.display.numbers import p_value, risk
 
 RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
-study_app = typer.Typer(
-    help="The papers' experiments on models of your choice.", no_args_is_help=True
-)
 
 
-@study_app.command("factors")
 def factors_command(
     run: RUN,
     measure: Annotated[str, opt("r, r_bias or r_volatility.")] = "r",
@@ -94,7 +90,6 @@ def factors_command(
         )
 
 
-@study_app.command("controls")
 def controls_command(
     run: RUN,
     stored: Annotated[bool, opt("Use only stored scores; load no model.", "--stored")] = False,
@@ -151,7 +146,6 @@ def controls_command(
             _print_note(row.option or row.control, row.note)
 
 
-@study_app.command("sensitivity")
 def sensitivity_command(
     run: RUN,
     seed: SEED = 0,

@@ -23,7 +23,7 @@ from clinometer.errors import SettingsError
 from clinometer.runs import AuditSettings
 
 
-def table_command(study: str, about: str) -> Callable[..., None]:
+def _table_command(study: str, about: str) -> Callable[..., None]:
     """The three tables are one command with three names."""
 
     @grouped
@@ -44,6 +44,17 @@ def table_command(study: str, about: str) -> Callable[..., None]:
 
     command.__doc__ = about
     return command
+
+
+table1_command = _table_command(
+    "table1", "Gender risks of models with ranks, next to the paper's Table 1."
+)
+table2_command = _table_command(
+    "table2", "Race risks of models with ranks, next to the paper's Table 2."
+)
+table3_command = _table_command(
+    "table3", "Religion and disability risks of models with ranks, next to the paper's Table 3."
+)
 
 
 @grouped
