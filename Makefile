@@ -37,7 +37,7 @@ test-harnesses: $(STAMPS)/harnesses
 check: $(STAMPS)/test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/python tools/supply.py licences > /dev/null
 	$(BIN)/python tools/supply.py audit
 

@@ -250,14 +250,14 @@ def test_missing_cells_of_any_model_are_left_out_of_all(rng: np.random.Generator
 
 
 def test_unequal_risks_are_detected_and_equal_ones_seldom() -> None:
-    """A short version of benchmarks/compare.py: 200 pairs of models, then one that differs."""
+    """A short version of benchmarks/compare.py: 100 pairs of models, then one that differs."""
     rng = np.random.default_rng(5)
     hits = np.zeros(3)
-    for i in range(200):
+    for i in range(100):
         first = rng.beta(6, 4, (2, 3, 50))
         result = compare(*np.stack([first, 1 - first], -1), replicates=100, seed=i)
         hits += [present(d.p) <= 0.05 for d in result.overall]
-    assert (hits <= 0.05 * 200 + 3 * math.sqrt(200 * 0.05 * 0.95)).all()
+    assert (hits <= 0.05 * 100 + 3 * math.sqrt(100 * 0.05 * 0.95)).all()
     far = np.stack([rng.beta(8, 2, (3, 50)), rng.beta(6, 4, (3, 50))])
     assert present(compare(*np.stack([far, 1 - far], -1)).overall[1].p) < 1e-3
 

@@ -56,10 +56,10 @@ def test_one_context_more_or_less_changes_no_width(target: str) -> None:
 
 @pytest.mark.parametrize("target", ["corpus", "set"])
 def test_intervals_hold_what_they_speak_of(target: str) -> None:
-    """150 repetitions: at least 95 % less 3 standard errors (5.3), for all three risks."""
+    """75 repetitions: at least 95 % less 3 standard errors (7.5), for all three risks."""
     rng = np.random.default_rng(7)
     held = np.zeros(3)
-    for _ in range(150):
+    for _ in range(75):
         up = answers(rng, 300, groups=6)
         law = rng.dirichlet(np.full(300, 0.5))
         mined = rng.multinomial(600, law)
@@ -77,7 +77,7 @@ def test_intervals_hold_what_they_speak_of(target: str) -> None:
         for i, name in enumerate(("R", "R_bias", "R_volatility")):
             e, value = getattr(report, name), getattr(truth, name).value
             held[i] += e.low <= value <= e.high
-    assert (held / 150 >= 0.897).all()
+    assert (held / 75 >= 0.875).all()
 
 
 def test_a_whole_set_is_exact_for_itself() -> None:
