@@ -45,6 +45,7 @@ def test_impact_ratios_stand_in_one_sheet_only(small: Run) -> None:
         text = sheet_markdown(small, name)
         assert ("## Impact ratios" in text) == (name == "nyc-ll144")
         assert "no statement that any requirement is met" in text
+        assert ("Text not reproduced" in text) == (name == "nyc-ll144")
 
 
 def test_the_command_writes_html_and_markdown(

@@ -23,6 +23,8 @@ SCOPE = (
     "is met, and it is not legal advice."
 )
 
+NO_TEXT = "Text not reproduced: no copy was found to compare it with."
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -69,6 +71,7 @@ def render_sheet(run: Run, name: str) -> str:
             rows=evidence(sheet, run),
             ratios=_ratios(sheet, run),
             scope=SCOPE,
+            no_text=NO_TEXT,
             made=datetime.now(UTC).strftime("%-d %B %Y"),
             version=__version__,
             css=stylesheet(),
@@ -85,13 +88,15 @@ def sheet_markdown(run: Run, name: str) -> str:
         "",
         SCOPE,
         "",
-        f"Source: {markdown_text(sheet.source)} ({sheet.date}). Map version {sheet.version}. "
+        f"Source: {markdown_text(sheet.source)} ({sheet.date}). Map version {sheet.version}, "
+        f"compared with copies on {sheet.compared}. "
         f"{markdown_text(sheet.note)}",
     ]
     for one in evidence(sheet, run):
         clause = one.clause
         lines += ["", f"## {markdown_text(clause.number)}", ""]
-        lines += [f"> {clause.quote}" if clause.quote else f"*{clause.title}*", ""]
+        lines += [f"> {clause.quote}" if clause.quote else f"*{clause.title or NO_TEXT}*", ""]
+        lines += [f"Compared with {markdown_text(clause.compared)}.", ""] if clause.compared else []
         lines += [f"**This run can show:** {clause.can}.", ""]
         lines += [f"- {label}: {markdown_text(text)}" for label, text in one.there]
         lines += ["", f"**It cannot show:** {clause.cannot}.", ""]

@@ -21,6 +21,8 @@ class Clause(_MapPart):
     """One clause, by its number.
 
     quote     its words, verbatim; "" where they may not be reprinted, and then a title
+    title     "" beside a quote; neither is given where no copy was found to compare them with
+    compared  the copy that quote or title were compared with
     fields    what of a run bears on it: keys of `FIELDS`
     can       "This run can show ..."
     cannot    "It cannot show ..."
@@ -30,6 +32,7 @@ class Clause(_MapPart):
     number: str
     quote: str = ""
     title: str = ""
+    compared: str = ""
     fields: tuple[str, ...] = Field(min_length=1)
     can: str
     cannot: str
@@ -37,8 +40,13 @@ class Clause(_MapPart):
 
     @model_validator(mode="after")
     def _checked(self) -> Clause:
-        if bool(self.quote) == bool(self.title):
-            raise SettingsError(f"{self.number}: expected either a quote or a title")
+        if self.quote and self.title:
+            raise SettingsError(f"{self.number}: expected either a quote or a title, found both")
+        if bool(self.quote or self.title) != bool(self.compared):
+            raise SettingsError(
+                f"{self.number}: expected a quote or a title with the copy that it was compared "
+                "with, or neither"
+            )
         if unknown := set(self.fields) - set(FIELDS):
             raise SettingsError(
                 f"{self.number}: expected fields of a run, found {', '.join(sorted(unknown))}"
@@ -51,6 +59,7 @@ class SheetMap(_MapPart):
 
     version        of the map; it rises with every change
     date           of the source
+    compared       when quotes and titles were compared with copies of it
     impact_ratios  whether the source names impact ratios
     """
 
@@ -59,6 +68,7 @@ class SheetMap(_MapPart):
     title: str
     source: str
     date: str
+    compared: str
     note: str
     impact_ratios: bool = False
     clauses: tuple[Clause, ...]
