@@ -63,9 +63,14 @@ def free_port(port: int = 0) -> int:
 
 @contextlib.contextmanager
 def model_server(
-    command: Sequence[object], *, port: int, log: Path, env: Mapping[str, str] | None = None
+    command: Sequence[object],
+    *,
+    port: int,
+    log: Path,
+    env: Mapping[str, str] | None = None,
+    health: str = "/health",
 ) -> Iterator[str]:
-    """A server of a model from when its /health is well; it is killed with all its children."""
+    """A server from when its `health` is well; it is killed with all its children."""
     url = f"http://127.0.0.1:{port}"
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -78,7 +83,7 @@ def model_server(
         )
     try:
         until(
-            lambda: answers(f"{url}/health"),
+            lambda: answers(f"{url}{health}"),
             alive=lambda: process.poll() is None,
             said=lambda: log.read_text(encoding="utf-8", errors="replace"),
         )

@@ -5,9 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.bridges.inspect.made_log import audit_log
 from tests.models.server.conftest import llama
 
 __all__ = ["llama"]
+
+
+@pytest.fixture(scope="session")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log of clinometer/audit that Inspect wrote, made once."""
+    return audit_log(tmp_path_factory.mktemp("logs"))
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.bridges.inspect.made_log import GROUPS, N, answered, audit_log
+from tests.bridges.inspect.made_log import GROUPS, N, answered
 from tests.command import Clinometer
 
 from clinometer.bridges.inspect.read import import_inspect
@@ -22,11 +22,6 @@ context = "{context}"
 category = "{scores.readout.value}"
 left_out = ["none"]
 """
-
-
-@pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return audit_log(tmp_path_factory.mktemp("logs"))
 
 
 def test_our_own_log_is_the_run_of_an_audit(log: Path, tmp_path: Path) -> None:

@@ -7,16 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.bridges.inspect.made_log import N, answered, audit_log
+from tests.bridges.inspect.made_log import N, answered
 
 from clinometer.bridges.inspect.read import import_inspect
 from clinometer.models.generation.recognise import Recogniser
 from clinometer.topics import load_topic
-
-
-@pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return audit_log(tmp_path_factory.mktemp("logs"))
 
 
 def header(log: Path) -> Any:
