@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -192,14 +193,14 @@ class Run:
     def load(cls, path: str | Path) -> Run:
         """Read a finished run; its risks are measured again from its preferences."""
         folder = RunFolder(Path(path))
-        record, preferences = read_stored(folder)
+        record, tables = folder.read_finished()
+        preferences = stored_preferences(record, tables)
         report = _report(preferences, record.settings, known=record.model.kind == "reference")
         return cls(record, preferences, report, folder.path)
 
 
-def read_stored(folder: RunFolder) -> tuple[RunRecord, Preferences]:
-    """The record and the preferences of a finished run, as they are stored."""
-    record, tables = folder.read_finished()
+def stored_preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferences:
+    """The preferences of a finished run, from what `read_finished` gives of its folder."""
     cells = tables["preferences"]
     table = cells.select([name for name in _NUMBERS if name in cells.column_names]).to_pandas()
     contexts = tables["contexts"].to_pandas()
@@ -209,7 +210,7 @@ def read_stored(folder: RunFolder) -> tuple[RunRecord, Preferences]:
     reference = record.topic.reference
     coverage = table["coverage"].to_numpy(dtype=float).reshape(shape)[:, :, 0]
     known = record.model.kind == "reference"
-    preferences = Preferences(
+    return Preferences(
         values=table["p"].to_numpy(dtype=float).reshape(shape),
         groups=tuple(groups["group"]),
         contexts=tuple(contexts["context_id"]),
@@ -230,7 +231,6 @@ def read_stored(folder: RunFolder) -> tuple[RunRecord, Preferences]:
         high=_cells(table, "p_high", shape),
         answers=None if (n := _cells(table, "answers", shape)) is None else n[:, :, 0],
     )
-    return record, preferences
 
 
 def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -> RiskReport:

@@ -19,7 +19,7 @@ from clinometer.report.reliability.page import is_reliability_run
 from clinometer.runs.folder.find import run_folders
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record_schema import RunRecord, SummaryRecord
-from clinometer.runs.run import read_stored
+from clinometer.runs.run import stored_preferences
 
 REPLICATES = 400
 """Of the paired bootstrap, unless others are asked for."""
@@ -123,9 +123,8 @@ class _Read:
 
     @classmethod
     def of(cls, folder: Path) -> _Read:
-        there = RunFolder(folder)
-        record, preferences = read_stored(there)
-        groups = there.read_finished(("groups",))[1]["groups"].to_pandas()
+        record, tables = RunFolder(folder).read_finished()
+        preferences, groups = stored_preferences(record, tables), tables["groups"].to_pandas()
         if record.summary is None:
             raise RunError(f"{folder}: the run has no summary; audit it again")
         return cls(folder, record, preferences, groups)

@@ -1,0 +1,21 @@
+"""The mean of J around the samples of a replicate, against one J at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clinometer.measure import criterion
+from clinometer.measure.comparison.paired import around_samples
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+@pytest.mark.parametrize("kind", ["opposite", "uneven reference", "three"])
+def test_the_mean_of_j_around_samples(rng: np.random.Generator, norm: float, kind: str) -> None:
+    at, z = rng.normal(0, 0.3, (5, 4, 3, 3)), rng.normal(0, 0.3, (8, 4, 3, 3))
+    if kind != "three":
+        ratio = {"opposite": -1.0, "uneven reference": -0.25}[kind]
+        at, z = (np.stack([s[..., 0], ratio * s[..., 0]], -1) for s in (at, z))
+    inner = np.concatenate([z, -z])
+    expected = np.mean([criterion(at + one, norm) for one in inner], axis=0)
+    np.testing.assert_allclose(around_samples(at, inner, norm), expected, atol=1e-14)
