@@ -99,7 +99,7 @@ $(STAMPS)/peers: $(STAMPS)/test tests/exports/peers/requirements.txt
 	$(BIN)/python -m venv $(VENV)/peers
 	$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
 	  > "$$($(VENV)/peers/bin/python -c 'import site; print(site.getsitepackages()[0])')/ours.pth"
-	$(VENV)/peers/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --requirement tests/exports/peers/requirements.txt
+	$(VENV)/peers/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --requirement tests/exports/peers/requirements.txt
 	touch $@
 
 # The same for Inspect and lm-evaluation-harness, which want older versions of what we use.
