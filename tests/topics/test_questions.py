@@ -232,4 +232,8 @@ def test_people_cross_gender_and_ethnicity() -> None:
     assert len(crossed) == 8
     assert set(crossed.values()) == {3}
     named = [g for g in people if g.parts["shown_as"] == "name"]
-    assert min(g.factors["surname_percent"] or 0 for g in named) == 74.24
+    assert min(float(g.about["surname_percent"]) for g in named) == 74.24
+    assert min(float(g.about["given_name_percent"]) for g in named) > 98
+    for g in named:  # a given name tells no ethnicity from another
+        namesakes = {p.parts["ethnicity"] for p in named if p.name.split()[0] == g.name.split()[0]}
+        assert len(namesakes) == 4

@@ -9,9 +9,12 @@ from clinometer.errors import TopicError
 from clinometer.topics.group import Group
 
 BUILTIN = Path(__file__).parent / "builtin"
-# Columns with the sources of the figures, with what a group is composed of, and with how it is
-# written; all others are figures.
-_ABOUT = ("source_years", "soc_codes", "match")
+# Columns with what the figures or the name rest on, with what a group is composed of, and with how
+# it is written; all others are figures.
+_ABOUT = (
+    *("source_years", "soc_codes", "match"),
+    *("given_name_births", "given_name_percent", "surname_percent", "surname_percent_2020"),
+)
 _PARTS = ("gender", "ethnicity", "shown_as")
 _WRITTEN = ("text", "article")
 
