@@ -23,6 +23,7 @@ ROUTES = (
     "boost-plain",
     "force",
     "top-k",
+    "ollama",
 )
 
 #: The user's message in a chat template where the prompts are questions.
@@ -199,7 +200,7 @@ class LoadOptions:
             value = getattr(self.server, name)
             if value is not None:
                 named[f"load.server.{name}"] = value
-        if self.server.route == "top-k":
+        if self.server.route in ("top-k", "ollama"):
             named["load.server.top_k"] = self.server.top_k
         return named
 

@@ -16,7 +16,8 @@ import numpy as np
 from clinometer.errors import ModelError
 from clinometer.models.server.client import Missing, RequestRefused
 from clinometer.models.server.reply import Listed
-from clinometer.models.server.routes import ROUTES, Endpoint, Route
+from clinometer.models.server.routes import ROUTES, Endpoint, OllamaEndpoint, Route
+from clinometer.models.server.routes.ollama import Ollama
 from clinometer.models.tokens.word_trie import Tokens
 
 #: How far two answers to one request may differ: caches and batches change the rounding.
@@ -35,9 +36,10 @@ async def choose_route(
     `candidates` are tokens that are probably rare after the path: the first unlisted one shows
     whether a server returns more than its list.
     """
-    endpoint, top = await _widest(endpoint, path)
+    endpoint, top = await _listing(endpoint, path, wanted)
     rare = next((t for t in candidates if t not in top.by_id), candidates[0])
-    for name in (wanted,) if wanted else ROUTES:
+    ollama = isinstance(endpoint, OllamaEndpoint)
+    for name in (wanted,) if wanted else (Ollama.name,) if ollama else ROUTES:
         route = ROUTES[name](endpoint)
         if await _works(route, path, top, rare):
             return route
@@ -45,6 +47,22 @@ async def choose_route(
         f"server {endpoint.client.address.base}: cannot be queried by the route {wanted!r}; leave "
         "out --route to use one that works"
     )
+
+
+async def _listing(endpoint: Endpoint, path: Tokens, wanted: str | None) -> tuple[Endpoint, Listed]:
+    """The endpoint that lists probable tokens: the OpenAI-compatible one, or else Ollama's own."""
+    native = OllamaEndpoint(**vars(endpoint))
+    if wanted == Ollama.name:
+        return await _widest(native, path)
+    try:
+        return await _widest(endpoint, path)
+    except ModelError as error:
+        if wanted or (isinstance(error, RequestRefused) and error.status in (401, 403)):
+            raise
+        try:
+            return await _widest(native, path)
+        except (ModelError, Missing):
+            raise error from None
 
 
 async def _widest(endpoint: Endpoint, path: Tokens) -> tuple[Endpoint, Listed]:

@@ -1,8 +1,8 @@
 """The log-probabilities in a completion's JSON, in the forms that servers use.
 
-There are four: lists of objects with `id` (llama.cpp), mappings from a token's text or from
-"token_id:N" to its log-probability (OpenAI's first API, vLLM), prompt_logprobs (vLLM), and
-output_token_ids_logprobs (SGLang).
+There are five: lists of objects with `id` (llama.cpp), mappings from a token's text or from
+"token_id:N" to its log-probability (OpenAI's first API, vLLM), prompt_logprobs (vLLM),
+output_token_ids_logprobs (SGLang), and logprobs beside the response (Ollama).
 """
 
 from __future__ import annotations
@@ -82,6 +82,19 @@ def of_token_ids(reply: Any) -> dict[int, float]:
     if not positions or not positions[0]:
         raise Missing("no log-probabilities of chosen tokens")
     return {int(entry[1]): _log_prob(entry[0]) for entry in positions[0]}
+
+
+def of_ollama(reply: Any) -> Listed | None:
+    """The content of Ollama's /api/generate for the first generated token; None where the reply
+    ended with it: then Ollama lists nothing."""
+    places = reply.get("logprobs")
+    if not places:
+        if reply.get("done") is True and reply.get("response") == "":
+            return None
+        raise Missing("no log-probabilities")
+    if not places[0].get("top_logprobs"):
+        raise Missing("no list of probable tokens")
+    return _listed(map(_entry, places[0]["top_logprobs"]), written=_entry(places[0]))
 
 
 def texts(reply: Any, expected: int) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clinometer.errors import ModelError
+from clinometer.errors import ModelError, ModelNotFound
 from clinometer.execution.event_loop import together
 from clinometer.models.server.client import Client, RequestRefused, WrongReply
 
@@ -74,9 +74,10 @@ def server_tokenizer(client: Client, model: str, name: str) -> ServerTokenizer:
     """The server's tokenizer, or an error that names the alternative."""
     try:
         return ServerTokenizer(client, model)
-    except RequestRefused as error:
+    except (RequestRefused, ModelNotFound) as error:
+        status = error.status if isinstance(error, RequestRefused) else 404
         raise ModelError(
-            f"model {name!r}: its server has no /tokenize (status {error.status}); name its "
+            f"model {name!r}: its server has no /tokenize (status {status}); name its "
             "tokenizer with --tokenizer, a folder, a .gguf file or a Hugging Face id"
         ) from error
 
