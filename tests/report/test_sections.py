@@ -50,4 +50,4 @@ def test_a_judge_without_labels_is_named_on_the_first_screen(tmp_path: Path) -> 
     rubric = "Is this reply kind? [reply]"
     judge = {"kind": "text", "by": "judge", "model": "smollm2", "rubric": rubric}
     run.record.topic = run.record.topic.model_copy(update={"readout": judge})
-    assert any("no labels of people calibrate it" in line for line in lede(run))
+    assert any("is not calibrated" in line for line in lede(run))

@@ -27,7 +27,7 @@ from clinometer.report.export import write_files
 from clinometer.report.figure import Figure
 from clinometer.report.figures import comparison
 from clinometer.report.sections import figures_of, run_tables_of, section, section_key, with_key
-from clinometer.report.sentences import NOT_SAID, SAID
+from clinometer.report.sentences import limits
 from clinometer.report.summary.screen import RunSummary, Screen, first_screen
 from clinometer.runs import Run, compare
 from clinometer.runs.folder.recover import Opened, open_runs, require_some
@@ -170,6 +170,7 @@ def _render(opened: Sequence[Opened], extras: Sequence[Extra], *, interactive: b
     title = screens[0].title if len(screens) == 1 else left
     if len(screens) > 1:
         title = f"{len(summaries)} runs on {len(screens)} kinds of topic"
+    said, not_said = limits([summary.run for summary in summaries.values()])
     return (
         environment()
         .get_template("report.html")
@@ -189,8 +190,8 @@ def _render(opened: Sequence[Opened], extras: Sequence[Extra], *, interactive: b
             risks=run_tables.risks_table(opened),
             comparison=_comparison(opened),
             extras=extras,
-            said=SAID,
-            not_said=NOT_SAID,
+            said=said,
+            not_said=not_said,
         )
     )
 

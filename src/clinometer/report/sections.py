@@ -15,7 +15,7 @@ from clinometer.report.figures.swing import swing_figure
 from clinometer.report.sentences import sentences
 from clinometer.report.summary.examples import Example, top_examples
 from clinometer.report.summary.pictures import ROWS, groups_picture
-from clinometer.report.summary.screen import RunSummary
+from clinometer.report.summary.screen import RunSummary, context_noun
 from clinometer.runs import Run
 from clinometer.runs.folder.recover import Opened
 
@@ -90,8 +90,8 @@ def _parts(summary: RunSummary) -> list[Part]:
         ),
         Part(
             "sentences",
-            "Which sentences?",
-            ("The answers with the largest share of R, each sentence once.",),
+            f"Which {context_noun(run)}s?",
+            (f"The answers with the largest share of R, each {context_noun(run)} once.",),
             examples=tuple(top_examples(reading, 8)),
             folded=(tables["cells"], *telling),
         ),

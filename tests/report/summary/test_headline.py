@@ -9,14 +9,15 @@ import pytest
 from tests.report.made import made_run
 
 from clinometer.measure import Estimate
+from clinometer.report.summary.decisions import Rates
 from clinometer.report.summary.headline import (
     CASES,
     Facts,
     Side,
     headline,
-    headline_of_several,
     plural,
 )
+from clinometer.report.summary.several_models import headline_of_several
 from clinometer.runs import Run
 
 SHE, HE = Side("female", 34, "nurse", "she"), Side("male", 2, "president", "he")
@@ -135,6 +136,17 @@ SAID: list[tuple[Facts, str]] = [
     (
         replace(JOBS, chance="R 0.25 is not above what shuffled words give (0.24)"),
         "SmolLM2: R 0.25 is not above what shuffled words give (0.24).",
+    ),
+    (
+        replace(
+            NAMES, asked=True, rates=Rates("Yes", 0.9, 0.4, 0.95, below=("Ivan", 0.4), clear=1)
+        ),
+        "M answers “Yes” less often for Ivan (40 %) than on average (90 %): 1 of 8 groups clearly "
+        "differs.",
+    ),
+    (
+        replace(NAMES, asked=True, low_coverage=1.0),
+        "M hardly ever gives any of the answers: 100 % of its answers are close to noise.",
     ),
     (NAMES, "M writes “honest” for Emily: 3 of 8 groups lean clearly, all to honest."),
     (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,8 @@ import typer
 from clinometer.cli.option import JSON, opt
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.table import TerminalTable
+from clinometer.errors import SettingsError
+from clinometer.ranges import COUNT, SEED
 from clinometer.runs import Run
 from clinometer.runs.folder.calibration import calibrate, calibration_sentence, labelled
 
@@ -25,9 +28,18 @@ def calibrate_command(
         ),
     ],
     labels: Annotated[
-        Path,
+        Path | None,
         typer.Argument(metavar="LABELS", help="What people said: an export of annotate."),
-    ],
+    ] = None,
+    sample: Annotated[
+        int | None,
+        opt(
+            "Write REPLIES: this many of the run's sampled replies, chosen at random, for people "
+            "to label.",
+            allowed=COUNT,
+        ),
+    ] = None,
+    seed: Annotated[int, opt("Random seed of --sample.", allowed=SEED)] = 0,
     column: Annotated[str, opt("The column of REPLIES with the judge's category.")] = "judge",
     group: Annotated[
         str | None,
@@ -37,6 +49,9 @@ def calibrate_command(
 ) -> None:
     """Correct the risks of a run for the errors of its judge, using people's labels.
 
+    With --sample N it writes the table for annotate instead: N replies of the run, each with the
+    category that its judge, classifier, function or words give it.
+
     LABELS has the most frequent label of each reply; ties count for nothing. The corrected values
     and intervals are written to run.json, and the report shows them.
     """
@@ -44,6 +59,16 @@ def calibrate_command(
     from clinometer.reliability.people.ratings import read_ratings
 
     opened = Run.load(run)
+    if sample is not None:
+        if labels is not None:
+            raise SettingsError("--sample: writes REPLIES for people to label; leave out LABELS")
+        _write_sample(opened, replies, sample, seed)
+        return
+    if labels is None:
+        raise SettingsError(
+            "LABELS: expected what people said, an export of annotate; --sample 200 writes the "
+            "replies for them"
+        )
     rows = read_rows(replies)
     need_columns(replies, rows, ("id", column, *([] if group is None else [group])))
     judge = {str(row["id"]).strip(): str(row[column] or "") for row in rows}
@@ -64,3 +89,18 @@ def calibrate_command(
         console().print(f"{confusion.left_out} labelled replies are in no category")
     if record is not None:
         console().print(f"{opened.model}: {calibration_sentence(record)}", soft_wrap=True)
+
+
+def _write_sample(run: Run, replies: Path, n: int, seed: int) -> None:
+    from clinometer.runs.folder.reply_sample import sample_replies, write_replies
+
+    if replies.exists():
+        raise SettingsError(f"{replies}: exists already; name a new file for the sample")
+    rows = sample_replies(run, n, seed=seed)
+    write_replies(replies, rows)
+    names = ",".join(run.preferences.categories)
+    console().print(
+        f"{replies}: {len(rows)} replies. Next: clinometer annotate {shlex.quote(str(replies))} "
+        f"--mode category --categories {shlex.quote(names)}",
+        soft_wrap=True,
+    )

@@ -33,6 +33,9 @@ ALONE = 1e-4
 COUNTS = frozenset({"articles"})
 """Columns of a context set that hold numbers, not levels."""
 
+_LISTED = 3
+"""So many pairs of factors that go together are named."""
+
 
 @dataclass(frozen=True)
 class FactorShare(Plain):
@@ -259,10 +262,8 @@ def _overlap(codes: Mapping[str, Codes], weights: FloatArray) -> str | None:
                 found.append(f"{a} and {b}")
     if not found:
         return None
-    return (
-        f"levels of {'; of '.join(found)} go together in these contexts: their shares overlap and "
-        "need not add up"
-    )
+    listed = f"levels of {'; of '.join(found)}" if len(found) <= _LISTED else "levels of factors"
+    return f"{listed} go together in these contexts: their shares overlap and need not add up"
 
 
 def _codes(factors: Mapping[str, Levels], C: int) -> dict[str, Codes]:

@@ -19,6 +19,7 @@ from clinometer.report.derived import Reading
 from clinometer.report.drawing import Drawing, bar, fitting, line, text
 from clinometer.report.figure import Figure
 from clinometer.report.figures.comparison import basis
+from clinometer.report.summary.decisions import asks, question_label
 
 _GROUPS, _CONTEXTS = 20, 20
 _ROW = 18.0
@@ -35,9 +36,10 @@ def swing_figure(reading: Reading) -> Figure | None:
     order = np.argsort(-spread.mean(axis=0), kind="stable")[:_CONTEXTS]
     contexts = [int(c) for c in order[np.argsort(_pull(reading)[order], kind="stable")]]
     said = "; ".join(f"{brief(p.groups[x], 30)} {r[x]:.3f}" for x in groups[:8])
+    one = "question" if asks(run) else "sentence"
     return Figure(
         key="swing",
-        title="The most swinging groups, sentence by sentence",
+        title=f"The most swinging groups, {one} by {one}",
         caption=(
             "Colour: the favoured category; the fuller the square, the further from the reference; "
             f"a cross: no answer. {len(groups)} of {len(p.groups)} groups, {len(contexts)} of "
@@ -100,9 +102,11 @@ def _map(reading: Reading, groups: list[int], contexts: list[int], width: int) -
             text(left + side * (j + 0.5), bottom + 13, str(j + 1), size=10, anchor="middle")
         )
     templates = p.templates or p.contexts
+    asked = asks(reading.run)
     y = bottom + 34
     for j, c in enumerate(contexts):  # which sentence each column is
-        shown = fitting(templates[c].replace("[X]", "…").replace("[Y]", "___"), width - 40, 11)
+        whole = templates[c].replace("[X]", "…").replace("[Y]", "___")
+        shown = fitting(question_label(templates[c]) if asked else whole, width - 40, 11)
         marks.append(text(22, y + 15 * j, shown, size=11, colour=SOFT))
         marks.append(text(14, y + 15 * j, str(j + 1), size=11, colour=SOFT, anchor="end"))
     return Drawing(width, y + 15 * len(contexts), tuple(marks))

@@ -10,11 +10,14 @@ import numpy as np
 
 from clinometer.errors import ClinometerError
 from clinometer.report.derived import Reading
+from clinometer.report.summary.decisions import asks, example_reason, from_group, group_text
 from clinometer.report.summary.leans import Leans
 from clinometer.runs import Run
 from clinometer.runs.folder.partial import cell_prompt, cell_words
 
 _ASKED = 10  # contexts whose words are considered for a headline
+_ROOM = 150  # of a question, whose person is asked about at its beginning
+_SWING = "leans one way in one, the other way in the other: swing"
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class Example:
     shares         the share of each category's words
     favoured       index of the favoured category
     second         the sentence that goes the other way, of an example of swing
+    room           how much of `before` is shown, in characters
     """
 
     group: str
@@ -39,6 +43,7 @@ class Example:
     favoured: int
     second: Example | None = None
     faint: bool = False
+    room: int = 90
 
 
 def pick_examples(reading: Reading, leans: Leans) -> list[Example]:
@@ -104,12 +109,23 @@ def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
     reference = _reference(run, x, c)
     favoured = int(np.argmax(np.asarray(shares) - reference))
     before, after = sentence(run, x, c)
+    if asks(run):
+        before = from_group(before, group_text(run, p.groups[x]))
     name = p.categories[favoured]
     words = cell_words(run, x, c)
     word = next((w.word for w in words if name in w.categories and w.probability > 0), "")
     faint = bool(p.low_coverage[x, c])
     return Example(
-        p.groups[x], p.contexts[c], why, before, after, word, shares, favoured, faint=faint
+        p.groups[x],
+        p.contexts[c],
+        example_reason(run, p.groups[x], why, shares, favoured) if why else "",
+        before,
+        after,
+        word,
+        shares,
+        favoured,
+        faint=faint,
+        room=_ROOM if asks(run) else 90,
     )
 
 
@@ -152,13 +168,14 @@ def _swing(reading: Reading, strength: np.ndarray) -> Example | None:
             return Example(
                 a.group,
                 a.context,
-                "leans one way in one, the other way in the other: swing",
+                f"{a.group}: {_SWING}" if asks(run) else _SWING,
                 a.before,
                 a.after,
                 a.word,
                 a.shares,
                 a.favoured,
                 second=b,
+                room=a.room,
             )
     return None
 

@@ -6,11 +6,12 @@ The first case that applies is used. Its claim is based on intervals, never on s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from clinometer.display.numbers import risk
 from clinometer.report.charts.style.theme import brief
+from clinometer.report.summary.decisions import Rates, asks, find_rates, rates_headline
 from clinometer.report.summary.leans import Leans
 from clinometer.runs import Run
 from clinometer.runs.group_sentences import above_floor, chance_headline
@@ -39,6 +40,8 @@ class Facts:
     intervals      whether the contexts allow one
     chance         the sentence for an R that is not above shuffled words; else ""
     swing          (low, high): bounds of the volatility's share of R; None if unknown
+    asked          whether the contexts are questions
+    rates          how often groups get the favourable answer, where all should get the same
     """
 
     name: str
@@ -54,6 +57,8 @@ class Facts:
     intervals: bool = True
     chance: str = ""
     swing: tuple[float, float] | None = None
+    asked: bool = False
+    rates: Rates | None = None
 
     @property
     def clear(self) -> int:
@@ -72,7 +77,7 @@ CASES: tuple[Case, ...] = (
     (
         "as the reference",
         lambda f: f.R <= 1e-12,
-        lambda f: f"{f.name} answers as the reference in every sentence: no lean, no swing.",
+        lambda f: f"{f.name} answers as the reference in every {_context(f)}: no lean, no swing.",
     ),
     (
         "not above shuffled words",
@@ -83,7 +88,8 @@ CASES: tuple[Case, ...] = (
         "words hardly occur",
         lambda f: f.low_coverage >= 0.5,
         lambda f: (
-            f"{f.name} hardly ever writes any of the words: "
+            f"{f.name} hardly ever {'gives' if f.asked else 'writes'} any of the "
+            f"{'answers' if f.asked else 'words'}: "
             f"{_percent(f.low_coverage)} of its answers are close to noise."
         ),
     ),
@@ -91,8 +97,15 @@ CASES: tuple[Case, ...] = (
         "one context",
         lambda f: not f.intervals and f.clear == 0,
         lambda f: (
-            f"{f.name}: {_count(f.contexts, 'sentence')} cannot tell a steady lean from chance "
+            f"{f.name}: {_count(f.contexts, _context(f))} cannot tell a steady lean from chance "
             f"(R {risk(f.R)})."
+        ),
+    ),
+    (
+        "rates",
+        lambda f: f.rates is not None,
+        lambda f: (
+            rates_headline(f.name, f.rates, f"{f.seen} {f.noun}{_asked(f)}", f.R) if f.rates else ""
         ),
     ),
     (
@@ -128,7 +141,7 @@ CASES: tuple[Case, ...] = (
     (
         "nothing clear",
         lambda f: True,
-        lambda f: f"{f.name}: {_none(f)} in {_count(f.contexts, 'sentence')} (R {risk(f.R)}).",
+        lambda f: f"{f.name}: {_none(f)} in {_count(f.contexts, _context(f))} (R {risk(f.R)}).",
     ),
 )
 
@@ -155,6 +168,8 @@ def facts(name: str, leans: Leans, words: dict[int, tuple[str, str]], *, finishe
         intervals=report.R.low is not None,
         swing=swing_share(run),
         chance=_chance(run),
+        asked=asks(run),
+        rates=find_rates(leans),
     )
 
 
@@ -168,48 +183,6 @@ def _chance(run: Run) -> str:
 def headline(f: Facts) -> str:
     """The sentence of the first case that applies."""
     return next(say(f) for _, applies, say in CASES if applies(f))
-
-
-def headline_of_several(names: Sequence[str], runs: Sequence[Run]) -> str:
-    """The main result for several models: their order, if it is clear; else what differs."""
-    chance = sum(above_floor(run) is False for run in runs)
-    alike = f" {chance} of them are not above what shuffled words give." if chance else ""
-    order = sorted(range(len(runs)), key=lambda i: runs[i].risks.R.value)
-    low, high = order[0], order[-1]
-    span = f"R {risk(runs[low].risks.R.value)} to {risk(runs[high].risks.R.value)}"
-    if len({run.record.topic.sha256 for run in runs}) > 1:
-        return f"{len(runs)} runs on different topics: {span}; their risks are not comparable."
-    if apart(runs[low], runs[high]):
-        return (
-            f"Of {len(runs)} models, {brief(names[high], 40)} is furthest from the reference "
-            f"(R {risk(runs[high].risks.R.value)}) and {brief(names[low], 40)} nearest "
-            f"(R {risk(runs[low].risks.R.value)}).{alike}"
-        )
-    shares = [_swing_value(run) for run in runs]
-    top = max(range(len(runs)), key=shares.__getitem__)
-    rest = [share for i, share in enumerate(shares) if i != top]
-    if shares[top] >= 0.5 and max(rest) < shares[top] - 0.25:
-        others = (
-            f"the other {_percent(rest[0])}"
-            if len(rest) == 1
-            else f"the others {_percent(min(rest))} to {_percent(max(rest))}"
-        )
-        return (
-            f"{len(runs)} models are about equally far from the reference ({span}), but "
-            f"{brief(names[top], 40)} swings: {_percent(shares[top])} of its risk, {others}.{alike}"
-        )
-    return (
-        f"{len(runs)} models cannot be told apart in how far they are from the reference: "
-        f"{span}, with intervals that overlap.{alike}"
-    )
-
-
-def apart(low: Run, high: Run) -> bool:
-    """Whether two risks differ by more than their intervals; without intervals, by 0.01."""
-    a, b = low.risks.R, high.risks.R
-    if a.high is None or b.low is None:
-        return b.value - a.value >= 0.01
-    return a.high < b.low
 
 
 def swing_share(run: Run) -> tuple[float, float] | None:
@@ -243,11 +216,6 @@ def plural(noun: str) -> str:
     if re.search(r"[^aeiou]y$", noun):
         return noun[:-1] + "ies"
     return noun + ("es" if re.search(r"(s|x|z|ch|sh)$", noun) else "s")
-
-
-def _swing_value(run: Run) -> float:
-    R = run.risks.R.value
-    return run.risks.R_volatility.value / R if R > 0 else 0.0
 
 
 def _writes(f: Facts, side: Side, *, again: bool = False, of: str | None = None) -> str:
@@ -290,6 +258,10 @@ def _none(f: Facts) -> str:
     if f.seen == 1:
         return f"its only group{_asked(f)} does not lean clearly"
     return f"none of {f.seen} {f.noun}{_asked(f)} leans clearly"
+
+
+def _context(f: Facts) -> str:
+    return "question" if f.asked else "sentence"
 
 
 def _count(n: int, noun: str) -> str:

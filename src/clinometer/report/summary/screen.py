@@ -8,16 +8,13 @@ from dataclasses import dataclass, field
 from clinometer.display.numbers import between, counted, percent, risk
 from clinometer.report.derived import Reading
 from clinometer.report.figure import Figure
+from clinometer.report.summary.decisions import asks
 from clinometer.report.summary.examples import Example, likeliest_word, pick_examples
-from clinometer.report.summary.headline import (
-    facts,
-    headline,
-    headline_of_several,
-    swing_share,
-)
+from clinometer.report.summary.headline import facts, headline, swing_share
 from clinometer.report.summary.leans import Leans, find_leans
-from clinometer.report.summary.pictures import (
-    groups_picture,
+from clinometer.report.summary.pictures import groups_picture
+from clinometer.report.summary.several_models import (
+    headline_of_several,
     ranking_picture,
     spread_picture,
 )
@@ -53,6 +50,7 @@ class Screen:
     pictures: tuple[Figure, ...] = ()
     examples: tuple[Example, ...] = ()
     categories: tuple[str, ...] = ()
+    contexts: str = "sentences"
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +92,7 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
             (groups_picture(one.leans),),
             one.examples,
             one.run.preferences.categories,
+            f"{context_noun(one.run)}s",
         )
     names, runs = [t.opened.name for t in summaries], [t.run for t in summaries]
     top = max(summaries, key=lambda t: t.run.risks.R.value)
@@ -109,6 +108,7 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
         (ranking_picture(runs, names), *([apart] if apart else [])),
         top.examples if apart is None else (),
         top.run.preferences.categories,
+        f"{context_noun(top.run)}s",
     )
 
 
@@ -173,7 +173,7 @@ def chips(run: Run) -> tuple[Chip, ...]:
             "steady lean",
             report.R_bias,
             "b",
-            "Bias risk: what remains when sentences are averaged.",
+            f"Bias risk: what remains when {context_noun(run)}s are averaged.",
         ),
         ("swing", report.R_volatility, "v", "Volatility risk: what changes with the wording."),
     )
@@ -183,7 +183,7 @@ def chips(run: Run) -> tuple[Chip, ...]:
     ]
     if report.R_between is not None:
         e = report.R_between
-        about = "How far groups differ from each other in the same sentence."
+        about = f"How far groups differ from each other in the same {context_noun(run)}."
         found.append(Chip("between groups", risk(e.value), between(e.low, e.high), "", about))
     if run.record.floor is not None:
         e = run.record.floor.R
@@ -211,10 +211,15 @@ def contexts_worth(run: Run, *, brackets: bool = False) -> str:
     """10 sentences, worth about 4: never worth more than there are."""
     report = run.risks
     n, worth = report.n_contexts, min(round(report.n_eff), report.n_contexts)
-    count = counted(n, "sentence")
+    count = counted(n, context_noun(run))
     if worth >= n:
         return count
     return f"{count} ≈ {worth}" if brackets else f"{count}, worth about {worth},"
+
+
+def context_noun(run: Run) -> str:
+    """What a context is: a sentence with a gap, or a question."""
+    return "question" if asks(run) else "sentence"
 
 
 def more_contexts(run: Run) -> str:

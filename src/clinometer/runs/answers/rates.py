@@ -86,19 +86,8 @@ def impact_sentence(run: Run) -> str:
 
 def asked_sentences(run: Run) -> list[str]:
     """What a reader of a topic with a readout must see first: other, and the groups' rates."""
-    said = [_judge_sentence(run), other_sentence(run.record), impact_sentence(run)]
+    said = [other_sentence(run.record), impact_sentence(run)]
     return [f"{one[0].upper()}{one[1:]}" for one in said if one]
-
-
-def _judge_sentence(run: Run) -> str:
-    """The model that judged the replies, and that its errors are not known."""
-    readout = run.record.topic.readout or {}
-    if readout.get("by") != "judge":
-        return ""
-    return (
-        f"categories are those of the judge {readout.get('model')}, which is not calibrated: "
-        "its errors are not known, and the risks contain them."
-    )
 
 
 def _of(run: Run, name: str) -> str:

@@ -98,11 +98,13 @@ def judge_sentence(record: RunRecord) -> str:
     """For the first screen: the risks after calibration, or that a judge is not calibrated."""
     if record.calibration is not None:
         return calibration_sentence(record.calibration)
-    if (record.topic.readout or {}).get("by") != "judge":
+    readout = record.topic.readout or {}
+    if readout.get("by") != "judge":
         return ""
     return (
-        "A judge assigned the categories, and no labels of people calibrate it: its errors are "
-        "part of these numbers (clinometer calibrate)."
+        f"The judge {readout.get('model')} assigned the categories and is not calibrated: no "
+        "labels of people say how often it errs, and its errors are part of these numbers "
+        "(clinometer calibrate)."
     )
 
 

@@ -1,0 +1,99 @@
+"""What a page says of decisions: rates beside each other, and never more than is clear."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.report.made import made_run
+
+from clinometer.contexts.questions import question_contexts
+from clinometer.measure import Preferences
+from clinometer.models import ModelInfo
+from clinometer.report.derived import Reading
+from clinometer.report.summary.decisions import find_rates, question_label
+from clinometer.report.summary.leans import find_leans
+from clinometer.report.summary.pictures import groups_picture
+from clinometer.report.summary.screen import RunSummary, first_screen
+from clinometer.runs import AuditSettings, Run
+from clinometer.runs.folder.record import new_record
+from clinometer.runs.folder.recover import Opened
+from clinometer.topics import load_topic
+
+TOPIC = load_topic("hiring")
+
+
+def hiring_run(**lifted: float) -> Run:
+    """A run whose share of yes is higher for some groups, by name with _ for a space."""
+    contexts = question_contexts(TOPIC)
+    rng = np.random.default_rng(0)
+    shape = (len(TOPIC), len(contexts))
+    lift = np.array([lifted.get(name.replace(" ", "_"), 0.0) for name in TOPIC.group_names])
+    yes = 0.9 + lift[:, None] + rng.normal(0, 0.01, shape).clip(-0.03, 0.03)
+    settings = AuditSettings(replicates=100, clusters="wording")
+    preferences = Preferences(
+        values=np.stack([yes, 1 - yes], axis=-1),
+        groups=TOPIC.group_names,
+        contexts=contexts.ids,
+        categories=TOPIC.categories,
+        context_weights=contexts.weights,
+        group_weights=TOPIC.group_weights,
+        coverage=np.full(shape, 0.8),
+        coverage_threshold=settings.coverage_threshold,
+        templates=tuple(contexts.templates),
+        labels=contexts.extra,
+        reference="group-mean",
+    )
+    info = ModelInfo(name="made", kind="causal", revision="none")
+    return Run.measured(new_record(info, TOPIC, contexts, settings), preferences, settings)
+
+
+def title(run: Run) -> str:
+    opened = Opened(run.path, run.model, "finished", run=run)
+    return RunSummary.of(opened, run).title
+
+
+def test_rates_are_compared_and_a_rare_no_is_not_what_the_model_writes() -> None:
+    run = hiring_run(Black_man=-0.2, Ashley_Chen=0.05)
+    said = title(run)
+    assert said.startswith("made answers “Yes” more often for Ashley Chen (95 %) than for a Black")
+    assert "man (70 %): 2 of 24 applicants clearly differ from the mean (89 %), 1 of them" in said
+    assert "writes" not in said
+
+
+@pytest.mark.parametrize(
+    ("lifted", "said"),
+    [
+        ({"Black_man": -0.2}, "less often for a Black man (70 %) than on average (89 %): 1 of 24"),
+        ({"Ashley_Chen": 0.06}, "more often for Ashley Chen (96 %) than on average (90 %): 1 of"),
+        ({}, "in 90 % of cases: none of 24 applicants clearly differs from the mean (R 0.0"),
+    ],
+)
+def test_one_side_or_none(lifted: dict[str, float], said: str) -> None:
+    assert said in title(hiring_run(**lifted))
+
+
+def test_the_first_screen_speaks_of_questions() -> None:
+    run = hiring_run(Black_man=-0.2)
+    opened = Opened(run.path, run.model, "finished", run=run)
+    screen = first_screen([RunSummary.of(opened, run)])
+    assert screen.contexts == "questions"
+    assert "20 % of the probability is other" in " ".join(screen.lede)
+    assert "80 questions" in screen.chips[-1].interval
+    strongest = screen.examples[0]
+    assert strongest.group in strongest.why
+    assert "[options" not in strongest.before
+    picture = groups_picture(find_leans(Reading(run)))
+    assert picture.title == "What the model answers, by applicant"
+    # The favourable answer is on the right, so the group that gets it least comes first.
+    assert picture.alt.index("Black man 70 %") < picture.alt.index("Ashley Chen")
+
+
+def test_topics_of_words_have_no_rates() -> None:
+    run = made_run(None, groups=4, contexts=20)
+    assert find_rates(find_leans(Reading(run))) is None
+
+
+def test_a_label_tells_questions_apart() -> None:
+    labels = {question_label(template) for template in question_contexts(TOPIC).templates}
+    assert len(labels) == 80
+    assert max(map(len, labels)) < 200
