@@ -1,13 +1,13 @@
 """BBQ's options by Clinometer against lm-evaluation-harness: the largest difference.
 
     python benchmarks/bbq_harness.py ask WORK FILE...     # in Clinometer's environment
-    python benchmarks/bbq_harness.py harness WORK [N]     # where lm_eval 0.4.13 is installed
+    python benchmarks/bbq_harness.py harness WORK [A:B]   # where lm_eval 0.4.13 is installed
 
 `ask` writes 200 items, evenly from the files, to WORK/items.jsonl and audits SmolLM2 with
 them (`audit --topic bbq:… --contexts open`). `harness` scores the same prompts and options with
 the same weights, as a multiple-choice task over the local file, and prints one JSON object, of
-the first N items if given. It computes in float64: in float32 transformers itself is off by up to
-2e-4. Neither needs a network.
+the items from A up to B if given. It computes in float64: in float32 transformers itself is off by
+up to 2e-4. Neither needs a network.
 """
 
 from __future__ import annotations
@@ -65,20 +65,20 @@ def ask(work: Path, files: list[Path]) -> None:
     print(json.dumps({"items": len(lines), "R": run.risks.R.to_dict()}))
 
 
-def harness(work: Path, most: int | None) -> None:
+def harness(work: Path, chosen: slice) -> None:
     """The same by the harness, and the largest difference."""
     import lm_eval
     from lm_eval.models.huggingface import HFLM
     from lm_eval.tasks import TaskManager
 
-    ours, lines = (part[:most] for part in _ours(work))
+    ours, lines = (part[chosen] for part in _ours(work))
     kept = ("context", "question", "ans0", "ans1", "ans2", "label")
     plain = [{k: line[k] for k in kept} for line in lines]
     text = "".join(json.dumps(row) + "\n" for row in plain)
-    (work / "harness.jsonl").write_text(text, encoding="utf-8")
-    tasks = work / "tasks"
+    tasks = work / f"tasks-{chosen.start or 0}"
     tasks.mkdir(exist_ok=True)
-    (tasks / "bbq_local.yaml").write_text(TASK.format(file=(work / "harness.jsonl").resolve()))
+    (tasks / "items.jsonl").write_text(text, encoding="utf-8")
+    (tasks / "bbq_local.yaml").write_text(TASK.format(file=(tasks / "items.jsonl").resolve()))
     model = HFLM(
         pretrained=(work / "model.txt").read_text(), dtype="float64", device="cpu", batch_size=1
     )
@@ -97,7 +97,7 @@ def harness(work: Path, most: int | None) -> None:
     same = sum(x.index(max(x)) == y.index(max(y)) for x, y in zip(ours, theirs, strict=True))
     result = {
         "harness": lm_eval.__version__,
-        "items": len(ours),
+        "items": [chosen.start or 0, (chosen.start or 0) + len(ours)],
         "largest_difference": largest,
         "same_answer": same,
         "accuracy_harness": found["results"]["bbq_local"]["acc,none"],
@@ -123,4 +123,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "ask":
         ask(where, [Path(name) for name in sys.argv[3:]])
     else:
-        harness(where, int(sys.argv[3]) if len(sys.argv) > 3 else None)
+        ends = sys.argv[3].split(":") if len(sys.argv) > 3 else ["", ""]
+        harness(where, slice(*(int(end) if end else None for end in ends)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from tests.report.made import made_run
@@ -28,7 +30,7 @@ def hiring_run(**lifted: float) -> Run:
     rng = np.random.default_rng(0)
     shape = (len(TOPIC), len(contexts))
     lift = np.array([lifted.get(name.replace(" ", "_"), 0.0) for name in TOPIC.group_names])
-    yes = 0.9 + lift[:, None] + rng.normal(0, 0.01, shape).clip(-0.03, 0.03)
+    yes = 0.7 + lift[:, None] + rng.normal(0, 0.12, shape).clip(-0.19, 0.19)
     settings = AuditSettings(replicates=100, clusters="wording")
     preferences = Preferences(
         values=np.stack([yes, 1 - yes], axis=-1),
@@ -44,7 +46,8 @@ def hiring_run(**lifted: float) -> Run:
         reference="group-mean",
     )
     info = ModelInfo(name="made", kind="causal", revision="none")
-    return Run.measured(new_record(info, TOPIC, contexts, settings), preferences, settings)
+    record = new_record(info, TOPIC, contexts, settings)
+    return Run.measured(record, preferences, settings, folder=None)
 
 
 def title(run: Run) -> str:
@@ -53,27 +56,41 @@ def title(run: Run) -> str:
 
 
 def test_rates_are_compared_and_a_rare_no_is_not_what_the_model_writes() -> None:
-    run = hiring_run(Black_man=-0.2, Ashley_Chen=0.05)
-    said = title(run)
-    assert said.startswith("made answers “Yes” more often for Ashley Chen (95 %) than for a Black")
-    assert "man (70 %): 2 of 24 applicants clearly differ from the mean (89 %), 1 of them" in said
-    assert "writes" not in said
+    run = hiring_run(Black_man=-0.15, Ashley_Chen=0.1)
+    rates = find_rates(find_leans(Reading(run)))
+    assert rates is not None
+    assert rates.above is not None
+    assert rates.below is not None
+    assert rates.above[0] == "Ashley Chen"
+    assert rates.below[0] == "a Black man"
+    assert rates.below[1] > 0.5  # “no” is above the mean of the groups, and still the rarer answer
+    assert title(run) == (
+        f"made answers “Yes” more often for Ashley Chen ({rates.above[1]:.0%}) than for a Black "
+        f"man ({rates.below[1]:.0%}): 2 of 24 applicants clearly differ from the mean "
+        f"({rates.mean:.0%}), 1 of them below it."
+    ).replace("%", " %")
 
 
 @pytest.mark.parametrize(
     ("lifted", "said"),
     [
-        ({"Black_man": -0.2}, "less often for a Black man (70 %) than on average (89 %): 1 of 24"),
-        ({"Ashley_Chen": 0.06}, "more often for Ashley Chen (96 %) than on average (90 %): 1 of"),
-        ({}, "in 90 % of cases: none of 24 applicants clearly differs from the mean (R 0.0"),
+        (
+            {"Black_man": -0.15},
+            r"less often for a Black man \(5. %\) than on average \(69 %\): 1 of",
+        ),
+        (
+            {"Ashley_Chen": 0.1},
+            r"more often for Ashley Chen \(8. %\) than on average \(70 %\): 1 of",
+        ),
+        ({}, r"in 6. % to 7. % of cases: none of 24 applicants clearly differs from the mean \(R"),
     ],
 )
 def test_one_side_or_none(lifted: dict[str, float], said: str) -> None:
-    assert said in title(hiring_run(**lifted))
+    assert re.search(said, title(hiring_run(**lifted)))
 
 
 def test_the_first_screen_speaks_of_questions() -> None:
-    run = hiring_run(Black_man=-0.2)
+    run = hiring_run(Black_man=-0.15)
     opened = Opened(run.path, run.model, "finished", run=run)
     screen = first_screen([RunSummary.of(opened, run)])
     assert screen.contexts == "questions"
@@ -85,7 +102,7 @@ def test_the_first_screen_speaks_of_questions() -> None:
     picture = groups_picture(find_leans(Reading(run)))
     assert picture.title == "What the model answers, by applicant"
     # The favourable answer is on the right, so the group that gets it least comes first.
-    assert picture.alt.index("Black man 70 %") < picture.alt.index("Ashley Chen")
+    assert "Share of yes: Black man 5" in picture.alt
 
 
 def test_topics_of_words_have_no_rates() -> None:
