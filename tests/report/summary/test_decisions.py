@@ -24,7 +24,7 @@ from clinometer.topics import load_topic
 TOPIC = load_topic("hiring")
 
 
-def hiring_run(**lifted: float) -> Run:
+def hiring_run(covered: float = 0.8, **lifted: float) -> Run:
     """A run whose share of yes is higher for some groups, by name with _ for a space."""
     contexts = question_contexts(TOPIC)
     rng = np.random.default_rng(0)
@@ -39,7 +39,7 @@ def hiring_run(**lifted: float) -> Run:
         categories=TOPIC.categories,
         context_weights=contexts.weights,
         group_weights=TOPIC.group_weights,
-        coverage=np.full(shape, 0.8),
+        coverage=np.full(shape, covered),
         coverage_threshold=settings.coverage_threshold,
         templates=tuple(contexts.templates),
         labels=contexts.extra,
@@ -87,6 +87,10 @@ def test_rates_are_compared_and_a_rare_no_is_not_what_the_model_writes() -> None
 )
 def test_one_side_or_none(lifted: dict[str, float], said: str) -> None:
     assert re.search(said, title(hiring_run(**lifted)))
+
+
+def test_a_model_that_hardly_answers_is_said_to() -> None:
+    assert title(hiring_run(covered=0.1)).startswith("made, where it answers at all (10 %), ans")
 
 
 def test_the_first_screen_speaks_of_questions() -> None:

@@ -21,6 +21,10 @@ from clinometer.runs.answers.rates import answer_columns
 from clinometer.runs.folder.partial import find_topic
 
 
+_MOSTLY = 0.5
+"""Where fewer replies are one of the answers, the headline says so."""
+
+
 @dataclass(frozen=True)
 class Rates:
     """How often groups get the favourable of two answers.
@@ -30,6 +34,7 @@ class Rates:
     mean          over the groups, by weight
     low, high     the lowest and the highest rate
     clear, under  groups that clearly differ from the mean, and those of them below it
+    answered      share of the replies that are one of the answers
     """
 
     answer: str
@@ -40,6 +45,7 @@ class Rates:
     below: tuple[str, float] | None = None
     clear: int = 0
     under: int = 0
+    answered: float = 1.0
 
 
 def asks(run: Run) -> bool:
@@ -91,6 +97,7 @@ def find_rates(leans: Leans) -> Rates | None:
         below=furthest(under, -1.0),
         clear=int((over | under).sum()),
         under=int(under.sum()),
+        answered=1.0 if run.record.other is None else 1.0 - run.record.other.share,
     )
 
 
@@ -102,6 +109,8 @@ def rates_headline(name: str, rates: Rates, groups: str, R: float) -> str:
     'M answers “Yes” more often for Ann (71 %) than for Bob (39 %): 6 of 24 applicants clearly \
 differ from the mean (56 %), 4 of them below it.'
     """
+    if rates.answered < _MOSTLY:
+        name = f"{name}, where it answers at all ({percent(rates.answered)}),"
     verb = f"{name} answers “{brief(rates.answer, 24)}”"
     mean = percent(rates.mean)
     count = f"{rates.clear} of {groups} clearly {'differs' if rates.clear == 1 else 'differ'}"
@@ -136,7 +145,7 @@ def from_group(question: str, group: str) -> str:
     '… We met a man. Hire him?'
     """
     at = question.lower().find(group.lower())
-    ends = [m.end() for m in re.finditer(r"[.?!:]\s+", question[: max(at, 0)])]
+    ends = [m.end() for m in re.finditer(r"(?:[.?!]|to this:)\s+", question[: max(at, 0)])]
     return f"… {question[ends[-1] :]}" if ends else question
 
 
