@@ -20,7 +20,6 @@ from clinometer.runs import Run
 from clinometer.runs.answers.rates import answer_columns
 from clinometer.runs.folder.partial import find_topic
 
-
 _MOSTLY = 0.5
 """Where fewer replies are one of the answers, the headline says so."""
 
