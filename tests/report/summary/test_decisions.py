@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -51,7 +52,7 @@ def hiring_run(covered: float = 0.8, **lifted: float) -> Run:
 
 
 def title(run: Run) -> str:
-    opened = Opened(run.path, run.model, "finished", run=run)
+    opened = Opened(Path(), run.model, "finished", run=run)
     return RunSummary.of(opened, run).title
 
 
@@ -95,7 +96,7 @@ def test_a_model_that_hardly_answers_is_said_to() -> None:
 
 def test_the_first_screen_speaks_of_questions() -> None:
     run = hiring_run(Black_man=-0.15)
-    opened = Opened(run.path, run.model, "finished", run=run)
+    opened = Opened(Path(), run.model, "finished", run=run)
     screen = first_screen([RunSummary.of(opened, run)])
     assert screen.contexts == "questions"
     assert "20 % of the probability is other" in " ".join(screen.lede)
