@@ -34,7 +34,7 @@ COUNTS = frozenset({"articles"})
 """Columns of a context set that hold numbers, not levels."""
 
 _LISTED = 3
-"""So many pairs of factors that go together are named."""
+"""The most pairs of factors that go together and are named."""
 
 
 @dataclass(frozen=True)

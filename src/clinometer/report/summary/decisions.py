@@ -1,7 +1,7 @@
 """What a headline says where all groups should get the same answer: rates beside each other.
 
 With the mean of the groups as reference, a group that leans to "no" may still get "yes" most of the
-time, so the sentence compares rates and never says that a model writes "no" for somebody.
+time, so the sentence compares rates and never says that a model writes "no" for a group.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class OllamaEndpoint(Endpoint):
         none: the tokens of a word's beginning may be others than the word's first ones."""
         tokenizer: Any = self.names.tokenizer
         if isinstance(tokenizer, ServerTokenizer):
-            raise Missing("no tokenizer of its own; name it with --tokenizer")
+            raise Missing("no tokenizer; name it with --tokenizer")
         opening = len(tokenizer.encode("", add_special_tokens=True))
         text = str(tokenizer.decode(list(path[opening:]), clean_up_tokenization_spaces=False))
         again = tokenizer.encode(text, add_special_tokens=True)
