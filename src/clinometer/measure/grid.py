@@ -76,6 +76,11 @@ class Grid:
     given: RealArray | None
 
     @property
+    def contexts_asked(self) -> int:
+        """Contexts with an observed cell: of a run that is half-finished, those asked so far."""
+        return self.n_contexts if self.mask is None else int(self.mask.any(axis=0).sum())
+
+    @property
     def shape(self) -> tuple[int, int]:
         """(X, C)."""
         return len(self.groups), self.n_contexts

@@ -45,7 +45,7 @@ class RiskReport:
             of it.
         group_weights: [X], sum to one over all groups; R renormalises over the observed ones.
         R, R_bias, R_volatility: Eq. 4 and 7.
-        n_contexts: C.
+        n_contexts: contexts with an observed cell.
         n_eff: effective number of contexts; n_eff_by_group: [X], over observed cells.
         missing_cells: cells that the mask excludes.
         missing_groups: groups without any observed weight; they have no risk.

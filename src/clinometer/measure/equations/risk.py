@@ -88,7 +88,7 @@ def risks(grid: PreferenceGrid, **scaling: Unpack[RiskScale]) -> RiskReport:
         R=Estimate(R),
         R_bias=Estimate(R_bias),
         R_volatility=Estimate(R_volatility),
-        n_contexts=grid.n_contexts,
+        n_contexts=grid.contexts_asked,
         n_eff=n_eff,
         n_eff_by_group=n_eff_by_group,
         missing_cells=grid.missing_cells,
