@@ -314,3 +314,8 @@ def test_memory_beyond_the_input_is_bounded(kind: str, rng: np.random.Generator)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak <= 2 * p.nbytes
+
+
+def test_contexts_without_an_answer_are_not_counted() -> None:
+    mask = np.array([[True, False, False], [True, True, False]])
+    assert decompose(np.full((2, 3, 2), 0.5), mask=mask).n_contexts == 2

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.present import present
 from tests.report.made import made_run
 
 from clinometer.measure import Estimate
@@ -176,9 +177,9 @@ def test_every_case_is_read() -> None:
     assert spoken == {name for name, _, _ in CASES}
 
 
-def run_of(R: float, half: float, swing: float) -> Run:
+def run_of(R: float, half: float, swing: float, *, contexts: int = 4) -> Run:
     """A run whose risks are these."""
-    made = made_run(None, groups=3, contexts=4, replicates=0)
+    made = made_run(None, groups=3, contexts=contexts, replicates=0)
     values: dict[str, Any] = {
         "R": Estimate(R, R - half, R + half, 0.95, "made"),
         "R_bias": Estimate(R * (1 - swing), 0.0, R, 0.95, "made"),
@@ -207,12 +208,22 @@ def run_of(R: float, half: float, swing: float) -> Run:
         (
             [(0.30, 0.1, 0.1), (0.32, 0.1, 0.2)],
             "2 models cannot be told apart in how far they are from the reference: R 0.300 to "
-            "0.320, with intervals that overlap.",
+            "0.320.",
         ),
     ],
 )
 def test_several_models(runs: list[tuple[float, float, float]], said: str) -> None:
-    assert headline_of_several("abcd", [run_of(*one) for one in runs]) == said
+    """Each asked in contexts of its own, so that only the intervals can be compared."""
+    made = [run_of(*one, contexts=4 + i) for i, one in enumerate(runs)]
+    assert headline_of_several("abcd", made) == said
+
+
+def test_models_asked_the_same_questions_are_compared_in_pairs() -> None:
+    """One leans more in nearly every context: clear, although the intervals overlap."""
+    less, more = (made_run(None, groups=3, contexts=60, lean=lean) for lean in (0.4, 1.3))
+    assert present(less.risks.R.high) > present(more.risks.R.low)
+    assert "b is furthest from the reference" in headline_of_several("ab", [less, more])
+    assert "cannot be told apart" in headline_of_several("ab", [less, less])
 
 
 def test_runs_on_different_topics_are_not_ranked() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from clinometer.display.numbers import between, percent, risk
+from clinometer.errors import ClinometerError
 from clinometer.report.charts.style.theme import (
     BIAS,
     INK,
@@ -24,7 +25,7 @@ from clinometer.report.figure import Figure
 from clinometer.report.figures.comparison import basis, risk_rows
 from clinometer.report.summary.leans import Leans
 from clinometer.report.summary.pictures import ROW, ROWS, reference_share
-from clinometer.runs import Run
+from clinometer.runs import Run, compare
 from clinometer.runs.group_sentences import above_floor
 
 
@@ -37,7 +38,7 @@ def headline_of_several(names: Sequence[str], runs: Sequence[Run]) -> str:
     span = f"R {risk(runs[low].risks.R.value)} to {risk(runs[high].risks.R.value)}"
     if len({run.record.topic.sha256 for run in runs}) > 1:
         return f"{len(runs)} runs on different topics: {span}; their risks are not comparable."
-    if apart(runs[low], runs[high]):
+    if apart(runs[low], runs[high], pairs=len(runs) * (len(runs) - 1) // 2):
         return (
             f"Of {len(runs)} models, {brief(names[high], 40)} is furthest from the reference "
             f"(R {risk(runs[high].risks.R.value)}) and {brief(names[low], 40)} nearest "
@@ -58,16 +59,25 @@ def headline_of_several(names: Sequence[str], runs: Sequence[Run]) -> str:
         )
     return (
         f"{len(runs)} models cannot be told apart in how far they are from the reference: "
-        f"{span}, with intervals that overlap.{alike}"
+        f"{span}.{alike}"
     )
 
 
-def apart(low: Run, high: Run) -> bool:
-    """Whether two risks differ by more than their intervals; without intervals, by 0.01."""
+def apart(low: Run, high: Run, *, pairs: int) -> bool:
+    """Whether the lowest and the highest of several risks (`pairs` of them) differ clearly.
+
+    Models that answered the same questions are compared in pairs of answers: their intervals may
+    overlap although one is above the other in nearly every context. Of other runs the intervals
+    must not overlap; without intervals the risks must differ by 0.01.
+    """
     a, b = low.risks.R, high.risks.R
     if a.high is None or b.low is None:
         return b.value - a.value >= 0.01
-    return a.high < b.low
+    try:
+        p = compare(low, high, level=high.record.settings.level).overall[0].p
+    except ClinometerError:  # other contexts or groups
+        return a.high < b.low
+    return p is not None and p * pairs <= 1 - high.record.settings.level
 
 
 def _swing_value(run: Run) -> float:
