@@ -97,13 +97,16 @@ def risks(categories: list[str], reference: list[float] | None = None) -> Metric
             for one in scores
         ]
         report = risks_of(replies, categories, reference)
-        found = {"read": sum(category is not None for _, category in replies) / len(replies)}
-        for name, estimate in ({} if report is None else report.summary).items():
-            if name not in _MEASURES:
-                continue
-            ends = {"": estimate.value, "_low": estimate.low, "_high": estimate.high}
-            found |= {f"{name}{end}": value for end, value in ends.items() if value is not None}
-        return found
+        risks = {} if report is None else {name: report.summary[name] for name in _MEASURES}
+        read = sum(category is not None for _, category in replies) / len(replies)
+        ends = {
+            f"{name}_{end}": value
+            for name, estimate in risks.items()
+            for end, value in (("low", estimate.low), ("high", estimate.high))
+            if value is not None
+        }
+        # The first five stand in the head of Inspect View.
+        return {**{name: one.value for name, one in risks.items()}, "read": read, **ends}
 
     return computed
 
