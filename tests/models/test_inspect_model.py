@@ -59,6 +59,7 @@ def test_every_reply_is_sampled_with_its_own_seed() -> None:
     options = SampleOptions(draws=2, seed=5)
     seeds = {sampling_config(options, "mockllm", n, t).seed for n in (0, 1) for t in ("a", "b")}
     assert len(seeds) == 4
+    assert sampling_config(options, "mockllm", 0, "a").max_tokens == options.tokens == 8
 
 
 @inspect

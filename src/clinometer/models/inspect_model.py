@@ -68,7 +68,7 @@ def sampling_config(options: SampleOptions, provider: str, number: int, text: st
 
     return GenerateConfig(
         temperature=options.temperature,
-        max_tokens=options.length,
+        max_tokens=options.tokens,
         top_p=1.0,
         seed=seed_for(options.seed, number, text),
         extra_body=dict(NO_CUTS) if provider in _UNCUT else None,

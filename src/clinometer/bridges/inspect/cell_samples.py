@@ -48,7 +48,7 @@ class InspectAudit:
             },
             "replies": self.options.draws,
             "temperature": self.options.temperature,
-            "length": self.options.length,
+            "length": self.options.tokens,
             "seed": self.options.seed,
         }
 
