@@ -97,8 +97,9 @@ def compared(exact: Any, drawn: Any, y: int) -> dict[str, Any]:
         chosen = round(float(drawn.values[x, c, y]) * n)
         found = binomtest(chosen, n).proportion_ci(0.95, method="wilson")
         true = float(exact.values[x, c, y])
-        held += found.low <= true <= found.high
-        below, above = below + (true < found.low), above + (true > found.high)
+        held += bool(found.low <= true <= found.high)
+        below += bool(true < found.low)
+        above += bool(true > found.high)
         off.append(float(drawn.values[x, c, y]) - true)
     return {
         "cells": len(cells),
