@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from clinometer.report.sentences import sentences
@@ -19,13 +20,11 @@ def test_they_say_how_far_which_way_and_how_sure(small: Run) -> None:
     assert f"{small.risks.R.value:.3f}" in text
     assert "95 % interval" in text
     assert "effective context" in text
-    assert "lean clearly to male" in text
-    assert "cannot be distinguished from the reference" in text
 
 
 def test_groups_are_counted_once(small: Run) -> None:
     one = summary(small)
-    line = next(s for s in sentences(one) if s.startswith("Of "))
-    numbers = [int(word) for word in line.replace(",", "").split() if word.isdigit()]
-    assert numbers[0] == 30 == sum(numbers[1:])
-    assert numbers[1] + numbers[2] >= one.leans.n_clear
+    (line,) = (s for s in sentences(one) if "lean clearly" in s)
+    clear, asked, *sides = [int(n) for n in re.findall(r"\b\d+\b(?! %)", line)]
+    assert (clear, asked) == (one.leans.n_clear, 30)
+    assert sum(sides) == clear

@@ -9,8 +9,6 @@ from clinometer.measure import Estimate, verdict
 from clinometer.measure.inference.target import in_words
 from clinometer.report.charts.style.theme import brief
 from clinometer.report.summary.decisions import asks
-from clinometer.report.summary.headline import noun_of
-from clinometer.report.summary.leans import Leans
 from clinometer.report.summary.screen import RunSummary, share_sentence
 from clinometer.runs import Run
 from clinometer.runs.answers.rates import asked_sentences
@@ -92,7 +90,6 @@ def sentences(summary: RunSummary) -> list[str]:
         f"{share_sentence(run)}",
         *group_sentences(run),
         *asked_sentences(run),
-        _which_way(summary.leans),
         f"How sure: {_plain_verdict(run)} Shown are "
         f"{in_words(report.R, run.record.settings.target)}.",
     ]
@@ -148,16 +145,3 @@ def estimate(e: Estimate) -> str:
 def _plain_verdict(run: Run) -> str:
     words = verdict(run.risks)
     return words.replace("R^b", "bias risk").replace("R^v", "volatility risk")
-
-
-def _which_way(leans: Leans) -> str:
-    noun, _ = noun_of(leans.run)
-    names = leans.run.preferences.categories
-    parts = [f"{n} lean clearly to {brief(names[y], 40)}" for y, n in leans.counts]
-    rest = len(leans.seen) - leans.n_clear
-    if rest:
-        parts.append(f"{rest} cannot be distinguished from the reference")
-    if not parts:
-        return "No group has an answer."
-    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    return f"Of {len(leans.seen)} {noun}, {listed}."
