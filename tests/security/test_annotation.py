@@ -119,6 +119,7 @@ def test_a_database_without_turns_is_brought_up(tmp_path: Path) -> None:
     first.begin(person)
     first.judge(person, 1, "1")
     with first._writing() as connection:
+        connection.exec_driver_sql("DROP INDEX clinometer_judgement_turn")
         connection.exec_driver_sql("ALTER TABLE clinometer_judgement DROP COLUMN turn")
     first.close()
     again = Store(str(tmp_path / "j.sqlite"), task)
