@@ -55,6 +55,19 @@ def test_an_unexpected_error_is_status_70_one_line_and_a_log(
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
+def test_memory_that_ran_out_is_no_bug(
+    clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """numpy's error is one of Python's."""
+    break_topics(monkeypatch, MemoryError(SECRET))
+    result = clinometer("topics")
+    assert result.status == 3
+    assert result.err == (
+        "clinometer: memory ran out; free some and rerun the same command to resume\n"
+    )
+    assert not logs.exists()
+
+
 def test_only_the_newest_logs_are_kept(
     clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

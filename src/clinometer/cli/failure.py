@@ -31,8 +31,8 @@ STATUSES = {
     0: "done",
     1: "a measured condition failed: `--fail-above`, `--fail-below`, `gate`: worse; never an error",
     2: "wrong input: an option, a file, a name; or a package that is not installed",
-    3: "a model, a server or a cluster failed; rerun the same command to resume an audit. Of "
-    "`gate`, which asks no model: cannot tell",
+    3: "a model, a server or a cluster failed, or memory ran out; rerun the same command to resume "
+    "an audit. Of `gate`, which asks no model: cannot tell",
     UNEXPECTED: "a bug in clinometer; the line on stderr names the log with the traceback",
     INTERRUPTED: "interrupted (Ctrl+C); rerun the same command to resume",
     NOT_READ: "the reader of the output has closed it, as `head` does",
@@ -56,6 +56,8 @@ def report_failure(error: BaseException, *, debug: bool) -> int:
         line, status = "interrupted; rerun the same command to resume", INTERRUPTED
     elif isinstance(error, ClinometerError):
         line, status = str(error), error.exit_status
+    elif isinstance(error, MemoryError):
+        line, status = "memory ran out; free some and rerun the same command to resume", 3
     elif isinstance(error, OSError) and error.errno in _OF_PATHS and error.filename:
         name = str(error.filename)
         shown = name if len(name) <= 80 else f"{name[:79]}…"
