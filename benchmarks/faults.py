@@ -1,22 +1,24 @@
-"""Seeded faults while an audit or an annotation writes: one JSON object that counts what they did.
+"""Seeded faults while something is written: one JSON object that counts what they did.
 
     python benchmarks/faults.py                  # 200 faults
-    python benchmarks/faults.py --faults 20      # as in CI
+    python benchmarks/faults.py --faults 26      # as in CI: every kind twice
 
-Each fault strikes a fresh `clinometer audit` of a small model behind a server (real command, real
-run folder, cache and locks) at the k-th moment at which a file goes to the disk, k by the seed:
+Each fault strikes a fresh command (real command, real folder, cache and locks) at the k-th moment
+at which a file goes to the disk, k by the seed. The commands, in turn, are `audit` of a small model
+behind a server, `reliability score`, `mine` and `study sources`; the kinds:
 
     kill-before, kill-after   SIGKILL before or after that moment
     interrupt                 SIGINT (Ctrl+C)
     eio, enospc, erofs        the disk fails, is full, has become read-only
     file-size                 the kernel refuses to let any file grow (RLIMIT_FSIZE)
+    memory                    the kernel refuses more memory (RLIMIT_AS, as ulimit -v)
     truncate                  SIGKILL, then a file of the folder is cut short
     clock                     SIGKILL, then every file comes from next year, and the clock is behind
     two-writers               two commands at once
-    annotation                SIGKILL between answers to an annotation task in SQLite
+    annotation, -postgresql   SIGKILL between answers to an annotation task, in either database
 
-Then the same command runs again without a fault. It must end with the tables and results of an
-audit that nothing disturbed; where a file is damaged it may refuse in one line, and --fresh must
+Then the same command runs again without a fault. It must end with the tables and results of a
+command that nothing disturbed; where a file is damaged it may refuse in one line, and --fresh must
 mend it. Acknowledged answers of an annotator must all be there. A traceback, another number, a
 temporary file left behind or a lost answer is counted as broken.
 
@@ -39,35 +41,30 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.models.server.standin import Standin
+from tests.private_postgres import private_postgres
 
 from clinometer.cli import main as command_line
-from clinometer.runs import Run, audit
-from clinometer.runs.scores import scoring
+from clinometer.machine import find_postgres
 from clinometer.web.annotation.store import Store
 from clinometer.web.annotation.task import Item, Task
 
+from fault_subjects import Subject, subjects  # isort: skip
+
 KINDS = (
-    "kill-before", "kill-after", "interrupt", "eio", "enospc", "erofs", "file-size", "truncate",
-    "clock", "two-writers", "annotation",
+    "kill-before", "kill-after", "interrupt", "eio", "enospc", "erofs", "file-size", "memory",
+    "truncate", "clock", "two-writers", "annotation", "annotation-postgresql",
 )  # fmt: skip
 FAILURES = {"eio": errno.EIO, "enospc": errno.ENOSPC, "erofs": errno.EROFS}
-TOPIC = """
-name = "few"
-title = "Few"
-language = "en"
-groups = ["nurse", "pilot"]
-[attributes]
-first = ["a"]
-second = ["b"]
-"""
-CONTEXTS = "template,count\n" + "".join(
-    f"The [X] {verb} that [Y],{n}\n" for n, verb in enumerate(("said", "knew", "felt"), 1)
-)
 ANSWERS = 12
+#: Ends of our own making, and SIGKILL.
+ENDS = (0, 2, 3, 130, -signal.SIGKILL)
+#: Ways in which libraries end when they get no memory.
+WITHOUT_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS, -signal.SIGTRAP, 127)
 
 
 class Broken(Exception):
@@ -77,12 +74,13 @@ class Broken(Exception):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--faults", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, help="number of the first fault")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(folder))
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        bench = Bench(Path(folder), stack)
         try:
-            found = bench.run(given.faults, given.seed)
+            found = bench.run(given.first, given.faults, given.seed)
         finally:
             os.kill(bench.server, signal.SIGKILL)
             os.waitpid(bench.server, 0)
@@ -90,60 +88,87 @@ def main() -> None:
     sys.exit(1 if found["broken"] else 0)
 
 
-class Bench:
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        (folder / "topic.toml").write_text(TOPIC)
-        (folder / "contexts.csv").write_text(CONTEXTS)
-        self.url, self.server = serve()
-        module: Any = sys.modules[audit.__module__]
-        module._chunk_size = lambda device: 2  # several parts
-        scoring.FLUSH_S = 0.0  # type: ignore[attr-defined]  # each written at once
-        self.whole = folder / "whole"
-        moments = folder / "moments"
-        status, said = wait(self.attempt(self.whole, lambda: count_moments(moments)))
-        assert status == 0, said
-        self.moments = len(moments.read_bytes())
-        self.expected = outcome(self.whole)
-        for name in (folder / "modules").read_text().split():  # once, for all attempts to come
-            with contextlib.suppress(ImportError):
-                importlib.import_module(name)
+@dataclass(frozen=True)
+class Undisturbed:
+    """A subject, at how many moments it writes, and what it gives."""
 
-    def run(self, faults: int, seed: int) -> dict[str, Any]:
+    subject: Subject
+    moments: int
+    expected: Any
+
+
+class Bench:
+    def __init__(self, folder: Path, stack: contextlib.ExitStack) -> None:
+        self.folder, self._stack = folder, stack
+        url, self.server = serve()
+        self.subjects = subjects(folder, url)
+        self._whole: dict[str, Undisturbed] = {}
+        self._postgres: Callable[[], str] | None = None
+
+    def whole(self, name: str) -> Undisturbed:
+        """A subject that has been carried out once, and all that it imports is there."""
+        if name not in self._whole:
+            subject = self.subjects[name]
+            subject.prepare()
+            out, moments = self.folder / f"{name}-whole", self.folder / f"{name}-moments"
+            modules = self.folder / f"{name}-modules"
+            status, said = wait(self.attempt(subject, out, lambda: count_moments(moments), modules))
+            assert status == 0, said
+            for module in modules.read_text().split():  # once, for all attempts to come
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(module)
+            self._whole[name] = Undisturbed(
+                subject, len(moments.read_bytes()), subject.outcome(out)
+            )
+        return self._whole[name]
+
+    def run(self, first: int, faults: int, seed: int) -> dict[str, Any]:
         counts: collections.Counter[str] = collections.Counter()
         broken: list[str] = []
+        names = list(self.subjects)
         begun = time.monotonic()
-        for number in range(faults):
-            kind = KINDS[number % len(KINDS)]
+        for number in range(first, first + faults):
+            turn, place = divmod(number, len(KINDS))
+            kind, name = KINDS[place], names[turn % len(names)]
             rng = random.Random(f"{seed}/{number}")  # noqa: S311
+            what = kind if kind.startswith("annotation") else f"{name}, {kind}"
             try:
-                counts[f"{kind}: {self.strike(kind, number, rng)}"] += 1
+                counts[f"{what}: {self.strike(kind, name, number, rng)}"] += 1
             except Broken as problem:
-                broken.append(f"{number} {kind}: {problem}")
+                broken.append(f"{number} {what}: {problem}")
+                print(broken[-1], file=sys.stderr, flush=True)
         return {
             "faults": faults,
+            "first": first,
             "seed": seed,
-            "moments": self.moments,
+            "moments": {name: whole.moments for name, whole in self._whole.items()},
             "seconds": round(time.monotonic() - begun, 1),
             "results": dict(sorted(counts.items())),
             "broken": broken,
         }
 
-    def strike(self, kind: str, number: int, rng: random.Random) -> str:
+    def strike(self, kind: str, name: str, number: int, rng: random.Random) -> str:
         """One fault and the attempts after it; how it ended."""
         if kind == "annotation":
-            return annotate(self.folder / f"{number}.sqlite", rng.randrange(1, ANSWERS))
+            return annotate(str(self.folder / f"{number}.sqlite"), self.folder, rng)
+        if kind == "annotation-postgresql":
+            if not find_postgres():
+                return "not struck: no PostgreSQL here"
+            if self._postgres is None:
+                self._postgres = self._stack.enter_context(private_postgres())
+            return annotate(self._postgres(), self.folder, rng)
+        whole = self.whole(name)
         out = self.folder / f"run-{number}"
         if kind == "two-writers":
-            pair = [self.attempt(out), self.attempt(out)]
+            pair = [self.attempt(whole.subject, out), self.attempt(whole.subject, out)]
             ended = [wait(one) for one in pair]
             check_lines(ended)
             if not any(status == 0 for status, _ in ended):
                 raise Broken(f"neither writer finished: {ended}")
         else:
-            moment = rng.randrange(1, self.moments + 1)
-            ended = [wait(self.attempt(out, lambda: fault(kind, moment, rng)))]
-            check_lines(ended)
+            moment = rng.randrange(1, whole.moments + 1)
+            ended = [wait(self.attempt(whole.subject, out, lambda: fault(kind, moment, rng)))]
+            check_lines(ended, *(WITHOUT_MEMORY if kind == "memory" else ()))
             if kind == "truncate":
                 truncate(out, rng)
             if kind == "clock":
@@ -151,14 +176,15 @@ class Bench:
                 for file in out.rglob("*"):
                     os.utime(file, (later, later))
         how = "resumed"
-        status, said = wait(self.attempt(out, clock_behind if kind == "clock" else None))
+        behind = clock_behind if kind == "clock" else None
+        status, said = wait(self.attempt(whole.subject, out, behind))
         check_lines([(status, said)])
         if status:
-            if kind != "truncate" or "damaged" not in said:
+            if kind != "truncate" or not any(word in said for word in ("damaged", "--fresh")):
                 raise Broken(f"does not resume: status {status}: {said}")
             how = "refused, then --fresh"
-            status, said = wait(self.attempt(out, None, "--fresh"))
-        if status or outcome(out) != self.expected:
+            status, said = wait(self.attempt(whole.subject, out, None, None, "--fresh"))
+        if status or whole.subject.outcome(out) != whole.expected:
             raise Broken(f"other results (status {status}): {said}")
         left = [file.name for file in out.rglob("*") if file.suffix in (".tmp", ".lock")]
         if left:
@@ -166,7 +192,12 @@ class Bench:
         return how
 
     def attempt(
-        self, out: Path, prepare: Callable[[], None] | None = None, *more: str
+        self,
+        subject: Subject,
+        out: Path,
+        prepare: Callable[[], None] | None = None,
+        modules: Path | None = None,
+        *more: str,
     ) -> tuple[int, Path]:
         """The command in a fork; its process id, and the file that has what it says."""
         said = Path(tempfile.mkstemp(dir=self.folder)[1])
@@ -177,17 +208,11 @@ class Bench:
                 prepare()
             before = set(sys.modules)
             try:
-                command_line(command)
+                command_line([*subject.words(out), *more])
             finally:
-                if out == self.whole:
-                    names = sorted(set(sys.modules) - before)
-                    (self.folder / "modules").write_text("\n".join(names))
+                if modules is not None:
+                    modules.write_text("\n".join(sorted(set(sys.modules) - before)))
 
-        command = [
-            "audit", f"openai:{self.url}#toy", "--topic", str(self.folder / "topic.toml"),
-            "--contexts", str(self.folder / "contexts.csv"), "--out", str(out),
-            "--replicates", "100", *more,
-        ]  # fmt: skip
         return forked(work, said), said
 
 
@@ -234,9 +259,9 @@ def serve() -> tuple[str, int]:
     return os.read(read, 100).decode(), child
 
 
-def check_lines(ended: list[tuple[int, str]]) -> None:
+def check_lines(ended: list[tuple[int, str]], *allowed: int) -> None:
     for status, said in ended:
-        if status not in (0, 2, 3, 130, -signal.SIGKILL):
+        if status not in (*ENDS, *allowed):
             raise Broken(f"status {status}: {said[-300:]}")
         if "Traceback" in said:
             raise Broken(f"a traceback: {said[-300:]}")
@@ -272,6 +297,11 @@ def fault(kind: str, moment: int, rng: random.Random) -> None:
         most = rng.randrange(1, 4000)
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
         return
+    if kind == "memory":
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + rng.randrange(1 << 16, 32 << 20)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        return
 
     def act(number: int, name: str, go_on: Callable[[], Any]) -> Any:
         if number != moment:
@@ -299,26 +329,14 @@ def clock_behind() -> None:
     time.time = lambda: now() - 10 * 365 * 86400
 
 
-def outcome(out: Path) -> Any:
-    """Every number of a run."""
-    run = Run.load(out)
-    frame = run.to_pandas()
-    return (
-        frame.to_csv(index=False),
-        run.groups.to_csv(),
-        run.risks.to_dict(),
-        run.record.model.to_dict(),
-    )
-
-
-def annotate(database: Path, answers: int) -> str:
+def annotate(database: str, folder: Path, rng: random.Random) -> str:
     """Answers until a SIGKILL; those that were acknowledged must be there afterwards."""
+    answers = rng.randrange(1, ANSWERS)
     task = Task("t", "rating", tuple(Item(f"i{n}", f"text {n}", ()) for n in range(ANSWERS)))
-    said = database.with_suffix(".said")
-    said.touch()
+    said = Path(tempfile.mkstemp(dir=folder)[1])
 
     def work() -> None:
-        store = Store(str(database), task)
+        store = Store(database, task)
         person = store.annotators(1)[0]
         store.begin(person)
         for place in range(ANSWERS):
@@ -330,7 +348,7 @@ def annotate(database: Path, answers: int) -> str:
     status, acknowledged = wait((forked(work, said), said))
     if status != -signal.SIGKILL or "Traceback" in acknowledged:
         raise Broken(f"status {status}: {acknowledged[-300:]}")
-    store = Store(str(database), task)
+    store = Store(database, task)
     try:
         person = store.annotators(1)[0]
         kept = store.standing(person).done

@@ -1,0 +1,137 @@
+"""What the faults of faults.py strike: real commands that write, and every number they must give.
+
+Models and parsers are opened once, before the commands are forked; what is struck is how results
+reach the disk.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clinometer.runs import Run, audit
+from clinometer.runs.scores import scoring
+from clinometer.samples import write_samples
+
+TOPIC = """
+name = "few"
+title = "Few"
+language = "en"
+groups = ["nurse", "pilot"]
+[attributes]
+first = ["a"]
+second = ["b"]
+"""
+VERBS = ("said", "knew", "felt")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A command that writes below a folder, and what it must have written in the end."""
+
+    words: Callable[[Path], list[str]]
+    outcome: Callable[[Path], Any]
+    prepare: Callable[[], None] = lambda: None
+
+
+def subjects(folder: Path, url: str) -> dict[str, Subject]:
+    """By name; `url` is a server with a small model."""
+    write_samples(folder / "samples")
+    topic = folder / "topic.toml"
+    topic.write_text(TOPIC)
+    for name, verbs in (("contexts", VERBS), ("others", VERBS[::-1])):
+        rows = "".join(f"The [X] {verb} that [Y],{n}\n" for n, verb in enumerate(verbs, 1))
+        (folder / f"{name}.csv").write_text(f"template,count\n{rows}")
+    model = f"openai:{url}#toy"
+    given = folder / "samples"
+    return {
+        "audit": Subject(
+            lambda out: [
+                "audit", model, "--topic", str(topic), "--contexts", str(folder / "contexts.csv"),
+                "--out", str(out), "--replicates", "100",
+            ],
+            _audited,
+            _small_parts,
+        ),
+        "reliability": Subject(
+            lambda out: [
+                "reliability", "score", str(given / "statements.csv"), "--variants",
+                str(given / "versions.jsonl"), "--out", str(out), "--replicates", "100",
+                "--limit", "4", "--versions", "3",
+            ],
+            _scored,
+            _open_model_once,
+        ),
+        "mining": Subject(
+            lambda out: [
+                "mine", str(given / "articles.jsonl"), "--topic", "gender", "--out",
+                str(out / "contexts.csv"),
+            ],
+            lambda out: [(out / f"contexts{end}").read_bytes() for end in (".csv", ".json")],
+            _parse_once,
+        ),
+        "study": Subject(
+            lambda out: [
+                "study", "sources", model, "reference:random", "--topic", str(topic),
+                "--source", f"one={folder / 'contexts.csv'}",
+                "--source", f"two={folder / 'others.csv'}", "--out", str(out), "--no-page",
+            ],
+            _studied,
+            _small_parts,
+        ),
+    }  # fmt: skip
+
+
+def _audited(out: Path) -> Any:
+    run = Run.load(out)
+    return (
+        run.to_pandas().to_csv(index=False),
+        run.groups.to_csv(),
+        run.risks.to_dict(),
+        run.record.model.to_dict(),
+    )
+
+
+def _scored(out: Path) -> Any:
+    from clinometer.reliability.scoring.result import ReliabilityRun
+
+    run = ReliabilityRun.load(out)
+    return run.statements.to_csv(), run.versions.to_csv(), run.record.to_dict()["summary"]
+
+
+def _studied(out: Path) -> Any:
+    tables = {file.name: file.read_bytes() for file in sorted((out / "tables").iterdir())}
+    return json.loads((out / "study.json").read_text(encoding="utf-8")), tables
+
+
+def _small_parts() -> None:
+    """Several parts, each written at once."""
+    module: Any = sys.modules[audit.__module__]
+    module._chunk_size = lambda device: 2
+    scoring.FLUSH_S = 0.0  # type: ignore[attr-defined]
+
+
+def _open_model_once() -> None:
+    from clinometer.models import open_model
+    from clinometer.reliability.scoring import taus
+
+    opened = open_model("pocket:bert")
+    module: Any = taus
+    module._POOL = {"cpu": 4}
+    module.open_model = lambda *_, **__: opened
+    module.FLUSH_S = 0.0
+
+
+def _parse_once() -> None:
+    from clinometer.contexts.mining import read
+    from clinometer.contexts.mining.languages.english import parse
+
+    nlp = parse._load(parse.DEFAULT_PARSER)
+    module: Any = parse
+    module._load = lambda name: nlp
+    reader: Any = read
+    reader.PIECE = 6
