@@ -41,6 +41,8 @@ PEOPLE, SCREEN = "tests/security/test_annotation.py", "tests/security/test_termi
 FOLDERS, ATOMIC = "tests/security/test_model_folders.py", "tests/storage/test_atomic.py"
 UNTRUSTED, CLIENT = "storage/untrusted.py", "models/server/client.py"
 SCORER, RAY = "models/server/scorer.py", "tests/execution/test_ray_connection.py"
+VIEWER, ANNOTATION = "tests/web/test_viewer.py", "tests/web/annotation/test_pages.py"
+TASK, LLAMA = "tests/web/annotation/test_task.py", "tests/models/server/test_scorer_llama.py"
 
 MUTATIONS = (
     # files from strangers
@@ -63,6 +65,22 @@ MUTATIONS = (
     Mutation("pages", "web/app.py", '"127.0.0.1", "[::1]", host]', '"*"]', PEOPLE, "other_hosts"),
     Mutation("pages", "web/app.py", "if hmac.compare_digest(kept.encode(), token.encode()):", "if True:", "tests/web", "token"),
     Mutation("pages", "web/app.py", "script-src 'self'", "script-src *", "tests/web", "header or policy"),
+    # paths
+    Mutation("paths", "web/runs_index.py", "return path.resolve().is_relative_to(self.root)", "return True", VIEWER, "links"),
+    Mutation("paths", "runs/folder/partial.py", "if name not in builtin_topics():", "if False:", "tests/security/test_viewer.py", "paths_opened and topic"),
+    Mutation("paths", "runs/folder/partial.py", "if name not in builtin_contexts() and not asked:", "if False:", "tests/security/test_viewer.py", "paths_opened and contexts"),
+    # forms of other pages
+    Mutation("origin", "web/annotation/pages.py", 'own = site in ("same-origin", "none")', "own = True", ANNOTATION, "another_page and sqlite"),
+    Mutation("origin", "web/annotation/pages.py", 'own = origin is None or urlsplit(origin).netloc == request.headers.get("host")', "own = True", ANNOTATION, "another_page and sqlite"),
+    Mutation("origin", "web/annotation/pages.py", "    if not own:", "    if False:", ANNOTATION, "another_page and sqlite"),
+    # annotators
+    Mutation("annotators", "web/annotation/store.py", "if not _TOKEN.fullmatch(token):", "if False:", ANNOTATION, "wrong_token"),
+    Mutation("annotators", "web/annotation/pages.py", "if found.state != ACTIVE:", "if False:", ANNOTATION, "warning_comes_first and sqlite"),
+    Mutation("annotators", "web/annotation/store.py", "if connection.scalar(query.with_for_update(read=True)) != ACTIVE:", "if False:", ANNOTATION, "stop_at_any_time and sqlite"),
+    # scripts
+    Mutation("scripts", "report/page.py", "autoescape=True", "autoescape=False", VIEWER, "hostile"),
+    Mutation("scripts", "report/page.py", "visible=visible,", "visible=str,", VIEWER, "hostile"),
+    Mutation("scripts", "web/annotation/guidelines.py", '{"html": False}', '{"html": True}', TASK, "guidelines"),
     # servers that lie
     Mutation("possible", SCORER, "if most > 1 + _ROUNDING:", "if False:", SERVERS, "distribution or lies"),
     Mutation("possible", SCORER, "np.ptp(known) == 0", "False", SERVERS, "distribution or lies"),
@@ -71,6 +89,18 @@ MUTATIONS = (
     Mutation("replies", CLIENT, "if len(data) > MOST_REPLY:", "if False:", SERVERS, "flood"),
     Mutation("replies", CLIENT, 'if response.headers.get("content-encoding", "identity") != "identity":', "if False:", SERVERS, "nonsense or flood"),
     Mutation("replies", CLIENT, "_CODE.fullmatch(code)", "True", SERVERS, "sentence"),
+    # keys
+    Mutation("keys", "models/server/address.py", 'return "Key(…)"', "return self._value", LLAMA, "openai_key"),
+    Mutation("keys", "models/server/address.py", "if not value and host == _OPENAI_HOST:", "if not value:", LLAMA, "openai_key"),
+    Mutation("keys", "models/server/address.py", "if parts.username or parts.password or parts.query:", "if False:", LLAMA, "invalid_addresses"),
+    # damage
+    Mutation("damage", "storage/parquet_parts.py", 'sound = file.stem.rpartition("-")[2] == digest_of(data)', "sound = True", "tests/storage/test_parquet_parts.py"),
+    Mutation("damage", "storage/result_folder.py", "if digest_of(data) != record.tables.get(name):", "if False:", "tests/runs/test_audit_resume.py", "bit_flip_in_a_table"),
+    Mutation("damage", "storage/cache.py", "if not sound or checksum != _checksum(_digest(_plain(scope)), item, data):", "if not sound:", "tests/storage/test_cache.py", "changed or flips"),
+    # work that is resumed
+    Mutation("resumed", "storage/resumable.py", "elif changed := differences(before, identity):", "elif changed := []:", "tests/storage/test_resumable.py", "same_work"),
+    Mutation("resumed", "storage/jsonl.py", "                    os.fsync(stream.fileno())\n", "", "tests/storage/test_jsonl.py"),
+    Mutation("resumed", "storage/jsonl.py", "stream.truncate(len(whole))", "pass", "tests/storage/test_jsonl.py"),
     # files on the disk
     Mutation("atomic", "storage/atomic.py", "        _to_disk(beside)\n", "", ATOMIC),
     Mutation("atomic", "storage/atomic.py", "lock.acquire(timeout=0)", "lock", ATOMIC),

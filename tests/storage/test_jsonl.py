@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,25 @@ def test_rows_are_kept_with_every_character_and_only_the_rest_is_made(tmp_path: 
     assert take(out, ["1", "2", "3"]) == ["3"]
     assert {p.name for p in tmp_path.iterdir()} == {"points.jsonl", "points.json"}
     assert take(None, ["1"]) == ["1"]
+
+
+def test_rows_are_on_the_disk_before_they_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the moment of a sync the file has the row, and nobody has been told of it."""
+    out, lines = tmp_path / "points.jsonl", Lines(tmp_path / "points.jsonl", {})
+    at_sync: list[tuple[int, int]] = []
+    real = os.fsync
+
+    def sync(descriptor: int) -> None:
+        if os.path.samestat(os.fstat(descriptor), out.stat()) if out.exists() else False:
+            at_sync.append((out.read_bytes().count(b"\n"), len(lines.rows)))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with lines.resumed():
+        lines.take(({"id": name} for name in "ab"), ["a", "b"], None)
+    assert at_sync == [(1, 0), (2, 1)]
 
 
 def test_a_half_written_row_is_made_again(tmp_path: Path) -> None:
