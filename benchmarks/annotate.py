@@ -1,11 +1,14 @@
 """Fifty people judge at once for a minute and the server is killed under them: what is lost?
 
     python benchmarks/annotate.py [--people 50] [--seconds 60] [--kill-at 30] [--postgres]
+    python benchmarks/annotate.py --items 10000 --seconds 600 --kill-at 0 --pause 5
 
 The real command serves in a process of its own. Each person asks for a page, answers the item on
 it, sometimes twice at the same moment, sometimes takes the last answer back; an answer that the
 server did not confirm is sent again. In the end the export must be what was confirmed: nothing
-lost, nothing doubled, nothing different. Prints one JSON object; exit status 1 if any is.
+lost, nothing doubled, nothing different. Nobody thinks between two pages, unless --pause says for
+how many seconds on average. Prints one JSON object, with the processor time per request and the
+memory of the server early and late; exit status 1 if any answer is lost, doubled or different.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ import httpx
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks.process_use import Watch, load_average, percentiles
 from tests.private_postgres import private_postgres
 from tests.processes import answers, until
 
@@ -86,6 +90,7 @@ class Person:
 
     link: str
     seed: int
+    pause: float = 0.0
     confirmed: dict[int, str] = field(default_factory=dict)
     latencies: list[float] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
@@ -93,6 +98,8 @@ class Person:
     async def work(self, client: httpx.AsyncClient, until: float) -> None:
         rng = random.Random(self.seed)  # noqa: S311  (a simulation)
         while time.monotonic() < until:
+            if self.pause:
+                await asyncio.sleep(rng.expovariate(1 / self.pause))
             page = await self._ask(client, "GET", "/judge")
             found = ITEM.search(page.text)
             if found is None:
@@ -151,7 +158,14 @@ async def _everybody(people: list[Person], server: Server, seconds: float, kill_
 
 
 def simulate(
-    folder: Path, *, people: int, seconds: float, kill_at: float, database: str, items: int = 5000
+    folder: Path,
+    *,
+    people: int,
+    seconds: float,
+    kill_at: float,
+    database: str,
+    items: int = 5000,
+    pause: float = 0.0,
 ) -> dict[str, Any]:
     """Let them work, and compare the export with what was confirmed."""
     dataset = folder / "load.csv"
@@ -160,8 +174,11 @@ def simulate(
     server = Server([str(dataset), "--annotators", str(people), "--database", database])
     server.start()
     try:
-        crowd = [Person(link, seed) for seed, link in enumerate(server.links)]
-        asyncio.run(_everybody(crowd, server, seconds, kill_at))
+        crowd = [Person(link, seed, pause) for seed, link in enumerate(server.links)]
+        with Watch(
+            lambda: server.process.pid, lambda: sum(len(p.latencies) for p in crowd)
+        ) as watch:
+            asyncio.run(_everybody(crowd, server, seconds, kill_at))
     finally:
         server.kill()
     out = folder / "long.csv"
@@ -174,7 +191,7 @@ def simulate(
         for i, p in enumerate(crowd)
         for place, value in p.confirmed.items()
     }
-    times = sorted(t for p in crowd for t in p.latencies)
+    times = [t for p in crowd for t in p.latencies]
     counts = sum((p.counts for p in crowd), Counter())
     return {
         "people": people,
@@ -190,8 +207,11 @@ def simulate(
         "unasked": len(stored.keys() - told.keys()),
         "doubled": len(rows) - len(stored),
         "different": sum(stored[k] != told[k] for k in told.keys() & stored.keys()),
-        "median_ms": round(1000 * times[len(times) // 2], 1),
-        "p95_ms": round(1000 * times[int(len(times) * 0.95)], 1),
+        "items": items,
+        "pause": pause,
+        "milliseconds": percentiles(times),
+        "server": watch.growth(),
+        "load_average": load_average(),
     }
 
 
@@ -204,6 +224,8 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--kill-at", type=float, default=30, help="0: the server is not killed")
+    parser.add_argument("--items", type=int, default=5000)
+    parser.add_argument("--pause", type=float, default=0, help="mean seconds between two pages")
     parser.add_argument("--postgres", action="store_true", help="on a private PostgreSQL")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
@@ -216,6 +238,8 @@ def main() -> None:
             seconds=given.seconds,
             kill_at=given.kill_at,
             database=database,
+            items=given.items,
+            pause=given.pause,
         )
     print(json.dumps(found))
     raise SystemExit(0 if intact(found) else 1)

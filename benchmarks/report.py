@@ -1,84 +1,155 @@
-"""How long a report of a big run and the viewer's first page take: python benchmarks/report.py
+"""Reports, viewer and comparisons under load: python benchmarks/report.py [report|viewer|compare …]
 
-Prints one JSON object. The report is of 120 groups × 2,000 contexts, from the folder to the file
-on disk in a fresh process; the first page is asked of a viewer over 200 runs, the first time
-(nothing read by a request yet) and again.
+    report    a report of 120 groups × 5,000 contexts, from the folder to the file, by the command
+    viewer    `clinometer view` over 1,000 runs: its start, its first page, then eight readers at
+              once who ask for lists, runs, their data and sentences, for --seconds
+    compare   `clinometer compare` of 20 models, 120 groups × 200 contexts each
+
+Prints one JSON object: processor time and memory, which mean something on a busy machine, and
+wall-clock times, which mean little without the load average beside them.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
+import random
+import re
 import shutil
-import socket
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import urllib.request
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import httpx
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks.process_use import Watch, finished, load_average, percentiles, use_of
 from tests.report.made import made_run
 
-RUNS = 200
+COMMAND = [sys.executable, "-c", "from clinometer.cli import main; main()"]
+READERS = 8
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        made_run(folder / "big", groups=120, contexts=2000, replicates=2000)
-        report = folder / "report.html"
-        command = [sys.executable, "-c", "from clinometer.cli import main; main()", "report"]
-        command.append(str(folder / "big"))
-        start = time.perf_counter()
-        subprocess.run([*command, "--out", str(report)], check=True, stdout=subprocess.DEVNULL)
-        built = time.perf_counter() - start
-        many = folder / "many"
-        made_run(many / "run0", groups=20, contexts=20, replicates=100)
-        for i in range(1, RUNS):
-            shutil.copytree(many / "run0", many / f"run{i}")
-        cold, warm = first_page(many)
-        size = report.stat().st_size
-        print(
-            json.dumps(
-                {
-                    "report_120x2000_s": round(built, 2),
-                    "report_bytes": size,
-                    "viewer_200_runs_first_page_cold_ms": round(1000 * cold, 1),
-                    "viewer_200_runs_first_page_warm_ms": round(1000 * warm, 1),
-                }
-            )
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("what", nargs="*", choices=[[], *PARTS], default=[])
+    parser.add_argument("--contexts", type=int, default=5000, help="of the report")
+    parser.add_argument("--runs", type=int, default=1000, help="of the viewer")
+    parser.add_argument("--seconds", type=float, default=60, help="of the viewer's readers")
+    parser.add_argument("--models", type=int, default=20, help="to compare")
+    given = parser.parse_args()
+    found: dict[str, Any] = {}
+    for name in given.what or PARTS:
+        with tempfile.TemporaryDirectory() as folder:
+            found[name] = {**PARTS[name](Path(folder), given), "load_average": load_average()}
+    print(json.dumps(found, indent=1))
+
+
+def report(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
+    made_run(folder / "run", groups=120, contexts=given.contexts, replicates=2000)
+    out = folder / "report.html"
+    used = finished([*COMMAND, "report", str(folder / "run"), "--out", str(out)])
+    return {"contexts": given.contexts, **used, "file_mb": round(out.stat().st_size / 1e6, 2)}
+
+
+def compare(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
+    runs = [str(folder / f"model{i}") for i in range(given.models)]
+    for i, run in enumerate(runs):
+        lean = 0.4 + 0.02 * i
+        made_run(
+            Path(run), groups=120, contexts=200, model=f"made:{i}", seed=i, lean=lean, replicates=0
         )
+    return {"models": given.models, **finished([*COMMAND, "compare", *runs, "--json"])}
 
 
-def first_page(folder: Path) -> tuple[float, float]:
-    import uvicorn
+def viewer(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
+    """Twenty runs of their own, and copies of them."""
+    first = [f"run{i}" for i in range(20)]
+    for i, name in enumerate(first):
+        made_run(folder / name, groups=20, contexts=20, model=f"made:{i}", seed=i, replicates=100)
+    for i in range(len(first), given.runs):
+        shutil.copytree(folder / first[i % len(first)], folder / f"run{i}")
+    begun = time.perf_counter()
+    command = [*COMMAND, "view", str(folder), "--port", "0", "--no-browser"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        address = re.search(r"http://\S+", line)
+        assert address is not None, line
+        with httpx.Client(base_url=address[0], timeout=600) as client:
+            started = time.perf_counter() - begun
+            before = use_of(process.pid).processor_s
+            page = client.get("/")
+            if f"{given.runs} runs" not in page.text.replace(",", ""):
+                raise SystemExit("the page does not list every run")
+            lists = [_timed(lambda: client.get("/")) for _ in range(10)]
+            each = (use_of(process.pid).processor_s - before) / 11
+        times, growth = _readers(address[0], process.pid, given)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+    return {
+        "runs": given.runs,
+        "start_s": round(started, 2),
+        "list_processor_ms": round(1000 * each),
+        "list_ms": percentiles(lists),
+        "list_mb": round(len(page.content) / 1e6, 2),
+        "readers": READERS,
+        "requests": sum(map(len, times.values())),
+        "milliseconds": {page: percentiles(found) for page, found in times.items()},
+        "server": growth,
+    }
 
-    from clinometer.web import viewer
 
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(viewer(folder), log_level="error"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-    times = []
-    for _ in range(4):
-        start = time.perf_counter()
-        with urllib.request.urlopen(address) as answer:
-            page = answer.read().decode()
-        times.append(time.perf_counter() - start)
-        if f"{RUNS} runs" not in page:
-            raise SystemExit("the page does not list every run")
-    server.should_exit = True
-    thread.join()
-    listener.close()
-    return times[0], min(times[1:])
+def _readers(
+    address: str, process: int, given: argparse.Namespace
+) -> tuple[dict[str, list[float]], dict[str, Any]]:
+    times: dict[str, list[float]] = {}
+    until = time.monotonic() + given.seconds
 
+    def reader(seed: int) -> None:
+        rng = random.Random(seed)  # noqa: S311  (a simulation)
+        with httpx.Client(base_url=address, timeout=600) as client:
+            while time.monotonic() < until:
+                page = rng.choices(("/", "/run", "/data", "/words", "/version"), (1, 4, 4, 6, 2))[0]
+                run = {"id": f"run{rng.randrange(given.runs)}"}
+                cell = {"x": rng.randrange(20), "c": rng.randrange(20)} if page == "/words" else {}
+                asked = {} if page == "/" else {**run, **cell}
+                begun = time.perf_counter()
+                client.get(page, params=asked).raise_for_status()
+                times.setdefault(page, []).append(time.perf_counter() - begun)
+
+    threads = [threading.Thread(target=reader, args=(seed,)) for seed in range(READERS)]
+    every = max(1.0, given.seconds / 60)
+    with Watch(lambda: process, lambda: sum(map(len, times.values())), every) as watch:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return times, watch.growth()
+
+
+def _timed(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+PARTS: dict[str, Callable[[Path, argparse.Namespace], dict[str, Any]]] = {
+    "report": report,
+    "viewer": viewer,
+    "compare": compare,
+}
 
 if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     main()
