@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from typing import Any
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 #: Values as they are written in a file; some are no JSON.
@@ -16,6 +18,11 @@ RAW = (
 )  # fmt: skip
 #: Keys that a mutation may add, besides those of the record itself.
 KEYS = ("", "kind", "__proto__", "a" * 300, "schema_version", "id", "\ud800")
+
+
+def budget(examples: int) -> settings:
+    """So many examples; benchmarks/fuzz.py has more of them."""
+    return settings(max_examples=examples * int(os.environ.get("CLINOMETER_FUZZ", "1")))
 
 
 @st.composite

@@ -17,9 +17,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.processes import python
+from tests.security.fuzzing import budget
 
 from clinometer.contexts import load_contexts
 from clinometer.contexts.mining.corpora import articles, find_sources
@@ -225,6 +226,7 @@ JSON = st.recursive(
 )
 
 
+@budget(100)
 @given(JSON)
 def test_sound_json_is_read_as_it_is(value: Any) -> None:
     for ascii_only in (True, False):
@@ -236,6 +238,7 @@ def test_sound_json_is_read_as_it_is(value: Any) -> None:
         assert parse_json(text) == json.loads(text)
 
 
+@budget(100)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_value_or_a_value_error(data: bytes) -> None:
     for reader in (parse_json, lambda b: parse_toml(b.decode("utf-8", "replace")), read_parquet):
@@ -243,7 +246,7 @@ def test_any_bytes_are_a_value_or_a_value_error(data: bytes) -> None:
             reader(data)
 
 
-@settings(max_examples=60)
+@budget(60)
 @given(data=st.data(), which=st.sampled_from(EVERY))
 def test_fuzzed_files_are_read_or_refused_in_one_line(
     data: st.DataObject, which: tuple[str, str], tmp_path_factory: pytest.TempPathFactory

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.made import made_run
-from tests.security.fuzzing import spoiled
+from tests.security.fuzzing import budget, spoiled
 
 from clinometer.errors import ClinometerError
 from clinometer.runs import Run
@@ -46,7 +46,7 @@ def one_line(error: ClinometerError) -> None:
     assert "\n" not in str(error).strip()
 
 
-@settings(max_examples=60)
+@budget(60)
 @given(data=st.data())
 def test_a_fuzzed_record_is_read_or_refused_in_one_line(
     data: st.DataObject, finished: Path, record: dict[str, Any]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.models.server.standin import Standin
-from tests.security.fuzzing import spoiled
+from tests.security.fuzzing import budget, spoiled
 from tests.security.hostile_server import HostileServer, body
 from tests.security.test_servers import PROMPT, WORDS, score
 
@@ -46,7 +46,7 @@ def honest(*abilities: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("reader", READERS)
-@settings(max_examples=60)
+@budget(60)
 @given(data=st.data())
 def test_a_fuzzed_reply_gives_log_probabilities_or_is_wrong(
     reader: str, data: st.DataObject
@@ -75,7 +75,7 @@ def _numbers(found: Any) -> list[float]:
     return [value for value in found if isinstance(value, float)]
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(budget(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), where=st.sampled_from(["/models", "/tokenize", "/completions"]))
 def test_a_server_with_fuzzed_replies_is_believed_or_refused_in_one_line(
     data: st.DataObject, where: str, monkeypatch: pytest.MonkeyPatch
