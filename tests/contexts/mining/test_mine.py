@@ -18,6 +18,7 @@ from clinometer.contexts import load_contexts
 from clinometer.contexts.mining import MineSettings, mine, read
 from clinometer.contexts.mining.article_sample import Smallest, priority
 from clinometer.contexts.mining.corpora import unpack
+from clinometer.contexts.mining.work_folder import SourceCounts, WorkFolder
 from clinometer.contexts.sidecar import ArticlesRecord
 from clinometer.errors import ContextError, SettingsError
 
@@ -102,6 +103,22 @@ def test_a_killed_run_resumes_to_the_same_bytes(
         whole, again = (tmp_path / f"{n}{ending}" for n in ("whole", "killed"))
         assert whole.read_bytes() == again.read_bytes()
     assert not (tmp_path / "killed.csv.mining").exists()
+
+
+def test_sentences_that_were_cut_short_are_not_mined(tmp_path: Path) -> None:
+    """At the end of a line, where each of them is still sound; and a full disk is one line."""
+    work = WorkFolder(tmp_path / "c.csv")
+    with work.opened({}):
+        with work.spooling(0) as spool:
+            spool.write("[1]\n[2]\n")
+        work.write_counts(0, SourceCounts(articles=2, characters=2, damage={}, spooled=8))
+        assert work.read_counts(0) is not None
+        work.spool(0).write_text("[1]\n")
+        with pytest.raises(ContextError, match="damaged; start over with --fresh"):
+            work.read_counts(0)
+        with pytest.raises(ContextError, match="cannot be written: No space"), work.spooling(1):
+            raise OSError(28, "No space left on device")
+        assert not work.spool(1).exists()
 
 
 def test_the_sample_is_random_seeded_and_of_the_right_size(

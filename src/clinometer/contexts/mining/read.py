@@ -34,7 +34,7 @@ def read_source(
     damage: Counter[str] = Counter()
     smallest = Smallest(settings.sample) if settings.sample else None
     read = characters = 0
-    with work.spool(number).open("w", encoding="utf-8") as spool:
+    with work.spooling(number) as spool:
         for read, text in enumerate(articles(source, field=settings.field, damage=damage), start=1):
             characters += len(text)
             drawn = priority(settings.seed, number, read)
@@ -44,7 +44,12 @@ def read_source(
                     row = [read, drawn, len(text), found]
                     spool.write(json.dumps(row, ensure_ascii=False) + "\n")
             progress(read)
-    counts = SourceCounts(articles=read, characters=characters, damage=dict(damage))
+    counts = SourceCounts(
+        articles=read,
+        characters=characters,
+        damage=dict(damage),
+        spooled=work.spool(number).stat().st_size,
+    )
     work.write_counts(number, counts)
     return counts
 

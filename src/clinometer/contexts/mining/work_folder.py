@@ -12,8 +12,9 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from clinometer.contexts.mining.decision import Decision
 from clinometer.contexts.mining.tally import Tally
@@ -30,6 +31,7 @@ class SourceCounts(RecordPart):
     articles: int
     characters: int
     damage: dict[str, int]
+    spooled: int | None = None  # bytes of its candidate sentences
 
 
 class WorkFolder(Resumable):
@@ -62,12 +64,27 @@ class WorkFolder(Resumable):
         """The file with the candidate sentences of a source."""
         return self.folder / "sources" / f"{source:05}.jsonl"
 
+    @contextmanager
+    def spooling(self, source: int) -> Iterator[TextIO]:
+        """A stream for the candidate sentences; they are in their file when the block ends."""
+        with (
+            replacing(self.spool(source), error=ContextError) as beside,
+            beside.open("w", encoding="utf-8") as stream,
+        ):
+            yield stream
+
     def read_counts(self, source: int) -> SourceCounts | None:
         """The counts of a source, or None if it was not read to its end."""
         file = self.spool(source).with_suffix(".json")
         if not file.exists():
             return None
-        return SourceCounts.from_json(file.read_bytes(), file, error=ContextError)
+        counts = SourceCounts.from_json(file.read_bytes(), file, error=ContextError)
+        spool = self.spool(source)
+        if counts.spooled is not None:
+            found = spool.stat().st_size if spool.is_file() else None
+            if found != counts.spooled:
+                raise ContextError(f"{spool}: damaged; start over with --fresh")
+        return counts
 
     def write_counts(self, source: int, counts: SourceCounts) -> None:
         """Record that a source was read to its end."""
