@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 from tests.studies.conftest import CONTEXTS
 
-from clinometer.errors import ModelNotFound, SettingsError
+from clinometer.errors import ModelNotFound, RunError, SettingsError
 from clinometer.models.local import load
 from clinometer.runs import AuditSettings, Run, audit
+from clinometer.storage.atomic import only_writer
 from clinometer.studies.between_models.alignment import alignment_plan
 from clinometer.studies.between_models.risk_tables import table_findings
 from clinometer.studies.between_models.sources import source_sets
 from clinometer.studies.framework import frame
 from clinometer.studies.framework.defaults import study_contexts
-from clinometer.studies.framework.frame import ask_all
+from clinometer.studies.framework.frame import Findings, ask_all
 from clinometer.studies.framework.plan import Plan, asks_of, parameters_of, spoken
 from clinometer.topics import load_topic
 
@@ -104,6 +105,20 @@ def test_tables_charts_and_page_are_written(tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Why a figure here is not the printed one" in page
     assert (tmp_path / "tables" / "table1.csv").read_text(encoding="utf-8").startswith("name,")
+
+
+def test_a_killed_writer_leaves_nothing_and_a_second_is_refused(tmp_path: Path) -> None:
+    nothing = Findings("x", "X", ("said",), ())
+    stale = tmp_path / "tables" / ".a.csv.0a1b2c3d.tmp"
+    stale.parent.mkdir()
+    stale.touch()
+    nothing.write(tmp_path)
+    assert not stale.exists()
+    with (
+        only_writer(tmp_path, tmp_path / ".lock"),
+        pytest.raises(RunError, match="another process is writing it"),
+    ):
+        nothing.write(tmp_path)
 
 
 def test_a_source_name_resolves_to_the_set_of_the_topic() -> None:

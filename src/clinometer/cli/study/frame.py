@@ -59,9 +59,9 @@ def carry_out(
             return bars.enter_context(progress(ask.label, kept=kept_cells(place)))
 
         asked, failed = ask_all(plan, folder, watch=watch, fresh=output.fresh)
-    finish(findings(asked), folder, output)
-    for one in failed:
+    for one in failed:  # first: what is left may be too little for the study
         say(f"{one.ask.label}: {one.error}")
+    finish(findings(asked), folder, output)
     if failed:
         raise typer.Exit(max(one.error.exit_status for one in failed))
 

@@ -24,7 +24,7 @@ from clinometer.extras import require
 from clinometer.report import Extra, Figure, Table, write_report
 from clinometer.report.export import write_csv, write_files
 from clinometer.runs import Run, audit
-from clinometer.storage.atomic import replacing
+from clinometer.storage.atomic import only_writer, replacing
 from clinometer.storage.resumable import Progress
 from clinometer.studies.framework.plan import Ask, Plan
 
@@ -68,6 +68,13 @@ class Findings:
         Charts and page are skipped if they cannot be drawn; the return value says why.
         """
         out.mkdir(parents=True, exist_ok=True)
+        with only_writer(out, out / ".lock", error=RunError):
+            for folder in (out, out / "tables", out / "charts"):
+                for stale in folder.glob(".*.tmp"):  # of a writer that was killed
+                    stale.unlink(missing_ok=True)
+            return self._write(out, page=page)
+
+    def _write(self, out: Path, *, page: bool) -> str:
         write_csv(self.tables, out / "tables")
         missing = _cannot_draw()
         if not missing:
