@@ -71,3 +71,20 @@ def test_the_bill_of_materials_names_every_package_once(
     urls = [one["purl"] for one in bill["components"]]
     assert len(urls) == len(set(urls)) > 40
     assert any(url.startswith("pkg:pypi/numpy@") for url in urls)
+
+
+def test_an_audit_of_nothing_is_not_a_clean_one(
+    supply: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As pip-audit 2.10 writes it: without advisories it ends with status 0."""
+    unknown = {"name": "a", "skip_reason": "not found on PyPI"}
+    sound = {"name": "b", "version": "1", "vulns": []}
+    bad = {"name": "c", "version": "2", "vulns": [{"id": "PYSEC-1", "fix_versions": ["3"]}]}
+    assert [supply.audited([unknown]), supply.audited([unknown, sound])] == [0, 0]
+    assert supply.audited([unknown, sound, bad]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "audit: not run: the index has advisories for none of 1 packages",
+        "audit: 1 packages, 1 unknown to the index, 0 known vulnerabilities",
+        "c 2: PYSEC-1; fixed in 3",
+        "audit: 2 packages, 1 unknown to the index, 1 known vulnerabilities",
+    ]

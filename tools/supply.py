@@ -227,14 +227,30 @@ def audit() -> int:
         return 0
     command = [sys.executable, "-m", "pip_audit", "--requirement", str(CONSTRAINTS), "--no-deps"]
     done = subprocess.run(
-        [*command, "--disable-pip", "--progress-spinner", "off"],
+        [*command, "--disable-pip", "--progress-spinner", "off", "--format", "json"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    if done.returncode and "vulnerabilit" not in done.stdout + done.stderr:
+    try:
+        return audited(json.loads(done.stdout)["dependencies"])
+    except (ValueError, KeyError, TypeError):
         print(f"audit: not run: {(done.stderr.strip().splitlines() or ['no reason'])[-1][:200]}")
         return 0
-    print((done.stdout + done.stderr).strip())
-    return int(done.returncode != 0)
+
+
+def audited(packages: list[dict[str, Any]]) -> int:
+    """What pip-audit says of each package. An index without advisories knows none of them, and
+    pip-audit then finds no vulnerability either: that is no audit."""
+    known = [one for one in packages if "skip_reason" not in one]
+    bad = [(one, found) for one in known for found in one["vulns"]]
+    if not known:
+        print(f"audit: not run: the index has advisories for none of {len(packages)} packages")
+        return 0
+    for one, found in bad:
+        fixed = ", ".join(found.get("fix_versions", ())) or "none yet"
+        print(f"{one['name']} {one['version']}: {found['id']}; fixed in {fixed}")
+    print(f"audit: {len(known)} packages, {len(packages) - len(known)} unknown to the index, "
+          f"{len(bad)} known vulnerabilities")  # fmt: skip
+    return int(bool(bad))
 
 
 if __name__ == "__main__":
