@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import io
-import json
 import os
 import resource
 import zipfile
@@ -28,13 +26,7 @@ from clinometer.errors import ClinometerError
 from clinometer.reliability import load_statements
 from clinometer.runs import read_table
 from clinometer.runs.folder.recover import open_run
-from clinometer.storage.untrusted import (
-    MOST_TEXT,
-    parse_json,
-    parse_toml,
-    read_bytes,
-    read_parquet,
-)
+from clinometer.storage.untrusted import MOST_TEXT, read_bytes
 from clinometer.studies.extensions.facts import read_facts
 from clinometer.studies.fine_tuning.training_texts import read_texts
 from clinometer.studies.within_run.factors import read_factors
@@ -213,37 +205,7 @@ def test_half_of_a_character_is_left_out_of_a_corpus(tmp_path: Path) -> None:
     assert corpus(path) == ["😀"]
 
 
-# --- what the readers stand on --------------------------------------------------------------------
-
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(10**25), 10**25)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters(exclude_categories=["Cs"])),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
-    max_leaves=20,
-)
-
-
-@budget(100)
-@given(JSON)
-def test_sound_json_is_read_as_it_is(value: Any) -> None:
-    for ascii_only in (True, False):
-        try:
-            text = json.dumps(value, ensure_ascii=ascii_only)
-            text.encode()
-        except UnicodeEncodeError:
-            continue
-        assert parse_json(text) == json.loads(text)
-
-
-@budget(100)
-@given(st.binary(max_size=200))
-def test_any_bytes_are_a_value_or_a_value_error(data: bytes) -> None:
-    for reader in (parse_json, lambda b: parse_toml(b.decode("utf-8", "replace")), read_parquet):
-        with contextlib.suppress(ValueError, OSError):
-            reader(data)
+# --- fuzzed files ---------------------------------------------------------------------------------
 
 
 @budget(60)
