@@ -38,8 +38,8 @@ class Subject:
     prepare: Callable[[], None] = lambda: None
 
 
-def subjects(folder: Path, url: str) -> dict[str, Subject]:
-    """By name; `url` is a server with a small model."""
+def subjects(folder: Path, url: str, other: str) -> dict[str, Subject]:
+    """By name; `url` and `other` are servers with a small model."""
     write_samples(folder / "samples")
     topic = folder / "topic.toml"
     topic.write_text(TOPIC)
@@ -69,14 +69,14 @@ def subjects(folder: Path, url: str) -> dict[str, Subject]:
         "mining": Subject(
             lambda out: [
                 "mine", str(given / "articles.jsonl"), "--topic", "gender", "--out",
-                str(out / "contexts.csv"),
+                str(_made(out) / "contexts.csv"),
             ],
             lambda out: [(out / f"contexts{end}").read_bytes() for end in (".csv", ".json")],
             _parse_once,
         ),
         "study": Subject(
             lambda out: [
-                "study", "sources", model, "reference:random", "--topic", str(topic),
+                "study", "sources", model, f"openai:{other}#toy", "--topic", str(topic),
                 "--source", f"one={folder / 'contexts.csv'}",
                 "--source", f"two={folder / 'others.csv'}", "--out", str(out), "--no-page",
             ],
@@ -84,6 +84,11 @@ def subjects(folder: Path, url: str) -> dict[str, Subject]:
             _small_parts,
         ),
     }  # fmt: skip
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 def _audited(out: Path) -> Any:
@@ -105,7 +110,9 @@ def _scored(out: Path) -> Any:
 
 def _studied(out: Path) -> Any:
     tables = {file.name: file.read_bytes() for file in sorted((out / "tables").iterdir())}
-    return json.loads((out / "study.json").read_text(encoding="utf-8")), tables
+    found = json.loads((out / "study.json").read_text(encoding="utf-8"))
+    found["runs"] = [Path(run).name for run in found["runs"]]
+    return found, tables
 
 
 def _small_parts() -> None:

@@ -24,7 +24,7 @@ def tool() -> ModuleType:
     return module
 
 
-def tests_of(file: str) -> list[str]:
+def names_in(file: str) -> list[str]:
     tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
     names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
     return [f"{file}::{name}" for name in names if name.startswith("test_")]
@@ -34,9 +34,9 @@ def test_every_attack_has_tests_and_every_test_an_attack(tool: ModuleType) -> No
     known = tool.attacks()
     named = [test for one in known for test in one.tests]
     for test in named:
-        assert any(found.startswith(test) for found in tests_of(test.partition("::")[0])), test
+        assert any(found.startswith(test) for found in names_in(test.partition("::")[0])), test
     files = sorted(p.relative_to(ROOT).as_posix() for p in Path(__file__).parent.glob("test_*.py"))
-    ours = [test for file in files for test in tests_of(file)]
+    ours = [test for file in files for test in names_in(file)]
     strays = [t for t in ours if not t.startswith(tool.APART) and not t.startswith(tuple(named))]
     assert strays == []
 
