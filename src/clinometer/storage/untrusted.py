@@ -199,9 +199,9 @@ def _inside(value: Any) -> list[Any]:
 def _check_depth(value: Any, depth: int) -> None:
     level = _inside([value])
     for _ in range(depth):
+        level = [item for outer in level for item in _inside(outer)]
         if not level:
             return
-        level = [item for outer in level for item in _inside(outer)]
     raise _too_deep(depth)
 
 
