@@ -19,6 +19,7 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +44,11 @@ PACKAGES = (
     "hypothesis", "numpy", "scipy.stats", "pandas", "pyarrow.parquet", "pydantic", "fastapi",
     "starlette.testclient", "uvicorn", "sqlalchemy", "httpx", "tenacity", "rich.console", "typer",
     "jinja2", "altair", "vl_convert", "torch", "transformers", "playwright.sync_api", "spacy",
+)  # fmt: skip
+#: pytest cannot rewrite the assertions of packages that are there already, and need not.
+HOW = (
+    "-x", "-q", "-p", "no:cacheprovider",
+    "-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning",
 )  # fmt: skip
 FILES, SERVERS = "tests/security/test_files.py", "tests/security/test_servers.py"
 PEOPLE, SCREEN = "tests/security/test_annotation.py", "tests/security/test_terminal.py"
@@ -184,7 +190,9 @@ def tested(chosen: list[str], copy: Path) -> tuple[int, str]:
             os.environ["PYTHONPATH"] = f"{copy}{os.pathsep}{ROOT}"
             status = 70
             try:
-                status = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *chosen]))
+                status = int(pytest.main([*HOW, *chosen]))
+            except BaseException:
+                traceback.print_exc()
             finally:
                 sys.stdout.flush()
                 os._exit(status)

@@ -30,6 +30,7 @@ _FILES = (
     *(f"{name}.parquet" for name in ("preferences", "groups", "contexts")),
     *(f"{name}.parquet" for name in ReliabilityFolder.tables),
 )
+_MARKED = frozenset((*_FILES, "scores"))
 
 Signature = tuple[tuple[str, int, int], ...]
 
@@ -72,22 +73,28 @@ class RunsIndex:
 
     def entries(self) -> list[Entry]:
         """Every run, the newest first."""
-        found = []
-        for name in self._walk():
-            path = self.root if name == "." else self.root / name
-            signature = self._signature(path)
+        return self.snapshot()[0]
+
+    def snapshot(self) -> tuple[list[Entry], str]:
+        """Every run, the newest first, and the version of them all."""
+        found, signed = [], self._signed()
+        for name, signature in signed:
             kept = self._entries.get(name)
             if kept is None or kept[0] != signature:
-                kept = (signature, _entry(name, path))
+                kept = (signature, _entry(name, self._place(name)))
                 self._entries[name] = kept
             found.append(kept[1])
-        return sorted(found, key=lambda e: (e.created, e.id), reverse=True)
+        found.sort(key=lambda e: (e.created, e.id), reverse=True)
+        return found, _digest(signed)
 
     def version(self, name: str | None = None) -> str:
         """Changes whenever a run (or any of them) has changed on disk."""
-        names = self._walk() if name is None else [name]
-        parts = [(n, self._signature(self.resolve(n) if name else self._place(n))) for n in names]
-        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+        if name is None:
+            return _digest(self._signed())
+        return _digest([(name, self._signature(self.resolve(name)))])
+
+    def _signed(self) -> list[tuple[str, Signature]]:
+        return [(name, self._signature(self._place(name))) for name in self._walk()]
 
     def open(self, name: str) -> Opened:
         """The run of this name; `Opened` says what could not be read.
@@ -137,13 +144,19 @@ class RunsIndex:
 
     def _signature(self, path: Path) -> Signature:
         marks = []
-        for name in (*_FILES, "scores"):
-            try:
-                state = (path / name).lstat()
-            except OSError:
-                continue
-            marks.append((name, state.st_mtime_ns, state.st_size))
-        return tuple(marks)
+        try:
+            with os.scandir(path) as inside:
+                for one in inside:
+                    if one.name in _MARKED:
+                        state = one.stat(follow_symlinks=False)
+                        marks.append((one.name, state.st_mtime_ns, state.st_size))
+        except OSError:  # gone, or just being written
+            pass
+        return tuple(sorted(marks))
+
+
+def _digest(signed: list[tuple[str, Signature]]) -> str:
+    return hashlib.sha256(repr(signed).encode()).hexdigest()[:16]
 
 
 def _entry(name: str, path: Path) -> Entry:

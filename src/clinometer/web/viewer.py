@@ -67,7 +67,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
 
     @app.get("/")
     def runs(q: str = "", topic: str = "", state: str = "", sort: str = "") -> HTMLResponse:
-        entries = index.entries()
+        entries, version = index.snapshot()
         rows = sorted_rows(run_rows(filtered(entries, q=q, topic=topic, state=state)), sort)
         return pages(
             "runs.html",
@@ -79,7 +79,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             topic=topic,
             state=state,
             sort=sort,
-            live=index.version(),
+            live=version,
         )
 
     @app.get("/run")

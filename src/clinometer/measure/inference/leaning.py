@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,9 @@ KNOWN = 1e-9
 
 FLIPS = 4096
 """Flips of the contexts: all of them up to 13 contexts, else as many at random, always the same."""
+
+_BLOCK = 256
+"""Flips computed at a time."""
 
 
 @dataclass(frozen=True)
@@ -126,14 +129,17 @@ def _p_values(shares: FloatArray, order: NDArray[np.intp]) -> FloatArray:
     return np.asarray(p.max(axis=-1))
 
 
-def _flips(G: int) -> tuple[FloatArray, bool]:
-    """Signs [B,G], the first always +1, and whether the set is complete."""
+def _flips(G: int) -> Iterator[FloatArray]:
+    """Signs [B,G] in blocks of rows: of 5,000 contexts, all at once would take 300 MB. If the set
+    is complete, the first sign is always +1."""
     if 2 ** (G - 1) <= FLIPS:
         rest = np.array(list(itertools.product((1.0, -1.0), repeat=G - 1)))
         every = np.column_stack([np.ones(len(rest)), rest.reshape(len(rest), G - 1)])
-        return np.asarray(every, dtype=np.float64), True
+        yield np.asarray(every, dtype=np.float64)
+        return
     rng = np.random.default_rng(0)
-    return np.asarray(rng.integers(0, 2, (FLIPS, G)) * 2.0 - 1.0, dtype=np.float64), False
+    for _ in range(FLIPS // _BLOCK):
+        yield np.asarray(rng.integers(0, 2, (_BLOCK, G)) * 2.0 - 1.0, dtype=np.float64)
 
 
 def _bounds(units: Units, shares: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
@@ -146,8 +152,7 @@ def _bounds(units: Units, shares: FloatArray, level: float) -> tuple[FloatArray,
     u = shares - a[..., None] * units.mean
     size = np.sqrt((u**2).sum(axis=0))
     y = (u / np.where(size > 0, size, 1.0)).reshape(len(u), -1)
-    flips, _ = _flips(len(y))
-    largest = np.abs(flips @ y).max(axis=1)
+    largest = np.concatenate([np.abs(flips @ y).max(axis=1) for flips in _flips(len(y))])
     c2 = float(np.quantile(largest, level)) ** 2
     square, cross = (a**2).sum(axis=0)[:, None], np.einsum("uxk,ux->xk", u, a)
     room = 1 - c2 * square
