@@ -32,8 +32,8 @@ FUZZERS = {
     "replies": "tests/security/test_fuzzed_replies.py::test_a_fuzzed_reply_gives_log_probabilities_or_is_wrong",  # noqa: E501
     "servers": "tests/security/test_fuzzed_replies.py::test_a_server_with_fuzzed_replies_is_believed_or_refused_in_one_line",  # noqa: E501
 }
-#: What Hypothesis says of a phase: "- during generate phase (2.1 seconds): … 60 passing examples".
-COUNTS = re.compile(r"(\d+) (passing|failing|invalid) examples")
+#: What Hypothesis says of a phase: "60 passing, 0 failing, and 2 invalid test cases".
+COUNTS = re.compile(r"(\d+) (passing|failing|invalid)")
 
 
 def main() -> None:

@@ -75,11 +75,11 @@ def test_a_large_body_is_refused_by_its_headers(
     with serving(annotation(store, guidelines="")) as address:
         host, port = address.removeprefix("http://").rstrip("/").split(":")
         for kind, (status, length) in kinds.items():
-            with socket.create_connection((host, int(port))) as raw:
+            with socket.create_connection((host, int(port)), timeout=10) as raw:
                 head = f"POST /judge HTTP/1.1\r\nHost: {host}\r\nContent-Type: {kind}\r\n"
                 raw.sendall(f"{head}Content-Length: {length}\r\n\r\n".encode())
                 assert raw.recv(100).split()[1] == str(status).encode()
-        with socket.create_connection((host, int(port))) as raw:
+        with socket.create_connection((host, int(port)), timeout=10) as raw:
             head = f"POST /judge HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n"
             raw.sendall(head.encode())
             assert raw.recv(100).split()[1] == b"411"
