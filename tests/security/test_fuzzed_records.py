@@ -65,3 +65,19 @@ def test_a_fuzzed_record_is_read_or_refused_in_one_line(
                 read(folder)
             except ClinometerError as error:
                 one_line(error)
+
+
+def test_a_record_with_the_tables_of_another_is_one_line(
+    finished: Path, record: dict[str, Any], tmp_path: Path
+) -> None:
+    """Found by the fuzzer above: a category more or less than the tables have."""
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    attributes = record["topic"]["attributes"]
+    for changed in ({}, dict(list(attributes.items())[:1]), {**attributes, "third": ["x"]}):
+        plain = {**record, "topic": {**record["topic"], "attributes": changed}}
+        (folder / "run.json").write_text(json.dumps(plain), encoding="utf-8")
+        with pytest.raises(ClinometerError) as caught:
+            Run.load(folder)
+        one_line(caught.value)
+        assert open_run(folder).state == "damaged"

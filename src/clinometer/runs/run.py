@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 import pyarrow as pa
 
+from clinometer.errors import ClinometerError, RunError
 from clinometer.measure import Comparison, Correction, Preferences, RiskReport, verdict
 from clinometer.measure.description.factor_shares import FactorShares, factor_shares
 from clinometer.measure.inference.leaning import GroupLean
@@ -201,6 +202,18 @@ class Run:
 
 def stored_preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferences:
     """The preferences of a finished run, from what `read_finished` gives of its folder."""
+    try:
+        return _preferences(record, tables)
+    except ClinometerError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:  # a record with the tables of another
+        raise RunError(
+            f"run of {record.model.id!r}: run.json and its tables do not fit together; "
+            f"{RunFolder.repair} writes the tables again from the scores"
+        ) from error
+
+
+def _preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferences:
     cells = tables["preferences"]
     table = cells.select([name for name in _NUMBERS if name in cells.column_names]).to_pandas()
     contexts = tables["contexts"].to_pandas()
