@@ -38,8 +38,8 @@ from clinometer.models.catalog.resolve import weights_source
 from clinometer.runs import Run, RunFolder
 from clinometer.runs.scores.recount import stored_scores
 
-GROUPS = "nurse,engineer,pilot,secretary,carpenter,teacher"
-REPLIES = 24
+GROUPS = "nurse,engineer,pilot,secretary"
+REPLIES, TOKENS = 40, 3
 SERVED = "openai-api-completions/local/smol"
 HARNESS = ROOT / "tests" / "bridges" / "lm_eval" / "run_harness.py"
 
@@ -63,7 +63,8 @@ def clinometer(*words: object, **env: str) -> str:
 
 
 def replies(work: Path) -> dict[str, Any]:
-    asked = ("--topic", "gender", "--groups", GROUPS, "--contexts", "paper-gender", "--seed", "0")
+    asked = ("--topic", "gender", "--groups", GROUPS, "--contexts", "paper-gender", "--seed", "0",
+             "--reply-tokens", TOKENS)  # fmt: skip
     model = unpacked(embedded_gguf(), work / "smol.gguf")
     with serving(model) as url:
         env = {
@@ -79,7 +80,7 @@ def replies(work: Path) -> dict[str, Any]:
         run(
             *("-m", "inspect_ai", "eval", "clinometer/audit", "--model", SERVED),
             *("-T", "topic=gender", "-T", f"groups={GROUPS}", "-T", "contexts=paper-gender"),
-            *("-T", f"replies={REPLIES}", "-T", "seed=0"),
+            *("-T", f"replies={REPLIES}", "-T", "seed=0", "-T", f"length={TOKENS}"),
             *("--log-dir", work / "logs", "--display", "none"),
             **env,
         )

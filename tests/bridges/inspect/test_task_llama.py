@@ -61,21 +61,27 @@ def three_runs(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> l
 
 
 def test_the_same_replies_are_the_same_categories(three_runs: list[Run]) -> None:
-    ours, through, inside = three_runs
-    assert draws(through) == draws(inside)
-    same = 0
-    for other in (through, inside):
+    """One seed per reply: the texts are the same but for what the server's batches round."""
+    ours, *others = three_runs
+    for other in others:
         assert other.preferences.groups == ours.preferences.groups
         assert other.preferences.contexts == ours.preferences.contexts
         np.testing.assert_array_equal(
             other.preferences.context_weights, ours.preferences.context_weights
         )
-        pairs = zip(draws(ours), draws(other), strict=True)
-        alike = np.array([a == b for a, b in pairs]).reshape(ours.preferences.values.shape[:2])
+        pairs = list(zip(draws(ours), draws(other), strict=True))
+        texts = [a == b for one, two in pairs for a, b in zip(one, two, strict=True)]
+        assert np.mean(texts) > 0.5
+        alike = np.array([first_words(one) == first_words(two) for one, two in pairs])
+        assert alike.any()
+        cells = alike.reshape(ours.preferences.values.shape[:2])
         np.testing.assert_array_equal(
-            other.preferences.values[alike], ours.preferences.values[alike]
+            other.preferences.values[cells], ours.preferences.values[cells]
         )
-        same += int(alike.sum())
         low, high = ours.risks.R.low, ours.risks.R.high
         assert low is None or high is None or low <= other.risks.R.value <= high
-    assert same > 0
+
+
+def first_words(replies: tuple[str, ...]) -> list[str]:
+    """What decides the category of each reply."""
+    return [reply.split()[0] if reply.split() else "" for reply in replies]
