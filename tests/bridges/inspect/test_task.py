@@ -35,6 +35,15 @@ def test_one_sample_per_cell_and_one_epoch_per_reply(log: Path) -> None:
     assert found.eval.dataset.samples == 2 * 10
 
 
+@pytest.mark.parametrize("groups", ["nurse", "nurse, engineer", ["nurse", "engineer"]])
+def test_groups_as_the_command_line_gives_them(groups: str | list[str]) -> None:
+    """Inspect makes a list of -T groups=nurse,engineer."""
+    from clinometer.bridges.inspect.task import audit
+
+    asked = {sample.metadata["group"] for sample in audit(groups=groups).dataset}
+    assert asked == ({"nurse"} if groups == "nurse" else {"nurse", "engineer"})
+
+
 def test_metrics_are_the_risks_with_their_ends(log: Path) -> None:
     """Those of the imported run, whose scores are stored in 32 bits."""
     (scores,) = header(log).results.scores

@@ -29,7 +29,7 @@ _MEASURES = ("R", "R_bias", "R_volatility")
 def audit(
     topic: str = "gender",
     contexts: str | None = None,
-    groups: str | None = None,
+    groups: str | list[str] | None = None,
     replies: int = 10,
     max_contexts: int | None = None,
     temperature: float = 1.0,
@@ -50,7 +50,9 @@ def audit(
     """
     asked = load_topic(topic)
     if groups is not None:
-        asked = asked.select([name.strip() for name in groups.split(",") if name.strip()])
+        # -T groups=a,b is a list to Inspect, -T groups=a a text.
+        names = groups.split(",") if isinstance(groups, str) else groups
+        asked = asked.select([name.strip() for name in names if name.strip()])
     settings = AuditSettings(max_contexts=max_contexts, seed=seed)
     options = SampleOptions(draws=replies, temperature=temperature, length=length, seed=seed)
     made = InspectAudit(asked, asked_contexts(asked, contexts, settings), options)
