@@ -107,19 +107,25 @@ def within(one: Run, other: Run) -> bool:
 
 
 def same_replies(one: Run, other: Run) -> dict[str, int]:
-    """Replies with the same text, and cells with the same replies and the same preferences."""
+    """Replies with the same text; cells whose replies begin with the same words, and of these the
+    ones with the same preferences."""
     a, b = drawn(one), drawn(other)
     both = list(zip(a, b, strict=True))
     texts = [pair for first, second in both for pair in zip(first, second, strict=True)]
-    cells = np.array([first == second for first, second in both])
+    cells = np.array([first_words(first) == first_words(second) for first, second in both])
     cells = cells.reshape(one.preferences.values.shape[:2])
     p, q = (np.nan_to_num(run.preferences.values[cells], nan=-1) for run in (one, other))
     return {
         "replies": len(texts),
         "same_text": sum(x == y for x, y in texts),
-        "cells_with_the_same_replies": int(cells.sum()),
+        "cells_with_the_same_words": int(cells.sum()),
         "of_these_with_the_same_preferences": int((p == q).all(axis=-1).sum()),
     }
+
+
+def first_words(texts: tuple[str, ...]) -> list[str]:
+    """What decides the category of each reply."""
+    return [text.split()[0] if text.split() else "" for text in texts]
 
 
 def drawn(one: Run) -> list[tuple[str, ...]]:
