@@ -146,7 +146,6 @@ def test_a_record_does_not_have_paths_opened(
     plain = json.loads(folder.record_file.read_text())
     plain["status"] = "running"
     plain[part]["name"] = str(secret)
-    folder.record_file.write_text(json.dumps(plain))
     opened: list[str] = []
     original = os.open
 
@@ -155,9 +154,12 @@ def test_a_record_does_not_have_paths_opened(
         return original(path, *rest, **more)
 
     monkeypatch.setattr(os, "open", watched)
-    record = folder.read_record()
-    assert (find_topic(record) if part == "topic" else find_sample(record)) is None
-    assert str(secret) not in map(str, opened)
+    for topic in {plain["topic"]["name"], "unknown"}:  # its questions would be looked for first
+        other = plain if part == "topic" else {**plain, "topic": {**plain["topic"], "name": topic}}
+        folder.record_file.write_text(json.dumps(other))
+        record = folder.read_record()
+        assert (find_topic(record) if part == "topic" else find_sample(record)) is None
+        assert str(secret) not in map(str, opened)
 
 
 def test_a_killed_writer_leaves_nothing_for_good(root: Path) -> None:
