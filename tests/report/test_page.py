@@ -63,6 +63,8 @@ def test_hostile_text_stays_text() -> None:
     assert page.count("<script>") == 1
     assert "<img" not in page
     assert "{{7*7}}" in page
+    assert "\u202e" not in page
+    assert "right[U+202E]to left" in page
 
 
 def test_more_categories_than_two_and_no_intervals() -> None:

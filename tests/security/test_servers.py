@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +84,38 @@ def test_a_server_that_lies_only_after_the_probe_is_refused(
     server.change = lambda reply: every_value(reply, number)
     with pytest.raises(ModelError, match="are not log-probabilities"):
         scorer.score([Prompt("ANOTHER", "", space=True), *PROMPT], WORDS[2:])
+    scorer.close()
+
+
+def changed_values(reply: dict[str, Any], change: Callable[[str, float], float]) -> dict[str, Any]:
+    """Each listed token's number, as `change` makes it."""
+    for choice in reply.get("choices", ()):
+        told = choice["logprobs"]
+        told["top_logprobs"] = [
+            {token: change(token, number) for token, number in place.items()}
+            for place in told["top_logprobs"]
+        ]
+    return reply
+
+
+def test_unequal_probabilities_above_1_together_are_refused(server: HostileServer) -> None:
+    load = LoadOptions(server=ServerOptions(timeout=60.0, patience=0.001))
+    scorer = open_model(f"openai:{server.url}#toy", load=load, words=WordOptions(tolerance=0))
+    server.change = lambda reply: changed_values(reply, lambda _, number: number / 100)
+    with pytest.raises(ModelError, match="at most 1 together"):
+        scorer.score(PROMPT, WORDS)
+    scorer.close()
+
+
+def test_a_single_probability_above_1_is_refused(server: HostileServer) -> None:
+    """Of the space before every word: taken for 1, no sum would exceed 1."""
+    load = LoadOptions(server=ServerOptions(timeout=60.0, patience=0.001))
+    scorer = open_model(f"openai:{server.url}#toy", load=load, words=WordOptions(tolerance=0))
+    server.change = lambda reply: changed_values(
+        reply, lambda token, number: 0.5 if token == "token_id:0" else number
+    )
+    with pytest.raises(ModelError, match="no usable answer"):
+        scorer.score(PROMPT, WORDS)
     scorer.close()
 
 
