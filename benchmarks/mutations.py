@@ -55,7 +55,7 @@ PEOPLE, SCREEN = "tests/security/test_annotation.py", "tests/security/test_termi
 FOLDERS, ATOMIC = "tests/security/test_model_folders.py", "tests/storage/test_atomic.py"
 UNTRUSTED, CLIENT = "storage/untrusted.py", "models/server/client.py"
 SCORER, RAY = "models/server/scorer.py", "tests/execution/test_ray_connection.py"
-LIMITS = "tests/security/test_limits.py"
+LIMITS, PAGE = "tests/security/test_limits.py", "tests/report/test_page.py"
 VIEWER, ANNOTATION = "tests/web/test_viewer.py", "tests/web/annotation/test_pages.py"
 TASK, LLAMA = "tests/web/annotation/test_task.py", "tests/models/server/test_scorer_llama.py"
 
@@ -94,12 +94,12 @@ MUTATIONS = (
     Mutation("annotators", "web/annotation/store.py", "if connection.scalar(query.with_for_update(read=True)) != ACTIVE:", "if False:", ANNOTATION, "stop_at_any_time and sqlite"),
     # scripts
     Mutation("scripts", "report/page.py", "autoescape=True", "autoescape=False", VIEWER, "hostile"),
-    Mutation("scripts", "report/page.py", "visible=visible,", "visible=str,", VIEWER, "hostile"),
+    Mutation("scripts", "report/page.py", "visible=visible,", "visible=str,", PAGE, "hostile"),
     Mutation("scripts", "web/annotation/guidelines.py", '{"html": False}', '{"html": True}', TASK, "guidelines"),
     # servers that lie
-    Mutation("possible", SCORER, "if most > 1 + _ROUNDING:", "if False:", SERVERS, "distribution or lies"),
+    Mutation("possible", SCORER, "if most > 1 + _ROUNDING:", "if False:", SERVERS, "together"),
     Mutation("possible", SCORER, "np.ptp(known) == 0", "False", SERVERS, "distribution or lies"),
-    Mutation("possible", "models/server/reply.py", "or number > 1e-3", "", SERVERS, "distribution"),
+    Mutation("possible", "models/server/reply.py", "or number > 1e-3", "", SERVERS, "single_probability"),
     # servers that flood
     Mutation("replies", CLIENT, "if len(data) > MOST_REPLY:", "if False:", SERVERS, "flood"),
     Mutation("replies", CLIENT, 'if response.headers.get("content-encoding", "identity") != "identity":', "if False:", SERVERS, "nonsense or flood"),
