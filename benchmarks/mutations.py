@@ -102,7 +102,7 @@ MUTATIONS = (
     Mutation("possible", "models/server/reply.py", "or number > 1e-3", "", SERVERS, "single_probability"),
     # servers that flood
     Mutation("replies", CLIENT, "if len(data) > MOST_REPLY:", "if False:", SERVERS, "flood"),
-    Mutation("replies", CLIENT, 'if response.headers.get("content-encoding", "identity") != "identity":', "if False:", SERVERS, "nonsense or flood"),
+    Mutation("replies", CLIENT, 'if response.headers.get("content-encoding", "identity") != "identity":', "if False:", SERVERS, "compressed_reply"),
     Mutation("replies", CLIENT, "_CODE.fullmatch(code)", "True", SERVERS, "sentence"),
     # keys
     Mutation("keys", "models/server/address.py", 'return "Key(…)"', "return self._value", LLAMA, "openai_key"),

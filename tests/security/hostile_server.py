@@ -12,6 +12,8 @@ from typing import Any
 
 from tests.models.server.standin import VOCABULARY, Handler, Standin
 
+from clinometer.models.server.client import MOST_REPLY
+
 #: What is done with one request, instead of an honest answer.
 Attack = Callable[[BaseHTTPRequestHandler], None]
 
@@ -81,12 +83,13 @@ def bomb(size: int) -> Attack:
 
 
 def endless(handler: BaseHTTPRequestHandler) -> None:
-    """A body without an end, as fast as it is read."""
+    """A body of unknown length, as fast as it is read: far longer than anyone should read, and not
+    longer, so that a reader without a limit fails a test and not the machine."""
     handler.send_response(200)
     handler.send_header("Connection", "close")
     handler.end_headers()
     piece = b" " * (1 << 20)
-    while True:
+    for _ in range(4 * MOST_REPLY // len(piece)):
         handler.wfile.write(piece)
         handler.wfile.flush()
 

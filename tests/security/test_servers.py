@@ -168,6 +168,12 @@ def test_a_flood_does_not_fill_the_memory(server: HostileServer) -> None:
     assert most < 8 * client_module.MOST_REPLY  # pieces, their sum and a copy, and some attempts
 
 
+def test_a_compressed_reply_is_not_unpacked(server: HostileServer) -> None:
+    server.attacks["/models"] = bomb(1000)
+    with pytest.raises(ModelError, match="compressed_reply"):
+        score(server)
+
+
 def test_a_reply_that_never_ends_is_given_up(server: HostileServer) -> None:
     server.attacks["/models"] = drip
     with pytest.raises(ModelError, match="timeout"):
@@ -206,7 +212,7 @@ def test_a_negative_count_does_not_defeat_the_budget(server: HostileServer) -> N
 
 @pytest.mark.parametrize("message", ["A NURSE SAID", "a  nurse\\nsaid", "QSBOVVJTRSBTQUlE"])
 def test_no_sentence_of_a_server_is_shown(server: HostileServer, message: str) -> None:
-    error = {"message": f"cannot continue {message}", "type": message, "code": "bad_prompt"}
+    error = {"message": f"cannot continue {message}", "type": message, "code": message}
     server.attacks["/completions"] = value({"error": error}, 400)
     with pytest.raises(ModelError) as refused:
         score(server)

@@ -39,8 +39,9 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.25, 20.0
 _LONGEST_PAUSE = 600.0
 #: Bytes of a reply; the log-probabilities of a long prompt are some hundred kilobytes.
 MOST_REPLY = 32 << 20
-#: Longest error code or type to show; anything longer may be a sentence.
-_CODE = re.compile(r"[A-Za-z0-9_.-]{1,40}")
+#: What an error code or type looks like (context_length_exceeded, BadRequestError); anything else
+#: may be a sentence, or the prompt in disguise.
+_CODE = re.compile(r"(?=.{1,40}\Z)[A-Z]?[a-z]+(?:[A-Z][a-z]+|[_.-][a-z0-9]+|[0-9]+)*")
 
 
 class BudgetReached(ModelError):
