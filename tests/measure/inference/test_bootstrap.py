@@ -13,7 +13,7 @@ from tests.present import present
 
 from clinometer.errors import SettingsError
 from clinometer.measure import RiskReport, bootstrap, corrected, decompose, read_preferences
-from clinometer.measure.inference.bootstrap import Method
+from clinometer.measure.inference.bootstrap import Method, estimate
 from clinometer.measure.inference.interval_engine import acceleration
 from clinometer.measure.inference.resampling_units import Units
 from clinometer.statistics.arrays import FloatArray
@@ -282,3 +282,15 @@ def test_coverage(a: int, b: int, n: int, kind: str, truth: tuple[float, float, 
         for k, (low, high) in enumerate(ends(report)):
             held[k] += low - 1e-9 <= truth[k] <= high + 1e-9
     assert (held / times >= 0.87).all()  # 94 % less three standard errors of 2.4 %
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_few_answers_show_no_bias_risk_above_the_risk(seed: int) -> None:
+    """Four answers a cell, at parity: their mean is noise, which the corrected risk is not."""
+    up = np.random.default_rng(seed).binomial(4, 0.5, (2, 10)) / 4
+    grid = read_preferences(np.stack([up, 1 - up], axis=-1))
+    report, _ = estimate(grid, samples=np.full((2, 10), 4.0), correct=False)
+    assert report.R_bias.value <= report.R.value
+    assert report.R.value == pytest.approx(report.R_bias.value + report.R_volatility.value)
+    np.testing.assert_allclose(report.r, report.r_bias + report.r_volatility, atol=1e-12)
+    assert present(report.R_bias.low) <= report.R_bias.value <= present(report.R_bias.high)

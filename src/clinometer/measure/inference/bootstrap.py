@@ -150,13 +150,17 @@ def estimate(
             R_volatility=best.R_volatility,
         )
     elif counted:  # counting noise inflates shares of answers: no estimate
-        R = max(best.R.value, 0.0)
+        # It inflates their mean too, if less; and r is never below r^b.
+        r, R = np.maximum(best.r, 0.0), max(best.R.value, 0.0)
+        r_bias, R_bias = np.minimum(report.r_bias, r), min(report.R_bias.value, R)
         report = replace(
             report,
-            r=snap(np.maximum(best.r, 0.0)),
-            r_volatility=snap(np.maximum(best.r - report.r_bias, 0.0)),
+            r=snap(r),
+            r_bias=snap(r_bias),
+            r_volatility=snap(r - r_bias),
             R=Estimate(R, method="sampled"),
-            R_volatility=Estimate(max(R - report.R_bias.value, 0.0), method="sampled"),
+            R_bias=replace(report.R_bias, value=R_bias),
+            R_volatility=Estimate(R - R_bias, method="sampled"),
         )
     if clusters is not None or unit.startswith("draws"):
         report = replace(report, n_eff=float(1.0 / np.sum(units.slots**2)))
