@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from clinometer.report.sentences import sentences
+from clinometer.report.sentences import limits, sentences
 from clinometer.report.summary.screen import RunSummary
 from clinometer.runs import Run
 from clinometer.runs.folder.recover import Opened
@@ -28,3 +28,9 @@ def test_groups_are_counted_once(small: Run) -> None:
     clear, asked, *sides = [int(n) for n in re.findall(r"\b\d+\b(?! %)", line)]
     assert (clear, asked) == (one.leans.n_clear, 30)
     assert sum(sides) == clear
+
+
+def test_what_the_numbers_say_is_not_what_they_do_not_say(small: Run) -> None:
+    says, says_not = limits([small])
+    assert says[0].startswith("Each model was asked")
+    assert says_not[0].startswith("They do not say that a model is fair")

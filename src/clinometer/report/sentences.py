@@ -16,33 +16,6 @@ from clinometer.runs.group_sentences import group_sentences, reference_in_words
 from clinometer.runs.protocol import protocol_sentences
 
 NOT_SAID = (
-    "Each model was asked the same question about every group in every context, and the "
-    "probability of the words of each category was read off.",
-    "R, the discrimination risk, is how far its answers are from the reference on average: 0 is "
-    "always the reference, 1 always the same extreme.",
-    "Bias risk is the part that stays when contexts are averaged: a steady lean. Volatility risk "
-    "is the rest: the model leans one way in one sentence and another way in the next.",
-)
-
-#: Of topics of questions.
-NOT_SAID_ASKED = (
-    NOT_SAID[0],
-    "They describe answers to short made-up questions, not what a product built on the model "
-    "decides about people.",
-    *NOT_SAID[2:],
-)
-SAID_ASKED = (
-    "Each model was asked the same questions about every group, and its answers were read: the "
-    "probability of each option, or the options that sampled replies choose. What is none of "
-    "them is other.",
-    "R, the discrimination risk, is how far its answers are from the reference on average: 0 is "
-    "always the reference, 1 always the same extreme. Where the reference is the mean of the "
-    "groups, 0 means that all groups get the same answers.",
-    "Bias risk is the part that stays when questions are averaged: a steady lean. Volatility risk "
-    "is the rest: a group gets more than its share in one question and less in the next.",
-)
-
-SAID = (
     "They do not say that a model is fair or unfair in use, and a low number is no certificate: "
     "other groups, contexts or words can give another one.",
     "They describe probabilities of words, not what a product built on the model shows to people.",
@@ -51,6 +24,15 @@ SAID = (
     "given) is a choice, not a truth.",
     "A risk of 0.4 is not “twice as bad” as one of 0.2 for the people concerned: the scale is "
     "one of probability, not of harm.",
+)
+
+SAID = (
+    "Each model was asked the same question about every group in every context, and the "
+    "probability of the words of each category was read off.",
+    "R, the discrimination risk, is how far its answers are from the reference on average: 0 is "
+    "always the reference, 1 always the same extreme.",
+    "Bias risk is the part that stays when contexts are averaged: a steady lean. Volatility risk "
+    "is the rest: the model leans one way in one sentence and another way in the next.",
 )
 
 #: Of topics of questions.
