@@ -84,6 +84,7 @@ class Cases:
 def carry_out(*, run: bool) -> Cases:
     import pytest
 
+    sys.path.insert(0, str(ROOT))  # the tests import benchmarks, as from the project's folder
     files = {test.partition("::")[0] for one in attacks() for test in one.tests}
     files |= {str(file.relative_to(ROOT)) for file in LIST.parent.glob("test_*.py")}
     cases = Cases()

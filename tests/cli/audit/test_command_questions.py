@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.command import Clinometer
 
+from clinometer.reliability.benchmarks.files import read_rows
 from clinometer.runs import Run
 
 FEW = ("--groups", "white man,Black woman", "--max-contexts", "3")
@@ -176,3 +177,28 @@ def test_a_masked_model_is_refused(clinometer: Clinometer, tmp_path: Path) -> No
     result = clinometer("audit", "pocket:bert", "--topic", "hiring", *FEW, *out)
     assert result.status == 3
     assert "fills gaps and cannot answer" in result.err
+
+
+def test_a_sample_of_replies_is_written_for_people(
+    saying: Callable[..., FixedReplies], clinometer: Clinometer
+) -> None:
+    command = (
+        "audit",
+        saying("Yes", "No", "Perhaps").model,
+        "--topic",
+        "hiring",
+        "--sampled",
+        "10",
+    )
+    assert clinometer(*command, *FEW, "--out", "run").status == 0
+    shown = clinometer("calibrate", "run", "replies.csv", "--sample", "12")
+    assert shown.status == 0
+    assert "clinometer annotate replies.csv --mode category --categories yes,no" in shown.out
+    rows = read_rows(Path("replies.csv"))
+    assert len(rows) == len({row["id"] for row in rows}) == 12
+    judged = {"Yes": "yes", "No": "no", "Perhaps": "other"}
+    assert all(row["judge"] == judged[str(row["reply"])] for row in rows)
+    before = Path("replies.csv").read_text(encoding="utf-8")
+    assert "exists already" in clinometer("calibrate", "run", "replies.csv", "--sample", "5").err
+    assert Path("replies.csv").read_text(encoding="utf-8") == before
+    assert "LABELS: expected" in clinometer("calibrate", "run", "replies.csv").err

@@ -64,7 +64,8 @@ def headline_of_several(names: Sequence[str], runs: Sequence[Run]) -> str:
 
 
 def apart(low: Run, high: Run, *, pairs: int) -> bool:
-    """Whether the lowest and the highest of several risks (`pairs` of them) differ clearly.
+    """Whether the lowest and the highest of several risks differ clearly; `pairs`: of how many
+    pairs of models these two are the furthest apart.
 
     Models that answered the same questions are compared in pairs of answers: their intervals may
     overlap although one is above the other in nearly every context. Of other runs the intervals

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +11,15 @@ import numpy as np
 from clinometer.errors import RunError
 from clinometer.models.generation.readers import open_reader
 from clinometer.readouts.protocol import ShownQuestion
-from clinometer.readouts.tables import parse_readout
+from clinometer.readouts.tables import ReadoutTable, parse_readout
 from clinometer.runs.cells import places
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.partial import cell_prompt
 from clinometer.runs.run import Run
 from clinometer.storage.atomic import replacing
 from clinometer.storage.spreadsheet import no_formula
+from clinometer.topics.prompt import Prompt
+from clinometer.topics.questions import asked
 
 COLUMNS = ("id", "group", "question", "reply", "judge")
 
@@ -46,9 +48,11 @@ def sample_replies(run: Run, n: int, *, seed: int = 0) -> list[dict[str, str]]:
     chosen = np.random.default_rng(seed).permutation(len(replies))[:n]
     picked = [replies[i] for i in chosen]
     templates = run.preferences.templates or run.preferences.contexts
-    asked = [cell_prompt(run, run.preferences.groups[x], templates[c])[0] for x, c, _, _ in picked]
-    shown = [prompt.shown or ShownQuestion(prompt.before) for prompt in asked]
     attributes = {name: tuple(texts) for name, texts in run.record.topic.attributes.items()}
+    shown = [
+        _question(cell_prompt(run, run.preferences.groups[x], templates[c])[0], attributes, table)
+        for x, c, _, _ in picked
+    ]
     read = open_reader(table, attributes).read([text for *_, text in picked], shown)
     return [
         {
@@ -60,6 +64,15 @@ def sample_replies(run: Run, n: int, *, seed: int = 0) -> list[dict[str, str]]:
         }
         for (x, c, k, text), one, y in zip(picked, shown, read, strict=True)
     ]
+
+
+def _question(
+    prompt: Prompt, attributes: Mapping[str, tuple[str, ...]], table: ReadoutTable
+) -> ShownQuestion:
+    """What was asked: options and their order follow from the template, whatever the topic."""
+    if prompt.shown is None:
+        prompt = asked(prompt, attributes, table)
+    return prompt.shown or ShownQuestion(prompt.before)
 
 
 def write_replies(path: Path, rows: Sequence[dict[str, str]]) -> None:
