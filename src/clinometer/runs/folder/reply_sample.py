@@ -69,7 +69,7 @@ def sample_replies(run: Run, n: int, *, seed: int = 0) -> list[dict[str, str]]:
 def _question(
     prompt: Prompt, attributes: Mapping[str, tuple[str, ...]], table: ReadoutTable
 ) -> ShownQuestion:
-    """What was asked: options and their order follow from the template, whatever the topic."""
+    """What was asked: options and their order follow from the template."""
     if prompt.shown is None:
         prompt = asked(prompt, attributes, table)
     return prompt.shown or ShownQuestion(prompt.before)
