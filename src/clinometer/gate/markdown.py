@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from clinometer.display.names import HEADINGS
 from clinometer.display.numbers import counted, show
-from clinometer.gate.decision import GateDecision
+from clinometer.gate.decision import GateDecision, GatedRisk
 from clinometer.report.export import markdown_text
 
 SIGNS = {"worse": "❌", "not worse": "✅", "cannot tell": "❔"}
+
+
+def gated_row(one: GatedRisk) -> tuple[str, ...]:
+    """A risk as a row: its name, the run, the baseline, the change, its interval, the verdict."""
+    ends = f"{show(one.low, 'signed')} to {show(one.high, 'signed')}"
+    return (
+        HEADINGS[one.measure],
+        show(one.run, "risk"),
+        show(one.baseline, "risk"),
+        show(one.difference, "signed"),
+        "–" if one.low is None else ends,
+        one.verdict,
+    )
 
 
 def decision_markdown(found: GateDecision) -> str:
@@ -23,16 +36,7 @@ def decision_markdown(found: GateDecision) -> str:
         "|---|---:|---:|---:|---:|---|",
     ]
     for one in found.risks:
-        ends = f"{show(one.low, 'signed')} to {show(one.high, 'signed')}"
-        cells = [
-            HEADINGS[one.measure],
-            show(one.run, "risk"),
-            show(one.baseline, "risk"),
-            show(one.difference, "signed"),
-            "–" if one.low is None else ends,
-            one.verdict,
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(f"| {' | '.join(gated_row(one))} |")
     basis = (
         f"{found.topic}: {counted(found.n_groups, 'group')} in "
         f"{counted(found.n_contexts, 'context')} of {found.contexts}, {found.n_eff:,.1f} "

@@ -12,8 +12,6 @@ from clinometer.cli.option import JSON, opt
 from clinometer.cli.parameters import CLUSTER
 from clinometer.cli.printing import console, print_json, say
 from clinometer.cli.table import TerminalTable
-from clinometer.display.names import HEADINGS
-from clinometer.display.numbers import show
 from clinometer.errors import SettingsError
 from clinometer.gate.decision import MARGIN, GateDecision, decide
 
@@ -73,20 +71,14 @@ def gate_command(
 
 
 def _print(found: GateDecision) -> None:
+    from clinometer.gate.markdown import gated_row
+
     title = f"{found.run} against {found.baseline}: {found.verdict}"
     table = TerminalTable(title).add_text("risk")
     table.add_numbers("run", "baseline", "change", f"{found.level:.0%} interval")
     table.add_text(f"margin {found.margin:g}")
     for one in found.risks:
-        ends = f"{show(one.low, 'signed')} to {show(one.high, 'signed')}"
-        table.add_row(
-            HEADINGS[one.measure],
-            show(one.run, "risk"),
-            show(one.baseline, "risk"),
-            show(one.difference, "signed"),
-            "–" if one.low is None else ends,
-            one.verdict,
-        )
+        table.add_row(*gated_row(one))
     table.print(console())
     for line in (found.reason, *found.notes):
         console().print(line, soft_wrap=True)

@@ -168,7 +168,7 @@ class _Answers:
             out[some] = factors[-1] * self.risk(counts[some] / total, at[some])
             for node, factor in zip(nodes[:-1], factors[:-1], strict=True):
                 for _ in range(thinnings):
-                    thinned = _thin(counts[some], node, self.rng) / node
+                    thinned = thin(counts[some], node, self.rng) / node
                     out[some] += factor / thinnings * self.risk(thinned, at[some])
         return out
 
@@ -270,7 +270,7 @@ def extrapolation(m: int, K: int) -> tuple[list[int], FloatArray]:
     return nodes, np.asarray(np.linalg.inv(curve)[0])
 
 
-def _thin(counts: Counts, node: int, rng: np.random.Generator) -> FloatArray:
+def thin(counts: Counts, node: int, rng: np.random.Generator) -> FloatArray:
     """`node` of the answers of each cell [n,K], without replacement."""
     left = np.full(len(counts), node)
     rest = counts.sum(axis=1)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.measure.equations.criterion import criterion
+from clinometer.measure.inference.counting_noise import thin
 from clinometer.statistics.arrays import FloatArray
 
 Counts = NDArray[np.int64]
@@ -59,7 +60,7 @@ def unmixed_criterion(
             value = factors[-1] * out[rows]
             for node, factor in zip(nodes[:-1], factors[:-1], strict=True):
                 for _ in range(THINNINGS):
-                    kept = _thinned(counts[rows], node, rng) / node
+                    kept = thin(counts[rows], node, rng) / node
                     value = value + factor / THINNINGS * of_shares(kept, rows)
             out[rows] = value
         return out
@@ -92,15 +93,3 @@ def _like(counts: Counts, inverse: FloatArray, rng: np.random.Generator) -> Floa
     kept = min(max(spread / max(1.0 - float(center @ center), 1e-12), 0.002), 0.98)
     made = rng.standard_gamma(center * (1.0 / kept - 1.0), counts.shape) + 1e-300
     return np.asarray(made / made.sum(axis=1, keepdims=True))
-
-
-def _thinned(counts: Counts, node: int, rng: np.random.Generator) -> FloatArray:
-    """`node` of the replies of each cell [n, K], without replacement."""
-    left, rest = np.full(len(counts), node), counts.sum(axis=1)
-    out = np.empty(counts.shape)
-    for y in range(counts.shape[1] - 1):
-        rest = rest - counts[:, y]
-        out[:, y] = rng.hypergeometric(counts[:, y], rest, left)
-        left = left - out[:, y].astype(np.int64)
-    out[:, -1] = left
-    return out
