@@ -3,11 +3,13 @@
     python benchmarks/sampled_choice.py [--topic hiring] [--groups 24] [--contexts 10]
                                         [--replies 400] [--tokens 3] [--raw] [--out FOLDER]
 
-SmolLM2 on llama.cpp's own server, as published (packed weights), asked the questions of a topic
-inside its chat template (--raw: without). One audit reads the probability of every option, the
-other samples replies and reads them. In each cell the 95 % interval of the favourable option is
-Wilson's, from the replies that chose an option. Prints one JSON object. With --out an interrupted
-benchmark continues.
+SmolLM2 on llama.cpp's own server, in half precision, asked the questions of a topic inside its
+chat template (--raw: without). One audit reads the probability of every option, the other samples
+replies and reads them. In each cell the 95 % interval of the favourable option is Wilson's, from
+the replies that chose an option: `as_read`, those that the readout recognises, and `at_once`, those
+that begin with an option, which is what the probabilities are of (a reply may also begin with an
+empty line or a quotation mark). Prints one JSON object. With --out an interrupted benchmark
+continues.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ def main() -> None:
 
 def measured(given: argparse.Namespace, out: Path, scratch: Path) -> dict[str, Any]:
     """Both audits, and how they compare."""
-    from tests.models.server.conftest import serving
+    from tests.models.server.conftest import serving, unpacked
 
     from clinometer.models import LoadOptions, SampleOptions
     from clinometer.models.catalog.gguf import embedded_gguf
@@ -56,10 +58,10 @@ def measured(given: argparse.Namespace, out: Path, scratch: Path) -> dict[str, A
 
     topic = load_topic(given.topic)
     topic = topic.select(topic.group_names[:: max(1, len(topic) // given.groups)][: given.groups])
-    log = scratch / "server.log"
+    log, weights = scratch / "server.log", unpacked(embedded_gguf(), scratch / "smol.gguf")
     seconds = {}
     runs: dict[str, Any] = {}
-    with serving(embedded_gguf(), port=given.port, log=log) as url:
+    with serving(weights, port=given.port, log=log) as url:
         for name, sampled in (
             ("exact", None),
             ("sampled", SampleOptions(draws=given.replies, length=given.tokens, seed=given.seed)),
@@ -82,32 +84,8 @@ def measured(given: argparse.Namespace, out: Path, scratch: Path) -> dict[str, A
         "topic": given.topic,
         "chat": not given.raw,
         "replies": given.replies,
-        **compared(exact, drawn, y),
-        "seconds": seconds,
-        "usage": {name: run.record.usage for name, run in runs.items()},
-    }
-
-
-def compared(exact: Any, drawn: Any, y: int) -> dict[str, Any]:
-    """How often the interval of a cell holds the exact share."""
-    held, below, above, off = 0, 0, 0, []
-    cells = np.argwhere(exact.observed & drawn.observed)
-    for x, c in cells:
-        n = round(float(drawn.answers[x, c]))
-        chosen = round(float(drawn.values[x, c, y]) * n)
-        found = binomtest(chosen, n).proportion_ci(0.95, method="wilson")
-        true = float(exact.values[x, c, y])
-        held += bool(found.low <= true <= found.high)
-        below += bool(true < found.low)
-        above += bool(true > found.high)
-        off.append(float(drawn.values[x, c, y]) - true)
-    return {
-        "cells": len(cells),
-        "held": round(held / len(cells), 4),
-        "too_high": below,
-        "too_low": above,
-        "mean_difference": round(float(np.mean(off)), 5),
-        "largest_difference": round(float(np.abs(off).max()), 4),
+        "as_read": compared(exact, _shares(drawn, y), drawn.answers, y),
+        "at_once": compared(exact, *_at_once(runs["sampled"], topic, y), y),
         "exact_shares": np.round(
             np.quantile(exact.values[..., y], [0, 0.25, 0.5, 0.75, 1]), 3
         ).tolist(),
@@ -115,7 +93,56 @@ def compared(exact: Any, drawn: Any, y: int) -> dict[str, Any]:
             name: round(float(1 - np.nanmean(p.coverage)), 4)
             for name, p in (("exact", exact), ("sampled", drawn))
         },
+        "seconds": seconds,
+        "usage": {name: run.record.usage for name, run in runs.items()},
     }
+
+
+def compared(exact: Any, shares: np.ndarray, answers: np.ndarray, y: int) -> dict[str, Any]:
+    """How often the interval of a cell, from shares [X, C] of so many answers, holds the exact
+    share."""
+    held, too_high, too_low, off = 0, 0, 0, []
+    cells = np.argwhere(exact.observed & (answers > 0))
+    for x, c in cells:
+        n = round(float(answers[x, c]))
+        found = binomtest(round(float(shares[x, c]) * n), n).proportion_ci(0.95, method="wilson")
+        true = float(exact.values[x, c, y])
+        held += int(found.low <= true <= found.high)
+        too_high += int(true < found.low)
+        too_low += int(true > found.high)
+        off.append(float(shares[x, c]) - true)
+    return {
+        "cells": len(cells),
+        "answers": round(float(answers.mean()), 1),
+        "held": round(held / len(cells), 4),
+        "too_high": too_high,
+        "too_low": too_low,
+        "mean_difference": round(float(np.mean(off)), 5),
+        "largest_difference": round(float(np.abs(off).max()), 4),
+    }
+
+
+def _shares(drawn: Any, y: int) -> np.ndarray:
+    return np.asarray(drawn.values[..., y])
+
+
+def _at_once(run: Any, topic: Any, y: int) -> tuple[np.ndarray, np.ndarray]:
+    """Shares of the option among replies that begin with one, and how many these are [X, C]."""
+    from clinometer.runs.cells import places
+    from clinometer.runs.folder.folder import RunFolder
+
+    texts = [tuple(t.casefold() for t in spelled) for spelled in topic.attributes.values()]
+    X, C = run.preferences.values.shape[:2]
+    counts = np.zeros((X, C, len(texts)))
+    for cells, scores in RunFolder(run.path).read_scores(
+        words=len(run.record.words.words), repair=False
+    ):
+        for x, c, said in zip(*places(cells, groups=X, rounds=[C]), scores.draws, strict=True):
+            for reply in said:
+                for k, spelled in enumerate(texts):
+                    counts[x, c, k] += reply.casefold().startswith(spelled)
+    total = counts.sum(axis=2)
+    return counts[..., y] / np.maximum(total, 1), total
 
 
 def _report(name: str) -> Any:
