@@ -36,7 +36,7 @@ class ServerSampler(Sampler):
             tokenizer = None if named is None else local_tokenizer(named, load)
             self.opening = find_opening(tokenizer, load, server=(client, model))
         self._cuts: dict[str, Any] = dict(NO_CUTS)
-        self._several = True
+        self._at_once = 1 if load.sampled is None else load.sampled.draws
 
     def notes(self) -> tuple[str, ...]:
         if not self.chat:
@@ -59,18 +59,24 @@ class ServerSampler(Sampler):
         return found
 
     async def _draw(self, text: str, options: SampleOptions) -> list[str]:
-        """All samples of one text in one request where the server allows, else one by one."""
-        if self._several:
+        """All samples of one text, as many in a request as the server allows."""
+        while True:
+            size = self._at_once
             try:
-                found = await self._ask(text, options, n=options.draws)
+                found = await self._in_batches(text, options, size)
             except RequestRefused as error:
-                if error.status in (401, 403):
+                if size == 1 or error.status in (401, 403):
                     raise
-                found = []
+                # OpenAI returns up to 128 in one reply, llama.cpp one for each of its slots.
+                self._at_once = min(self._at_once, size // 2)
+                continue
             if len(found) == options.draws:
                 return found
-            self._several = False
-        work = [self._ask(text, options, number=i) for i in range(options.draws)]
+            self._at_once = 1  # the server ignores the number
+
+    async def _in_batches(self, text: str, options: SampleOptions, size: int) -> list[str]:
+        starts = range(0, options.draws, size)
+        work = [self._ask(text, options, n=min(size, options.draws - i), number=i) for i in starts]
         return [drawn for one in await together(work) for drawn in one]
 
     async def _ask(
