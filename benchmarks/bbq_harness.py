@@ -73,7 +73,8 @@ def harness(work: Path, chosen: slice) -> None:
 
     ours, lines = (part[chosen] for part in _ours(work))
     kept = ("context", "question", "ans0", "ans1", "ans2", "label")
-    plain = [{k: line[k] for k in kept} for line in lines]
+    # Some options of BBQ end with a space, which is no part of the answer.
+    plain = [{k: v.strip() if isinstance(v := line[k], str) else v for k in kept} for line in lines]
     text = "".join(json.dumps(row) + "\n" for row in plain)
     tasks = work / f"tasks-{chosen.start or 0}"
     tasks.mkdir(exist_ok=True)

@@ -6,7 +6,6 @@ import pytest
 
 from clinometer.errors import MissingExtra, ModelNotFound
 from clinometer.models import LoadOptions, ModelSource, ModelSpec, SampleOptions, open_model
-from clinometer.models.inspect_model import asked_text
 
 SAMPLED = LoadOptions(sampled=SampleOptions(draws=3, seed=5))
 
@@ -15,11 +14,6 @@ def test_the_name_has_a_provider() -> None:
     assert ModelSpec.parse("inspect:openai/gpt-4o").place is ModelSource.INSPECT
     with pytest.raises(ModelNotFound, match="inspect:PROVIDER/MODEL"):
         ModelSpec.parse("inspect:gpt-4o")
-
-
-def test_conversations_are_given_an_instruction() -> None:
-    assert asked_text("A man", "vllm-completions") == "A man"
-    assert asked_text("A man", "anthropic").startswith("Continue this text")
 
 
 def test_without_the_package_the_command_is_named() -> None:

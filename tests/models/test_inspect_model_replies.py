@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from tests.models.server.conftest import llama
 
-from clinometer.errors import ModelNotFound, SettingsError
+from clinometer import audit
+from clinometer.errors import ContextError, ModelError, ModelNotFound, SettingsError
 from clinometer.models import LoadOptions, SampleOptions, open_model
 from clinometer.models.inspect_model import sampling_config
 from clinometer.models.options import ServerOptions
 from clinometer.models.server.client import BudgetReached
-from clinometer.topics import Prompt
+from clinometer.topics import Prompt, load_topic
+
+__all__ = ["llama"]
 
 SAMPLED = LoadOptions(sampled=SampleOptions(draws=3, seed=5))
 PROMPTS = [Prompt("The nurse said that", "", space=True), Prompt("A man", "", space=True)]
@@ -41,8 +48,6 @@ def test_every_reply_is_sampled_with_its_own_seed() -> None:
 
 
 def test_what_cannot_be_asked_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SettingsError, match="--sampled"):
-        open_model("inspect:mockllm/model")
     with pytest.raises(SettingsError, match="--chat"):
         open_model("inspect:mockllm/model", load=LoadOptions(chat=True, sampled=SAMPLED.sampled))
     with pytest.raises(ModelNotFound, match="nowhere"):
@@ -50,6 +55,41 @@ def test_what_cannot_be_asked_is_one_line(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delenv("LOCAL_API_KEY", raising=False)
     with pytest.raises(ModelNotFound, match="LOCAL_API_KEY"):
         open_model("inspect:openai-api/local/model", load=SAMPLED)
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_provider_without_log_probabilities_is_named() -> None:
+    with closing(open_model("inspect:mockllm/model")) as scorer:
+        with pytest.raises(ModelError, match="lists no log-probabilities; --sampled N"):
+            scorer.score(PROMPTS, ("he", "she"))
+        with pytest.raises(ContextError, match="end with"):
+            scorer.score([Prompt("The nurse said that", " left", space=True)], ("he",))
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_listed_tokens_bound_what_the_server_says_exactly(
+    llama: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Questions to SmolLM2 on llama.cpp in its chat template, by Inspect and by our own route."""
+    monkeypatch.setenv("LOCAL_API_KEY", "none")
+    monkeypatch.setenv("LOCAL_BASE_URL", f"{llama}/v1")
+    topic = load_topic("hiring")
+    asked: dict[str, Any] = {
+        "topic": topic.select(topic.group_names[:2]),
+        "max_contexts": 2,
+        "replicates": 0,
+        "cache": False,
+    }
+    through = audit("inspect:openai-api/local/smol", **asked).preferences
+    exact = audit(f"openai:{llama}", chat=True, **asked).preferences
+    assert through.low is not None
+    assert through.high is not None
+    assert exact.low is None
+    assert (through.low <= exact.values + 1e-3).all()
+    assert (exact.values <= through.high + 1e-3).all()
+    assert np.abs(through.values - exact.values).max() < 0.1
 
 
 @pytest.mark.usefixtures("offline")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from clinometer.errors import TopicError
+from clinometer.readouts.tables import parse_readout
 from clinometer.topics import Articles, Group, Topic, builtin_topics, load_topic, parse_topic
 from clinometer.topics.write import topic_text
 
@@ -12,13 +14,10 @@ from clinometer.topics.write import topic_text
 @pytest.mark.parametrize("name", builtin_topics())
 def test_built_in_topics_survive(name: str) -> None:
     topic = load_topic(name)
-    if topic.readout is not None:
-        with pytest.raises(TopicError, match="cannot leave clinometer yet"):
-            topic_text(topic)
-        return
     again = parse_topic(topic_text(topic))
     assert again.sha256 == topic.sha256
     assert (again.name, again.title, again.source) == (topic.name, topic.title, topic.source)
+    assert again.readout == topic.readout
 
 
 def test_everything_that_changes_a_prompt_survives() -> None:
@@ -38,3 +37,20 @@ def test_everything_that_changes_a_prompt_survives() -> None:
     again = parse_topic(topic_text(topic))
     assert again.sha256 == topic.sha256
     assert again.notes == topic.notes
+
+
+READOUTS = [
+    {"kind": "choice", "labels": "none", "normalise": "per-token", "favourable": "a"},
+    {"kind": "text", "by": "judge", "model": "smollm2", "rubric": 'Is "[reply]" a\nor b?'},
+    {"kind": "text", "by": "classifier", "model": "m", "names": {"LABEL 0": "a", "x": "b"}},
+]
+
+
+@pytest.mark.parametrize("readout", READOUTS, ids=lambda table: str(table.get("by", "choice")))
+def test_a_readout_survives(readout: dict[str, Any]) -> None:
+    groups = (Group("Ana"), Group("Ben"))
+    attributes = {"a": ("yes",), "b": ("no",)}
+    topic = Topic("q", groups, attributes, reference="group-mean", readout=parse_readout(readout))
+    again = parse_topic(topic_text(topic))
+    assert again.sha256 == topic.sha256
+    assert again.readout == topic.readout

@@ -77,7 +77,7 @@ def audit(
     asked = topic if isinstance(topic, Topic) else load_topic(topic)
     settings = with_settings(settings or AuditSettings(), options).asking(asked)
     drawn = asked_contexts(asked, contexts, settings)
-    settings = _by_wording(settings, asked, drawn)
+    settings = by_wording(settings, asked, drawn)
     readout = ReadoutQuery.of(asked)
     plan = (
         None
@@ -125,7 +125,7 @@ def asked_contexts(
     return chosen
 
 
-def _by_wording(settings: AuditSettings, topic: Topic, contexts: ContextSet) -> AuditSettings:
+def by_wording(settings: AuditSettings, topic: Topic, contexts: ContextSet) -> AuditSettings:
     """Questions of one wording differ in their order or a factor alone: intervals that speak of
     other wordings resample them together, unless other clusters were named."""
     several = len(set(contexts.extra.get(WORDING, ()))) < len(contexts)

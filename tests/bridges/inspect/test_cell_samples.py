@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from clinometer.bridges.inspect.cell_samples import InspectAudit, ReplyReader, risks_of
 from clinometer.contexts import ContextSet
+from clinometer.contexts.load import default_contexts
 from clinometer.errors import SettingsError
 from clinometer.measure import decompose
 from clinometer.models import SampleOptions
@@ -45,9 +48,20 @@ def test_text_after_the_slot_cannot_be_continued() -> None:
 
 
 def test_a_word_of_two_categories_counts_for_none() -> None:
-    reader = ReplyReader({"male": ["he", "canary"], "female": ["she", "canary"]})
-    assert reader.read(" canary", "A", space=True) == (None, "canary")
-    assert reader.read("", "A", space=True) == (None, "empty")
+    topic = replace(AUDIT.topic, attributes={"male": ("he", "canary"), "female": ("she", "canary")})
+    reader, cell = ReplyReader(topic), {"group": topic.group_names[0], "template": "A [X] has [Y]"}
+    assert reader.read(" canary", **cell) == (None, "canary")
+    assert reader.read("", **cell) == (None, "empty")
+
+
+def test_a_reply_to_a_question_is_read_by_the_readout() -> None:
+    topic = load_topic("hiring")
+    template = default_contexts(topic).templates[0]
+    cell = {"group": topic.group_names[0], "template": template}
+    reader = ReplyReader(topic)
+    assert reader.read("\n**Yes**, invite", **cell) == ("yes", "yes")
+    assert reader.read("No.", **cell) == ("no", "no")
+    assert reader.read("I'm sorry, I cannot", **cell) == (None, "refusals")
 
 
 def test_risks_of_replies_that_all_agree_or_split_by_context() -> None:

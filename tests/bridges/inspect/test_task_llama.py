@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.bridges.inspect.made_log import audit_log
+from tests.present import present
 
 from clinometer import audit
 from clinometer.bridges.inspect.read import import_inspect
 from clinometer.contexts import load_contexts
+from clinometer.contexts.load import default_contexts
+from clinometer.models.generation.readers import open_reader
 from clinometer.runs import Run, RunFolder
 from clinometer.topics import load_topic
 
@@ -85,3 +89,41 @@ def test_the_same_replies_are_the_same_categories(three_runs: list[Run]) -> None
 def first_words(replies: tuple[str, ...]) -> list[str]:
     """What decides the category of each reply."""
     return [reply.split()[0] if reply.split() else "" for reply in replies]
+
+
+def test_questions_are_asked_as_they_are_and_read_by_the_readout(
+    llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The imported run is what `clinometer audit inspect:…` makes of the same replies."""
+    from inspect_ai.log import read_eval_log, read_eval_log_samples
+
+    monkeypatch.setenv("LOCAL_API_KEY", "none")
+    monkeypatch.setenv("LOCAL_BASE_URL", f"{llama}/v1")
+    topic = load_topic("hiring")
+    two = topic.select(topic.group_names[:2])
+    default_contexts(two).top(2).save(tmp_path / "two.csv")
+    log = audit_log(
+        tmp_path / "logs",
+        "openai-api/local/smol",
+        topic="hiring",
+        groups=list(two.group_names),
+        contexts=str(tmp_path / "two.csv"),
+        replies=16,
+        length=3,
+    )
+    run = import_inspect(log, out=tmp_path / "run", replicates=0)
+    assert run.record.topic.reference == "group-mean"
+    reader = open_reader(present(two.readout), two.attributes)
+    counts: Counter[str] = Counter()
+    for sample in read_eval_log_samples(log):
+        prompt = two.render(sample.metadata["context"], sample.metadata["group"])
+        assert sample.messages[0].text == prompt.before  # no instruction to continue it
+        (category,) = reader.read([sample.output.completion], [present(prompt.shown)])
+        assert present(sample.scores)["readout"].value == (
+            "none" if category < 0 else two.categories[category]
+        )
+        counts["read" if category >= 0 else "other"] += 1
+    assert counts["read"] > 0
+    assert run.record.draws["draws"] == sum(counts.values()) == 64
+    metrics = present(read_eval_log(log, header_only=True).results).scores[0].metrics
+    assert metrics["read"].value == pytest.approx(counts["read"] / 64)

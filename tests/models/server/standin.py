@@ -31,9 +31,12 @@ class Standin(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, *abilities: str, top: int = 20, strict: bool = False) -> None:
+    def __init__(
+        self, *abilities: str, top: int = 20, strict: bool = False, most: int | None = None
+    ) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.abilities, self.top, self.strict = set(abilities), top, strict
+        self.most = most  # texts in a reply; None: the number is ignored
         self.requests: list[dict[str, Any]] = []
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -47,7 +50,11 @@ class Standin(ThreadingHTTPServer):
         if self.strict and unknown:
             return 400, {"error": {"message": f"Unrecognized request argument: {unknown}"}}
         if "logprobs" not in self.abilities:
-            return 200, {"choices": [{"text": "A", "index": 0, "logprobs": None}]}
+            n = 1 if self.most is None else body.get("n", 1)
+            if n > (self.most or 1):
+                return 400, {"error": {"message": f"n: at most {self.most}"}}
+            choices = [{"text": "A", "index": i, "logprobs": None} for i in range(n)]
+            return 200, {"choices": choices}
         if body.get("logprobs", 0) > self.top:
             return 400, {"error": {"message": "logprobs: too many"}}
         path = body["prompt"]

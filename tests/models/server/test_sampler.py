@@ -1,10 +1,11 @@
-"""Samples of a real server: as many in a request as it returns."""
+"""Samples of a server: as many in a request as it returns, each with its own seed otherwise."""
 
 from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
 
+import pytest
 from tests.models.server.standin import Standin
 
 from clinometer.models import LoadOptions, SampleOptions
@@ -12,35 +13,31 @@ from clinometer.models.server.address import Address
 from clinometer.models.server.client import Client
 from clinometer.models.server.sampler import ServerSampler
 
-DRAWS = 20
+DRAWS = 100
 TEXTS = ["The nurse said that", "The pilot said that", "The judge said that"]
+OPTIONS = SampleOptions(draws=DRAWS, length=2)
 
 
-def _sampler(url: str) -> ServerSampler:
-    load = LoadOptions(sampled=SampleOptions(draws=DRAWS, length=2))
-    client = Client(Address.parse(url), load.server)
-    return ServerSampler(client, "default", load)
-
-
-def test_a_request_asks_for_as_many_as_the_server_returns(llama: str) -> None:
-    """llama.cpp returns at most one for each of its eight slots: 20 and 10 are refused, 5 are
-    not."""
-    with closing(_sampler(llama)) as sampler:
-        found = sampler.draw(TEXTS, SampleOptions(draws=DRAWS, length=2))
-        assert [len(each) for each in found] == [DRAWS] * 3
-        assert all(len(set(each)) > DRAWS // 4 for each in found)
-        before = sampler.usage()["requests"]
-        again = sampler.draw(TEXTS, SampleOptions(draws=DRAWS, length=2))
-        assert sampler.usage()["requests"] - before == 3 * DRAWS // 5
-    assert [len(each) for each in again] == [DRAWS] * 3
-
-
-def test_a_server_that_ignores_the_number_is_asked_one_by_one() -> None:
-    server = Standin()
-    with closing(_sampler(server.url)) as sampler:
-        found = sampler.draw(TEXTS, SampleOptions(draws=DRAWS, length=2))
-    assert found == [["A"] * DRAWS] * 3
-    assert Counter(body.get("n", 1) for body in server.requests) == {DRAWS: 1, 1: 3 * DRAWS}
-    assert len({body["seed"] for body in server.requests}) == 3 * DRAWS
+@pytest.mark.parametrize(
+    ("most", "size", "refused"),
+    [
+        (None, 1, {100}),  # it ignores the number
+        (128, 100, set()),
+        (30, 25, {100, 50}),
+        (8, 1, {100, 50, 25}),
+    ],
+)
+def test_a_request_asks_for_as_many_as_the_server_returns(
+    most: int | None, size: int, refused: set[int]
+) -> None:
+    server, load = Standin(most=most), LoadOptions(sampled=OPTIONS)
+    client = Client(Address.parse(server.url), load.server)
+    with closing(ServerSampler(client, "default", load)) as sampler:
+        assert sampler.draw(TEXTS, OPTIONS) == [["A"] * DRAWS] * 3
     server.shutdown()
     server.server_close()
+    asked = Counter(body.get("n", 1) for body in server.requests)
+    assert set(asked) == {size, *refused}
+    assert asked[size] == 3 * DRAWS // size
+    seeds = [body["seed"] for body in server.requests if body.get("n", 1) == size]
+    assert len(set(seeds)) == len(seeds)

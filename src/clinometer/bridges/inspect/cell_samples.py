@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from clinometer.bridges.cells import counted_replies
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError
 from clinometer.measure import Preferences, RiskReport
+from clinometer.measure.preferences import as_reference
+from clinometer.models.generation.readers import open_reader
 from clinometer.models.generation.recognise import Recogniser
 from clinometer.models.options import SampleOptions
-from clinometer.readouts import OTHER, UNREAD
+from clinometer.readouts import OTHER, UNREAD, Readout
 from clinometer.runs.cells import CellGrid
 from clinometer.topics import Topic, parse_topic
 from clinometer.topics.write import topic_text
@@ -45,6 +47,7 @@ class InspectAudit:
                 "name": self.contexts.name,
                 "templates": list(self.contexts.templates),
                 "counts": list(self.contexts.counts),
+                "extra": {name: list(column) for name, column in self.contexts.extra.items()},
             },
             "replies": self.options.draws,
             "temperature": self.options.temperature,
@@ -59,7 +62,12 @@ class InspectAudit:
             contexts = plain["contexts"]
             return cls(
                 parse_topic(plain["topic"], where=where),
-                ContextSet(contexts["name"], contexts["templates"], contexts["counts"]),
+                ContextSet(
+                    contexts["name"],
+                    contexts["templates"],
+                    contexts["counts"],
+                    extra=contexts.get("extra", {}),
+                ),
                 SampleOptions(
                     draws=plain["replies"],
                     temperature=plain["temperature"],
@@ -88,7 +96,6 @@ class InspectAudit:
                     "group": self.topic.group_names[x],
                     "context": self.contexts.templates[c],
                     "cell": cell,
-                    "space": prompt.space,
                     "group_weight": float(self.topic.group_weights[x]),
                     "context_weight": float(self.contexts.weights[c]),
                 },
@@ -97,38 +104,48 @@ class InspectAudit:
 
 @dataclass(frozen=True)
 class ReplyReader:
-    """Which category a reply begins with: the rules of `clinometer audit --sampled`.
+    """Which category a reply is, by the rules of `clinometer audit --sampled`.
 
-    A word of several categories counts for none of them.
+    To a sentence it is that of the word the reply begins with; a word of several categories counts
+    for none of them. To a question, what the topic's readout makes of it.
     """
 
-    attributes: Mapping[str, list[str]]
+    topic: Topic
 
     @cached_property
-    def _words(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(w for words in self.attributes.values() for w in words))
+    def _readout(self) -> Readout | None:
+        table = self.topic.readout
+        return None if table is None else open_reader(table, self.topic.attributes)
 
-    def read(self, reply: str, before: str, *, space: bool) -> tuple[str | None, str]:
+    def read(self, reply: str, *, group: str, template: str) -> tuple[str | None, str]:
         """The category (None if it is not one) and the word, or why there is none.
 
-        >>> reader = ReplyReader({"male": ["he"], "female": ["she"]})
-        >>> reader.read(" she left", "The nurse said that", space=True)
+        >>> from clinometer.topics import load_topic
+        >>> reader = ReplyReader(load_topic("gender"))
+        >>> reader.read(" she left", group="nurse", template="The [X] said that [Y]")
         ('female', 'she')
-        >>> reader.read("I'm sorry", "The nurse said that", space=True)
+        >>> reader.read("I'm sorry", group="nurse", template="The [X] said that [Y]")
         (None, 'refusals')
         """
-        number = Recogniser.of(self._words, space=space).read(reply, before)
+        prompt = self.topic.render(template, group)
+        if self._readout is not None and prompt.shown is not None:
+            (number,) = self._readout.read([reply], [prompt.shown])
+            if number < 0:
+                return None, UNREAD.get(number, UNREAD[OTHER])
+            return self.topic.categories[number], self.topic.categories[number]
+        words = self.topic.words
+        number = Recogniser.of(words, space=prompt.space).read(reply, prompt.before)
         if number < 0:
             return None, UNREAD.get(number, UNREAD[OTHER])
-        word = self._words[number]
-        homes = [category for category, words in self.attributes.items() if word in words]
+        word = words[number]
+        homes = [name for name, texts in self.topic.attributes.items() if word in texts]
         return (homes[0] if len(homes) == 1 else None), word
 
 
 def risks_of(
     replies: Iterable[tuple[Mapping[str, Any], str | None]],
     categories: list[str],
-    reference: list[float] | None,
+    reference: list[float] | Literal["group-mean"] | None,
     *,
     replicates: int = 2000,
 ) -> RiskReport | None:
@@ -157,7 +174,7 @@ def risks_of(
         categories=tuple(categories),
         context_weights=np.array(list(contexts.values())),
         group_weights=np.array(list(groups.values())),
-        reference=None if reference is None else np.array(reference),
+        reference=as_reference(reference),
         answers=answers,
     )
     try:

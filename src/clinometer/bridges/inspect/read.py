@@ -15,8 +15,12 @@ from clinometer.bridges.mapping import SampleMapping, load_mapping
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.extras import require
 from clinometer.models import ModelInfo
+from clinometer.models.generation.readers import open_reader
+from clinometer.models.generation.replies import read_replies
 from clinometer.models.generation.sampled import counted, word_report
+from clinometer.models.protocol import WordReport
 from clinometer.runs import AuditSettings, Run
+from clinometer.runs.audit import by_wording
 from clinometer.runs.folder.record_schema import ImportRecord
 from clinometer.settings import with_settings
 from clinometer.storage.record import ModelRecord
@@ -114,8 +118,13 @@ def _own_run(
     draws = [
         tuple(text for _, text in sorted(replies[cell].items())) for cell in range(len(prompts))
     ]
-    words = audit.topic.words
-    options = audit.options
+    topic, words, options = audit.topic, audit.topic.words, audit.options
+    if topic.readout is None:
+        scores, report = counted(prompts, words, draws), word_report(words)
+    else:
+        reader = open_reader(topic.readout, topic.attributes)
+        scores = read_replies(reader, topic.attributes, prompts, words, draws)
+        report = WordReport(tokens={word: (word,) for word in words})
     info = ModelInfo(
         name=model or f"inspect:{header.eval.model} ({options.draws} draws)",
         kind="sampled",
@@ -126,11 +135,11 @@ def _own_run(
     )
     return audited_elsewhere(
         audit.grid,
-        counted(prompts, words, draws),
-        word_report(words),
+        scores,
+        report,
         info,
         _source(path, digest, header, n),
-        settings,
+        by_wording(settings, topic, audit.contexts),
         scoring={},
         out=out,
         fresh=fresh,

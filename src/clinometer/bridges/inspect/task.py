@@ -5,7 +5,7 @@ inspect eval clinometer/audit -T topic=gender -T contexts=wikipedia -T replies=1
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -14,11 +14,13 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from clinometer.bridges.inspect.cell_samples import KEY, InspectAudit, ReplyReader, risks_of
-from clinometer.models.inspect_model import asked_text, sampling_config
+from clinometer.models.inspect_client import asked_text
+from clinometer.models.inspect_model import sampling_config
 from clinometer.models.options import SampleOptions
 from clinometer.runs import AuditSettings
 from clinometer.runs.audit import asked_contexts
-from clinometer.topics import load_topic
+from clinometer.topics import load_topic, parse_topic
+from clinometer.topics.write import topic_text
 
 #: The value of a reply that is no category.
 NONE = "none"
@@ -33,19 +35,19 @@ def audit(
     replies: int = 10,
     max_contexts: int | None = None,
     temperature: float = 1.0,
-    length: int = 8,
+    length: int | None = None,
     seed: int = 0,
 ) -> Task:
     """Ask about every group in every context, and split the risk into bias and volatility.
 
     Args:
-        topic: a built-in topic or a .toml file.
+        topic: a built-in topic or a .toml file; of sentences or of questions.
         contexts: a source (wikipedia, book, …), a built-in context set or a .csv file.
         groups: only these groups of the topic, separated by commas.
         replies: sampled replies per group and context, as epochs.
         max_contexts: sample at most this many contexts by weight.
         temperature: of the replies.
-        length: tokens of a reply at most.
+        length: tokens of a reply at most; as the topic says, or 8.
         seed: of the replies and of sampled contexts.
     """
     asked = load_topic(topic)
@@ -54,16 +56,23 @@ def audit(
         names = groups.split(",") if isinstance(groups, str) else groups
         asked = asked.select([name.strip() for name in names if name.strip()])
     settings = AuditSettings(max_contexts=max_contexts, seed=seed)
+    if length is None and asked.readout is not None:
+        length = asked.readout.length
     options = SampleOptions(draws=replies, temperature=temperature, length=length, seed=seed)
     made = InspectAudit(asked, asked_contexts(asked, contexts, settings), options)
     samples = [
         Sample(input=text, id=about["cell"] + 1, metadata=about) for text, about in made.samples()
     ]
-    reference = list(asked.reference) if isinstance(asked.reference, tuple) else None
+    reference = list(asked.reference) if isinstance(asked.reference, tuple) else asked.reference
     return Task(
         dataset=MemoryDataset(samples, name=f"{asked.name}-{made.contexts.name}"),
-        solver=continue_text(seed=seed, temperature=temperature, length=length),
-        scorer=readout(attributes={name: list(words) for name, words in asked.attributes.items()}),
+        solver=reply(
+            seed=seed,
+            temperature=temperature,
+            length=options.tokens,
+            question=asked.readout is not None,
+        ),
+        scorer=readout(topic=topic_text(asked)),
         metrics=[risks(categories=list(asked.categories), reference=reference)],
         epochs=Epochs(replies),
         metadata={KEY: made.metadata()},
@@ -72,21 +81,27 @@ def audit(
 
 
 @solver
-def continue_text(seed: int = 0, temperature: float = 1.0, length: int = 8) -> Solver:
-    """Have the model continue the text; epoch n is reply n of `clinometer audit --sampled`."""
+def reply(
+    seed: int = 0, temperature: float = 1.0, length: int = 8, question: bool = False
+) -> Solver:
+    """Have the model answer the question, or continue the text; epoch n is reply n of
+    `clinometer audit --sampled`."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         text, provider = state.input_text, state.model.api
         options = SampleOptions(draws=2, temperature=temperature, length=length, seed=seed)
         config = sampling_config(options, provider, state.epoch - 1, text)
-        state.messages = [ChatMessageUser(content=asked_text(text, provider))]
+        said = asked_text(text, provider, question=question)
+        state.messages = [ChatMessageUser(content=said)]
         return await generate(state, **config.model_dump(exclude_none=True))
 
     return solve
 
 
 @metric(scores="unreduced")
-def risks(categories: list[str], reference: list[float] | None = None) -> Metric:
+def risks(
+    categories: list[str], reference: list[float] | Literal["group-mean"] | None = None
+) -> Metric:
     """R, bias risk and volatility risk of the replies, each with its 95 % interval.
 
     `read` is the share of replies that are a category. Fewer than some 3 of them per cell have no
@@ -114,13 +129,16 @@ def risks(categories: list[str], reference: list[float] | None = None) -> Metric
 
 
 @scorer(metrics=[])
-def readout(attributes: dict[str, list[str]]) -> Scorer:
-    """The category of the word that a reply begins with."""
-    reader = ReplyReader(attributes)
+def readout(topic: str) -> Scorer:
+    """The category of a reply, by the rules of a topic, which is given as the text of its file."""
+    reader = ReplyReader(parse_topic(topic, where="the topic of the task"))
 
     async def score(state: TaskState, target: Target) -> Score:
-        space = bool(state.metadata.get("space", True))
-        category, word = reader.read(state.output.completion, state.input_text, space=space)
+        category, word = reader.read(
+            state.output.completion,
+            group=state.metadata["group"],
+            template=state.metadata["context"],
+        )
         about: dict[str, Any] = {} if category is not None else {"why": word}
         return Score(value=category or NONE, answer=word, metadata=about or None)
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from clinometer.contexts import ContextSet, load_contexts
-from clinometer.errors import ContextError, RunError
+from clinometer.errors import ContextError, RunError, TopicError
 from clinometer.runs.cells import CellGrid
 from clinometer.storage.atomic import replacing
 from clinometer.topics import Topic, load_topic
@@ -130,6 +130,12 @@ class TaskFolder:
 
     def write(self, path: Path) -> None:
         """Write the folder; files of an earlier export are replaced."""
+        if self.topic.readout is not None or isinstance(self.topic.reference, str):
+            raise TopicError(
+                f"topic {self.topic.name!r}: expected words at the slot of a sentence, and a fixed "
+                "reference; questions ([readout]) and group-mean cannot be asked by the harness, "
+                "but by 'clinometer audit' and 'inspect eval clinometer/audit'"
+            )
         if any(not prompt.before for prompt in self.grid.prompts(range(len(self.grid)))):
             raise ContextError(
                 f"contexts {self.contexts.name!r}: the harness needs text before the slot: use "

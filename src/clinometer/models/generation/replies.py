@@ -7,7 +7,7 @@ turn for a chat model. Everything else the model could write there is `other`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -141,31 +141,40 @@ class ReplyScorer:
         prompts: Sequence[Prompt],
         words: Sequence[str],
     ) -> WordScores:
-        """Shares of the categories among the replies; each in the column of its first word."""
-        replies = scorer.replies(prompts)
-        first = _first_columns(self.query.attributes, words)
-        shown = [p.shown for p, row in zip(prompts, replies, strict=True) for _ in row if p.shown]
-        said = [text for row in replies for text in row]
-        read = iter(reader.read(said, shown))
-        counts = np.zeros((len(prompts), len(words)))
-        unread = np.zeros((len(prompts), len(UNREAD)))
-        codes = list(UNREAD)
-        for i, row in enumerate(replies):
-            for _ in row:
-                category = next(read)
-                if category >= 0:
-                    counts[i, first[category]] += 1
-                else:
-                    unread[i, codes.index(category)] += 1
-        n = np.array([len(row) for row in replies])
-        with np.errstate(divide="ignore"):
-            return WordScores(
-                log_probs=np.log(counts / n[:, None]),
-                log_coverage=np.log(counts.sum(axis=1) / n),
-                skipped=np.zeros(len(prompts)),
-                draws=replies,
-                unread=unread,
-            )
+        return read_replies(reader, self.query.attributes, prompts, words, scorer.replies(prompts))
+
+
+def read_replies(
+    reader: Readout,
+    attributes: Mapping[str, tuple[str, ...]],
+    prompts: Sequence[Prompt],
+    words: Sequence[str],
+    replies: Sequence[tuple[str, ...]],
+) -> WordScores:
+    """Shares of the categories among the replies; each in the column of its first word."""
+    first = _first_columns(attributes, words)
+    shown = [p.shown for p, row in zip(prompts, replies, strict=True) for _ in row if p.shown]
+    said = [text for row in replies for text in row]
+    read = iter(reader.read(said, shown))
+    counts = np.zeros((len(prompts), len(words)))
+    unread = np.zeros((len(prompts), len(UNREAD)))
+    codes = list(UNREAD)
+    for i, row in enumerate(replies):
+        for _ in row:
+            category = next(read)
+            if category >= 0:
+                counts[i, first[category]] += 1
+            else:
+                unread[i, codes.index(category)] += 1
+    n = np.array([len(row) for row in replies])
+    with np.errstate(divide="ignore"):
+        return WordScores(
+            log_probs=np.log(counts / n[:, None]),
+            log_coverage=np.log(counts.sum(axis=1) / n),
+            skipped=np.zeros(len(prompts)),
+            draws=tuple(replies),
+            unread=unread,
+        )
 
 
 def _placed(values: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -174,7 +183,7 @@ def _placed(values: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[
     return np.take_along_axis(padded, columns, axis=1)
 
 
-def _first_columns(attributes: dict[str, tuple[str, ...]], words: Sequence[str]) -> list[int]:
+def _first_columns(attributes: Mapping[str, tuple[str, ...]], words: Sequence[str]) -> list[int]:
     """The column of each category's first word."""
     place = {word: i for i, word in enumerate(words)}
     return [place[texts[0]] for texts in attributes.values()]

@@ -23,6 +23,9 @@ INSTRUCTION = "Continue this text with the words that come next. Answer with the
 _PLAIN = {"top_p": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0, "stream": False}
 NO_CUTS = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
 
+#: For fewer samples in a request it is not worth giving up that each has its own seed.
+_FEWEST = 16
+
 
 class ServerSampler(Sampler):
     """Generates with a server. Parameters that it refuses are left out."""
@@ -67,8 +70,8 @@ class ServerSampler(Sampler):
             except RequestRefused as error:
                 if size == 1 or error.status in (401, 403):
                     raise
-                # OpenAI returns up to 128 in one reply, llama.cpp one for each of its slots.
-                self._at_once = min(self._at_once, size // 2)
+                half = size // 2  # OpenAI returns at most 128
+                self._at_once = min(self._at_once, half if half >= _FEWEST else 1)
                 continue
             if len(found) == options.draws:
                 return found
