@@ -4,8 +4,9 @@
     .venv/harnesses/bin/python benchmarks/bridges.py exact [WORK]
     .venv/harnesses/bin/python benchmarks/bridges.py pairs [WORK]
 
-`replies`: SmolLM2 behind llama.cpp's server, sampled by `clinometer audit --sampled`, by
-`clinometer audit inspect:…` and by `inspect eval clinometer/audit`, which is then imported.
+`replies`: SmolLM2 behind llama.cpp's server, asked the questions of hiring in its chat template by
+`clinometer audit --sampled --chat`, by `clinometer audit inspect:…` and by
+`inspect eval clinometer/audit`, which is then imported.
 `exact`: the log-probabilities of SmolLM2's words by lm-evaluation-harness, imported, against our
 own. `pairs`: the harness's own crows_pairs_english on two packaged models, imported and compared.
 
@@ -38,9 +39,9 @@ from clinometer.models.catalog.resolve import weights_source
 from clinometer.runs import Run, RunFolder
 from clinometer.runs.scores.recount import stored_scores
 
-GROUPS = "nurse,engineer,pilot,secretary"
-REPLIES, TOKENS = 40, 3
-SERVED = "openai-api-completions/local/smol"
+TOPIC, GROUPS = "hiring", "Jessica Schmidt,Ashley Hernandez,Black man,Asian woman"
+CONTEXTS, REPLIES, TOKENS = 6, 40, 3
+SERVED = "openai-api/local/smol"
 HARNESS = ROOT / "tests" / "bridges" / "lm_eval" / "run_harness.py"
 
 
@@ -63,8 +64,8 @@ def clinometer(*words: object, **env: str) -> str:
 
 
 def replies(work: Path) -> dict[str, Any]:
-    asked = ("--topic", "gender", "--groups", GROUPS, "--contexts", "paper-gender", "--seed", "0",
-             "--reply-tokens", TOKENS)  # fmt: skip
+    asked = ("--topic", TOPIC, "--groups", GROUPS, "--max-contexts", CONTEXTS, "--seed", "0",
+             "--sampled", REPLIES, "--reply-tokens", TOKENS)  # fmt: skip
     model = unpacked(embedded_gguf(), work / "smol.gguf")
     with serving(model) as url:
         env = {
@@ -72,21 +73,20 @@ def replies(work: Path) -> dict[str, Any]:
             "LOCAL_BASE_URL": f"{url}/v1",
             "INSPECT_CACHE_DIR": str(work / "cache"),
         }
-        clinometer("audit", f"openai:{url}", "--sampled", REPLIES, *asked, "--out", work / "ours")
-        clinometer(
-            "audit", f"inspect:{SERVED}", "--sampled", REPLIES, *asked, "--out", work / "through",
-            **env,
-        )  # fmt: skip
+        clinometer("audit", f"openai:{url}", *asked, "--chat", "--out", work / "own")
+        clinometer("audit", f"inspect:{SERVED}", *asked, "--out", work / "through", **env)
         run(
             *("-m", "inspect_ai", "eval", "clinometer/audit", "--model", SERVED),
-            *("-T", "topic=gender", "-T", f"groups={GROUPS}", "-T", "contexts=paper-gender"),
+            *("-T", f"topic={TOPIC}", "-T", f"groups={GROUPS}", "-T", f"max_contexts={CONTEXTS}"),
             *("-T", f"replies={REPLIES}", "-T", "seed=0", "-T", f"length={TOKENS}"),
             *("--log-dir", work / "logs", "--display", "none"),
             **env,
         )
     (log,) = (work / "logs").glob("*.eval")
     clinometer("import", "inspect", log, "--out", work / "inside", "--fresh")
-    runs = {name: Run.load(work / name) for name in ("ours", "through", "inside")}
+    (chat,) = (path.parent for path in (work / "own").rglob("run.json") if "chat" in str(path))
+    where = {"ours": chat, "through": work / "through", "inside": work / "inside"}
+    runs = {name: Run.load(path) for name, path in where.items()}
     return {
         "cells": int(runs["ours"].preferences.observed.size),
         "replies_per_cell": REPLIES,
