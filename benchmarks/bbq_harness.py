@@ -73,9 +73,10 @@ def harness(work: Path, chosen: slice) -> None:
 
     ours, lines = (part[chosen] for part in _ours(work))
     kept = ("context", "question", "ans0", "ans1", "ans2", "label")
-    # Some options of BBQ end with a space, which is no part of the answer.
+    # Some texts of BBQ have a space too many; Clinometer reads them without.
     plain = [
-        {k: line[k].strip() if k.startswith("ans") else line[k] for k in kept} for line in lines
+        {k: " ".join(v.split()) if isinstance(v := line[k], str) else v for k in kept}
+        for line in lines
     ]
     text = "".join(json.dumps(row) + "\n" for row in plain)
     tasks = work / f"tasks-{chosen.start or 0}"
