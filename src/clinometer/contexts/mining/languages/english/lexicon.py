@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -59,6 +59,12 @@ def gender_of(word: str) -> str | None:
     if word in listed("male_persons"):
         return MALE
     return FEMALE if word in listed("female_persons") else None
+
+
+def is_person(word: str, persons: Set[str]) -> bool:
+    """Whether a singular noun is one person."""
+    known = ("persons", "male_persons", "female_persons")
+    return word in persons or any(word in listed(name) for name in known)
 
 
 def gives_gender_away(word: str) -> bool:

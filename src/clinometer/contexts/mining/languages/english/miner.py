@@ -29,6 +29,7 @@ from clinometer.contexts.mining.languages.english.skeleton.completeness import (
     check_joint,
     check_words,
 )
+from clinometer.contexts.mining.languages.english.skeleton.phrases import Rendering
 from clinometer.contexts.mining.languages.english.skeleton.predicate import (
     predicate,
     whole_predicate,
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from spacy.tokens import Token
 
     from clinometer.contexts.mining.languages.english.parse import Parsed
+
+TOPIC_CUE = "cue of the topic in the skeleton"
 
 #: The words that each kind of link looks for.
 LINK_WORDS = {
@@ -86,7 +89,7 @@ def _decide(
         evidence = _evidence(link)
         who = resolver(link, parsed, persons)
         evidence += f"; subject is a {who}"
-        words = _template(link, kind, persons)
+        words = _template(link, kind, Rendering(parsed.entity, persons))
         check_words(words)
         template = finish(words, cues=cues | listed("cues_by_meaning"))
     except Dropped as no:
@@ -94,15 +97,15 @@ def _decide(
     return Decision(sentence, template, "", evidence)
 
 
-def _template(link: Link, kind: str, persons: Set[str]) -> list[str]:
+def _template(link: Link, kind: str, how: Rendering) -> list[str]:
     if link.fronted:
-        words = [opening_word(link), "the", "[X]", *predicate(link.path)]
+        words = [opening_word(link), "the", "[X]", *predicate(link.path, how)]
         return [*words[:-1], words[-1] + ",", "[Y]"]
     joined: list[str] = []
-    words = ["The", "[X]", *predicate(link.path)]
+    words = ["The", "[X]", *predicate(link.path, how)]
     if kind == "clause":
         joined = connector(link)
-        check_joint(link, words, joined, persons)
+        check_joint(link, words, joined, how.persons)
     return [*words, *joined, "[Y]"]
 
 
@@ -114,6 +117,8 @@ def _evidence(link: Link) -> str:
 def predicate_templates(parsed: Parsed, *, persons: Set[str], cues: Set[str]) -> Iterator[Decision]:
     """ "The [X], who played a role, is [Y]": one decision for every predicate of a person."""
     sentence = parsed.doc.text
+    how = Rendering(parsed.entity, persons, alone=True)
+    told = cues | listed("identity_cues")
     for verb in parsed.doc:
         if verb.pos_ not in ("VERB", "AUX") or verb.dep_ in ("aux", "auxpass"):
             continue
@@ -131,12 +136,12 @@ def predicate_templates(parsed: Parsed, *, persons: Set[str], cues: Set[str]) ->
                     raise Dropped("subject is no occupation or person noun")
                 if verb.dep_ == "relcl":
                     raise Dropped("predicate of a relative clause")
-            elif subject.tag_ in ("NNS", "NNPS") or subject.pos_ == "PRON":
-                raise Dropped("subject is not one person")
+            else:
+                person_kind(subject, parsed, persons)
             if any(c.dep_ in ("dobj", "attr", "acomp", "oprd") for c in verb.lefts):
                 raise Dropped("object before its verb")
-            words = whole_predicate(verb)
-            template = finish(["The", "[X],", "who", *words], cues=cues) + ", is [Y]"
+            words = ["The", "[X],", "who", *whole_predicate(verb, how)]
+            template = finish(words, cues=told, rule=TOPIC_CUE) + ", is [Y]"
         except Dropped as no:
             yield Decision(sentence, None, no.rule, evidence)
             continue

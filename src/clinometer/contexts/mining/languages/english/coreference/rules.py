@@ -14,6 +14,7 @@ from clinometer.contexts.mining.decision import Dropped
 from clinometer.contexts.mining.languages.english.lexicon import (
     GENDERED_PRONOUNS,
     gender_of,
+    is_person,
     listed,
 )
 
@@ -77,12 +78,6 @@ def person_kind(subject: Token, parsed: Parsed, persons: Set[str]) -> str:
         if parsed.entity(subject) in ("PERSON", ""):
             return "name"
     raise Dropped("subject is no person")
-
-
-def is_person(word: str, persons: Set[str]) -> bool:
-    """Whether a singular noun is one person."""
-    known = ("persons", "male_persons", "female_persons")
-    return word in persons or any(word in listed(name) for name in known)
 
 
 def _gender_of_subject(subject: Token) -> str | None:

@@ -10,9 +10,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.decision import Dropped
-from clinometer.contexts.mining.languages.english.coreference.rules import is_person
-from clinometer.contexts.mining.languages.english.lexicon import listed
-from clinometer.contexts.mining.languages.english.skeleton.phrases import hyphenated, is_time
+from clinometer.contexts.mining.languages.english.lexicon import is_person, listed
+from clinometer.contexts.mining.languages.english.skeleton.phrases import (
+    hyphenated,
+    is_name,
+    is_time,
+)
 from clinometer.contexts.mining.languages.english.skeleton.tense import (
     base_and_past,
     is_known,
@@ -80,6 +83,24 @@ def _check_copula(before: list[Token], words: list[str]) -> None:
                 raise Dropped("a noun that lost what it needs")
 
 
+def check_alone(verb: Token, words: list[str]) -> None:
+    """Refuse what cannot be a clause by itself: "who played", "who was born", "who went on"."""
+    group = verb_group(verb)
+    rest = words[len(group.past()) :]
+    open_ended = listed("needs_object") | listed("needs_more")
+    if not rest:
+        passive = group.passive and group.base not in listed("needs_place")
+        complete = passive or (not group.passive and group.base in listed("stands_alone"))
+    else:
+        particle = len(rest) == 1 and any(c.dep_ == "prt" for c in verb.rights)
+        complete = not (particle and group.base in open_ended)
+    if not complete:
+        raise Dropped("incomplete predicate")
+    for noun in verb.rights:  # "was a moth", "was the organisation"
+        if noun.dep_ == "attr" and noun.pos_ == "NOUN" and noun.lower_ not in listed("anyone"):
+            raise Dropped("subject is no person")
+
+
 def check_adjective(adjective: Token) -> None:
     """Refuse an adjective that is a noun, half of a word, or one side of "so … that"."""
     if hyphenated(adjective):
@@ -129,7 +150,8 @@ def _check_where(clause: Token, parent: Token, words: list[str]) -> None:
     """A "where" that is not a question must follow the place it refers to."""
     place = parent if clause.dep_ == "relcl" else clause.left_edge.nbor(-1)
     asked = clause.dep_ == "pcomp" or (clause.dep_ == "ccomp" and place.i == parent.i)
-    if parent.lower_ == "from" or (not asked and (place.lower_ != words[-1] or is_time(place))):
+    kept = place.lower_ == words[-1] or (is_name(place) and words[-1] in ("city", "country"))
+    if parent.lower_ == "from" or (not asked and (not kept or is_time(place))):
         raise Dropped("nothing joins the clauses")
 
 

@@ -1,18 +1,18 @@
-"""Noun phrases of a skeleton: article and head, no names, no adjectives, no gender.
-
-The careful rendering also keeps the adjectives that a noun needs, and refuses a noun that lost a
-necessary modifier.
-"""
+"""Noun phrases of a skeleton: article and head, no names, no gender, and of the adjectives only
+those that the noun needs. A noun that lost a necessary modifier is refused."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Set
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.decision import Dropped
 from clinometer.contexts.mining.languages.english.lexicon import (
     GENDERED_PRONOUNS,
     gives_gender_away,
+    is_person,
     listed,
 )
 
@@ -27,18 +27,31 @@ _TENS = tuple("zero ten twenty thirty forty fifty sixty seventy eighty ninety".s
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 
 
-def noun_phrase(noun: Token, *, careful: bool = False, step: Token | None = None) -> list[str]:
+@dataclass(frozen=True)
+class Rendering:
+    """What a skeleton must know beside its tokens.
+
+    entity   the label of a name (GPE, ORG, …), looked up only where it matters
+    persons  words for persons, in addition to the lists
+    alone    the predicate is a clause by itself, "who played a role", and must end as one
+    """
+
+    entity: Callable[[Token], str]
+    persons: Set[str]
+    alone: bool = False
+
+
+def noun_phrase(noun: Token, how: Rendering, *, step: Token | None = None) -> list[str]:
     """The words of a noun phrase as a skeleton keeps them.
 
     A possessive becomes "the"; adjectives are dropped if an article or plural reads well without.
-    careful  keep the adjectives that the noun needs, and refuse a noun that lost something
-    step     where the path continues below the noun: that part is not lost
+    step  where the path continues below the noun: that part is not lost
     """
     word = noun.lower_
     if noun.pos_ == "PRON" or noun.tag_ in ("PRP", "WP", "EX"):
         return _pronoun(word)
     if is_name(noun):
-        return [word] if careful and word == "parliament" else _institution(noun)
+        return [word] if word == "parliament" else _kind_of(noun, how)
     if noun.pos_ not in ("NOUN", "NUM") or (noun.dep_ == "attr" and noun.tag_ == "NNS"):
         raise Dropped("broken grammar")
     if not word.replace("-", "").isalpha():
@@ -47,13 +60,13 @@ def noun_phrase(noun: Token, *, careful: bool = False, step: Token | None = None
         raise Dropped("gender cue in the skeleton")
     if hyphenated(noun):
         raise Dropped("number or sign in the skeleton")
+    check_description(noun, how.persons)
     before: list[str] = []
     kept: list[str] = []
-    adjectives: list[str] = []
     unnamed = False
     for child in noun.lefts:
         if child.dep_ == "poss" or child.tag_ == "PRP$":
-            if word in listed("inalienable") or (careful and word in listed("own")):
+            if word in listed("inalienable") or word in listed("own"):
                 raise Dropped("a possessive that the skeleton needs")
             before = ["the"]
         elif child.dep_ in ("det", "predet") and child.lower_ in listed("determiners"):
@@ -63,36 +76,57 @@ def noun_phrase(noun: Token, *, careful: bool = False, step: Token | None = None
         elif not (child.is_alpha and child.is_lower):
             unnamed = unnamed or child.dep_ == "compound"  # drop names and numbers
         elif (child.dep_ == "nummod" and not before) or (
-            child.dep_ == "compound"
-            and (child.tag_ == "NN" or (careful and child.tag_ == "VBG"))
-            and not hyphenated(child)
+            child.dep_ == "compound" and child.tag_ in ("NN", "VBG") and not hyphenated(child)
         ):
-            kept += _compound(child) if careful and child.dep_ == "compound" else [child.lower_]
-            if careful:  # "a few different schools", "a long time member"
-                before = before or [c.lower_ for c in child.lefts if c.tag_ == "DT"]
-        elif child.dep_ == "amod":
-            adjectives.append(child.lower_)
-    if careful:
-        adjectives = [c.lower_ for c in noun.lefts if c.lower_ in adjectives and _whole(c)]
-    few = careful and "few" in adjectives and before == ["a"]
-    if careful and before in (["a"], ["an"]) and not few:
+            kept += _compound(child) if child.dep_ == "compound" else [child.lower_]
+            # "a few different schools", "a long time member"
+            before = before or [c.lower_ for c in child.lefts if c.tag_ == "DT"]
+    adjectives = [c.lower_ for c in noun.lefts if _plain_adjective(c)]
+    few = "few" in adjectives and before == ["a"]
+    if before in (["a"], ["an"]) and not few:
         _check_number(noun)
     if noun.tag_ == "NNS" and before and before[-1] in listed("singular_determiners") and not few:
         before = []  # "another two goals", "a few goals": the number is gone, and so is the article
     if any(gives_gender_away(w) for w in kept):
         raise Dropped("gender cue in the skeleton")
-    if unnamed and not before and noun.tag_ == "NN" and not (careful and word in listed("mass")):
+    if unnamed and not before and noun.tag_ == "NN" and word not in listed("mass"):
         before = ["a"]  # "Hermitage castle"
-    bare = not before and not kept and (noun.tag_ == "NN" or careful)
-    if careful and not bare and not few:
+    if (before or kept) and not few:
         adjectives = _needed(noun, before)
-    elif not bare and not few:
-        adjectives = []
-    if careful:
-        _check_lost(noun, before, [*adjectives, *kept], step)
+    _check_lost(noun, before, [*adjectives, *kept], step)
     words = [*before, *adjectives, *kept, word]
-    of = word in listed("needs_of") and not (step is not None and step.lower_ == "of")
-    return [*words, *_of(noun, careful=careful)] if of else words
+    if word in listed("needs_of") and not (step is not None and step.lower_ == "of"):
+        words += _of(noun, how)
+    if how.alone and "of" not in words and before not in (["a"], ["an"]):
+        _check_end(noun)
+    return words
+
+
+def check_description(noun: Token, persons: Set[str]) -> None:
+    """Refuse a noun that says what [X] is: another job, or no person at all.
+
+    [X] is an occupation: "was a teacher", "became governor" and "worked as a nurse" contradict it.
+    """
+    verb = noun.head
+    if noun.dep_ == "attr" and (verb.pos_ == "AUX" or verb.lower_ in listed("becoming")):
+        if noun.lower_ in listed("offices") and noun.lower_ not in ("head", "home", "part"):
+            raise Dropped("another job in the skeleton")  # "was governor"
+    elif not (noun.dep_ == "oprd" or (noun.dep_ == "pobj" and verb.lower_ == "as")):
+        return
+    job = is_person(noun.lower_, persons) and noun.lower_ not in listed("offices")
+    if job and noun.lower_ not in listed("anyone"):
+        raise Dropped("another job in the skeleton")
+
+
+def _plain_adjective(child: Token) -> bool:
+    return child.dep_ == "amod" and child.is_alpha and child.is_lower and _whole(child)
+
+
+def _check_end(noun: Token) -> None:
+    """A clause cannot end with a noun that lost its "of …": "took advantage", "was the head"."""
+    of = any(c.dep_ == "prep" and c.lower_ == "of" for c in noun.rights)
+    if of or noun.lower_ in listed("open_ended"):
+        raise Dropped("a noun that lost what it needs")
 
 
 def _whole(adjective: Token) -> bool:
@@ -156,13 +190,22 @@ def _compound(part: Token) -> list[str]:
     return [*(c.lower_ for c in inner), part.lower_]
 
 
-def _institution(noun: Token) -> list[str]:
-    """ "Vassar College" is a college; "Paris" is only a name."""
+def _kind_of(noun: Token, how: Rendering) -> list[str]:
+    """ "Vassar College" is a college, "Paris" a city; other names cannot be replaced."""
     word = noun.lower_
-    if word not in listed("institutions") or noun.tag_ == "NNPS":
+    if word in listed("institutions") and noun.tag_ != "NNPS":
+        determined = any(c.dep_ in ("det", "poss") for c in noun.lefts)
+        return ["the" if determined else "a", word]
+    return place(noun, how)
+
+
+def place(noun: Token, how: Rendering) -> list[str]:
+    """ "a city" or "a country" for the name of one; raises Dropped for any other name."""
+    if how.entity(noun) != "GPE" or any(c.dep_ in ("conj", "poss") for c in noun.children):
         raise Dropped("name in the skeleton")
-    determined = any(c.dep_ in ("det", "poss") for c in noun.lefts)
-    return ["the" if determined else "a", word]
+    name = "-".join(c.lower_ for c in noun.lefts if c.dep_ in ("compound", "amod"))
+    known = f"{name}-{noun.lower_}" if name else noun.lower_
+    return ["a", "country" if known in listed("countries") else "city"]
 
 
 def age(token: Token) -> list[str]:
@@ -207,12 +250,12 @@ def _pronoun(word: str) -> list[str]:
     return [word]
 
 
-def _of(noun: Token, *, careful: bool) -> list[str]:
+def _of(noun: Token, how: Rendering) -> list[str]:
     for child in noun.rights:
         if child.dep_ == "prep" and child.lower_ == "of":
             for inner in child.rights:
                 if inner.dep_ == "pobj":
-                    return ["of", *noun_phrase(inner, careful=careful)]
+                    return ["of", *noun_phrase(inner, how)]
     if noun.lower_ in ("one", "some", "many", "most", "number", "lot", "half", "kind"):
         raise Dropped("incomplete predicate")
     return []

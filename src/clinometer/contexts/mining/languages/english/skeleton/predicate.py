@@ -13,15 +13,18 @@ from clinometer.contexts.mining.decision import Dropped
 from clinometer.contexts.mining.languages.english.lexicon import gives_gender_away, listed
 from clinometer.contexts.mining.languages.english.skeleton.completeness import (
     check_adjective,
+    check_alone,
     check_participle,
     check_verb,
 )
 from clinometer.contexts.mining.languages.english.skeleton.phrases import (
+    Rendering,
     age,
     hyphenated,
     is_name,
     is_time,
     noun_phrase,
+    place,
 )
 from clinometer.contexts.mining.languages.english.skeleton.tense import base_and_past, verb_group
 
@@ -31,23 +34,25 @@ if TYPE_CHECKING:
 _OBJECTS = frozenset(["dobj", "dative", "attr", "oprd", "acomp"])
 
 
-def predicate(path: tuple[Token, ...]) -> list[str]:
+def predicate(path: tuple[Token, ...], how: Rendering) -> list[str]:
     """The words from the governing verb path[0] to just before the last token of the path."""
-    return _Skeleton(careful=True).finite(path)
+    return _Skeleton(how).finite(path)
 
 
-def whole_predicate(verb: Token) -> list[str]:
+def whole_predicate(verb: Token, how: Rendering) -> list[str]:
     """The words of a predicate by itself, for "The [X], who …, is [Y]"."""
     if any(c.dep_ in ("ccomp", "parataxis") for c in verb.children):
         raise Dropped("clause in the predicate")
-    return _Skeleton(careful=False).finite((verb,))
+    words = _Skeleton(how).finite((verb,))
+    check_alone(verb, words)
+    return words
 
 
 @dataclass(frozen=True)
 class _Skeleton:
-    """Renders predicates. careful: keep everything that the words before [Y] need."""
+    """Renders predicates, with everything that the words before [Y] need."""
 
-    careful: bool
+    how: Rendering
 
     def finite(self, path: tuple[Token, ...]) -> list[str]:
         verb = path[0]
@@ -87,7 +92,9 @@ class _Skeleton:
                 words += self._open_clause((child,))
                 objects += 1
             elif dep == "prep":
-                kept = [] if reports or objects or phrases else self._phrase(child)
+                kept = []
+                if not (reports or objects or phrases):
+                    kept = self._phrase(child, named=self._needs_place(base))
                 phrases += bool(kept)
                 lost += not kept
                 words += kept
@@ -107,10 +114,15 @@ class _Skeleton:
             raise Dropped("incomplete predicate")
         if base in listed("needs_phrase") and lost and not phrases and not reports:
             raise Dropped("incomplete predicate")
-        if self.careful:
-            end = step.i if step is not None else verb.doc[-1].i
-            check_verb(verb, base, words, copula=copula, end=end)
+        end = step.i if step is not None else verb.doc[-1].i
+        check_verb(verb, base, words, copula=copula, end=end)
         return words
+
+    def _needs_place(self, base: str) -> bool:
+        """Whether a verb cannot lose its phrase: "went to Paris", and "lived in Paris" alone."""
+        if self.how.alone:
+            return base not in listed("stands_alone")
+        return base in listed("needs_more") or base in listed("needs_phrase")
 
     def _enter(self, path: tuple[Token, ...]) -> list[str]:
         """Descend into a step of the path; the last token is the clause or word of [Y] itself."""
@@ -131,7 +143,7 @@ class _Skeleton:
                 raise Dropped("word order")
             if token.dep_ == "pobj" and is_time(token):
                 raise Dropped("a time before [Y]")  # "until the minutes that …"
-            words = noun_phrase(token, careful=self.careful, step=step)
+            words = noun_phrase(token, self.how, step=step)
             return [*words, *self._enter(path[1:])]
         raise Dropped("word order")
 
@@ -139,7 +151,7 @@ class _Skeleton:
         """An object, a predicate noun or a predicate adjective."""
         if token.dep_ == "dative" and token.pos_ in ("ADP", "SCONJ"):
             return self._phrase(token)
-        if self.careful and token.head.lower_ in listed("be") and age(token):
+        if token.head.lower_ in listed("be") and age(token):
             return age(token)
         if token.pos_ in ("ADJ", "ADV") or token.dep_ == "acomp":
             words = self._adjective(token)
@@ -148,16 +160,16 @@ class _Skeleton:
                     words += self._open_clause((child,))
                 elif child.dep_ == "ccomp":
                     raise Dropped("clause in the predicate")
-            if self.careful and token.lower_ in listed("quantities"):
+            if token.lower_ in listed("quantities"):
                 raise Dropped("a quantity without its noun")  # "would spend much (of the year)"
-            if self.careful and token.lower_ in listed("unfinished") and len(words) == 1:
+            if token.lower_ in listed("unfinished") and len(words) == 1:
                 raise Dropped("incomplete predicate")  # "was able"
             return words
         if token.pos_ in ("VERB", "AUX"):
-            if token.tag_ == "VBN" and not (self.careful and hyphenated(token)):
+            if token.tag_ == "VBN" and not hyphenated(token):
                 return [token.lower_]
             raise Dropped("clause in the predicate")
-        return noun_phrase(token, careful=self.careful)
+        return noun_phrase(token, self.how)
 
     def _adjective(self, token: Token) -> list[str]:
         if not token.is_lower or not token.lower_.replace("-", "").isalpha():
@@ -169,8 +181,7 @@ class _Skeleton:
             raise Dropped("comparison")
         if any(c.dep_ == "npadvmod" for c in token.lefts):
             raise Dropped("number or sign in the skeleton")  # "17 years old"
-        if self.careful:
-            check_adjective(token)
+        check_adjective(token)
         before = [c.lower_ for c in token.lefts if c.dep_ == "neg"]
         return [*before, token.lower_]
 
@@ -186,29 +197,34 @@ class _Skeleton:
         if any(c.dep_ == "aux" and c.lower_ == "to" for c in verb.lefts):
             words = group.infinitive()
             negation = words[:1] if group.negation else []
-            asked = [c.lower_ for c in verb.lefts if self.careful and c.tag_ in ("WRB", "WP")]
+            asked = [c.lower_ for c in verb.lefts if c.tag_ in ("WRB", "WP")]
             return [*asked, *negation, "to", *words[len(negation) :], *rest]  # "how to win"
         if verb.tag_ == "VBG":
             return [*group.gerund(), *rest]
         if verb.tag_ == "VB":
             return [*group.infinitive(), *rest]
         if verb.tag_ == "VBN":
-            if self.careful and not any(c.dep_ == "auxpass" for c in verb.lefts):
+            if not any(c.dep_ == "auxpass" for c in verb.lefts):
                 check_participle(verb)
-            being = ["being"] if self.careful and group.passive else []
+            being = ["being"] if group.passive else []
             return [*being, verb.lower_, *rest]
         raise Dropped("clause in the predicate")
 
-    def _phrase(self, prep: Token) -> list[str]:
-        """A prepositional phrase if the skeleton can keep it; otherwise nothing."""
-        if self.careful and (prep.tag_ == "VBG" or prep.lower_ == "due"):
+    def _phrase(self, prep: Token, *, named: bool = False) -> list[str]:
+        """A prepositional phrase if the skeleton can keep it; otherwise nothing.
+
+        named  also one with the name of a place: the verb needs it
+        """
+        if prep.tag_ == "VBG" or prep.lower_ == "due":
             return []  # "including tours"
         for child in prep.rights:
             if child.dep_ == "pobj":
-                if is_name(child) or is_time(child) or any(is_name(c) for c in child.lefts):
-                    return []
                 try:
-                    return [prep.lower_, *noun_phrase(child, careful=self.careful)]
+                    if named and is_name(child):
+                        return [prep.lower_, *place(child, self.how)]
+                    if is_name(child) or is_time(child) or any(is_name(c) for c in child.lefts):
+                        return []
+                    return [prep.lower_, *noun_phrase(child, self.how)]
                 except Dropped:
                     return []
         return []

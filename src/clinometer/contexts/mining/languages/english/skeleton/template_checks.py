@@ -31,8 +31,10 @@ def check_sentence(doc: Doc, token: Token) -> None:
         raise Dropped("inside a quotation")
 
 
-def finish(words: list[str], *, cues: Set[str]) -> str:
-    """The template as text; raises Refused with the rule that it breaks."""
+def finish(
+    words: list[str], *, cues: Set[str], rule: str = "gender cue in the skeleton"
+) -> str:
+    """The template as text; raises Dropped with the rule that it breaks, `rule` for a cue."""
     words = _articles([w for w in words if w])
     for i, word in enumerate(words):
         word = word.removesuffix(",")
@@ -42,8 +44,10 @@ def finish(words: list[str], *, cues: Set[str]) -> str:
             raise Dropped("name in the skeleton")
         if not _WORD.fullmatch(word):
             raise Dropped("number or sign in the skeleton")
-        if word in cues or gives_gender_away(word):
+        if gives_gender_away(word):
             raise Dropped("gender cue in the skeleton")
+        if word in cues:
+            raise Dropped(rule)
     if len(words) > LONGEST:
         raise Dropped("too long")
     for one, two in pairwise(words):
