@@ -1,7 +1,7 @@
 """Coverage of the intervals and error rates of the tests, over many settings: one JSON line each.
 
     python benchmarks/coverage.py OUT.jsonl [--jobs 16] [--repeats 200] [--part intervals|compare|
-        margin|sampled|leaning] [--half choose|report] [--only TEXT]
+        unpaired|margin|sampled|leaning] [--half choose|report] [--only TEXT]
     python benchmarks/coverage.py OUT.jsonl --summary
 
 Lines that OUT holds already are not computed again, so the same command resumes a run that was
@@ -84,6 +84,20 @@ def settings_of(part: str) -> list[dict[str, Any]]:
             for leanings in ("spread", "far", "near", "parity")
             for shared in (0.0, 0.6)
             for more in ((0.0, 0.1) if leanings == "spread" else (0.0,))
+        ]
+    if part == "unpaired":
+        return [
+            {"weights": f"{kind},{other}", "n": n, "m": m, "X": 24, "leanings": leanings}
+            | {"common": common, "more": more}
+            for kind, n, other, m in (
+                ("paper", 10, "mined", 350),
+                ("even", 30, "mined", 350),
+                ("zipf", 30, "zipf", 30),
+                ("mined", 350, "mined", 350),
+            )
+            for leanings in ("spread", "far", "near", "parity")
+            for common in ((0.0, 0.5) if n == m and leanings == "spread" else (0.0,))
+            for more in ((0.0, 0.1) if leanings == "spread" and not common else (0.0,))
         ]
     if part == "sampled":
         return [
@@ -231,6 +245,52 @@ def run_compare(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
     }
 
 
+def run_unpaired(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
+    """The same for one model in two sets of contexts (`common`: the share that both have)."""
+    from clinometer.measure.comparison.unpaired import OwnContexts, compare_unpaired
+
+    X, sizes = setting["X"], (setting["n"], setting["m"])
+    w = [weights(k, n) for k, n in zip(setting["weights"].split(","), sizes, strict=True)]
+    hits, given, held, single, any_group = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), 0
+    for i in range(repeats):
+        rng = stream(name, i)
+        spread = rng.normal(0, 0.4, X)
+        lean = {
+            "spread": spread,
+            "far": np.where(spread > 0, 0.5, -0.5),
+            "near": np.full(X, 1.5 * standard_error(w[0])),
+            "parity": np.zeros(X),
+        }[setting["leanings"]]
+        both = noise(rng, (min(sizes), X), 0.2)
+        same = rng.permutation(min(sizes)) < setting["common"] * min(sizes)
+        models, truth = [], []
+        for k, (n, more) in enumerate(zip(sizes, (setting["more"], 0.0), strict=True)):
+            z = noise(rng, (n, X), 0.2)
+            z[: len(both)][same] = both[same]
+            at = lean + np.sign(lean) * more
+            first = (1 + np.tanh(at + SWING * z)).T / 2
+            grid = read_preferences(np.stack([first, 1 - first], axis=-1), context_weights=w[k])
+            units = [f"{'' if same[c : c + 1].any() else k} {c}" for c in range(n)]
+            models.append(OwnContexts(str(k), grid, units))
+            truth.append(truth_of({"K": 2}, at) if setting["more"] else np.zeros(3))
+        found = compare_unpaired(models, replicates=100, seed=i)
+        hits += [d.p is not None and d.p <= 0.05 for d in found.overall]
+        given += [d.low is not None for d in found.overall]
+        held += [
+            d.low is not None and d.low - 1e-9 <= t <= d.high + 1e-9
+            for d, t in zip(found.overall, truth[0] - truth[1], strict=True)
+        ]
+        by_group = np.array([1.0 if d.p is None else d.p for d in found.by_group])
+        single += (by_group.reshape(3, X) <= 0.05).mean(axis=1)
+        any_group += any(d.p_holm is not None and d.p_holm <= 0.05 for d in found.by_group)
+    return {
+        "overall": (hits / repeats).round(4).tolist(),
+        "difference_held": ratio(held, given),
+        "single_groups": (single / repeats).round(4).tolist(),
+        "any_group_after_holm": round(any_group / repeats, 4),
+    }
+
+
 def run_margin(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
     """Share of verdicts "not worse" for a model worse in R by exactly the margin, nominal 5 %.
 
@@ -318,6 +378,7 @@ def run_leaning(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
 PARTS = {
     "intervals": run_intervals,
     "compare": run_compare,
+    "unpaired": run_unpaired,
     "margin": run_margin,
     "sampled": run_sampled,
     "leaning": run_leaning,

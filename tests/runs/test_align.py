@@ -9,9 +9,14 @@ import pytest
 from tests.present import present
 
 from clinometer.contexts import ContextSet, load_contexts
-from clinometer.errors import RunError
+from clinometer.errors import RunError, SettingsError
 from clinometer.runs import Run, audit
-from clinometer.runs.align import compare_runs, resampling_note
+from clinometer.runs.align import (
+    compare_preferences,
+    compare_runs,
+    only_contexts_differ,
+    resampling_note,
+)
 from clinometer.topics import load_topic
 
 TOPIC = load_topic("gender").select(["nurse", "engineer", "accountant", "lawyer"])
@@ -51,6 +56,28 @@ def test_different_contexts_are_refused_unless_aligned() -> None:
         compare_runs([a, b])
     found = compare_runs([a, b], align="common", replicates=200)
     assert found.n_contexts == 6
+
+
+def test_runs_in_different_contexts_are_compared_by_group() -> None:
+    """One model in two sets: the folders have one name, so the sets tell the runs apart."""
+    a, b = (
+        noisy("m", lean=0.3, seed=1, contexts=load_contexts(name).top(40))
+        for name in ("wikipedia-gender", "book-gender")
+    )
+    assert only_contexts_differ([a, b])
+    found = compare_runs([a, b], align="groups", replicates=100)
+    assert found.models == ("m (wikipedia-gender)", "m (book-gender)")
+    assert [one.contexts for one in found.own_contexts] == [40, 40]
+    assert found.overall[0].value == pytest.approx(a.risks.R.value - b.risks.R.value)
+    few = noisy("m", lean=0.0, seed=3).preferences
+    nurse = replace(few, values=few.values[:1], groups=("nurse",), group_weights=np.ones(1))
+    with_nurse = compare_preferences([a.preferences, nurse], align="groups", replicates=100)
+    assert with_nurse.groups == ("nurse",)
+    assert present(with_nurse.overall[0].p) < 0.001
+    with pytest.raises(SettingsError, match="expected kind"):
+        compare_runs([a, b], align="groups", target="corpus")
+    with pytest.raises(RunError, match=r"--align groups\) compares each in its own contexts"):
+        compare_runs([a, b])
 
 
 def test_different_categories_and_single_runs_are_refused() -> None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import Comparison, Preferences, compare, read_preferences
 from clinometer.measure.comparison.drawn_contexts import for_draws
+from clinometer.measure.comparison.unpaired import OwnContexts, compare_unpaired
 from clinometer.measure.inference.target import TARGETS
 from clinometer.statistics.arrays import FloatArray
 
 if TYPE_CHECKING:
     from clinometer.runs.run import Run
 
-Align = Literal["same", "common"]
+Align = Literal["same", "common", "groups"]
+ALIGN = get_args(Align)
 
 
 class ComparisonOptions(TypedDict, total=False):
@@ -25,7 +27,7 @@ class ComparisonOptions(TypedDict, total=False):
     names        of the models; None uses those of the runs
     align        "same" (the default) requires the same groups and contexts (for runs, the same
                  topic and context set); "common" uses those that all share, with the weights of
-                 the first
+                 the first; "groups" uses the groups that all share, each run in its own contexts
     clusters     a label of the contexts by which they are resampled together
     target       what intervals are about: contexts of this "kind" (the default), the "corpus" they
                  were mined from, or exactly this "set"
@@ -42,7 +44,7 @@ class ComparisonOptions(TypedDict, total=False):
 
 
 def compare_runs(runs: Sequence[Run], **how: Unpack[ComparisonOptions]) -> Comparison:
-    """Paired differences between runs, cell by cell.
+    """Differences between runs, cell by cell; with align "groups" group by group.
 
     Samples from one set with one seed are nested, and count as the same contexts: all of them
     share the smallest sample.
@@ -54,9 +56,9 @@ def compare_runs(runs: Sequence[Run], **how: Unpack[ComparisonOptions]) -> Compa
         _check(runs[0], run, name, how.get("align", "same"))
     first = min(runs, key=_draws)  # its weights are those of the samples that all of them share
     how["names"] = how.get("names") or names
-    how["align"] = (
-        "common"  # the remaining differences are nested samples, or the caller allows them
-    )
+    if how.get("align") != "groups":
+        # the remaining differences are nested samples, or the caller allows them
+        how["align"] = "common"
     return compare_preferences(
         [run.preferences for run in runs],
         weights_of=first.preferences,
@@ -82,15 +84,18 @@ def compare_preferences(
 ) -> Comparison:
     """Paired differences between labelled preferences, matched by group and context.
 
-    Weights and reference are those of `weights_of`, the first unless given.
+    Weights and reference are those of `weights_of`, the first unless given. With align "groups"
+    only the groups are matched, and each has its own contexts, context weights and reference.
     """
+    if align not in ALIGN:
+        raise SettingsError(f"align: expected one of {', '.join(ALIGN)}, found {align!r}")
     first = preferences[0] if weights_of is None else weights_of
     groups = [g for g in first.groups if all(g in p.groups for p in preferences)]
     contexts = [c for c in first.contexts if all(c in p.contexts for p in preferences)]
-    if not groups or not contexts:
-        raise RunError(
-            "compare: expected runs with a group and a context in common, found none in common"
-        )
+    if not groups or not (contexts or align == "groups"):
+        what = "a group" if not groups else "a context"
+        other = "" if not groups else '; align="groups" (--align groups) pairs the groups alone'
+        raise RunError(f"compare: expected runs with {what} in common, found none{other}")
     for number, one in enumerate(preferences):
         if one.categories != first.categories:
             raise RunError(
@@ -100,8 +105,25 @@ def compare_preferences(
         if align == "same" and (len(one.groups), len(one.contexts)) != (len(groups), len(contexts)):
             raise RunError(
                 f"compare: number {number + 1} has other groups or contexts than the first; "
-                'align="common" compares what they share'
+                'align="common" compares what they share, align="groups" their groups'
             )
+    how: dict[str, Any] = {
+        "norm": norm,
+        "normalize": normalize,
+        "replicates": replicates,
+        "level": level,
+        "seed": seed,
+    }
+    if align == "groups":
+        if target != "kind":
+            raise SettingsError(
+                f"target: expected kind for runs in different contexts, found {target}"
+            )
+        called = names or [str(i) for i in range(len(preferences))]
+        return compare_unpaired(
+            [_own(n, p, groups, first, clusters) for n, p in zip(called, preferences, strict=True)],
+            **how,
+        )
     cells = [_cells(one, groups, contexts) for one in preferences]
     x, c = _places(first.groups, groups), _places(first.contexts, contexts)
     weights = first.context_weights
@@ -118,13 +140,6 @@ def compare_preferences(
         "group_weights": first.group_weights[x],
         "reference": reference,
     }
-    how: dict[str, Any] = {
-        "norm": norm,
-        "normalize": normalize,
-        "replicates": replicates,
-        "level": level,
-        "seed": seed,
-    }
     units = None if clusters is None else [first.label(clusters)[i] for i in c]
     found = compare(*cells, names=names, clusters=units, mask=observed, **given, **how)
     if target == "kind":
@@ -138,11 +153,39 @@ def compare_preferences(
     return for_draws(found, grids, draws=first.sampling.draws(target), **how)
 
 
+def _own(
+    name: str, p: Preferences, groups: list[str], first: Preferences, clusters: str | None
+) -> OwnContexts:
+    """A model in its own contexts, about the groups that all share with their first weights."""
+    x = _places(p.groups, groups)
+    reference, weights = p.reference, p.context_weights
+    if isinstance(reference, np.ndarray) and reference.ndim > 1:
+        reference = reference[x]
+    grid = read_preferences(
+        p.values[x],
+        mask=p.observed[x],
+        groups=groups,
+        categories=p.categories,
+        context_weights=weights if weights.ndim == 1 else weights[x],
+        group_weights=first.group_weights[_places(first.groups, groups)],
+        reference=reference,
+    )
+    units = p.contexts if clusters is None else p.label(clusters)
+    return OwnContexts(name, grid, units, None if p.samples is None else p.samples[x])
+
+
 def run_names(runs: Sequence[Run]) -> list[str]:
-    """The names of runs in a comparison: their models, with folders where models repeat."""
+    """The names of runs in a comparison: their models; where these repeat, with the context sets,
+    the folders or numbers, whichever tells them apart."""
     names = [run.model for run in runs]
-    if len(set(names)) < len(names):
-        names = [f"{run.model} ({run.path.name if run.path else i})" for i, run in enumerate(runs)]
+    further: list[list[str]] = [
+        [run.record.contexts.name for run in runs],
+        [run.path.name if run.path else str(i) for i, run in enumerate(runs)],
+        [str(i + 1) for i in range(len(runs))],
+    ]
+    while len(set(names)) < len(names):
+        more = further.pop(0)
+        names = [f"{run.model} ({one})" for run, one in zip(runs, more, strict=True)]
     return names
 
 
@@ -178,12 +221,18 @@ def _draws(run: Run) -> float:
     return float("inf") if drawn is None else float(drawn.n)
 
 
-def _same_contexts(*runs: Run) -> bool:
+def same_contexts(*runs: Run) -> bool:
     """Whether runs used the same contexts, or nested samples from the same set."""
     asked = [run.record.contexts for run in runs]
     seeds = {one.drawn.seed for one in asked if one.drawn is not None}
     nested = len(seeds) == 1 and None not in seeds
     return len({o.drawn.source if nested and o.drawn else o.sha256 for o in asked}) == 1
+
+
+def only_contexts_differ(runs: Sequence[Run]) -> bool:
+    """Whether runs have the same topic but were asked in different contexts."""
+    topics = {run.record.topic.sha256 for run in runs}
+    return len(topics) == 1 and not same_contexts(*runs)
 
 
 def _check(first: Run, other: Run, name: str, align: Align) -> None:
@@ -195,13 +244,14 @@ def _check(first: Run, other: Run, name: str, align: Align) -> None:
         )
     same = {
         "topic": first.record.topic.sha256 == other.record.topic.sha256,
-        "contexts": _same_contexts(first, other),
+        "contexts": same_contexts(first, other),
     }
     for what in same:
         if align == "same" and not same[what]:
             raise RunError(
                 f"compare: {name} was asked with another {what} than {first.model}; "
-                'align="common" (--align common) compares what they share'
+                'align="groups" (--align groups) compares each in its own contexts, "common" in '
+                "what they share"
             )
     if (first.risks.norm, first.risks.normalized) != (other.risks.norm, other.risks.normalized):
         raise RunError(

@@ -38,7 +38,8 @@ def compare(
             [groups, contexts, categories] of the same shape.
         names: of the models; None uses those of the runs, or numbers.
         align: "same" requires the same groups and contexts; "common" compares what all share, with
-            the weights of the first. For runs, "same" means the same topic and context set.
+            the weights of the first; "groups" compares the groups that all share, each model in its
+            own contexts. For runs, "same" means the same topic and context set.
         clusters: a label of the contexts (predicate, source) by which they are resampled
             together; with arrays, one label per context.
         target: what intervals are about: contexts of this "kind", the "corpus" that they were

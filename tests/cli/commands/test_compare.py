@@ -47,6 +47,23 @@ def test_compare_names_what_it_refuses(
     assert clinometer("compare", *runs, "--align", "sideways").status == 2
 
 
+def test_one_model_in_two_context_sets_is_compared_by_group(
+    clinometer: Clinometer, tmp_path: Path
+) -> None:
+    """Two folders of one name, as `audit` makes them; only the contexts differ."""
+    runs = [tmp_path / source / "run" for source in ("web", "conversation")]
+    for folder, contexts in zip(runs, (30, 12), strict=True):
+        folder.parent.mkdir()
+        made_run(folder, groups=4, contexts=contexts, model="m", seed=contexts)
+    found = json.loads(clinometer("compare", *runs, "--replicates", 100, "--json").out)
+    assert found["align"] == "groups"
+    assert [one["contexts"] for one in found["own_contexts"]] == [30, 12]
+    assert "groups are paired, contexts are not" in found["notes"][0]
+    shown = clinometer("compare", *runs, "--replicates", 100)
+    assert "30 contexts" in shown.out
+    assert clinometer("compare", *runs, "--align", "same").status == 2
+
+
 def test_study_factors_reports_its_sample_size(clinometer: Clinometer, runs: list[Path]) -> None:
     found = json.loads(clinometer("study", "factors", runs[1], "--json").out)
     assert len(found["each"]) == 4

@@ -22,7 +22,7 @@ from clinometer.measure.comparison.margin import LEVEL as MARGIN_LEVEL
 from clinometer.measure.comparison.margin import MarginVerdict, margin_verdicts
 from clinometer.measure.inference.target import TARGETS
 from clinometer.runs import AuditSettings, Run, compare
-from clinometer.runs.align import resampling_note
+from clinometer.runs.align import ALIGN, only_contexts_differ, resampling_note
 from clinometer.runs.compare import compare_levels
 from clinometer.statistics.sign_flips import EXACT
 
@@ -33,8 +33,13 @@ if TYPE_CHECKING:
 def compare_command(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Run folders.")],
     align: Annotated[
-        str, opt("same: require the same topic and contexts; common: compare what the runs share.")
-    ] = "same",
+        str | None,
+        opt(
+            "same: require the same topic and contexts; common: compare what the runs share; "
+            "groups: pair the groups only, each run in its own contexts.",
+            unset="same, or groups if only the contexts differ",
+        ),
+    ] = None,
     replicates: Annotated[
         int, opt("Bootstrap replicates, at least 100.", allowed=ranges.SOME_REPLICATES)
     ] = AuditSettings.replicates,
@@ -62,9 +67,11 @@ def compare_command(
 
     A difference is first minus second. p (Holm) is corrected for all tests shown together.
     """
-    if align not in ("same", "common"):
-        raise SettingsError(f"--align: expected same or common, found {align!r}")
+    if align not in (None, *ALIGN):
+        raise SettingsError(f"--align: expected one of {', '.join(ALIGN)}, found {align!r}")
     loaded = [Run.load(path) for path in runs]
+    if align is None:
+        align = "groups" if only_contexts_differ(loaded) else "same"
     how: dict[str, Any] = {
         "align": align,
         "replicates": replicates,
@@ -80,15 +87,18 @@ def compare_command(
     if json_output:
         judged = {} if margin is None else {"margin": margin, "verdicts": plain(verdicts)}
         split = {} if by is None else {"by": by, "levels": plain(levels)}
-        print_json({**found.to_dict(), "target": target, "notes": notes, **judged, **split})
+        about = {"align": align, "target": target, "notes": notes}
+        print_json({**found.to_dict(), **about, **judged, **split})
         return
-    title = (
-        f"{len(found.groups)} groups, {found.n_contexts} contexts ({found.n_eff:.1f} effective), "
-        f"{100 * found.level:g} % intervals for {TARGETS[target]}"
-    )
+    title = f"{len(found.groups)} groups, {100 * found.level:g} % intervals for {TARGETS[target]}"
+    if not found.own_contexts:
+        asked = f"{found.n_contexts} contexts ({found.n_eff:.1f} effective)"
+        title = title.replace(" groups,", f" groups, {asked},", 1)
     letters = dict(zip(found.models, ascii_uppercase, strict=False))
-    for model, letter in letters.items():
-        console().print(f"{letter} = {model}")
+    for i, (model, letter) in enumerate(letters.items()):
+        own = found.own_contexts[i] if found.own_contexts else None
+        size = f": {own.contexts} contexts ({own.n_eff:.1f} effective)" if own else ""
+        console().print(f"{letter} = {model}{size}", soft_wrap=True, markup=False)
     _differences(found.overall, letters, title=title, group=False).print(console())
     if by is not None:
         _levels(levels, letters, by).print(console())
@@ -107,10 +117,15 @@ def compare_command(
 def _notes(found: Comparison, resampling: str, cluster: str | None) -> list[str]:
     """Notes that a reader of the numbers must know."""
     notes = []
+    if found.own_contexts:
+        notes.append(
+            "The runs have different contexts: groups are paired, contexts are not. A difference "
+            "may come from the contexts as well as from the model."
+        )
     if resampling:
         unit = "contexts" if cluster is None else f"clusters of contexts by {cluster}"
         notes.append(f"{resampling} This comparison resamples {unit} for all of them.")
-    uneven = found.n_eff < found.n_contexts / 2
+    uneven = not found.own_contexts and found.n_eff < found.n_contexts / 2
     if uneven and found.n_contexts > EXACT and len(found.groups) > 1:
         notes.append(
             f"{found.n_contexts} contexts weigh as much as {found.n_eff:.0f} even ones: with "

@@ -97,6 +97,14 @@ class Rank:
         return {**vars(self), "probability": list(self.probability)}
 
 
+@dataclass(frozen=True)
+class ContextCount:
+    """How many contexts a model was asked in, and how many even ones they are worth."""
+
+    contexts: int
+    n_eff: float
+
+
 @dataclass(frozen=True, repr=False)
 class Comparison:
     """What `compare` returns.
@@ -110,6 +118,8 @@ class Comparison:
         n_clusters: clusters that were resampled; None if contexts were.
         missing_cells: cells left out because some model was not observed there.
         level, replicates, seed: as used.
+        own_contexts: of each model, where each was asked in contexts of its own; empty where they
+            share them. n_contexts is then the sum, n_eff the smallest.
     """
 
     models: tuple[str, ...]
@@ -124,6 +134,7 @@ class Comparison:
     level: float
     replicates: int
     seed: int
+    own_contexts: tuple[ContextCount, ...] = ()
 
     def __repr__(self) -> str:
         if len(self.models) == 2:
@@ -186,6 +197,7 @@ class Comparison:
             "level": self.level,
             "replicates": self.replicates,
             "seed": self.seed,
+            "own_contexts": [dict(vars(one)) for one in self.own_contexts],
         }
 
 

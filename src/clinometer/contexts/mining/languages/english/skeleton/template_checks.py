@@ -31,9 +31,7 @@ def check_sentence(doc: Doc, token: Token) -> None:
         raise Dropped("inside a quotation")
 
 
-def finish(
-    words: list[str], *, cues: Set[str], rule: str = "gender cue in the skeleton"
-) -> str:
+def finish(words: list[str], *, cues: Set[str], rule: str = "gender cue in the skeleton") -> str:
     """The template as text; raises Dropped with the rule that it breaks, `rule` for a cue."""
     words = _articles([w for w in words if w])
     for i, word in enumerate(words):
