@@ -2,6 +2,7 @@
 
     python benchmarks/coreference.py ../shared/data/parsing            # GUM dev and GAP
     python benchmarks/coreference.py ../shared/data/parsing --errors   # with every wrong pair
+    python benchmarks/coreference.py ../shared/data/parsing --gap development   # while tuning
 
 GUM (dev documents, parses and coreference by hand): the miner's own parser reads the annotated
 words; a pair (subject, he or she) that it accepts is right when both stand in mentions of one
@@ -147,9 +148,11 @@ def subject_mention(sentence: Sentence, y: int) -> bool:
     return False
 
 
-def measure_gap(parser: Parser, folder: Path, errors: list[str]) -> dict[str, object]:
+def measure_gap(
+    parser: Parser, folder: Path, errors: list[str], split: str = "*"
+) -> dict[str, object]:
     right = wrong = found = wanted = 0
-    for path in sorted(folder.glob("*.tsv")):
+    for path in sorted(folder.glob(f"gap-{split}.tsv")):
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
         rows = [r for r in rows if r["Pronoun"].lower() in SUBJECT_PRONOUNS]
@@ -200,13 +203,16 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("folder", type=Path, help="the folder that holds gum/ and gap/")
     arguments.add_argument("--errors", action="store_true", help="print every wrong pair")
+    arguments.add_argument(
+        "--gap", default="*", help="development, validation or test; all without it"
+    )
     options = arguments.parse_args()
     parser = Parser()
     errors: list[str] = []
     result = {
         "parser": f"{parser.name} {parser.version}",
         "gum_dev": measure_gum(parser, options.folder / "gum", errors),
-        "gap": measure_gap(parser, options.folder / "gap", errors),
+        "gap": measure_gap(parser, options.folder / "gap", errors, options.gap),
     }
     if options.errors:
         print("\n".join(errors))

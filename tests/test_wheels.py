@@ -139,6 +139,7 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["study", "size", bert, *FEW], models),
         (["study", "alignment", bert, "some/model", *FEW], models),
         (["study", "sources", bert, "some/model", "--max-contexts", 1], models),
+        (["study", "corpora", bert, "--max-contexts", 1], models),
         (["study", "languages", bert, "--max-contexts", 1], models),
         (["study", "knowledge", bert], models),
         (["study", "toxicity", bert, "corpus.txt", *FEW], models),

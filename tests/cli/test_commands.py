@@ -173,6 +173,14 @@ def test_list_commands_print_the_names(clinometer: Clinometer, what: str) -> Non
     assert expected in clinometer(what).out
 
 
+def test_context_sets_that_are_too_small_to_measure_with_are_marked(clinometer: Clinometer) -> None:
+    rows = json.loads(clinometer("contexts", "--json").out)["contexts"]
+    small = {row["name"] for row in rows if row["size"] == "too small"}
+    assert small == {row["name"] for row in rows if row["n_eff"] < 30}
+    assert {"paper-gender", "conversation-gender", "web-gender"} <= small
+    assert "worth fewer than 30 even contexts" in clinometer("contexts").out
+
+
 @pytest.mark.parametrize(("what", "name"), [("topics", "gender"), ("contexts", "paper-race")])
 def test_one_entry_can_be_shown(clinometer: Clinometer, what: str, name: str) -> None:
     shown = json.loads(clinometer(what, name, "--json").out)

@@ -14,6 +14,18 @@ from clinometer.topics import Topic
 ADJECTIVES = ("race", "religion", "disability")
 #: The topic whose contexts are made for pronouns, mostly subjects of a clause.
 _PRONOUNS = "gender"
+#: Effective contexts below which a set is too small to measure with: with fewer, the widths of the
+#: intervals are noise themselves (docs/inference.md).
+FEWEST = 30
+
+
+def too_small(n_eff: float) -> bool:
+    """Whether a set worth so many even contexts is too small to measure with.
+
+    >>> too_small(4.3), too_small(149.8)
+    (True, False)
+    """
+    return n_eff < FEWEST
 
 
 def misfit(contexts: ContextSet, topic: Topic) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -18,11 +19,18 @@ LEANS = np.linspace(-0.6, 0.6, 8)
 
 
 def asked(
-    name: str, n: int, seed: int, *, lean: float = 0.0, contexts: str | None = None
+    name: str,
+    n: int,
+    seed: int,
+    *,
+    lean: float = 0.0,
+    contexts: str | None = None,
+    size: float = 1.0,
 ) -> OwnContexts:
     """A model that leans by group, further by `lean`, in n contexts named after `contexts`."""
     rng = np.random.default_rng(seed)
-    s = np.tanh(LEANS + np.sign(LEANS) * lean + 0.3 * rng.standard_normal((n, LEANS.size))).T
+    leans = size * LEANS + np.sign(LEANS) * lean
+    s = np.tanh(leans + 0.3 * rng.standard_normal((n, LEANS.size))).T
     p = np.stack([1 + s, 1 - s], axis=-1) / 2
     weights = 1.0 / np.arange(1, n + 1) ** 0.5
     grid = read_preferences(p, context_weights=weights)
@@ -33,16 +41,60 @@ def overall(found: Comparison) -> FloatArray:
     return np.array([[present(v) for v in (d.corrected, d.low, d.high)] for d in found.overall])
 
 
+def joined(one: Sequence[float], two: Sequence[float]) -> list[float]:
+    """Difference and interval from two of (value, low, high)."""
+    gap = one[0] - two[0]
+    down, up = (
+        math.hypot(one[0] - one[1], two[2] - two[0]),
+        math.hypot(one[2] - one[0], two[0] - two[1]),
+    )
+    return [gap, gap - down, gap + up]
+
+
 def test_the_intervals_of_both_audits_are_joined() -> None:
+    """Of R, of every group, and near parity of R^b and R^v too."""
     a, b = asked("a", 60, 1, lean=0.1), asked("b", 25, 2)
-    found = overall(compare_unpaired([a, b], replicates=100))
+    found = compare_unpaired([a, b], replicates=100)
     reports = [bootstrap(m.grid.values, context_weights=m.grid.given) for m in (a, b)]
-    for row, measure in zip(found, ("R", "R_bias", "R_volatility"), strict=True):
-        one, two = (getattr(report, measure) for report in reports)
-        gap = one.value - two.value
-        down = math.hypot(one.value - one.low, two.high - two.value)
-        up = math.hypot(one.high - one.value, two.value - two.low)
-        assert row == pytest.approx([gap, gap - down, gap + up], abs=1e-9)
+    shown = overall(found)[0]
+    ends = [[r.R.value, present(r.R.low), present(r.R.high)] for r in reports]
+    assert shown == pytest.approx(joined(*ends), abs=1e-9)
+    for x, group in enumerate(a.grid.groups):
+        for measure in ("r", "r_bias", "r_volatility"):
+            ends = [
+                [getattr(r, measure)[x], *getattr(present(r.intervals), measure)[x]]
+                for r in reports
+            ]
+            (d,) = (d for d in found.by_group if (d.group, d.measure) == (group, measure))
+            row = [present(v) for v in (d.corrected, d.low, d.high)]
+            assert row == pytest.approx(joined(*ends), abs=1e-9)
+
+
+@pytest.mark.parametrize("size", [0.0, 3.0])
+def test_clear_leans_have_linear_errors_and_leans_of_noise_do_not(size: float) -> None:
+    a, b = asked("a", 60, 1, size=size), asked("b", 25, 2, size=size)
+    found = overall(compare_unpaired([a, b], replicates=100))[1]
+    reports = [bootstrap(m.grid.values, context_weights=m.grid.given) for m in (a, b)]
+    bias = [(r.R_bias.value, present(r.R_bias.low), present(r.R_bias.high)) for r in reports]
+    variance = [slow_variance(m) for m in (a, b)]
+    half = math.sqrt(sum(v for v, _ in variance))
+    freedom = sum(v for v, _ in variance) ** 2 / sum(v * v / n for v, n in variance)
+    gap = bias[0][0] - bias[1][0]
+    reach = float(stats.t.ppf(0.975, freedom)) * half
+    expected = [gap, gap - reach, gap + reach] if size else joined(*bias)
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def slow_variance(model: OwnContexts) -> tuple[float, float]:
+    """Variance of R^b for known leans, and its degrees of freedom, context by context."""
+    w = np.asarray(model.grid.given) / np.sum(model.grid.given)
+    s = 2 * model.grid.values[..., 0] - 1
+    sign = np.sign(s @ w)
+    deviation = np.array([np.mean(sign * (s[:, c] - s @ w)) for c in range(w.size)])
+    q = sum(x * x for x in w)
+    form = np.diag(w) - np.outer(w, w)
+    freedom = np.trace(form) ** 2 / np.trace(form @ form)
+    return float(q / (1 - q) * sum(w * deviation**2)), float(freedom)
 
 
 def test_p_is_below_one_minus_level_exactly_when_the_interval_excludes_0() -> None:

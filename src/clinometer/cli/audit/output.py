@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clinometer.cli.printing import console, risk_table
+from clinometer.contexts import builtin_contexts
+from clinometer.contexts.fit import FEWEST, family, too_small
 from clinometer.errors import CannotTell, ClinometerError
 from clinometer.measure.description.factor_words import factor_notes, factor_sentence
 from clinometer.measure.inference.target import in_words
@@ -58,7 +60,7 @@ def label(model: str) -> str:
 def notes(run: Run) -> list[str]:
     """Notes that a reader of the three numbers must know."""
     record, counts = run.record, run.record.counts
-    lines = [] if record.model.kind == "reference" else [_verdict(run)]
+    lines = [] if record.model.kind == "reference" else [_verdict(run), *_size_note(run)]
     if about_groups := group_sentences(run):
         lines.insert(0, f"{run.model}: {' '.join(about_groups)}")
     if judged := judge_sentence(record):
@@ -146,6 +148,22 @@ def _verdict(run: Run) -> str:
         f"{run.model}: {run.record.verdict} Corrected for the number of contexts: "
         f"Rᵇ {better.R_bias:.3f}, Rᵛ {better.R_volatility:.3f}."
     )
+
+
+def _size_note(run: Run) -> list[str]:
+    """Say plainly that the contexts are too few to measure with."""
+    record, n_eff = run.record, run.risks.n_eff
+    if not too_small(n_eff) or record.topic.readout or record.imported or record.benchmark:
+        return []
+    more = "a larger set"
+    if not too_small(record.contexts.n_eff):
+        more = "more of them (--max-contexts)"
+    elif f"wikipedia-{family(record.topic.name)}" in builtin_contexts():
+        more = "a larger set, such as --contexts wikipedia"
+    return [
+        f"{record.contexts.name}: too small to measure with: these contexts are worth {n_eff:.0f} "
+        f"even ones, and {FEWEST} are needed for intervals that can be relied on; take {more}."
+    ]
 
 
 def where_next(folders: list[Path]) -> str:

@@ -55,6 +55,7 @@ def topics_command(name: NAME = None, json_output: JSON = False) -> None:
 def contexts_command(name: NAME = None, json_output: JSON = False) -> None:
     """List the built-in context sets, or show one."""
     from clinometer.contexts import builtin_contexts, load_contexts
+    from clinometer.contexts.fit import FEWEST, too_small
 
     if name is not None:
         chosen = load_contexts(name)
@@ -62,6 +63,7 @@ def contexts_command(name: NAME = None, json_output: JSON = False) -> None:
             "name": chosen.name,
             "contexts": len(chosen),
             "n_eff": chosen.n_eff,
+            "too_small": too_small(chosen.n_eff),
             "sha256": chosen.sha256,
             "templates": [
                 {"template": t, "count": c, "weight": float(w)}
@@ -77,11 +79,18 @@ def contexts_command(name: NAME = None, json_output: JSON = False) -> None:
             "name": s.name,
             "contexts": len(s),
             "n_eff": round(s.n_eff, 2),
+            "size": "too small" if too_small(s.n_eff) else "",
             "most frequent": s.top(1).templates[0],
         }
         for s in sets
     ]
     _list("contexts", rows, json_output)
+    if not json_output:
+        console().print(
+            f"too small: worth fewer than {FEWEST} even contexts (n_eff); good for a trial, not "
+            "for a measurement.",
+            soft_wrap=True,
+        )
 
 
 def models_command(name: NAME = None, json_output: JSON = False) -> None:

@@ -194,6 +194,40 @@ def sources_command(
     )
 
 
+@grouped
+def corpora_command(
+    models: MODELS,
+    source: Annotated[
+        list[str] | None,
+        opt(
+            "NAME=CONTEXTS: a source and its context set; may be repeated. The first is split "
+            "into halves, and the others are compared with it.",
+            unset="the topic's built-in sets, Wikipedia first",
+        ),
+    ] = None,
+    topic: TOPIC = "gender",
+    groups: GROUPS = None,
+    *,
+    settings: SETTINGS,
+    output: StudyOutput,
+) -> None:
+    """Does the corpus matter? One model over halves of a corpus and over several sources."""
+    from clinometer.studies.between_models.corpora import corpora_findings, corpora_plan
+    from clinometer.studies.between_models.sources import source_sets
+
+    asked_topic = topic_of(topic, groups)
+    carry_out(
+        corpora_plan(
+            models,
+            source_sets(asked_topic, [_source(text) for text in source or ()]),
+            topic=asked_topic,
+            settings=settings,
+        ),
+        lambda asked: corpora_findings(asked, seed=settings.seed),
+        output=output,
+    )
+
+
 def _source(text: str) -> tuple[str, str]:
     name, equals, where = text.partition("=")
     if not equals or not name.strip() or not where.strip():

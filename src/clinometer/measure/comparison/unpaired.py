@@ -9,6 +9,11 @@ difference A - B joins the intervals of the two audits, which hold with few and 
 
 with A and B corrected for their numbers of contexts. rho is the correlation of the two errors, from
 the contexts that both models were asked in; without any it is 0.
+
+The intervals of R^b and R^v allow for leans that are only noise, and joined they are too wide where
+the leans are far from it. There the errors are linear, and the arms are those of Student's t with
+Satterthwaite's degrees of freedom. In between the squares of both arms are mixed, by the share of
+the squared leans that is not noise (`CLEAR`).
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ from scipy.special import stdtr, stdtrit
 
 from clinometer.measure.comparison.compare import BY_GROUP, OVERALL, ranked, with_holm
 from clinometer.measure.comparison.joint import joint_replicates
+from clinometer.measure.comparison.paired import signal
 from clinometer.measure.comparison.result import Comparison, ContextCount, Difference
 from clinometer.measure.equations.criterion import RiskScale, slope
 from clinometer.measure.equations.risk import risks
@@ -32,6 +38,10 @@ from clinometer.measure.inference.bootstrap import estimate
 from clinometer.measure.inference.resampling_units import Units
 from clinometer.measure.results import RiskReport
 from clinometer.statistics.arrays import ROUNDING, FloatArray, plain, snap
+
+CLEAR = (0.7, 0.9)
+"""Shares of the squared leans that are not noise: up to the first, the intervals are joined; from
+the second on, the errors are taken as linear. Chosen by simulation (benchmarks/coverage.py)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +66,8 @@ class _Measured:
     plug_in, value, low, high  [X+1,3]; value is corrected, NaN where there is nothing
     residuals                  [U,X+1,3], what each unit contributes to the error
     units                      [U], the names of the units
-    freedom                    [X+1], degrees of freedom of the variances
+    variance                   [X+1,3], of the linear errors, with `freedom` [X+1] degrees
+    clear                      the share of the squared leans that is not noise
     """
 
     plug_in: FloatArray
@@ -65,7 +76,9 @@ class _Measured:
     high: FloatArray
     residuals: FloatArray
     units: NDArray[np.str_]
+    variance: FloatArray
     freedom: FloatArray
+    clear: float
 
 
 def compare_unpaired(
@@ -132,21 +145,33 @@ def _measured(model: OwnContexts, *, level: float, **scaling: Unpack[RiskScale])
     units = Units.of(model.grid, clusters=clusters, samples=model.samples, **scaling)
     weights = model.grid.context_weights
     share = weights[0] if len(weights) == 1 else units.group_weights @ weights
+    linear = _linear(units)
     inner = np.sqrt(units.weight / units.total)
-    risk = units.centred_risk() * inner
-    bias = slope(units.mean, units.centred() * inner[..., None], units.norm)
-    own = np.stack([risk, bias, risk - bias], axis=-1)
-    whole = np.einsum("x,uxt->ut", units.group_weights, own)[:, None]
+    whole = np.append(inner, np.sqrt(units.share)[:, None], axis=1)
+    q = np.append(units.spread, np.sum(units.slots**2))[:, None]
+    factor = np.where(q < 1 - 1e-9, q / np.maximum(1 - q, 1e-9), 0.0)
     low, high = _ends(report)
+    noise = np.trace(units.noise(), axis1=1, axis2=2)
     return _Measured(
         plug_in=_columns(risks(model.grid, **scaling)),
         value=_columns(report),
         low=low,
         high=high,
-        residuals=np.concatenate([own, whole], axis=1),
+        residuals=linear * whole[..., None],
         units=np.unique(np.array(clusters)[share > 0]),
+        variance=(linear**2).sum(axis=0) * factor,
         freedom=np.append(units.freedom, units.group_weights @ units.freedom),
+        clear=float(signal(units.mean[:, None], noise[:, None], units.group_weights)[0]),
     )
+
+
+def _linear(units: Units) -> FloatArray:
+    """[U,X+1,3]: sqrt(w) times the deviation of each unit in r, r^b, r^v, and in their means."""
+    risk = units.centred_risk()
+    bias = slope(units.mean, units.centred(), units.norm)
+    own = np.stack([risk, bias, risk - bias], axis=-1)
+    mean = np.einsum("x,uxt->ut", units.group_weights, own)[:, None]
+    return np.concatenate([own, mean], axis=1)
 
 
 def _columns(report: RiskReport) -> FloatArray:
@@ -172,21 +197,24 @@ def _ends(report: RiskReport) -> tuple[FloatArray, FloatArray]:
 def _differences(a: _Measured, b: _Measured, level: float) -> dict[str, FloatArray]:
     """The fields of `Difference`, each [X+1,3]."""
     gap = snap(a.value - b.value)
-    size_a, size_b = ((one.residuals**2).sum(axis=0) for one in (a, b))
-    _, in_a, in_b = np.intersect1d(a.units, b.units, return_indices=True)
-    shared = (a.residuals[in_a] * b.residuals[in_b]).sum(axis=0)
-    root = np.sqrt(size_a * size_b)
-    rho = np.clip(np.divide(shared, root, out=np.zeros_like(root), where=root > 0), -1.0, 1.0)
+    rho = _correlation(a, b)
 
     def arm(of_a: FloatArray, of_b: FloatArray) -> FloatArray:
         return np.sqrt(np.maximum(of_a**2 + of_b**2 - 2 * rho * of_a * of_b, 0.0))
 
     below = arm(a.value - a.low, b.high - b.value)
     above = arm(a.high - a.value, b.value - b.low)
-    parts = size_a**2 / a.freedom[:, None] + size_b**2 / b.freedom[:, None]
-    freedom = np.divide((size_a + size_b) ** 2, parts, out=np.ones_like(parts), where=parts > 0)
+    parts = a.variance**2 / a.freedom[:, None] + b.variance**2 / b.freedom[:, None]
+    both = (a.variance + b.variance) ** 2
+    freedom = np.divide(both, parts, out=np.ones_like(parts), where=parts > 0)
+    quantile = stdtrit(freedom, (1 + level) / 2)
+    linear = quantile * arm(np.sqrt(a.variance), np.sqrt(b.variance))
+    start, stop = CLEAR
+    share = float(np.clip((min(a.clear, b.clear) - start) / (stop - start), 0.0, 1.0))
+    for ends in (below, above):  # of R^b and R^v of all groups together
+        ends[-1, 1:] = np.sqrt(share * linear[-1, 1:] ** 2 + (1 - share) * ends[-1, 1:] ** 2)
     reach = np.where(gap > 0, below, above)
-    t = stdtrit(freedom, (1 + level) / 2) * np.abs(gap)
+    t = quantile * np.abs(gap)
     far = np.divide(t, reach, out=np.full_like(t, np.nan), where=reach > ROUNDING)
     p = np.where(np.abs(gap) <= ROUNDING, 1.0, 2 * stdtr(freedom, -far))
     return {
@@ -196,6 +224,15 @@ def _differences(a: _Measured, b: _Measured, level: float) -> dict[str, FloatArr
         "high": gap + above,
         "p": np.where(np.isnan(reach), np.nan, p),
     }
+
+
+def _correlation(a: _Measured, b: _Measured) -> FloatArray:
+    """[X+1,3], of the errors of two models, from the units that both have."""
+    _, in_a, in_b = np.intersect1d(a.units, b.units, return_indices=True)
+    shared = (a.residuals[in_a] * b.residuals[in_b]).sum(axis=0)
+    root = np.sqrt((a.residuals**2).sum(axis=0) * (b.residuals**2).sum(axis=0))
+    found = np.divide(shared, root, out=np.zeros_like(root), where=root > 0)
+    return np.clip(found, -1.0, 1.0)
 
 
 def _row(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _SUBJECTS = ("nsubj", "nsubjpass")
 #: Dependency labels allowed between the governing verb and the clause of [Y].
-_STEPS = frozenset(["dobj", "pobj", "prep", "attr", "acomp", "oprd", "dative", "xcomp"])
+_STEPS = frozenset(["dobj", "pobj", "prep", "attr", "acomp", "oprd", "dative", "xcomp", "appos"])
 _LONGEST_PATH = 7
 
 
@@ -79,6 +79,8 @@ def _climb(y: Token, start: Token) -> Link:
             raise Dropped("no predicate before [Y]")
         if parent.i > token.i:
             raise Dropped("[Y] stands before its predicate")
+        if token.dep_ == "appos" and token is not start:
+            path.pop(0)  # "in London, England, where …": the clause says more of London
         path.insert(0, parent)
         if parent.pos_ in ("VERB", "AUX"):
             subject = subject_of(parent)

@@ -17,6 +17,7 @@ from clinometer.contexts.mining.languages.english.lexicon import (
     is_person,
     listed,
 )
+from clinometer.contexts.mining.languages.english.skeleton.tense import base_and_past
 
 if TYPE_CHECKING:
     from spacy.tokens import Token
@@ -39,7 +40,7 @@ class Resolver(Protocol):
 def by_rules(link: Link, parsed: Parsed, persons: Set[str]) -> str:
     """The default resolver. Returns the kind of subject: "pronoun", "person noun", "name"."""
     subject, y = link.subject, link.y
-    if _quote_between(subject, y):
+    if _speech_between(subject, y):
         raise Dropped("a quotation begins between subject and [Y]")
     gender = GENDERED_PRONOUNS.get(y.lower_)
     kind = person_kind(subject, parsed, persons)
@@ -75,9 +76,18 @@ def person_kind(subject: Token, parsed: Parsed, persons: Set[str]) -> str:
             return "person noun"
         if any(c.dep_ == "det" for c in subject.lefts):
             raise Dropped("subject is no person")
-        if parsed.entity(subject) in ("PERSON", ""):
+        if parsed.entity(subject) in ("PERSON", "") or _acts_as_person(subject):
             return "name"
     raise Dropped("subject is no person")
+
+
+def _acts_as_person(name: Token) -> bool:
+    """Whether a name that is labelled otherwise does what only persons do: "Becker studied law"."""
+    if "-".join(t.lower_ for t in name.subtree if t.i <= name.i) in listed("countries"):
+        return False
+    return name.head.pos_ == "VERB" and base_and_past(name.head.lower_, name.head.tag_)[0] in (
+        listed("done_by_persons")
+    )
 
 
 def _gender_of_subject(subject: Token) -> str | None:
@@ -95,8 +105,15 @@ def _gender_of_subject(subject: Token) -> str | None:
     return None
 
 
-def _quote_between(subject: Token, y: Token) -> bool:
-    return any(t.text in _QUOTES for t in subject.doc[subject.i + 1 : y.i])
+def _speech_between(subject: Token, y: Token) -> bool:
+    """Whether somebody may speak between subject and [Y]: a quotation that is open, or one with a
+    verb; not a title that is closed again, as in: He joined "Le Monde", where he …"""
+    between = subject.doc[subject.i + 1 : y.i]
+    marks = [t.i for t in between if t.text in _QUOTES]
+    if len(marks) % 2 or (marks and marks[-1] == y.i - 1):
+        return True
+    pairs = zip(marks[::2], marks[1::2], strict=True)
+    return any(t.pos_ in ("VERB", "AUX", "PRON") for a, b in pairs for t in subject.doc[a:b])
 
 
 def _rival(link: Link, parsed: Parsed, persons: Set[str], gender: str | None) -> Token | None:
@@ -114,6 +131,8 @@ def _rival(link: Link, parsed: Parsed, persons: Set[str], gender: str | None) ->
                 continue
             if word in ("his", "her") and token.dep_ == "poss":
                 continue
+            if word == subject.lower_ and token.dep_ in ("nsubj", "nsubjpass"):
+                continue  # "She left the city where she worked, but she …"
             return token
         if token.tag_ == "NN" and is_person(word, persons) and token.dep_ not in ("compound",):
             theirs = gender_of(word)

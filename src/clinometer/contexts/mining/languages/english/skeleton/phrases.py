@@ -51,7 +51,7 @@ def noun_phrase(noun: Token, how: Rendering, *, step: Token | None = None) -> li
     if noun.pos_ == "PRON" or noun.tag_ in ("PRP", "WP", "EX"):
         return _pronoun(word)
     if is_name(noun):
-        return [word] if word == "parliament" else _kind_of(noun, how)
+        return [word] if word == "parliament" else _kind_of(noun, how, step)
     if noun.pos_ not in ("NOUN", "NUM") or (noun.dep_ == "attr" and noun.tag_ == "NNS"):
         raise Dropped("broken grammar")
     if not word.replace("-", "").isalpha():
@@ -190,13 +190,25 @@ def _compound(part: Token) -> list[str]:
     return [*(c.lower_ for c in inner), part.lower_]
 
 
-def _kind_of(noun: Token, how: Rendering) -> list[str]:
+def _kind_of(noun: Token, how: Rendering, step: Token | None) -> list[str]:
     """ "Vassar College" is a college, "Paris" a city; other names cannot be replaced."""
     word = noun.lower_
     if word in listed("institutions") and noun.tag_ != "NNPS":
         determined = any(c.dep_ in ("det", "poss") for c in noun.lefts)
         return ["the" if determined else "a", word]
-    return place(noun, how)
+    return ["a", "city"] if _is_where(noun, step) else place(noun, how)
+
+
+def _is_where(name: Token, step: Token | None) -> bool:
+    """ "moved to Madras, where …": a place, however it is labelled."""
+    if name.dep_ != "pobj" or name.head.lower_ not in ("in", "to") or name.tag_ != "NNP":
+        return False
+    long = name.i - name.left_edge.i > 1 or any(c.dep_ in ("det", "poss") for c in name.lefts)
+    known = "-".join(t.lower_ for t in name.lefts) + "-" + name.lower_
+    if step is None or long or known.strip("-") in listed("countries"):
+        return False
+    opening = step.left_edge
+    return step.dep_ == "relcl" and opening.lower_ == "where"
 
 
 def place(noun: Token, how: Rendering) -> list[str]:
