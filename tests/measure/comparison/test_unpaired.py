@@ -87,7 +87,7 @@ def test_clear_leans_have_linear_errors_and_leans_of_noise_do_not(size: float) -
 
 def slow_variance(model: OwnContexts) -> tuple[float, float]:
     """Variance of R^b for known leans, and its degrees of freedom, context by context."""
-    w = np.asarray(model.grid.given) / np.sum(model.grid.given)
+    w = present(model.grid.given) / present(model.grid.given).sum()
     s = 2 * model.grid.values[..., 0] - 1
     sign = np.sign(s @ w)
     deviation = np.array([np.mean(sign * (s[:, c] - s @ w)) for c in range(w.size)])

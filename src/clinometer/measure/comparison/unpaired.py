@@ -232,7 +232,7 @@ def _correlation(a: _Measured, b: _Measured) -> FloatArray:
     shared = (a.residuals[in_a] * b.residuals[in_b]).sum(axis=0)
     root = np.sqrt((a.residuals**2).sum(axis=0) * (b.residuals**2).sum(axis=0))
     found = np.divide(shared, root, out=np.zeros_like(root), where=root > 0)
-    return np.clip(found, -1.0, 1.0)
+    return np.asarray(np.clip(found, -1.0, 1.0))
 
 
 def _row(

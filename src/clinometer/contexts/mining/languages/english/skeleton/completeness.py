@@ -50,6 +50,8 @@ def check_verb(verb: Token, base: str, words: list[str], *, copula: bool, end: i
     if any(i < noun.i for i in phrases for noun in nouns if noun.dep_ == "dobj"):
         raise Dropped("word order")  # "saw on the territory a group"
     passive = verb_group(verb).passive
+    if passive and base in listed("done_to_things"):
+        raise Dropped("subject is no person")  # a horse "was exported"
     clause = any(c.dep_ == "ccomp" for c in before)
     if base in listed("needs_object") and not passive and not words and not clause:
         raise Dropped("incomplete predicate")  # a participle alone: "caused"

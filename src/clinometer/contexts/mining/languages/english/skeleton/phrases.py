@@ -97,8 +97,8 @@ def noun_phrase(noun: Token, how: Rendering, *, step: Token | None = None) -> li
     words = [*before, *adjectives, *kept, word]
     if word in listed("needs_of") and not (step is not None and step.lower_ == "of"):
         words += _of(noun, how)
-    if how.alone and "of" not in words and before not in (["a"], ["an"]):
-        _check_end(noun)
+    if how.alone and "of" not in words:
+        _check_end(noun, before)
     return words
 
 
@@ -107,14 +107,13 @@ def check_description(noun: Token, persons: Set[str]) -> None:
 
     [X] is an occupation: "was a teacher", "became governor" and "worked as a nurse" contradict it.
     """
-    verb = noun.head
-    if noun.dep_ == "attr" and (verb.pos_ == "AUX" or verb.lower_ in listed("becoming")):
-        if noun.lower_ in listed("offices") and noun.lower_ not in ("head", "home", "part"):
-            raise Dropped("another job in the skeleton")  # "was governor"
-    elif not (noun.dep_ == "oprd" or (noun.dep_ == "pobj" and verb.lower_ == "as")):
+    verb, word = noun.head, noun.lower_
+    is_x = noun.dep_ == "attr" and (verb.pos_ == "AUX" or verb.lower_ in listed("becoming"))
+    called = noun.dep_ == "oprd" or (noun.dep_ == "pobj" and verb.lower_ == "as")
+    if not is_x and not called:
         return
-    job = is_person(noun.lower_, persons) and noun.lower_ not in listed("offices")
-    if job and noun.lower_ not in listed("anyone"):
+    job = word in listed("offices") or (is_person(word, persons) and word not in listed("anyone"))
+    if job and not (word in listed("honorary") and (called or word in ("head", "home", "part"))):
         raise Dropped("another job in the skeleton")
 
 
@@ -122,10 +121,10 @@ def _plain_adjective(child: Token) -> bool:
     return child.dep_ == "amod" and child.is_alpha and child.is_lower and _whole(child)
 
 
-def _check_end(noun: Token) -> None:
+def _check_end(noun: Token, before: list[str]) -> None:
     """A clause cannot end with a noun that lost its "of …": "took advantage", "was the head"."""
     of = any(c.dep_ == "prep" and c.lower_ == "of" for c in noun.rights)
-    if of or noun.lower_ in listed("open_ended"):
+    if (of and before not in (["a"], ["an"])) or noun.lower_ in listed("open_ended"):
         raise Dropped("a noun that lost what it needs")
 
 

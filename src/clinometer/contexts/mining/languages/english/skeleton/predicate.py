@@ -217,6 +217,8 @@ class _Skeleton:
         """
         if prep.tag_ == "VBG" or prep.lower_ == "due":
             return []  # "including tours"
+        if self.how.alone and prep.lower_ == "as" and prep.head.lower_ in ("play", "played"):
+            return []  # "played as a midfielder"
         for child in prep.rights:
             if child.dep_ == "pobj":
                 try:
