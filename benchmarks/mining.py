@@ -28,6 +28,7 @@ from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.corpora import articles, find_sources
 from clinometer.contexts.mining.languages.english.parse import DEFAULT_PARSER
 from clinometer.contexts.mining.languages.english.sentence_split import sentences
+from clinometer.contexts.mining.read import piece_size
 from clinometer.topics import load_topic
 
 
@@ -114,7 +115,8 @@ def kill(corpus: str, number: int) -> dict[str, object]:
         subprocess.run([*command, "--out", str(folder / "whole.csv")], check=True,
                        capture_output=True)  # fmt: skip
         parts = folder / "killed.csv.mining" / "parts"
-        total = -(-json.loads((folder / "whole.json").read_bytes())["sentences_parsed"] // 400)
+        parsed = json.loads((folder / "whole.json").read_bytes())["sentences_parsed"]
+        total = -(-parsed // piece_size(parsed))
         again = [*command, "--out", str(folder / "killed.csv")]
         running = subprocess.Popen(again, stdout=subprocess.DEVNULL)
         while running.poll() is None and len(list(parts.glob("*.json"))) < max(total // 2, 1):

@@ -28,6 +28,8 @@ def chinese() -> Chinese:
         ("她离开学校，因为她生病了", "[X]离开学校，因为[Y]"),
         ("当他毕业时，他找到了工作", "当[X]毕业时，[Y]"),
         ("他毕业以后，他找到了工作", "[X]毕业以后，[Y]"),
+        ("她簽訂了合約，但她沒有畢業", "[X]签订了合约，但[Y]"),
+        ("他離開了觀測檯，但他很累", "(traditional characters in the skeleton)"),
         ("普鲁塔克认为他是国王", "(nothing joins the clauses)"),
         ("他说她会回来", "(subject and [Y] differ in gender)"),
         ("大桥很长，他走了过去", "(subject is no person)"),
