@@ -20,7 +20,7 @@ FEWEST = 30
 
 
 def too_small(n_eff: float) -> bool:
-    """Whether a set worth so many even contexts is too small to measure with.
+    """Whether a set worth n_eff even contexts is too small to measure with.
 
     >>> too_small(4.3), too_small(149.8)
     (True, False)

@@ -22,7 +22,7 @@ _LEAST = 20  # sentences per piece of a small corpus
 
 
 def piece_size(sentences: int) -> int:
-    """Sentences per piece of a corpus with so many candidate sentences.
+    """Sentences per piece of a corpus with this many candidate sentences.
 
     >>> piece_size(100), piece_size(2_000), piece_size(1_000_000)
     (20, 100, 400)

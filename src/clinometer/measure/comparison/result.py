@@ -118,7 +118,7 @@ class Comparison:
         n_clusters: clusters that were resampled; None if contexts were.
         missing_cells: cells left out because some model was not observed there.
         level, replicates, seed: as used.
-        own_contexts: of each model, where each was asked in contexts of its own; empty where they
+        own_contexts: of each model, where each was asked in its own contexts; empty where they
             share them. n_contexts is then the sum, n_eff the smallest.
     """
 

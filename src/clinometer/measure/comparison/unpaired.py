@@ -93,7 +93,7 @@ def compare_unpaired(
 
     All grids have the same groups, group weights and categories. p-values are those of Student's t
     through the end of the interval that is nearer to 0: below 1 - level exactly when the interval
-    excludes 0. There is neither interval nor p-value where a model has no interval of its own.
+    excludes 0. There is neither interval nor p-value where the audit of a model has no interval.
     The probabilities of ranks treat all errors as independent.
     """
     names = tuple(model.name for model in models)

@@ -106,7 +106,7 @@ def _gender_of_subject(subject: Token) -> str | None:
 
 
 def _speech_between(subject: Token, y: Token) -> bool:
-    """Whether somebody may speak between subject and [Y]: a quotation that is open, or one with a
+    """Whether there may be speech between subject and [Y]: a quotation that is open, or one with a
     verb; not a title that is closed again, as in: He joined "Le Monde", where he …"""
     between = subject.doc[subject.i + 1 : y.i]
     marks = [t.i for t in between if t.text in _QUOTES]

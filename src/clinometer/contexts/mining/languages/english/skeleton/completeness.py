@@ -86,7 +86,7 @@ def _check_copula(before: list[Token], words: list[str]) -> None:
 
 
 def check_alone(verb: Token, words: list[str]) -> None:
-    """Refuse what cannot be a clause by itself: "who played", "who was born", "who went on"."""
+    """Refuse what cannot be a clause by itself: "who played", "who was born", “who went on”."""
     group = verb_group(verb)
     rest = words[len(group.past()) :]
     open_ended = listed("needs_object") | listed("needs_more")
