@@ -109,11 +109,12 @@ def _speech_between(subject: Token, y: Token) -> bool:
     """Whether there may be speech between subject and [Y]: a quotation that is open, or one with a
     verb; not a title that is closed again, as in: He joined "Le Monde", where he …"""
     between = subject.doc[subject.i + 1 : y.i]
-    marks = [t.i for t in between if t.text in _QUOTES]
-    if len(marks) % 2 or (marks and marks[-1] == y.i - 1):
+    doc = subject.doc  # "``" may be two tokens
+    marks = [t.i for t in between if t.text in _QUOTES and doc[t.i - 1].text not in _QUOTES]
+    if len(marks) % 2 or doc[y.i - 1].text in _QUOTES:
         return True
     pairs = zip(marks[::2], marks[1::2], strict=True)
-    return any(t.pos_ in ("VERB", "AUX", "PRON") for a, b in pairs for t in subject.doc[a:b])
+    return any(t.pos_ in ("VERB", "AUX", "PRON") for a, b in pairs for t in doc[a:b])
 
 
 def _rival(link: Link, parsed: Parsed, persons: Set[str], gender: str | None) -> Token | None:
