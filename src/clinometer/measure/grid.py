@@ -179,6 +179,17 @@ class PreferenceGrid(Grid):
             return block
         return np.where(self.mask[rows, columns, None], block, 1.0 / block.shape[2])
 
+    def references(self, rows: slice, columns: slice) -> FloatArray:
+        """p* of a block, or what broadcasts to it; uniform where a cell's own was not observed."""
+        per_group, per_cell = (n > 1 for n in self.reference.shape[:2])
+        everything = slice(None)
+        star = self.reference[
+            rows if per_group else everything, columns if per_cell else everything
+        ]
+        if self.mask is not None and self.reference.shape[:2] == self.shape:
+            star = np.where(self.mask[rows, columns, None], star, 1.0 / star.shape[2])
+        return star
+
     def stereotypes(
         self, rows: slice, columns: slice, *, normalize: bool
     ) -> tuple[FloatArray, float]:
@@ -188,13 +199,7 @@ class PreferenceGrid(Grid):
         """
         block = self.block(rows, columns)
         K = block.shape[2]
-        per_group, per_cell = (n > 1 for n in self.reference.shape[:2])
-        everything = slice(None)
-        star = self.reference[
-            rows if per_group else everything, columns if per_cell else everything
-        ]
-        if self.mask is not None and self.reference.shape[:2] == self.shape:
-            star = np.where(self.mask[rows, columns, None], star, 1.0 / K)
+        star = self.references(rows, columns)
         size = scale(star)
         s = np.empty((K, *block.shape[:2]))
         for y in range(K):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 
 from clinometer.errors import SettingsError
 from clinometer.measure import decompose, preference, read_preferences
-from clinometer.measure.equations.bounds import preference_bounds, risk_bounds
+from clinometer.measure.equations.bounds import preference_bounds, risk_bounds, risk_error
+from clinometer.measure.equations.criterion import RiskScale
 
 RNG = np.random.default_rng(3)
 
@@ -66,3 +68,38 @@ def test_risks_of_preferences_within_bounds_lie_within_bounds(K: int, norm: floa
     assert pytest.approx((report.R.value,) * 2) == exact.R
     assert exact.R_bias == pytest.approx((report.R_bias.value,) * 2)
     assert exact.R_volatility == pytest.approx((report.R_volatility.value,) * 2)
+
+
+@pytest.mark.parametrize("reference", [None, "own", "group-mean"])
+@pytest.mark.parametrize(("K", "norm"), [(2, np.inf), (3, 1), (3, 2)])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_no_risk_moves_further_than_its_error(
+    K: int, norm: float, normalize: bool, reference: str | None
+) -> None:
+    """Random moves of a cell's preferences, each as far as is allowed."""
+    star: Any = RNG.dirichlet(np.full(K, 5.0)) if reference == "own" else reference
+    p, w, g = RNG.dirichlet(np.ones(K), (5, 8)), RNG.random(8), RNG.random(5)
+    how: Any = {"context_weights": w, "group_weights": g, "reference": star}
+    off = RNG.uniform(0, 0.02, (5, 8))
+    scaling = RiskScale(norm=norm, normalize=normalize)
+    error = risk_error(read_preferences(p, **how), off, **scaling)
+    here = decompose(p, **how, **scaling)
+    for _ in range(50):
+        corner = np.eye(K)[RNG.integers(K, size=(5, 8))]
+        far = np.abs(corner - p).max(axis=2)
+        q = p + (corner - p) * (off / far).clip(max=1)[..., None]
+        assert (np.abs(q - p).max(axis=2) <= off + 1e-15).all()
+        moved = decompose(q, **how, **scaling)
+        assert abs(moved.R.value - here.R.value) <= error + 1e-12
+        assert abs(moved.R_bias.value - here.R_bias.value) <= error + 1e-12
+
+
+def test_the_error_of_r_is_attained_with_two_categories() -> None:
+    male = RNG.uniform(0.6, 0.9, (3, 4))
+    p, off = np.stack([male, 1 - male], axis=2), RNG.uniform(0, 0.05, (3, 4))
+    mask = np.ones((3, 4), dtype=bool)
+    mask[0, 1] = False  # not observed: what is not known of it does not count
+    grid = read_preferences(p, mask=mask)
+    moved = decompose(p + off[..., None] * [1, -1], mask=mask)
+    error = moved.R.value - decompose(p, mask=mask).R.value
+    assert risk_error(grid, off) == pytest.approx(error)

@@ -1,4 +1,4 @@
-"""Bounds of preferences and risks, for servers that do not return rare words."""
+"""Bounds of preferences and risks, for words that are rare and not scored exactly."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
 from clinometer.measure.equations.criterion import RiskScale, criterion, read_scale
-from clinometer.measure.equations.stereotype import REFERENCE_FLOOR
+from clinometer.measure.equations.stereotype import REFERENCE_FLOOR, scale
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.statistics.arrays import FloatArray, as_real
+from clinometer.statistics.arrays import FloatArray, as_real, blocks
 from clinometer.statistics.weights import weighted_mean
 
 _STEPS = 50
@@ -110,6 +110,43 @@ def risk_bounds(
         biases.append(weighted_mean(criterion(mean, k), grid.group_weights))
     r, b = (risks[0], risks[1]), (biases[0], biases[1])
     return RiskBounds(r, b, (max(0.0, r[0] - b[1]), max(0.0, r[1] - b[0])))
+
+
+def risk_error(grid: PreferenceGrid, off: FloatArray, **scaling: Unpack[RiskScale]) -> float:
+    """How far R and R^b can be off if no preference of a cell is off by more than `off` [X,C].
+
+    J is a norm of s⁺ and s⁺ moves no further than s, so |J(s + d) - J(s)| <= J(|d|) in every cell;
+    the mean over the cells bounds R, and, J being convex, R^b. Cells that are not observed do not
+    count. Where p* is the mean over the groups, the larger of the distances to the ends of
+    `risk_bounds`.
+
+    >>> from clinometer.measure.grid import read_preferences
+    >>> cells = np.array([[[0.6, 0.4], [0.3, 0.7]]])
+    >>> risk_error(read_preferences(cells), np.array([[0.01, 0.03]]))
+    0.04
+    """
+    k, normalize = read_scale(**scaling)
+    if grid.relative:
+        p, far = np.asarray(grid.values, dtype=np.float64), off[..., None]
+        ends = risk_bounds(grid, np.maximum(p - far, 0.0), np.minimum(p + far, 1.0), **scaling)
+        here = risk_bounds(grid, p, p, **scaling)
+        return max(
+            max(high - at, at - low)
+            for (low, high), (at, _) in ((ends.R, here.R), (ends.R_bias, here.R_bias))
+        )
+    K = len(grid.categories)
+    total, error = np.zeros(grid.shape[0]), np.zeros(grid.shape[0])
+    for rows, columns in blocks(grid.shape, depth=K):
+        w = grid.cell_weights(rows, columns)
+        star = grid.references(rows, columns)
+        d = off[rows, columns, None] / star
+        if normalize:
+            d = d / scale(star)[..., None]
+        total[rows] += w.sum(axis=1)
+        error[rows] += (w * criterion(d, k)).sum(axis=1)
+    observed = total > 0
+    share = np.divide(error, total, out=np.zeros_like(error), where=observed)
+    return weighted_mean(share, grid.observed_weights(observed))
 
 
 def _relative_bounds(
