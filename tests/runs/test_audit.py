@@ -16,7 +16,7 @@ from tests.present import present
 from clinometer.contexts import ContextSet
 from clinometer.errors import ClinometerError, RunError, SettingsError
 from clinometer.models import Scorer, WordOptions
-from clinometer.models.options import SampleOptions
+from clinometer.models.options import DEFAULT_TOLERANCE, SampleOptions
 from clinometer.runs import AuditSettings, Run, RunFolder, audit
 from clinometer.topics import load_topic
 
@@ -51,9 +51,10 @@ def test_the_folder_contains_the_documented_files(run: Run) -> None:
     assert record["model"]["kind"] == "causal"
     assert record["contexts"]["sha256"] == CONTEXTS.sha256
     assert record["topic"]["sha256"] == TOPIC.sha256
-    assert record["settings"]["words"]["tolerance"] == 1e-4
+    assert record["settings"]["words"]["tolerance"] == DEFAULT_TOLERANCE == 1e-3
     assert record["counts"]["words_shared"] == 1  # canary
-    assert record["preference_bound"] <= 1e-4
+    assert 0 < record["preference_bound"] <= 1e-3
+    assert 0 < record["risk_bound"] <= 2 * record["preference_bound"]  # R spans 1, p half of it
     assert set(record["summary"]["R"]) >= {"value", "low", "high", "level"}
     columns = {
         "preferences": ["group", "context_id", "attribute", "p", "coverage", "flag"],
@@ -78,6 +79,37 @@ def test_the_numbers_match_the_preferences(run: Run) -> None:
         mean = sum(w * male[group, c] for c, w in weights.items())
         assert run.risks.leaning[x] == ("male" if mean > 0.5 else "female")
     assert run.risks.leaning[0] == "female"  # nurse
+
+
+def test_no_cell_is_further_off_than_its_bound(run: Run) -> None:
+    exact = audit("smollm2", topic=TOPIC, contexts=CONTEXTS, tolerance=0)
+    assert exact.record.preference_bound == 0
+    assert exact.record.risk_bound is None
+    folder = RunFolder(present(run.path))
+    (cells, scores), *_ = folder.read_scores(words=len(TOPIC.words), repair=False)
+    assert len(cells) == 9
+    bound = np.empty(9)
+    bound[cells] = scores.skipped / np.exp(scores.log_coverage)
+    far = np.abs(run.preferences.values - exact.preferences.values).max(axis=2).ravel()
+    assert (far <= bound + 1e-6).all()  # rounding of float32
+    assert run.record.preference_bound == pytest.approx(bound.max(), rel=1e-5)
+    for name in ("R", "R_bias"):
+        moved = getattr(run.risks, name).value - getattr(exact.risks, name).value
+        assert abs(moved) <= present(run.record.risk_bound) + 1e-6
+
+
+def test_a_run_keeps_the_tolerance_it_was_begun_with(tmp_path: Path) -> None:
+    """Also where that was another version's default."""
+    how: dict[str, Any] = {"topic": TOPIC, "contexts": CONTEXTS, "out": tmp_path / "run"}
+    first = audit("pocket:gpt2-s", **how, tolerance=1e-4)
+    for again in (audit("pocket:gpt2-s", **how), audit("pocket:gpt2-s", **how, replay=True)):
+        assert again.record.settings.words.tolerance == 1e-4
+        assert again.record.preference_bound == first.record.preference_bound
+        assert again.preferences.equals(first.preferences)
+    with pytest.raises(RunError, match=r"words.tolerance \(0.0001, now 0.001\)"):
+        audit("pocket:gpt2-s", **how, tolerance=DEFAULT_TOLERANCE)
+    fresh = audit("pocket:gpt2-s", **how, fresh=True)
+    assert fresh.record.settings.words.tolerance == DEFAULT_TOLERANCE
 
 
 def test_loading_gives_the_same_run(run: Run) -> None:

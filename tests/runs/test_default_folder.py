@@ -65,3 +65,12 @@ def test_unreadable_folders_are_not_overwritten(tmp_path: Path, text: str) -> No
     first.mkdir()
     (first / "run.json").write_text(text, encoding="utf-8")
     assert folder(tmp_path) == first.with_name(first.name + "-2")
+
+
+def test_a_run_of_another_default_tolerance_is_the_same_audit(tmp_path: Path) -> None:
+    few = GENDER.select(["nurse", "cook"])
+    first = folder(tmp_path, topic=few)
+    audit("reference:random", topic=few, out=first, tolerance=1e-4)
+    assert folder(tmp_path, topic=few) == first
+    exact = AuditSettings(words=WordOptions(tolerance=0.0))
+    assert folder(tmp_path, topic=few, settings=exact) == first.with_name(first.name + "-2")

@@ -30,6 +30,8 @@ ROUTES = (
 QUESTION = "[question]"
 #: Tokens of a sampled answer, unless the topic says otherwise.
 FEW_TOKENS = 8
+#: How far words that were not expanded may move a preference, unless a tolerance is given.
+DEFAULT_TOLERANCE = 1e-3
 
 _model = partial(option, panel="Model")
 _question = partial(option, panel="Question")
@@ -209,10 +211,11 @@ class LoadOptions:
 class WordOptions:
     """What counts as the probability of a word; `first_token`: that of its first token alone."""
 
-    tolerance: float = _question(
-        1e-4,
+    tolerance: float | None = _question(
+        None,
         help="How far skipping improbable words may move a preference; 0 scores every word.",
         allowed=TOLERANCE,
+        unset="0.001, or what the run was begun with",
     )
     end_of_word: bool = _question(
         False,
@@ -225,3 +228,15 @@ class WordOptions:
 
     def __post_init__(self) -> None:
         check_settings(self)
+
+    @property
+    def allowance(self) -> float:
+        """The tolerance, given or not."""
+        return DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
+
+    def resumed(self, tolerance: float | None) -> WordOptions:
+        """These options for a run that was begun with `tolerance` (None: a new one): a default is
+        decided once in the life of a run."""
+        if self.tolerance is not None:
+            return self
+        return replace(self, tolerance=self.allowance if tolerance is None else tolerance)

@@ -83,8 +83,9 @@ class WordScores:
     log_coverage [P]
         log of the probability that any of the words fills the slot.
     skipped [P]
-        an upper bound on the total probability of the words that were not expanded because they
-        cannot move a preference by more than the tolerance; 0 when every word is exact.
+        how far the words that were not expanded can move a preference at most, times the
+        probability in log_coverage; 0 when every word is exact. Where it is not known which word
+        counts for which category: an upper bound on the total probability of these words.
     log_upper [P, V]
         if only bounds are known (a server that returns the k most probable tokens): log_probs is
         the lower bound, this the upper; None if log_probs is exact.
@@ -148,8 +149,17 @@ class Scorer(Protocol):
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
         """How the model writes the words, before anything is scored."""
 
-    def score(self, prompts: Sequence[Prompt], words: Sequence[str]) -> WordScores:
-        """Log-probability of every word at the slot of every prompt."""
+    def score(
+        self,
+        prompts: Sequence[Prompt],
+        words: Sequence[str],
+        counts: NDArray[np.float64] | None = None,
+    ) -> WordScores:
+        """Log-probability of every word at the slot of every prompt.
+
+        `counts` [V, Y] is how much each word counts for each category: words that matter little to
+        these need not be scored. Without it, any word may count for any category.
+        """
 
     def usage(self) -> dict[str, int]:
         """Requests and tokens used so far; empty if nothing is counted."""

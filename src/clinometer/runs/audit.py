@@ -13,6 +13,7 @@ from clinometer.contexts.load import check_fit, default_contexts
 from clinometer.errors import CannotTell, RunError, SettingsError
 from clinometer.execution.ray_pool import Need
 from clinometer.measure import Preferences
+from clinometer.measure.equations.bounds import risk_error
 from clinometer.measure.equations.reference_models import random_outcomes, reference_preferences
 from clinometer.measure.preferences import as_reference
 from clinometer.models import ModelInfo, ModelSource, ModelSpec
@@ -85,6 +86,8 @@ def audit(
         else PlannedAudit.read(protocol, asked, _contexts_for(asked, contexts))
     )
     folder = None if out is None else RunFolder(Path(out))
+    given, before = settings, folder.earlier() if folder and not fresh else None
+    settings = settings.resumed(before)
     if replay:
         name = model.name if isinstance(model, ModelSpec) else asked_name(model, settings.load)
         return _replay(name, asked, drawn, settings, folder, fresh=fresh)
@@ -96,7 +99,7 @@ def audit(
             stack.enter_context(folder.opened(identity, fresh=fresh))
         record = folder.read_record() if folder and folder.exists() else None
         if spec.place is ModelSource.REFERENCE:
-            return _audit_reference(spec, asked, drawn, settings, folder, plan)
+            return _audit_reference(spec, asked, drawn, given, folder, plan)
         if readout is not None:
             readout.check(settings.load)
         load = settings.load.resumed(record.model.dtype if record else "auto")
@@ -264,7 +267,10 @@ def _audit_model(
         sample = sample.grown(settings)
     record.precision = sample.precision(settings)
     record.settings, record.versions = settings, versions()
-    record.preference_bound = table.largest_bound()
+    bounds = table.bounds()
+    record.preference_bound = float(bounds.max())
+    if record.preference_bound > 0 and preferences.low is None:
+        record.risk_bound = risk_error(preferences.grid, bounds, **settings.scaling)
     return Run.measured(record, preferences, settings, folder=folder)
 
 

@@ -37,14 +37,14 @@ def default_folder(
     stem = "-".join(folder_name(part) for part in (name, topic.name, asked.name, *drawn))
     names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
 
-    identity = audit_identity(name, topic, asked, settings)
-
     def is_ours(path: Path) -> bool:
         folder = RunFolder(path)
         if not folder.exists():
             return True
         try:
-            return not differences(folder.read_record().identity, identity)
+            before = folder.read_record().identity
+            now = audit_identity(name, topic, asked, settings.resumed(before))
+            return not differences(before, now)
         except RunError:
             return False  # damaged, or of another version: not ours to overwrite
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from operator import not_
@@ -124,6 +125,11 @@ class AuditSettings:
             words=replace(self.words, first_token=first),
         )
 
+    def resumed(self, before: Mapping[str, Any] | None) -> AuditSettings:
+        """The same for a run that was begun with the identity `before` (None: a new one)."""
+        earlier = None if before is None else before.get("words.tolerance")
+        return replace(self, words=self.words.resumed(earlier))
+
     def to_dict(self) -> dict[str, Any]:
         """All settings, passed and defaulted, as plain values."""
         plain = asdict(self)
@@ -143,7 +149,7 @@ class AuditSettings:
         """Those that change a score: other values here make another run. Everything else (device,
         batch size, norm, threshold) may change when a run is resumed."""
         return {
-            "words.tolerance": self.words.tolerance,
+            "words.tolerance": self.words.allowance,
             "words.end_of_word": self.words.end_of_word,
             "words.single_token": self.words.single_token,
             **self.load.scoring(),

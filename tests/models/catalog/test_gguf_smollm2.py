@@ -62,17 +62,25 @@ def test_text_after_the_slot_is_scored_with_the_word(exact: CausalScorer) -> Non
     np.testing.assert_allclose(scores.log_coverage, plain.log_coverage, atol=1e-3)
 
 
-def test_skipped_words_stay_within_the_tolerance(exact: CausalScorer, smollm2: Scorer) -> None:
-    full, quick = exact.score(PROMPTS, WORDS), smollm2.score(PROMPTS, WORDS)
-    assert (quick.skipped > 0).any()
+@pytest.mark.parametrize("known", [False, True], ids=["any category", "by category"])
+@pytest.mark.parametrize("tolerance", [1e-4, None])
+def test_skipped_words_stay_within_the_tolerance(
+    exact: CausalScorer, smollm2: Scorer, tolerance: float | None, known: bool
+) -> None:
+    assert isinstance(smollm2, CausalScorer)
     male = np.array([w in ("he", "abbot", "manservant") for w in WORDS])
+    counts = np.stack([male, ~male], axis=1).astype(float) if known else None
+    options = WordOptions(tolerance=tolerance)
+    scorer = CausalScorer(smollm2.model, smollm2.tokenizer, smollm2.info, options=options)
+    full, quick = exact.score(PROMPTS, WORDS), scorer.score(PROMPTS, WORDS, counts)
+    assert (quick.skipped > 0).any()
 
     def preference(scores: WordScores) -> FloatArray:
         p = np.exp(scores.log_probs)
         return np.asarray(p[:, male].sum(1) / p.sum(1))
 
     bound = quick.skipped / np.exp(quick.log_coverage)
-    assert (bound <= 1e-4).all()
+    assert (bound <= options.allowance).all()
     assert (np.abs(preference(full) - preference(quick)) <= bound + 1e-5).all()
 
 

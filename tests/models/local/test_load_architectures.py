@@ -114,8 +114,9 @@ def test_no_preference_moves_by_more_than_the_reported_bound(
         p = np.exp(log_probs)
         return p[:, ::2].sum(axis=1) / p.sum(axis=1)
 
-    for tolerance in (1e-4, 0.02):
-        quick = scorer(small_model(family), tolerance=tolerance).score(prompts, words)
+    categories = np.array([[i % 2 == 0, i % 2 == 1] for i in range(len(words))], dtype=float)
+    for tolerance, counts in ((1e-4, None), (0.02, None), (0.02, categories)):
+        quick = scorer(small_model(family), tolerance=tolerance).score(prompts, words, counts)
         bound = quick.skipped / np.exp(quick.log_coverage)
         assert (bound <= tolerance + 1e-12).all()
         moved = np.abs(share(quick.log_probs) - share(exact.log_probs))

@@ -26,4 +26,4 @@ def test_the_bound_is_skipped_over_covered_probability(
         covered = np.log([coverage])
     scores = WordScores(np.full((1, len(topic.words)), -5.0), covered, np.array([skipped]))
     table.add(np.array([0]), scores)
-    assert table.largest_bound() == pytest.approx(bound)
+    assert table.bounds() == pytest.approx(np.array([[bound]]))

@@ -204,3 +204,25 @@ def test_readouts_that_score_differently_do_not_share_the_cache(
     again = audit(MODEL, topic=parse_topic(text.format("per-token")), **how)
     assert found(again) == 4
     assert same(again, mean)
+
+
+def test_finer_scores_serve_and_coarser_ones_do_not(cache_on: Path) -> None:
+    few: dict[str, Any] = {"topic": TOPIC.select(FEW[:2]), "replicates": 0, "device": "cpu"}
+    few["contexts"] = SMALL["contexts"]
+    runs = [audit(MODEL, **few, tolerance=t) for t in (None, 1e-4, 1e-3, 0.0, 1e-5)]
+    assert [found(run) for run in runs] == [0, 0, 20, 0, 20]
+    assert [run.record.settings.words.tolerance for run in runs] == [1e-3, 1e-4, 1e-3, 0, 1e-5]
+    assert same(runs[4], runs[3])
+
+
+def test_words_that_count_otherwise_are_scored_again(cache_on: Path) -> None:
+    """What may be left out depends on the categories; exact scores do not."""
+    text = 'name = "t"\ngroups = ["nurse", "cook"]\n[attributes]\na = {}\nb = {}'
+    one = parse_topic(text.format('["he", "boyfriend"]', '["she"]'))
+    other = parse_topic(text.format('["he"]', '["boyfriend", "she"]'))
+    assert one.words == other.words
+    for tolerance, shared in ((None, 0), (0.0, 2)):
+        how: dict[str, Any] = {"replicates": 0, "device": "cpu", "tolerance": tolerance}
+        how["contexts"] = ContextSet("one", ["The [X] said that [Y]"], [1])
+        first, second = (audit(MODEL, topic=topic, **how) for topic in (one, other))
+        assert (found(first), found(second)) == (0, shared)

@@ -92,7 +92,11 @@ def notes(run: Run) -> list[str]:
     lines += _server_notes(run) + _import_notes(run)
     bound = record.preference_bound
     if bound and record.bounds is None:
-        lines.append(f"{run.model}: no preference is off by more than {bound:.1e} (--tolerance)")
+        overall = record.risk_bound
+        risks = "" if overall is None else f", R and R^b by no more than {overall:.1e}"
+        lines.append(
+            f"{run.model}: no preference is off by more than {bound:.1e}{risks} (--tolerance)"
+        )
     return lines
 
 
@@ -219,6 +223,7 @@ def _one_json(run: Run) -> dict[str, Any]:
         "n_contexts": run.risks.n_contexts,
         "n_eff": run.risks.n_eff,
         "preference_bound": run.record.preference_bound,
+        "risk_bound": run.record.risk_bound,
         **{name: content[name] for name in stated if name in content},
         "groups": answered_groups(run),
         "leans": [lean.to_dict() for lean in run.leans],

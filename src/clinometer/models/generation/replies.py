@@ -82,7 +82,12 @@ class ReplyScorer:
     def close(self) -> None:
         self.scorer.close()
 
-    def score(self, prompts: Sequence[Prompt], words: Sequence[str]) -> WordScores:
+    def score(
+        self,
+        prompts: Sequence[Prompt],
+        words: Sequence[str],
+        counts: NDArray[np.float64] | None = None,
+    ) -> WordScores:
         """Scores with a column for each word of the topic, in any order of the options."""
         if self._reader is not None and isinstance(self.scorer, SampledScorer):
             return self._read(self._reader, self.scorer, prompts, words)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clinometer.errors import ContextError
 from clinometer.models.generation.recognise import Recogniser
@@ -57,7 +58,12 @@ class SampledScorer:
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
         return word_report(words)
 
-    def score(self, prompts: Sequence[Prompt], words: Sequence[str]) -> WordScores:
+    def score(
+        self,
+        prompts: Sequence[Prompt],
+        words: Sequence[str],
+        counts: NDArray[np.float64] | None = None,
+    ) -> WordScores:
         return counted(prompts, words, self.replies(prompts))
 
     def replies(self, prompts: Sequence[Prompt]) -> tuple[tuple[str, ...], ...]:

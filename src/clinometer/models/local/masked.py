@@ -60,11 +60,13 @@ class MaskedScorer(TransformerScorer):
         lengths = sorted({len(s) for s in words.sequences})
         columns = [[i for i, s in enumerate(words.sequences) if len(s) == k] for k in lengths]
         trees = [Trie.of([words.sequences[i] for i in some]) for some in columns]
-        order = np.argsort(np.concatenate([np.array(c, dtype=np.intp) for c in columns]))
+        by_length = np.concatenate([np.array(c, dtype=np.intp) for c in columns])
+        order = np.argsort(by_length)
+        counts = None if words.counts is None else words.counts[by_length]
 
         def score(group: SlotGroup) -> tuple[NDArray[np.intp], WordScores]:
             self.check_length(group.tokens.shape[1] + lengths[-1] - 1, prompts[group.members[0]])
-            found = self._score_group(group, prompts, trees)
+            found = self._score_group(group, prompts, trees, counts)
             return group.members, replace(found, log_probs=found.log_probs[:, order])
 
         rows = self.batch_size.rows if self.packs_rows else lambda _length: _CHUNK
@@ -72,7 +74,11 @@ class MaskedScorer(TransformerScorer):
         return scattered(overlapped(score, groups, threads=self.threads), len(prompts))
 
     def _score_group(
-        self, group: SlotGroup, prompts: Sequence[Prompt], trees: Sequence[Trie]
+        self,
+        group: SlotGroup,
+        prompts: Sequence[Prompt],
+        trees: Sequence[Trie],
+        counts: NDArray[np.float64] | None,
     ) -> WordScores:
         def ask(questions: Sequence[WordQuery]) -> list[NDArray[np.float64]]:
             found: list[NDArray[np.float64]] = [np.empty((0, 0))] * len(questions)
@@ -86,7 +92,7 @@ class MaskedScorer(TransformerScorer):
                     found[n] = table
             return found
 
-        return expand(trees, len(group), ask, tolerance=self.options.tolerance)
+        return expand(trees, len(group), ask, tolerance=self.options.allowance, counts=counts)
 
     def _follow(
         self, group: SlotGroup, tree: Trie, questions: Sequence[WordQuery]

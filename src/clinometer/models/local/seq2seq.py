@@ -71,17 +71,24 @@ class Seq2SeqScorer(TransformerScorer):
     def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         ends = (END_OF_WORD,) if self.options.end_of_word else ()
         trie = Trie.of([s + ends for s in words.sequences])
+        counts = words.counts
         size = _CHUNK.get(self.device.type, _CHUNK["cpu"])
         groups = slot_groups(self.tokenizer, prompts, self.marker, rows=lambda _length: size)
         return scattered(
             (
-                (g.members, self._score_group(g, [prompts[i] for i in g.members], trie))
+                (g.members, self._score_group(g, [prompts[i] for i in g.members], trie, counts))
                 for g in groups
             ),
             len(prompts),
         )
 
-    def _score_group(self, group: SlotGroup, prompts: Sequence[Prompt], trie: Trie) -> WordScores:
+    def _score_group(
+        self,
+        group: SlotGroup,
+        prompts: Sequence[Prompt],
+        trie: Trie,
+        counts: NDArray[np.float64] | None,
+    ) -> WordScores:
         """Scores of the group's own prompts."""
         self.check_length(group.tokens.shape[1], prompts[0])
         heads = self._heads(prompts)
@@ -93,9 +100,9 @@ class Seq2SeqScorer(TransformerScorer):
                 return []
             known = np.array([trie.prefix[q.node] for q in questions], dtype=np.int64)
             wants = pad_wants([trie.child_tokens(q.node) for q in questions])
-            counts = [len(q.prompts) for q in questions]
+            lengths = [len(q.prompts) for q in questions]
             who = np.concatenate([q.prompts for q in questions])
-            which = np.repeat(np.arange(len(questions)), counts)
+            which = np.repeat(np.arange(len(questions)), lengths)
             values = np.empty((len(who), wants.shape[1]))
             pending: list[tuple[NDArray[np.intp], Tensor]] = []
             for size in np.unique(sizes[who]):
@@ -112,13 +119,13 @@ class Seq2SeqScorer(TransformerScorer):
             for rows, found in pending:
                 values[rows] = to_numpy(found)
             self.check_values(values, [prompts[i] for i in who])
-            stops = np.cumsum(counts)
+            stops = np.cumsum(lengths)
             return [
-                values[stop - count : stop, : len(trie.children[q.node])]
-                for q, count, stop in zip(questions, counts, stops, strict=True)
+                values[stop - length : stop, : len(trie.children[q.node])]
+                for q, length, stop in zip(questions, lengths, stops, strict=True)
             ]
 
-        return expand([trie], len(prompts), ask, tolerance=self.options.tolerance)
+        return expand([trie], len(prompts), ask, tolerance=self.options.allowance, counts=counts)
 
     def _heads(self, prompts: Sequence[Prompt]) -> list[list[int]]:
         """What the decoder has written before the word."""

@@ -135,12 +135,13 @@ class Job:
         `upper` gives upper bounds where `answers` are lower ones; it is queried afterwards.
         """
         # What follows the slot can favour any word by any factor, so no bound holds there.
-        tolerance = 0.0 if self.reads_on else self.reader.options.tolerance
+        tolerance = 0.0 if self.reads_on else self.reader.options.allowance
         found = expand(
             [self.tree.trie],
             stop - start,
             self._asker(answers, start, stop),
             tolerance=tolerance,
+            counts=self.words.counts,
             ask_upper=None if upper is None else self._asker(upper, start, stop),
         )
         first, last = np.searchsorted(self._head[self._order], [start, stop])

@@ -1,15 +1,15 @@
 """Exact word probabilities by the chain rule, with no more queries than a tolerance needs.
 
 A word's probability is the product of its tokens' probabilities along a path of the tree of words.
-The tree is walked level by level. A word cannot be more probable than its own prefix, so after each
-level every unfinished prefix has a known upper bound; prefixes that together cannot move any
-preference by more than the tolerance are not expanded, and the bound is reported.
+A word cannot be more probable than its own prefix, so every prefix that is not expanded yet has a
+known upper bound; prefixes that together cannot move any preference by more than the tolerance are
+not expanded, and the bound is reported. `unexpanded` says which.
 
 Why `U / M` is the bound, with finished mass M, of which N_y in category y, and unfinished words of
 true mass at most U. Those that extend no finished word have a mass A, of which a_y in y, and move
 the preference from N_y / M to (N_y + a_y) / (M + A), at most A / (M + A) away. Those that extend a
 finished word ("hers" from "her") take their mass B from it: M stays, N_y moves by at most B.
-Together that is at most (A + B) / (M + A) <= U / M.
+Together that is at most (A + B) / (M + A) <= U / M. Where the categories are known, less.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.models.protocol import WordScores
+from clinometer.models.scoring.unexpanded import AnyCategory, KnownCategories
 from clinometer.models.tokens.word_trie import ROOT, Trie
 
 Floats = NDArray[np.float64]
@@ -60,40 +61,32 @@ def expand(
     ask: Ask,
     *,
     tolerance: float = 0.0,
+    counts: Floats | None = None,
     ask_upper: Ask | None = None,
 ) -> WordScores:
     """Walk the trees of words for P prompts.
 
     Masked models need a tree for each length of word (the number of mask tokens is part of the
-    question); the others have one tree. With `tolerance` 0 every word is exact. Where the answers
-    of `ask` are lower bounds, `ask_upper` gives the upper ones of every node (0, probability one,
-    where `ask` was not called), at no cost.
+    question); the others have one tree. With `tolerance` 0 every word is exact. `counts` [V, Y] is
+    how much each word counts for each category, tree by tree; without it any word may count for
+    any. Where the answers of `ask` are lower bounds, `ask_upper` gives the upper ones of every node
+    (0, probability one, where `ask` was not called), at no cost.
+
+    The nodes of one call of `ask` have one depth.
     """
     log_p = [np.full((len(t.prefix), n_prompts), -np.inf) for t in trees]
     for table in log_p:
         table[ROOT] = 0.0
-    tops = [_topmost_terminals(t) for t in trees]
-    skipped = np.zeros(n_prompts)
-    everyone = np.arange(n_prompts)
-    levels = [t.levels() for t in trees]
-    for depth in range(max((len(level) for level in levels), default=0)):
-        nodes = [
-            (k, n) for k, level in enumerate(levels) if depth < len(level) for n in level[depth]
-        ]
-        if depth == 0:
-            questions = [WordQuery(k, n, everyone) for k, n in nodes]
-        else:
-            mass = sum(
-                np.exp(table[top]).sum(axis=0) for table, top in zip(log_p, tops, strict=True)
-            )
-            bounds = np.exp(np.stack([log_p[k][n] for k, n in nodes]))
-            keep = _worth_asking(bounds, tolerance * mass - skipped)
-            skipped += np.where(keep, 0.0, bounds).sum(axis=0)
-            questions = [
-                WordQuery(k, n, np.flatnonzero(row))
-                for (k, n), row in zip(nodes, keep, strict=True)
-                if row.any()
-            ]
+    inner = [(k, n) for k, t in enumerate(trees) for n in t.inner if n != ROOT]
+    depth = np.array([len(trees[k].prefix[n]) for k, n in inner])
+    rule = AnyCategory(trees)
+    if counts is not None and tolerance > 0 and ask_upper is None and inner:
+        rule = KnownCategories(trees, inner, counts)
+    pending = np.zeros((len(inner), n_prompts), dtype=bool)
+    number = {node: i for i, node in enumerate(inner)}
+    skipped, everyone = np.zeros(n_prompts), np.arange(n_prompts)
+    questions = [WordQuery(k, ROOT, everyone) for k, t in enumerate(trees) if t.children[ROOT]]
+    while questions:
         for q, answer in zip(questions, ask(questions), strict=True):
             table, below = log_p[q.tree], list(trees[q.tree].children[q.node])
             found = table[q.node, q.prompts] + answer.T
@@ -101,10 +94,19 @@ def expand(
                 table[below] = found
             else:
                 table[np.array(below)[:, None], q.prompts] = found
+            for node in {(q.tree, q.node), *((q.tree, n) for n in below)} & number.keys():
+                pending[number[node], q.prompts] = node[1] != q.node
+        if not inner:
+            break
+        bounds = np.exp(np.stack([log_p[k][n] for k, n in inner]))
+        judged = rule.judge(log_p, np.where(pending, bounds, 0.0), tolerance)
+        skipped, asked = judged.skipped, judged.expand.any(axis=1)
+        asked &= depth == depth[asked].min(initial=depth.max())
+        questions = [
+            WordQuery(*inner[i], np.flatnonzero(judged.expand[i])) for i in np.flatnonzero(asked)
+        ]
     with np.errstate(divide="ignore"):
-        coverage = np.log(
-            sum(np.exp(table[top]).sum(axis=0) for table, top in zip(log_p, tops, strict=True))
-        )
+        coverage = np.log(rule.mass(log_p))
     log_u = log_p if ask_upper is None else _upper_tables(trees, n_prompts, ask_upper)
     pairs = list(zip(trees, log_p, log_u, strict=True))
     lower = np.concatenate([_terminal_log_probs(t, low, high) for t, low, high in pairs], axis=0).T
@@ -126,34 +128,6 @@ def _upper_tables(trees: Sequence[Trie], n_prompts: int, ask: Ask) -> list[Float
                 table[child] = table[q.node] + answer[:, j]
         tables.append(table)
     return tables
-
-
-def _worth_asking(bounds: Floats, budget: Floats) -> NDArray[np.bool_]:
-    """Which of the pending prefixes [N, P] must be expanded for the rest to stay in the budget.
-
-    The smallest are skipped first; a prefix of probability 0 costs nothing and is never expanded.
-    """
-    order = np.argsort(bounds, axis=0, kind="stable")
-    running = np.cumsum(np.take_along_axis(bounds, order, axis=0), axis=0)
-    keep_sorted = running > np.maximum(budget, 0.0)
-    keep = np.empty_like(keep_sorted)
-    np.put_along_axis(keep, order, keep_sorted, axis=0)
-    return keep
-
-
-def _topmost_terminals(trie: Trie) -> list[int]:
-    """Terminals with no terminal above them: disjoint events whose union is all words."""
-    ends = set(trie.terminal)
-
-    def has_terminal_above(node: int) -> bool:
-        node = trie.parent[node]
-        while node > 0:
-            if node in ends:
-                return True
-            node = trie.parent[node]
-        return False
-
-    return [n for n in trie.terminal if not has_terminal_above(n)]
 
 
 def _terminal_log_probs(trie: Trie, log_p: Floats, log_longer: Floats) -> Floats:

@@ -37,17 +37,22 @@ class WordScorer(ABC):
         Columns are those of `words.columns`.
         """
 
-    def score(self, prompts: Sequence[Prompt], words: Sequence[str]) -> WordScores:
+    def score(
+        self,
+        prompts: Sequence[Prompt],
+        words: Sequence[str],
+        counts: NDArray[np.float64] | None = None,
+    ) -> WordScores:
         """Log-probability of every word at the slot of every prompt."""
         keys = [(p.space, not p.before, not p.after) for p in prompts]
         kinds = set(keys)
         if len(kinds) == 1:
-            return self._score_kind(prompts, words, *kinds.pop())
+            return self._score_kind(prompts, words, counts, *kinds.pop())
         alike: dict[tuple[bool, bool, bool], list[int]] = {}
         for i, key in enumerate(keys):
             alike.setdefault(key, []).append(i)
         parts = [
-            self._score_kind([prompts[i] for i in members], words, *key)
+            self._score_kind([prompts[i] for i in members], words, counts, *key)
             for key, members in alike.items()
         ]
         return WordScores.joined(parts).take(np.argsort(np.concatenate(list(alike.values()))))
@@ -56,13 +61,14 @@ class WordScorer(ABC):
         self,
         prompts: Sequence[Prompt],
         words: Sequence[str],
+        counts: NDArray[np.float64] | None,
         space: bool,
         opening: bool,
         _ending: bool,
     ) -> WordScores:
         """Scores of similar prompts, with a column for every word, scored or not."""
         asked = self.word_list(words, space=space, opening=opening)
-        found = self.score_alike(prompts, asked)
+        found = self.score_alike(prompts, asked.counted(counts))
         if len(asked.columns) == len(words):
             return found
         widen = partial(_widened, columns=asked.columns, width=len(words))

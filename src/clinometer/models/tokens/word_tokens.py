@@ -10,7 +10,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from clinometer.models.options import QUESTION
 from clinometer.models.protocol import WordReport
@@ -175,6 +179,8 @@ class WordList:
         first_token: bool = False,
     ) -> None:
         self.words = tuple(words)
+        #: how much each scored word counts for each category [columns, Y], where that is known
+        self.counts: NDArray[np.float64] | None = None
         tokens = [word_tokens(tokenizer, w, space=space, opening=opening) for w in words]
         if first_token:
             tokens = [ids[:1] for ids in tokens]
@@ -206,6 +212,14 @@ class WordList:
             restricted=tuple(restricted),
             prefixes=self._prefixes(),
         )
+
+    def counted(self, counts: NDArray[np.float64] | None) -> WordList:
+        """The same words, with what each of all of them counts for [V, Y]."""
+        if counts is None:
+            return self
+        known = copy(self)
+        known.counts = counts[list(self.columns)]
+        return known
 
     def _prefixes(self) -> dict[str, tuple[str, ...]]:
         """Words whose tokens are a prefix of other words' tokens, with those words."""

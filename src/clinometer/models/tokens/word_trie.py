@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 Tokens = tuple[int, ...]
 
@@ -67,12 +68,18 @@ class Trie:
         """Nodes that have children: those the model must be queried about."""
         return tuple(n for n, kids in enumerate(self.children) if kids)
 
-    def levels(self) -> list[list[int]]:
-        """Inner nodes by depth, the root first."""
-        by_depth: dict[int, list[int]] = {}
-        for n in self.inner:
-            by_depth.setdefault(len(self.prefix[n]), []).append(n)
-        return [by_depth[d] for d in sorted(by_depth)]
+    @cached_property
+    def ends(self) -> frozenset[int]:
+        """The terminal nodes."""
+        return frozenset(self.terminal)
+
+    def nearest_terminal_above(self, node: int) -> int | None:
+        """The nearest terminal on the way to the root, `node` itself included; None without one."""
+        while node > ROOT:
+            if node in self.ends:
+                return node
+            node = self.parent[node]
+        return None
 
     def child_tokens(self, node: int) -> Tokens:
         """The tokens to read after a node."""
@@ -81,12 +88,11 @@ class Trie:
     def nearest_terminals_below(self, node: int) -> tuple[int, ...]:
         """Terminal nodes under `node` with no other terminal between: the listed words that this
         one is a prefix of."""
-        ends = set(self.terminal)
         found: list[int] = []
         stack = list(self.children[node])
         while stack:
             n = stack.pop()
-            if n in ends:
+            if n in self.ends:
                 found.append(n)
             else:
                 stack.extend(self.children[n])

@@ -254,6 +254,7 @@ class RunRecord(FolderRecord):
     scoring           the settings whose values identify a run
     chunk_size        cells scored together; like `words`, absent for reference models
     preference_bound  how far a preference may be off for words that were not expanded
+    risk_bound        how far R and R_bias may be off for them; absent before 0.2.0
     draws             of a sampled model: counts of its answers
     usage             of a server: requests, retries, tokens
     imported          of a run that another tool asked: where it comes from
@@ -277,6 +278,7 @@ class RunRecord(FolderRecord):
     cache: CacheRecord = CacheRecord()
     usage: dict[str, int] = Field(default_factory=dict)
     preference_bound: float = 0.0
+    risk_bound: float | None = None
     draws: dict[str, int] = Field(default_factory=dict)
     imported: ImportRecord | None = None
     summary: SummaryRecord | None = None

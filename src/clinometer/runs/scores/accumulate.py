@@ -143,8 +143,8 @@ class PreferenceTable:
         placed[self.grid.places(np.arange(len(self.grid), dtype=np.int64))] = cells
         return placed
 
-    def largest_bound(self) -> float:
-        """The largest possible effect of unexpanded words on any preference."""
+    def bounds(self) -> NDArray[np.float64]:
+        """The largest possible effect of unexpanded words on a preference of each cell [X, C]."""
         most = np.where(self.skipped > 0, 1.0, 0.0)
         np.divide(self.skipped, self.coverage, out=most, where=self.coverage > self.skipped)
-        return float(most.max())
+        return self._placed(most)

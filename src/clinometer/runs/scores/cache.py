@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -21,6 +22,11 @@ from clinometer.topics import Prompt
 
 #: Increment when the same model, words and prompt are scored differently.
 SCORING = 1
+
+_TOLERANCE = "words.tolerance"
+#: At which cached scores are looked for besides the one that is asked for: the default of 0.1.0,
+#: and exact.
+_COMMON_TOLERANCES = (1e-4, 0.0)
 
 
 class ScoreCache:
@@ -90,25 +96,58 @@ class ScoreCache:
     # --- cells ------------------------------------------------------------------------------------
 
     def get(
-        self, info: ModelInfo, prompts: Sequence[Prompt]
+        self, info: ModelInfo, prompts: Sequence[Prompt], counts: NDArray[np.float64]
     ) -> tuple[NDArray[np.intp], WordScores] | None:
-        """The positions of known prompts, and their scores."""
+        """The positions of known prompts, and their scores; `counts` [V, Y] is how much each word
+        counts for each category."""
         scope = self._scope(info)
         if scope is None:
             return None
         width = len(self.question.words) + 2
-        places, rows = self.cache.get(scope, [_item(p) for p in prompts], width)
-        if not len(places):
+        items = [_item(p) for p in prompts]
+        rows = np.empty((len(items), width))
+        known = np.zeros(len(items), dtype=bool)
+        for sufficient in self._as_fine(scope, counts):
+            left = np.flatnonzero(~known)
+            if not len(left):
+                break
+            places, found = self.cache.get(sufficient, [items[i] for i in left], width)
+            rows[left[places]], known[left[places]] = found, True
+        if not known.any():
             return None
-        values = rows.astype(np.float64)
-        return places, WordScores(values[:, :-2], values[:, -2], values[:, -1])
+        values = rows[known]
+        return np.flatnonzero(known), WordScores(values[:, :-2], values[:, -2], values[:, -1])
 
-    def put(self, info: ModelInfo, prompts: Sequence[Prompt], scores: WordScores) -> None:
+    def put(
+        self,
+        info: ModelInfo,
+        prompts: Sequence[Prompt],
+        scores: WordScores,
+        counts: NDArray[np.float64],
+    ) -> None:
         scope = self._scope(info)
         if scope is None or scores.log_upper is not None or scores.draws is not None:
             return  # bounds and samples are not reproducible
         rows = np.column_stack([scores.log_probs, scores.log_coverage, scores.skipped])
-        self.cache.put(scope, [_item(p) for p in prompts], rows)
+        self.cache.put(self._counted(scope, counts), [_item(p) for p in prompts], rows)
+
+    def _counted(self, scope: dict[str, Any], counts: NDArray[np.float64]) -> dict[str, Any]:
+        """With the categories, if these decide which words are expanded."""
+        plain = self.scoring[_TOLERANCE] == 0 or self.scoring["words.single_token"]
+        if plain or self.question.readout is not None:
+            return scope
+        digest = hashlib.sha256(repr(counts.tolist()).encode()).hexdigest()
+        return {**scope, "counts": digest}
+
+    def _as_fine(
+        self, scope: dict[str, Any], counts: NDArray[np.float64]
+    ) -> Iterator[dict[str, Any]]:
+        """The scopes whose scores serve: what is asked for, and what is finer; without categories,
+        as before 0.2.0, no word was skipped that could matter to any."""
+        yield self._counted(scope, counts)
+        asked = self.scoring[_TOLERANCE]
+        for tolerance in (asked, *(t for t in _COMMON_TOLERANCES if t < asked)):
+            yield {**scope, "options": {**scope["options"], _TOLERANCE: tolerance}}
 
     def _scope(self, info: ModelInfo) -> dict[str, Any] | None:
         """Everything but the prompt that a score depends on; None for a model that is not pinned,

@@ -46,20 +46,23 @@ class ModelQuery:
     readout: ReadoutQuery | None = None
 
     def open(self) -> Scorer:
-        scorer = open_model(self.spec, load=self.load, words=self.options)
-        if self.readout is None:
+        asked, options = self.readout, self.options
+        if asked is not None and asked.table.normalisation == "per-token":
+            options = replace(options, tolerance=0.0)  # no bound survives the root
+        scorer = open_model(self.spec, load=self.load, words=options)
+        if asked is None:
             return scorer
-        asked = self.readout
         reader = open_reader(asked.table, asked.attributes) if self.load.sampled else None
         return ReplyScorer(scorer, asked, chat=self.load.chat, reader=reader)
 
 
 @dataclass(frozen=True, eq=False)
 class CellBlock:
-    """Cell indices with their prompts."""
+    """Cell indices with their prompts, and how much each word counts for each category [V, Y]."""
 
     cells: NDArray[np.int64]
     prompts: list[Prompt]
+    counts: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +112,7 @@ class LocalExecutor:
     def score(self, blocks: Iterable[CellBlock]) -> Iterator[BlockScores]:
         scorer = self._opened()
         for block in blocks:
-            scores = scorer.score(block.prompts, self.question.words)
+            scores = scorer.score(block.prompts, self.question.words, block.counts)
             yield BlockScores(block.cells, scores, scorer.info)
 
     def usage(self) -> dict[str, int]:

@@ -59,7 +59,7 @@ class Scoring:
         found = 0
         for start in range(first, len(table.grid), _SLAB):
             cells = table.missing(range(start, min(start + _SLAB, len(table.grid))))
-            known = self.cache.get(info, table.grid.prompts(cells))
+            known = self.cache.get(info, table.grid.prompts(cells), table.counts)
             if known is None:
                 continue
             places, scores = known
@@ -84,7 +84,7 @@ class Scoring:
             if self.folder:
                 self.folder.write_scores(some)
             for cells, scores in some:
-                self.cache.put(model_info(record), table.grid.prompts(cells), scores)
+                self.cache.put(model_info(record), table.grid.prompts(cells), scores, table.counts)
 
         try:
             store_as_they_come(
@@ -113,4 +113,4 @@ def _blocks(table: PreferenceTable) -> Iterator[CellBlock]:
     for chunk in table.grid.chunks():
         cells = table.missing(chunk)
         if len(cells):
-            yield CellBlock(cells, table.grid.prompts(cells))
+            yield CellBlock(cells, table.grid.prompts(cells), table.counts)
