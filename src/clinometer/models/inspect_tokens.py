@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clinometer.errors import ContextError, ModelError
 from clinometer.models.inspect_client import InspectClient
@@ -42,7 +43,12 @@ class FirstTokenScorer:
         """The provider's tokens are not known; a word is compared as text."""
         return WordReport(tokens={word: (word,) for word in words})
 
-    def score(self, prompts: Sequence[Prompt], words: Sequence[str]) -> WordScores:
+    def score(
+        self,
+        prompts: Sequence[Prompt],
+        words: Sequence[str],
+        counts: NDArray[np.float64] | None = None,
+    ) -> WordScores:
         from inspect_ai.model import GenerateConfig
 
         for prompt in prompts:
