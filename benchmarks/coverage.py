@@ -277,7 +277,7 @@ def run_unpaired(setting: dict[str, Any], repeats: int, name: str) -> dict[str, 
         hits += [d.p is not None and d.p <= 0.05 for d in found.overall]
         given += [d.low is not None for d in found.overall]
         held += [
-            d.low is not None and d.low - 1e-9 <= t <= d.high + 1e-9
+            d.low is not None and d.high is not None and d.low - 1e-9 <= t <= d.high + 1e-9
             for d, t in zip(found.overall, truth[0] - truth[1], strict=True)
         ]
         by_group = np.array([1.0 if d.p is None else d.p for d in found.by_group])

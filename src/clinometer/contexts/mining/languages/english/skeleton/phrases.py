@@ -195,7 +195,11 @@ def _kind_of(noun: Token, how: Rendering, step: Token | None) -> list[str]:
     if word in listed("institutions") and noun.tag_ != "NNPS":
         determined = any(c.dep_ in ("det", "poss") for c in noun.lefts)
         return ["the" if determined else "a", word]
-    return ["a", "city"] if _is_where(noun, step) else place(noun, how)
+    if _is_where(noun, step):
+        return ["a", "city"]
+    if how.alone:
+        raise Dropped("name in the skeleton")  # "represented Spain"
+    return place(noun, how)
 
 
 def _is_where(name: Token, step: Token | None) -> bool:

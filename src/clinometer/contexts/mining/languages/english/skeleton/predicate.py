@@ -121,7 +121,7 @@ class _Skeleton:
     def _needs_place(self, base: str) -> bool:
         """Whether a verb cannot lose its phrase: "went to Paris", and "lived in Paris" alone."""
         if self.how.alone:
-            return base not in listed("stands_alone")
+            return base not in listed("stands_alone") and base != "be"
         return base in listed("needs_more") or base in listed("needs_phrase")
 
     def _enter(self, path: tuple[Token, ...]) -> list[str]:
@@ -217,8 +217,9 @@ class _Skeleton:
         """
         if prep.tag_ == "VBG" or prep.lower_ == "due":
             return []  # "including tours"
-        if self.how.alone and prep.lower_ == "as" and prep.head.lower_ in ("play", "played"):
-            return []  # "played as a midfielder"
+        playing = prep.head.lower_ in ("play", "plays", "played", "playing")
+        if self.how.alone and playing and prep.lower_ in ("as", "for"):
+            return []  # "played as a midfielder", "played for Leeds"
         for child in prep.rights:
             if child.dep_ == "pobj":
                 try:
