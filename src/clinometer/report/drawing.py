@@ -97,7 +97,8 @@ def fitting(label: str, pixels: float, size: float = 12) -> str:
 
 
 def _about(content: str) -> str:
-    return f' aria-label="{_escaped(OURS + content)}"' if content else ""
+    """What a pointer reads. (The prefix would not survive the escaping of invisible signs.)"""
+    return f' aria-label="{OURS}{_escaped(content)}"' if content else ""
 
 
 def _bold(weight: str) -> str:
