@@ -93,8 +93,8 @@ MUTATIONS = (
     Mutation("annotators", "web/annotation/pages.py", "if found.state != ACTIVE:", "if False:", ANNOTATION, "warning_comes_first and sqlite"),
     Mutation("annotators", "web/annotation/store.py", "if connection.scalar(query.with_for_update(read=True)) != ACTIVE:", "if False:", ANNOTATION, "stop_at_any_time and sqlite"),
     # scripts
-    Mutation("scripts", "report/page.py", "autoescape=True", "autoescape=False", VIEWER, "hostile"),
-    Mutation("scripts", "report/page.py", "visible=visible,", "visible=str,", PAGE, "hostile"),
+    Mutation("scripts", "report/document.py", "autoescape=True", "autoescape=False", VIEWER, "hostile"),
+    Mutation("scripts", "report/document.py", "visible=visible,", "visible=str,", PAGE, "hostile"),
     Mutation("scripts", "web/annotation/guidelines.py", '{"html": False}', '{"html": True}', TASK, "guidelines"),
     # servers that lie
     Mutation("possible", SCORER, "if most > 1 + _ROUNDING:", "if False:", SERVERS, "together"),

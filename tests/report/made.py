@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from clinometer.contexts import ContextSet
-from clinometer.measure import Preferences
-from clinometer.models import ModelInfo
+from clinometer.contexts import ContextSet, load_contexts
+from clinometer.measure import Estimate, Preferences
+from clinometer.models import ModelInfo, WordScores
 from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.folder.record import new_record
+from clinometer.runs.folder.record_schema import FloorRecord, WordsRecord
 from clinometer.topics import Group, Topic, load_topic
 
 HOSTILE = (
@@ -88,6 +90,45 @@ def made_run(
         folder.mkdir(parents=True, exist_ok=True)
         place = RunFolder(folder)
     return Run.measured(record, preferences, settings, folder=place)
+
+
+def made_half(folder: Path) -> Path:
+    """500 of 1,200 cells of gender × paper-gender, as an audit leaves them when it is killed."""
+    topic, contexts = load_topic("gender"), load_contexts("paper-gender")
+    record = new_record(
+        ModelInfo(name="made:half", kind="causal", revision="none"),
+        topic,
+        contexts,
+        AuditSettings(replicates=100),
+    )
+    record.chunk_size = 250
+    record.words = WordsRecord(
+        words=list(topic.words),
+        tokens={w: [w] for w in topic.words},
+        unwritable=[],
+        same_tokens={},
+        restricted=[],
+        prefixes={},
+        shared={},
+        counts={"words_shared": 1},
+    )
+    folder.mkdir()
+    RunFolder(folder).write_record(record)
+    rng = np.random.default_rng(0)
+    for first in (0, 250):
+        logs = np.log(rng.dirichlet(np.ones(len(topic.words)), 250) * 0.5).astype(np.float32)
+        scores = WordScores(logs.astype(np.float64), np.full(250, np.log(0.5)), np.zeros(250))
+        RunFolder(folder).write_scores([(np.arange(first, first + 250), scores)])
+    return folder
+
+
+def with_floor(run: Run) -> Run:
+    """The run as if shuffled words gave more R than it has, and less difference of groups."""
+    e = Estimate(run.risks.R.value + 0.1, run.risks.R.value - 0.05, 0.6, 0.95, "shuffled")
+    floor = FloorRecord(
+        shuffles=100, R=e, R_bias=e, R_volatility=e, R_between=e, p=0.7, p_between=0.01
+    )
+    return replace(run, record=run.record.model_copy(update={"floor": floor}))
 
 
 def _topic(groups: int, categories: int, *, hostile: bool) -> Topic:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from tests.browser import PHONE, ZOOMED, axe_problems, overflow, pixels, settled, watched
-from tests.report.made import made_run
+from tests.report.made import made_half, made_run, with_floor
+from tests.report.summary.test_decisions import hiring_run
 
 from clinometer.report import write_report
 from clinometer.report.charts.style.theme import PALETTE
@@ -65,20 +67,45 @@ def test_every_figure_has_pixels_a_name_and_words(chromium: Any, report: Path) -
         assert pixels(chromium, drawing.screenshot(), PALETTE["ink"][0], near=60) > 20
 
 
-@pytest.mark.parametrize("which", ["one", "several", "race"])
-def test_the_first_screen_needs_no_scrolling(
-    chromium: Any, small: Run, report: Path, tmp_path: Path, which: str
+@pytest.fixture
+def shown(tmp_path: Path) -> Callable[[str], list[Run | Path]]:
+    """The runs of a page, by its name."""
+
+    def found(which: str) -> list[Run | Path]:
+        if which == "half":
+            return [made_half(tmp_path / "half")]
+        if which == "hiring":
+            return [hiring_run(covered=0.1, Black_man=-0.15, Ashley_Chen=0.1)]
+        if which == "demo":
+            return [with_floor(made_run(None, groups=120, contexts=10, replicates=100))]
+        if which == "four":
+            return [
+                made_run(None, groups=30, contexts=20, model=f"made/{i}", seed=i, replicates=100)
+                for i in range(4)
+            ]
+        return [made_run(None, groups=30, contexts=40, categories=5)]
+
+    return found
+
+
+@pytest.mark.parametrize("which", ["demo", "four", "race", "hiring", "half"])
+def test_one_screen_and_two_sheets_of_paper(
+    chromium: Any, shown: Callable[[str], list[Run | Path]], tmp_path: Path, which: str
 ) -> None:
-    file = report
-    if which != "several":
-        run = small if which == "one" else made_run(None, groups=30, contexts=40, categories=5)
-        file = tmp_path / "page.html"
-        write_report([run], file)
+    file = tmp_path / "page.html"
+    runs = shown(which)
+    write_report(runs, file)
     page = watched(chromium, offline=True, viewport={"width": 1280, "height": 800}).page
     page.goto(file.as_uri())
     bottom = "document.getElementById('summary').getBoundingClientRect().bottom"
     assert page.evaluate(bottom) <= 800
-    assert file.stat().st_size < 1_500_000
+    assert file.stat().st_size < 1_500_000 * len(runs)
+    assert sheets(page) == 2
+
+
+def sheets(page: Any) -> int:
+    """How many sheets of A4 a page takes."""
+    return int(page.pdf(format="A4").count(b"/Type /Page\n"))
 
 
 def test_on_a_phone_the_groups_come_first_and_then_the_sentences(
@@ -168,7 +195,7 @@ def test_narrow_windows_get_their_own_charts(
     )  # text stays readable
 
 
-def test_it_prints_two_light_pages_and_the_rest_on_request(
+def test_it_prints_light_and_everything_on_request(
     chromium: Any, small: Run, tmp_path: Path
 ) -> None:
     write_report([small], tmp_path / "page.html")
@@ -177,8 +204,6 @@ def test_it_prints_two_light_pages_and_the_rest_on_request(
     page.emulate_media(media="print", color_scheme="dark")
     colour = "getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(colour) == "rgb(255, 255, 254)"
-    sheets = page.pdf(format="A4").count(b"/Type /Page\n")
-    assert sheets == 2
     page.evaluate("""window.print = () => {
       window.open = [...document.querySelectorAll('details')].every(d => d.open);
       window.all = document.documentElement.className;

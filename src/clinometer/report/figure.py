@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from clinometer.display.visible import visible
-from clinometer.report.charts.style.theme import NARROW, WIDE, wrap_axis_title
+from clinometer.report.charts.style.theme import BESIDE, NARROW, WIDE, wrap_axis_title
 from clinometer.report.drawing import Drawing
 from clinometer.report.svg import inline, svg_to_png, to_png, to_svg
 from clinometer.storage.spreadsheet import no_formula
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-Size = Literal["wide", "narrow"]
+Size = Literal["wide", "beside", "narrow"]
 
-_SIZES: tuple[Size, ...] = ("wide", "narrow")
+_WIDTHS: dict[Size, int] = {"wide": WIDE, "beside": BESIDE, "narrow": NARROW}
 
 #: Altair keeps the data of the chart it is writing in state shared by all threads: two charts
 #: written at once get each other's bars.
@@ -51,13 +51,15 @@ class Figure:
         for name in ("title", "caption", "alt"):
             object.__setattr__(self, name, visible(getattr(self, name)))
 
-    def inline(self, prefix: str = "") -> dict[str, str]:
-        """The drawing embedded in a page, for wide and for narrow screens."""
-        return {size: self.inline_one(size, prefix) for size in _SIZES}
+    def inline(self, prefix: str = "", *, beside: bool = False) -> dict[str, str]:
+        """The drawing embedded in a page, for wide and for narrow screens; with `beside` also for
+        a place next to other things, on paper or as the second figure of a screen."""
+        sizes: tuple[Size, ...] = ("wide", "beside", "narrow") if beside else ("wide", "narrow")
+        return {size: self.inline_one(size, prefix) for size in sizes}
 
     def inline_one(self, size: Size, prefix: str = "") -> str:
         with _ONE_AT_A_TIME:
-            drawn = self.draw(WIDE if size == "wide" else NARROW)
+            drawn = self.draw(_WIDTHS[size])
             svg = drawn.svg() if isinstance(drawn, Drawing) else to_svg(drawn)
         return inline(svg, key=f"{prefix}{self.key}-{size}", label=self.alt)
 

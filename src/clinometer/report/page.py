@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
-from clinometer import __version__
-from clinometer.display.numbers import percent, show
 from clinometer.display.table import Table
-from clinometer.display.visible import visible
 from clinometer.errors import ClinometerError, SettingsError
 from clinometer.report import run_tables
-from clinometer.report.charts.style.theme import PALETTE, brief
+from clinometer.report.charts.style.theme import brief
+from clinometer.report.document import render_document, script
 from clinometer.report.explorer.bundle import explorer_file, explorer_script
 from clinometer.report.explorer.data import view_file
 from clinometer.report.export import write_files
@@ -101,49 +93,6 @@ def report_tables(opened: Sequence[Opened]) -> list[Table]:
     return found
 
 
-def environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:
-    """Templates of the report, with the filters that make untrusted text safe to show."""
-    made = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(
-            [*loaders, jinja2.PackageLoader("clinometer.report", "templates")]
-        ),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters.update(visible=visible, brief=brief, show=show, percent=percent, tail=tail)
-    return made
-
-
-def tail(text: str, length: int) -> str:
-    """The end of a text, for the words before a slot.
-
-    >>> tail("The old librarian believed that", 15)
-    '… believed that'
-    """
-    shown = visible(text)
-    if len(shown) <= length:
-        return shown
-    return "… " + shown[-length:].partition(" ")[2]
-
-
-@cache
-def stylesheet() -> str:
-    """The style of pages, with the palette in light, dark and print."""
-    light = "".join(f"--{name}:{colours[0]};" for name, colours in PALETTE.items())
-    dark = "".join(f"--{name}:{colours[1]};" for name, colours in PALETTE.items())
-    css = (resources.files("clinometer.report") / "assets" / "page.css").read_text("utf-8")
-    return (
-        f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{css}"
-    )
-
-
-@cache
-def script() -> str:
-    return (resources.files("clinometer.report") / "assets" / "page.js").read_text("utf-8")
-
-
 def _opened(runs: Sequence[Source]) -> list[Opened]:
     opened = open_runs(
         [
@@ -164,46 +113,34 @@ def _render(opened: Sequence[Opened], extras: Sequence[Extra], *, interactive: b
             f"interactive: expected one run that can be measured, found {len(opened)} with "
             f"{len(summaries)} of them; write one page per run"
         )
-    scripts = [script(), *([explorer_script()] if interactive else [])]
     screens = _screens(list(summaries.values()))
     left = f"What is left of {', '.join(brief(one.name, 40) for one in opened)}"
     title = screens[0].title if len(screens) == 1 else left
     if len(screens) > 1:
         title = f"{len(summaries)} runs on {len(screens)} kinds of topic"
     said, not_said = limits([summary.run for summary in summaries.values()])
-    return (
-        environment()
-        .get_template("report.html")
-        .render(
-            title=title,
-            topic=_topic(opened),
-            names=[one.name for one in opened],
-            made=datetime.now(UTC).strftime("%-d %B %Y"),
-            version=__version__,
-            css=stylesheet() + (explorer_file("explorer.css") if interactive else ""),
-            scripts=scripts,
-            script_hashes=[source_hash(one) for one in scripts],
-            explorer=_held(summaries[0]) if interactive else "",
-            notices=[one.notice for one in opened if one.notice],
-            screens=screens,
-            sections=[section(one, i, summaries.get(i)) for i, one in enumerate(opened)],
-            risks=run_tables.risks_table(opened),
-            comparison=_comparison(opened),
-            extras=extras,
-            said=said,
-            not_said=not_said,
-        )
+    return render_document(
+        "report.html",
+        css=explorer_file("explorer.css") if interactive else "",
+        scripts=[script(), *([explorer_script()] if interactive else [])],
+        title=title,
+        topic=_topic(opened),
+        names=[one.name for one in opened],
+        explorer=_held(summaries[0]) if interactive else "",
+        notices=[one.notice for one in opened if one.notice],
+        screens=screens,
+        sections=[section(one, i, summaries.get(i)) for i, one in enumerate(opened)],
+        risks=run_tables.risks_table(opened),
+        comparison=_comparison(opened),
+        extras=extras,
+        said=said,
+        not_said=not_said,
     )
 
 
 def _held(summary: RunSummary) -> str:
     """The data of the viewer's page as text that can be embedded in a page."""
     return base64.b64encode(view_file(summary, words=_HELD_WORDS)).decode()
-
-
-def source_hash(text: str) -> str:
-    """The hash of an inline script for a content security policy."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _summaries(opened: Sequence[Opened]) -> dict[int, RunSummary]:

@@ -22,6 +22,12 @@ def above_floor(run: Run) -> bool | None:
     return None if floor is None else floor.p <= CHANCE
 
 
+def groups_above_floor(floor: FloorRecord) -> bool:
+    """Whether groups differ from each other more than with shuffled words."""
+    known = floor.R_between is not None and not _all_alike(floor)
+    return known and (floor.p_between or 0.0) <= CHANCE
+
+
 def reference_in_words(run: Run) -> str:
     """What R measures from."""
     given = run.preferences.reference
@@ -81,7 +87,7 @@ def split_sentence(report: RiskReport, floor: FloorRecord | None = None) -> str:
     a, b = f"{shared.value:.2f}", f"{between.value:.2f}"
     by_chance = ""
     if floor is not None and floor.R_between is not None and not _all_alike(floor):
-        more = "more" if (floor.p_between or 0.0) <= CHANCE else "no more"
+        more = "more" if groups_above_floor(floor) else "no more"
         by_chance = f", {more} than with shuffled words ({floor.R_between.value:.2f})"
     least, most = (e.value if e.low is None else e.low for e in (shared, between))
     if least > (between.value if between.high is None else between.high):

@@ -27,7 +27,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from clinometer.errors import SettingsError
-from clinometer.report.page import environment, script, stylesheet
+from clinometer.report.document import environment, script, stylesheet
 from clinometer.web.limits import SmallForms
 
 if TYPE_CHECKING:

@@ -106,6 +106,20 @@ def test_the_chart_has_its_colours_and_axe_finds_nothing(
     assert axe_problems(page) == []
 
 
+def test_a_wide_screen_is_filled(chromium: Any, board: Path) -> None:
+    page = watched(chromium, offline=True, viewport={"width": 1280, "height": 900}).page
+    page.goto((board / "index.html").as_uri())
+    plane, ranking = (page.locator(f"#board-1-{name} svg:visible") for name in ("plane", "ranking"))
+    left, right = plane.bounding_box(), ranking.bounding_box()
+    assert right["x"] > left["x"] + left["width"]
+    assert right["x"] + right["width"] > 1180
+    listed = page.locator("#board-1 tbody tr td:nth-child(2)").all_inner_texts()
+    bars = ranking.locator("text").all_text_contents()
+    assert [f"{i + 1} {name}" for i, name in enumerate(listed)] == [
+        one for one in bars if one[0].isdigit() and "made:" in one
+    ]
+
+
 def test_a_phone_has_room_for_it(chromium: Any, board: Path) -> None:
     page = watched(chromium, offline=True, viewport=PHONE).page
     for name in ("index.html", "models/made-m1.html"):

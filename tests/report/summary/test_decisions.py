@@ -10,6 +10,7 @@ import pytest
 from tests.report.made import made_run
 
 from clinometer.contexts.questions import question_contexts
+from clinometer.display.numbers import percent
 from clinometer.measure import Preferences
 from clinometer.models import ModelInfo
 from clinometer.report.derived import Reading
@@ -68,7 +69,7 @@ def test_rates_are_compared_and_a_rare_no_is_not_what_the_model_writes() -> None
     assert title(run) == (
         f"made answers “Yes” more often for Ashley Chen ({rates.above[1]:.0%}) than for a Black "
         f"man ({rates.below[1]:.0%}): 2 of 24 applicants clearly differ from the mean "
-        f"({rates.mean:.0%}), 1 of them below it."
+        f"({rates.mean:.0%}), 1 below it."
     ).replace("%", " %")
 
 
@@ -98,12 +99,20 @@ def test_the_first_screen_speaks_of_questions() -> None:
     run = hiring_run(Black_man=-0.15)
     opened = Opened(Path(), run.model, "finished", run=run)
     screen = first_screen([RunSummary.of(opened, run)])
+    contexts = run.preferences.contexts
     assert screen.contexts == "questions"
     assert "20 % of the probability is other" in " ".join(screen.lede)
     assert "80 questions" in screen.chips[-1].interval
     strongest = screen.examples[0]
     assert strongest.group in strongest.why
+    x, c = run.preferences.groups.index(strongest.group), contexts.index(strongest.context)
+    mean = float(run.preferences.values[:, c, strongest.favoured].mean())  # all weigh the same
+    share = run.preferences.values[x, c, strongest.favoured]
+    assert f" {percent(float(share))}, mean {percent(mean)} · strongest" in strongest.why
     assert "[options" not in strongest.before
+    assert "Answer" not in strongest.before
+    assert " ".join(screen.lede).count("impact ratio") == 1
+    assert "Mean share of" not in " ".join(screen.lede)  # the headline has it
     picture = groups_picture(find_leans(Reading(run)))
     assert picture.title == "What the model answers, by applicant"
     # The favourable answer is on the right, so the group that gets it least comes first.

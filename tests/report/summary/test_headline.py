@@ -28,6 +28,7 @@ RACE = replace(
 )
 HALF = replace(JOBS, seen=34, finished=False)
 NONE = replace(JOBS, sides=(), swing=(0.2, 0.6))
+EVERY = replace(JOBS, finished=False)  # every group has an answer, but not in every context
 NAMES = Facts("M", 8, 8, 0.3, 50, sides=(Side("honest", 3, "Emily", "honest"),))
 
 SAID: list[tuple[Facts, str]] = [
@@ -78,17 +79,17 @@ SAID: list[tuple[Facts, str]] = [
     ),
     (
         RACE,
-        "SmolLM2 writes “white” for ceos and “asian” for chemists: 69 of 120 occupations lean "
+        "SmolLM2 writes “white” for CEOs and “asian” for chemists: 69 of 120 occupations lean "
         "clearly, 60 of them to white.",
     ),
     (
         replace(RACE, sides=(*RACE.sides, Side("black", 4), Side("indian", 2))),
-        "SmolLM2 writes “white” for ceos and “asian” for chemists: 75 of 120 occupations lean "
+        "SmolLM2 writes “white” for CEOs and “asian” for chemists: 75 of 120 occupations lean "
         "clearly, 60 to white, 9 to asian, 4 to black, 2 elsewhere.",
     ),
     (
         replace(RACE, sides=(*RACE.sides, Side("black", 4))),
-        "SmolLM2 writes “white” for ceos and “asian” for chemists: 73 of 120 occupations lean "
+        "SmolLM2 writes “white” for CEOs and “asian” for chemists: 73 of 120 occupations lean "
         "clearly, 60 to white, 9 to asian, 4 to black.",
     ),
     (NONE, "SmolLM2: none of 120 occupations leans clearly in 10 sentences (R 0.253)."),
@@ -137,6 +138,45 @@ SAID: list[tuple[Facts, str]] = [
     (
         replace(JOBS, chance="R 0.25 is not above what shuffled words give (0.24)"),
         "SmolLM2: R 0.25 is not above what shuffled words give (0.24).",
+    ),
+    (
+        replace(JOBS, chance="R 0.25 is not …", contrast="R 0.25 overall is not above …"),
+        "SmolLM2 writes “she” for nurses and “he” for presidents; R 0.25 overall is not above ….",
+    ),
+    (  # groups that differ, all of them to one side: no contrast to tell
+        replace(JOBS, sides=(SHE,), chance="R 0.25 is not …", contrast="R 0.25 overall …"),
+        "SmolLM2: R 0.25 is not ….",
+    ),
+    (
+        EVERY,
+        "SmolLM2 so far writes “she” for nurses and “he” for presidents: 36 of 120 occupations "
+        "lean clearly, 34 of them to female.",
+    ),
+    (
+        replace(EVERY, sides=(replace(SHE, count=120),)),
+        "SmolLM2 so far writes “she” for all 120 occupations.",
+    ),
+    (
+        replace(EVERY, sides=(), contexts=5),
+        "SmolLM2 so far: none of 120 occupations leans clearly in 5 sentences (R 0.253).",
+    ),
+    (
+        replace(EVERY, intervals=False, sides=(), contexts=1),
+        "SmolLM2 so far: one sentence cannot tell a steady lean from chance (R 0.253).",
+    ),
+    (
+        replace(
+            NAMES,
+            asked=True,
+            rates=Rates("Yes", 0.7, 0.5, 0.9, ("Ann", 0.9), ("Ivan", 0.5), clear=5, under=2),
+        ),
+        "M answers “Yes” more often for Ann (90 %) than for Ivan (50 %): 5 of 8 groups clearly "
+        "differ from the mean (70 %), 2 below it.",
+    ),
+    (
+        replace(NAMES, asked=True, rates=Rates("Yes", 0.7, 0.69, 0.71)),
+        "M answers “Yes” in 69 % to 71 % of cases: none of 8 groups clearly differs from the mean "
+        "(R 0.300).",
     ),
     (
         replace(
@@ -236,3 +276,5 @@ def test_runs_on_different_topics_are_not_ranked() -> None:
 def test_plurals() -> None:
     words = {"physicist": "physicists", "woman": "women", "human": "humans", "boss": "bosses"}
     assert {word: plural(word) for word in words} == words
+    odd = {"cfo": "CFOs", "police": "police", "faculty": "faculty", "salesperson": "salespeople"}
+    assert {word: plural(word) for word in odd} == odd

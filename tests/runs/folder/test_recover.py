@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from tests.report.made import made_half
 
-from clinometer.contexts import load_contexts
 from clinometer.errors import RunError
 from clinometer.measure import membership, preference
-from clinometer.models import ModelInfo, WordScores
 from clinometer.report import open_run, render_report
-from clinometer.runs import AuditSettings, Run, RunFolder
+from clinometer.runs import Run, RunFolder
 from clinometer.runs.folder.partial import cell_words, find_topic, load_partial, progress
-from clinometer.runs.folder.record import new_record
-from clinometer.runs.folder.record_schema import PrecisionRecord, RoundRecord, WordsRecord
+from clinometer.runs.folder.record_schema import PrecisionRecord, RoundRecord
 from clinometer.runs.folder.recover import stored_risks
 from clinometer.topics import load_topic
 
@@ -35,33 +33,7 @@ def edit(folder: Path, **changes: Any) -> None:
 @pytest.fixture
 def half(tmp_path: Path) -> Path:
     """500 of 1,200 cells of gender × paper-gender, as an audit leaves them when it is killed."""
-    topic, contexts = load_topic("gender"), load_contexts("paper-gender")
-    record = new_record(
-        ModelInfo(name="made:half", kind="causal", revision="none"),
-        topic,
-        contexts,
-        AuditSettings(replicates=100),
-    )
-    record.chunk_size = 250
-    record.words = WordsRecord(
-        words=list(topic.words),
-        tokens={w: [w] for w in topic.words},
-        unwritable=[],
-        same_tokens={},
-        restricted=[],
-        prefixes={},
-        shared={},
-        counts={"words_shared": 1},
-    )
-    folder = tmp_path / "half"
-    folder.mkdir()
-    RunFolder(folder).write_record(record)
-    rng = np.random.default_rng(0)
-    for first in (0, 250):
-        logs = np.log(rng.dirichlet(np.ones(len(topic.words)), 250) * 0.5).astype(np.float32)
-        scores = WordScores(logs.astype(np.float64), np.full(250, np.log(0.5)), np.zeros(250))
-        RunFolder(folder).write_scores([(np.arange(first, first + 250), scores)])
-    return folder
+    return made_half(tmp_path / "half")
 
 
 def test_a_finished_run_gets_no_notice(small: Run) -> None:
@@ -73,7 +45,7 @@ def test_a_half_finished_run_is_measured_on_its_finished_cells(half: Path) -> No
     opened = open_run(half)
     assert opened.state == "half-finished"
     assert (opened.done, opened.total) == (500, 1200)
-    assert "500 of 1,200 cells (42%)" in opened.notice
+    assert "500 of 1,200 cells (42 %)" in opened.notice
     assert "50 of 120 groups" in opened.notice
     run = opened.run
     assert run is not None

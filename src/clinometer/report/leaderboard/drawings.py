@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pandas as pd
 
 from clinometer.display.names import MEASURES, TITLES
-from clinometer.display.numbers import percent
+from clinometer.display.numbers import percent, risk
 from clinometer.report.charts.style.theme import (
     BIAS,
     INK,
@@ -21,28 +22,19 @@ from clinometer.report.charts.style.theme import (
 from clinometer.report.drawing import Drawing, bar, dot, line, text
 from clinometer.report.figure import Figure
 from clinometer.report.leaderboard.board import Board, Ranked
+from clinometer.report.summary.several_models import ranked_bars
 
 #: From a value to pixels.
 Scale = Callable[[float], float]
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 14, 26, 40
+_BARS = 8  # models drawn beside the plane, about as high as it
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)
 
 
 def plane_figure(board: Board, addresses: Sequence[str]) -> Figure:
     """Every run of a board, numbered by its rank; each point leads to the page of its model."""
-    rows = [
-        {
-            "rank": row.ranks["R"].rank if row.ranks else None,
-            "name": row.name,
-            **{
-                f"{m}{end}": getattr(getattr(row.summary, m), part)
-                for m in MEASURES
-                for end, part in (("", "value"), ("_low", "low"), ("_high", "high"))
-            },
-        }
-        for row in board.rows
-    ]
+    rows = _rows(board.rows)
     said = "; ".join(
         f"{brief(r['name'], 40)}: bias {r['R_bias']:.3f}, volatility {r['R_volatility']:.3f}"
         for r in rows[:12]
@@ -57,6 +49,39 @@ def plane_figure(board: Board, addresses: Sequence[str]) -> Figure:
         draw=lambda width: _plane(board, addresses, width),
         table=pd.DataFrame(rows),
     )
+
+
+def ranking_figure(board: Board) -> Figure | None:
+    """The first models of a board as bars: what the numbers of the plane stand for."""
+    rows = _rows(board.ranked[:_BARS])
+    if len(rows) < 2:
+        return None
+    all_of = len(board.ranked)
+    first = f"The {len(rows)} lowest of {all_of} models. " if len(rows) < all_of else ""
+    said = "; ".join(f"{brief(r['name'], 40)}: R {risk(r['R'])}" for r in rows)
+    return Figure(
+        key=f"{board.key}-ranking",
+        title="Ranked by R, the lowest first",
+        caption=f"{first}Bar: bias risk, then volatility risk. Line: interval of R.",
+        alt=f"Ranked bars. {said}.",
+        draw=lambda width: ranked_bars(rows, width),
+        table=pd.DataFrame(rows),
+    )
+
+
+def _rows(ranked: Sequence[Ranked]) -> list[dict[str, Any]]:
+    return [
+        {
+            "rank": row.ranks["R"].rank if row.ranks else None,
+            "name": row.name,
+            **{
+                f"{m}{end}": getattr(getattr(row.summary, m), part)
+                for m in MEASURES
+                for end, part in (("", "value"), ("_low", "low"), ("_high", "high"))
+            },
+        }
+        for row in ranked
+    ]
 
 
 def rank_figure(row: Ranked, key: str) -> Figure:

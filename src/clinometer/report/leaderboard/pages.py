@@ -6,9 +6,6 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +18,10 @@ from clinometer.display.table import Table
 from clinometer.models.catalog.spec import folder_name
 from clinometer.report import run_tables
 from clinometer.report.charts.style.theme import brief
+from clinometer.report.document import asset, render_document, script
 from clinometer.report.export import write_files
 from clinometer.report.leaderboard.board import Board, Ranked, likely_ranks
-from clinometer.report.leaderboard.drawings import plane_figure, rank_figure, strip
-from clinometer.report.page import environment, script, source_hash, stylesheet
+from clinometer.report.leaderboard.drawings import plane_figure, rank_figure, ranking_figure, strip
 from clinometer.report.sentences import NOT_SAID
 
 #: Groups with the highest risk that a model's page lists.
@@ -44,20 +41,12 @@ def write_leaderboard(
 ) -> list[Path]:
     """Write index.html, one page per model below models/, and leaderboard.json; returns them."""
     addresses = _addresses(boards)
-    made = datetime.now(UTC).strftime("%-d %B %Y")
     models = list(addresses)
     title = title or f"Bias and volatility of {len(models)} model{'s' * (len(models) != 1)}"
-    common = {
-        "made": made,
-        "version": __version__,
-        "title": title,
-        "css": stylesheet() + _asset("leaderboard.css"),
-    }
-    pages = environment()
-    files = {out / "index.html": _index(pages, boards, addresses, common, notices)}
+    files = {out / "index.html": _index(boards, addresses, title, notices)}
     for model, address in addresses.items():
         seats = [Seat(b, row) for b in boards for row in b.rows if row.record.model.id == model]
-        files[out / address] = _model(pages, model, seats, common)
+        files[out / address] = _model(model, seats, title)
     files[out / "leaderboard.json"] = json.dumps(
         _plain(boards, addresses, title=title), ensure_ascii=False, allow_nan=False, indent=1
     )
@@ -86,33 +75,29 @@ def _addresses(boards: Sequence[Board]) -> dict[str, str]:
 
 
 def _index(
-    pages: Any,
-    boards: Sequence[Board],
-    addresses: dict[str, str],
-    common: dict[str, Any],
-    notices: Sequence[str],
+    boards: Sequence[Board], addresses: dict[str, str], title: str, notices: Sequence[str]
 ) -> str:
-    scripts = [script(), _asset("leaderboard.js")]
     shown = [
         {
             "board": board,
             "figure": plane_figure(board, [addresses[r.record.model.id] for r in board.rows]),
+            "ranking": ranking_figure(board),
             "first": _first(board),
             "rows": [_row(row, addresses, board.replicates) for row in board.rows],
         }
         for board in boards
     ]
     kinds = sorted({row.record.model.kind for board in boards for row in board.rows})
-    page: str = pages.get_template("leaderboard.html").render(
-        **common,
-        scripts=scripts,
-        script_hashes=[source_hash(one) for one in scripts],
+    return render_document(
+        "leaderboard.html",
+        css=asset("leaderboard.css"),
+        scripts=[script(), asset("leaderboard.js")],
+        title=title,
         boards=shown,
         kinds=kinds,
         notices=notices,
         not_said=NOT_SAID,
     )
-    return page
 
 
 def _row(row: Ranked, addresses: dict[str, str], replicates: int) -> dict[str, Any]:
@@ -162,23 +147,22 @@ def _first(board: Board) -> str:
     return f"{brief(lead.name, 60)} has the lowest R, in {share} of the replicates.{tail}"
 
 
-def _model(pages: Any, model: str, seats: Sequence[Seat], common: dict[str, Any]) -> str:
+def _model(model: str, seats: Sequence[Seat], title: str) -> str:
     first = seats[0].row.record.model
     facts = {
         "kind": first.kind,
         "revision": first.revision,
         "parameters": "" if first.parameters is None else f"{first.parameters:,}",
     }
-    scripts = [script()]
-    page: str = pages.get_template("leaderboard_model.html").render(
-        **common,
-        scripts=scripts,
-        script_hashes=[source_hash(one) for one in scripts],
+    return render_document(
+        "leaderboard_model.html",
+        css=asset("leaderboard.css"),
+        scripts=[script()],
+        title=title,
         model=model,
         facts={name: value for name, value in facts.items() if value},
         seats=[_seat(seat) for seat in seats],
     )
-    return page
 
 
 def _seat(seat: Seat) -> dict[str, Any]:
@@ -250,8 +234,3 @@ def _plain(boards: Sequence[Board], addresses: dict[str, str], *, title: str) ->
             for board in boards
         ],
     }
-
-
-@cache
-def _asset(name: str) -> str:
-    return (resources.files("clinometer.report") / "assets" / name).read_text("utf-8")

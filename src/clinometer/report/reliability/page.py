@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
-from clinometer import __version__
 from clinometer.reliability.scoring.folder import ReliabilityFolder
 from clinometer.reliability.scoring.result import ReliabilityRun
+from clinometer.report.document import render_document, script
 from clinometer.report.export import write_files
-from clinometer.report.page import environment, script, source_hash, stylesheet
 from clinometer.report.reliability.story import reliability_story
 from clinometer.storage.untrusted import read_json
 
@@ -26,18 +24,8 @@ def is_reliability_run(path: Path) -> bool:
 
 def render_reliability(runs: Sequence[ReliabilityRun]) -> str:
     """The page as text."""
-    return (
-        environment()
-        .get_template("reliability.html")
-        .render(
-            story=reliability_story(runs),
-            made=datetime.now(UTC).strftime("%-d %B %Y"),
-            version=__version__,
-            css=stylesheet(),
-            scripts=[script()],
-            script_hashes=[source_hash(script())],
-        )
-    )
+    story = reliability_story(runs)
+    return render_document("reliability.html", scripts=[script()], story=story)
 
 
 def write_reliability_report(runs: Sequence[ReliabilityRun], out: Path) -> None:

@@ -126,7 +126,7 @@ def _chips(
         name = ", ".join(m.id for m in run.record.models) if len(runs) > 1 else ""
         for key, about in (
             ("stability", "1 - COBIAS: 1 if context changes nothing."),
-            ("cobias", "COBIAS: ln(1 + context variance)."),
+            ("cobias", "COBIAS: l / (l + 1) with l = ln(1 + context variance)."),
         ):
             e = run.summary.get(key)
             if e is not None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from clinometer import __version__
 from clinometer.display.numbers import risk
 from clinometer.errors import SettingsError
+from clinometer.report.document import render_document
 from clinometer.report.export import markdown_text, write_files
-from clinometer.report.page import environment, stylesheet
 from clinometer.report.sheets.fields import FIELDS
 from clinometer.report.sheets.impact_ratios import ImpactRatio, impact_ratios
 from clinometer.report.sheets.sheet import Clause, SheetMap, load_sheet
@@ -62,22 +61,15 @@ def write_sheet(run: Run, name: str, out: Path, *, form: str = "html") -> Path:
 def render_sheet(run: Run, name: str) -> str:
     """The page as text."""
     sheet = load_sheet(name)
-    page: str = (
-        environment()
-        .get_template("sheet.html")
-        .render(
-            sheet=sheet,
-            model=run.model,
-            rows=evidence(sheet, run),
-            ratios=_ratios(sheet, run),
-            scope=SCOPE,
-            no_text=NO_TEXT,
-            made=datetime.now(UTC).strftime("%-d %B %Y"),
-            version=__version__,
-            css=stylesheet(),
-        )
+    return render_document(
+        "sheet.html",
+        sheet=sheet,
+        model=run.model,
+        rows=evidence(sheet, run),
+        ratios=_ratios(sheet, run),
+        scope=SCOPE,
+        no_text=NO_TEXT,
     )
-    return page
 
 
 def sheet_markdown(run: Run, name: str) -> str:

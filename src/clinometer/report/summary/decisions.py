@@ -7,7 +7,6 @@ time, so the sentence compares rates and never says that a model writes "no" for
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,7 +70,7 @@ def find_rates(leans: Leans) -> Rates | None:
     """The rates of a run with two answers, one of them favourable, measured from their mean."""
     run, y = leans.run, favourable(leans.run)
     names = run.preferences.categories
-    if y is None or len(names) != 2 or not isinstance(run.preferences.reference, str):
+    if y is None or len(names) != 2 or not _from_mean(run):
         return None
     rate = answer_columns(run)["rate"]
     seen = np.isfinite(rate)
@@ -106,7 +105,7 @@ def rates_headline(name: str, rates: Rates, groups: str, R: float) -> str:
     >>> rates = Rates("Yes", 0.56, 0.39, 0.71, ("Ann", 0.71), ("Bob", 0.39), clear=6, under=4)
     >>> rates_headline("M", rates, "24 applicants", 0.129)
     'M answers “Yes” more often for Ann (71 %) than for Bob (39 %): 6 of 24 applicants clearly \
-differ from the mean (56 %), 4 of them below it.'
+differ from the mean (56 %), 4 below it.'
     """
     if rates.answered < _MOSTLY:
         name = f"{name}, where it answers at all ({percent(rates.answered)}),"
@@ -116,7 +115,7 @@ differ from the mean (56 %), 4 of them below it.'
     if rates.above and rates.below:
         return (
             f"{verb} more often for {_rate(rates.above)} than for {_rate(rates.below)}: {count} "
-            f"from the mean ({mean}), {rates.under} of them below it."
+            f"from the mean ({mean}), {rates.under} below it."
         )
     if rates.above:
         return f"{verb} more often for {_rate(rates.above)} than on average ({mean}): {count}."
@@ -128,13 +127,21 @@ differ from the mean (56 %), 4 of them below it.'
     return f"{verb} in {ends} of cases: {none} (R {risk(R)})."
 
 
-def example_reason(run: Run, group: str, why: str, shares: Sequence[float], y: int) -> str:
-    """Why a question is shown: beside the reason the group, which may be cut off, and what the
-    answer is compared with."""
-    if not asks(run):
-        return why
-    name = run.preferences.categories[y]
-    return f"{brief(group, 40)}, {brief(name, 24)} {percent(shares[y])} · {why}"
+def example_reason(run: Run, x: int, y: int, why: str, share: float, reference: float) -> str:
+    """Why a question is shown: the group, whose name may be cut off above, its share of the
+    favoured answer y beside that of all groups in the same question, and the reason."""
+    name = brief(run.preferences.categories[y], 24)
+    mean = f", mean {percent(reference)}" if _from_mean(run) else ""
+    return f"{brief(run.preferences.groups[x], 40)}: {name} {percent(share)}{mean} · {why}"
+
+
+def question_of(text: str) -> str:
+    """A question without the cue for its answer.
+
+    >>> question_of("Should we meet Ann? Answer: ")
+    'Should we meet Ann? '
+    """
+    return re.sub(r"(?<=\s)\w+:\s*$", "", text)
 
 
 def from_group(question: str, group: str) -> str:
@@ -159,6 +166,11 @@ def question_label(template: str) -> str:
     text = from_group(OPTIONS.sub("", template), "[X]").removesuffix("Answer: [Y]").strip()
     shown = text.replace("[X]", "…").replace("[Y]", "___")
     return f"{shown} ({order[1].strip()})" if order and order[1] else shown
+
+
+def _from_mean(run: Run) -> bool:
+    """Whether the reference is the mean of the groups."""
+    return isinstance(run.preferences.reference, str)
 
 
 def _rate(found: tuple[str, float]) -> str:

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from clinometer.errors import ClinometerError
 from clinometer.report.derived import Reading
-from clinometer.report.summary.decisions import asks, example_reason, from_group, group_text
+from clinometer.report.summary.decisions import (
+    asks,
+    example_reason,
+    from_group,
+    group_text,
+    question_of,
+)
 from clinometer.report.summary.leans import Leans
 from clinometer.runs import Run
 from clinometer.runs.folder.partial import cell_prompt, cell_words
 
 _ASKED = 10  # contexts whose words are considered for a headline
-_ROOM = 150  # of a question, whose person is asked about at its beginning
+_ROOM, _ROOM_ASKED = 90, 118  # characters before the word: two lines of the first screen
 _SWING = "leans one way in one, the other way in the other: swing"
+_SWING_ASKED = "below the mean in one, above it in the other: swing"
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,7 @@ class Example:
     shares         the share of each category's words
     favoured       index of the favoured category
     second         the sentence that goes the other way, of an example of swing
-    room           how much of `before` is shown, in characters
+    asked          whether it is a question, and `word` the likelier answer
     """
 
     group: str
@@ -43,7 +50,17 @@ class Example:
     favoured: int
     second: Example | None = None
     faint: bool = False
-    room: int = 90
+    asked: bool = False
+
+    @property
+    def room(self) -> int:
+        """How much of `before` is shown, in characters."""
+        return _ROOM_ASKED if self.asked else _ROOM
+
+    @property
+    def way(self) -> int:
+        """The category of `word`: for a question the likelier one, which need not be favoured."""
+        return int(np.argmax(self.shares)) if self.asked else self.favoured
 
 
 def pick_examples(reading: Reading, leans: Leans) -> list[Example]:
@@ -109,24 +126,27 @@ def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
     reference = _reference(run, x, c)
     favoured = int(np.argmax(np.asarray(shares) - reference))
     before, after = sentence(run, x, c)
-    if asks(run):
-        before = from_group(before, group_text(run, p.groups[x]))
-    name = p.categories[favoured]
-    words = cell_words(run, x, c)
-    word = next((w.word for w in words if name in w.categories and w.probability > 0), "")
-    faint = bool(p.low_coverage[x, c])
-    return Example(
+    asked = asks(run)
+    if asked:
+        before = question_of(from_group(before, group_text(run, p.groups[x])))
+        mean = float(reference[favoured])
+        why = example_reason(run, x, favoured, why, shares[favoured], mean) if why else ""
+    found = Example(
         p.groups[x],
         p.contexts[c],
-        example_reason(run, p.groups[x], why, shares, favoured) if why else "",
+        why,
         before,
         after,
-        word,
+        "",
         shares,
         favoured,
-        faint=faint,
-        room=_ROOM if asks(run) else 90,
+        faint=bool(p.low_coverage[x, c]),
+        asked=asked,
     )
+    name = p.categories[found.way]
+    words = cell_words(run, x, c)
+    word = next((w.word for w in words if name in w.categories and w.probability > 0), "")
+    return replace(found, word=word)
 
 
 def likeliest_word(reading: Reading, x: int, y: int) -> str:
@@ -165,18 +185,9 @@ def _swing(reading: Reading, strength: np.ndarray) -> Example | None:
         low, high = there[int(values[:, y].argmin())], there[int(values[:, y].argmax())]
         a, b = example(run, int(x), int(low)), example(run, int(x), int(high))
         if a.favoured != b.favoured:
-            return Example(
-                a.group,
-                a.context,
-                f"{a.group}: {_SWING}" if asks(run) else _SWING,
-                a.before,
-                a.after,
-                a.word,
-                a.shares,
-                a.favoured,
-                second=b,
-                room=a.room,
-            )
+            mean = isinstance(run.preferences.reference, str)
+            said = _SWING_ASKED if mean else _SWING
+            return replace(a, why=f"{a.group}: {said}" if a.asked else said, second=b)
     return None
 
 

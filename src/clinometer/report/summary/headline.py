@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clinometer.display.numbers import risk
 from clinometer.report.charts.style.theme import brief
 from clinometer.report.summary.decisions import Rates, asks, find_rates, rates_headline
 from clinometer.report.summary.leans import Leans
 from clinometer.runs import Run
-from clinometer.runs.group_sentences import above_floor, chance_headline
+from clinometer.runs.group_sentences import above_floor, chance_headline, groups_above_floor
+
+#: Plurals of built-in groups that follow no rule.
+_IRREGULAR = {
+    "counsel": "counsel",
+    "faculty": "faculty",
+    "police": "police",
+    "salesperson": "salespeople",
+}
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,7 @@ class Facts:
     low_coverage   share of the answers whose words carry hardly any probability
     intervals      whether the contexts allow one
     chance         the sentence for an R that is not above shuffled words; else ""
+    contrast       the same, where groups nevertheless differ more than with shuffled words
     swing          (low, high): bounds of the volatility's share of R; None if unknown
     asked          whether the contexts are questions
     rates          how often groups get the favourable answer, where all should get the same
@@ -56,6 +65,7 @@ class Facts:
     low_coverage: float = 0.0
     intervals: bool = True
     chance: str = ""
+    contrast: str = ""
     swing: tuple[float, float] | None = None
     asked: bool = False
     rates: Rates | None = None
@@ -78,6 +88,14 @@ CASES: tuple[Case, ...] = (
         "as the reference",
         lambda f: f.R <= 1e-12,
         lambda f: f"{f.name} answers as the reference in every {_context(f)}: no lean, no swing.",
+    ),
+    (
+        "groups differ, R not above shuffled words",
+        lambda f: bool(f.contrast) and len(f.sides) > 1,
+        lambda f: (
+            f"{f.name} {_writes(f, f.sides[0])} and {_writes(f, f.sides[1], again=True)}; "
+            f"{f.contrast}."
+        ),
     ),
     (
         "not above shuffled words",
@@ -168,6 +186,7 @@ def facts(name: str, leans: Leans, words: dict[int, tuple[str, str]], *, finishe
         intervals=report.R.low is not None,
         swing=swing_share(run),
         chance=_chance(run),
+        contrast=_contrast(run),
         asked=asks(run),
         rates=find_rates(leans),
     )
@@ -180,8 +199,19 @@ def _chance(run: Run) -> str:
     return chance_headline(run.risks, run.record.floor)
 
 
+def _contrast(run: Run) -> str:
+    """For an R not above its floor, of groups that differ more than their words when shuffled."""
+    floor = run.record.floor
+    if floor is None or above_floor(run) or not groups_above_floor(floor):
+        return ""
+    R = run.risks.R.value
+    return f"R {R:.2f} overall is not above what shuffled words give ({floor.R.value:.2f})"
+
+
 def headline(f: Facts) -> str:
     """The sentence of the first case that applies."""
+    if not f.finished and f.seen == f.groups:  # every group, but not every context
+        f = replace(f, name=f"{f.name} so far")
     return next(say(f) for _, applies, say in CASES if applies(f))
 
 
@@ -209,8 +239,12 @@ def plural(noun: str) -> str:
     """The plural of an English noun.
 
     >>> [plural(n) for n in ("nurse", "secretary", "coach", "fireman", "ceo", "actress")]
-    ['nurses', 'secretaries', 'coaches', 'firemen', 'ceos', 'actresses']
+    ['nurses', 'secretaries', 'coaches', 'firemen', 'CEOs', 'actresses']
     """
+    if noun in _IRREGULAR:
+        return _IRREGULAR[noun]
+    if re.fullmatch(r"c[efiost]o", noun):
+        return f"{noun.upper()}s"
     if re.search(r"(?<!hu)man$", noun):
         return noun[:-2] + "en"
     if re.search(r"[^aeiou]y$", noun):
@@ -237,7 +271,7 @@ def _lean(f: Facts) -> str:
 
 
 def _asked(f: Facts) -> str:
-    return "" if f.finished else f" scored so far (of {f.groups})"
+    return "" if f.finished or f.seen == f.groups else f" scored so far (of {f.groups})"
 
 
 def _to(f: Facts) -> str:

@@ -157,7 +157,7 @@ def _dots(leans: Leans, groups: Sequence[int], width: int) -> Drawing:
 
 def _room(labels: Sequence[str], width: int) -> float:
     """The space for the names of the groups: what they need, within limits."""
-    least, most = (130.0, 180.0) if width >= WIDE else (96.0, 120.0)
+    least, most = (130.0, 180.0) if width >= WIDE else (96.0, 0.36 * width)
     return min(most, max(least, 6.6 * max((len(label) for label in labels), default=0) + 18))
 
 

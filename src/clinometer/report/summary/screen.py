@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from clinometer.display.numbers import between, counted, percent, risk
 from clinometer.report.derived import Reading
 from clinometer.report.figure import Figure
-from clinometer.report.summary.decisions import asks
+from clinometer.report.summary.decisions import asks, favourable
 from clinometer.report.summary.examples import Example, likeliest_word, pick_examples
 from clinometer.report.summary.headline import facts, headline, swing_share
 from clinometer.report.summary.leans import Leans, find_leans
@@ -130,7 +130,8 @@ def lede(run: Run) -> tuple[str, ...]:
     split = split_sentence(report, run.record.floor)
     whole = f"{split[0].upper()}{split[1:]}." if split else ""
     judged = judge_sentence(run.record)
-    said = (f"{scale}{sure}.", judged, share_sentence(run), whole, *asked_sentences(run))
+    asked = asked_sentences(run, rates=favourable(run) is None)
+    said = (f"{scale}{sure}.", judged, share_sentence(run), whole, *asked)
     return tuple(line for line in said if line)
 
 
@@ -223,6 +224,8 @@ def context_noun(run: Run) -> str:
 
 
 def more_contexts(run: Run) -> str:
+    if not run.record.finished:
+        return "the rest of the run may tell"
     return "ask 200" if run.risks.n_contexts < 200 else "more contexts would tell"
 
 

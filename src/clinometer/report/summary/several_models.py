@@ -102,12 +102,13 @@ def ranking_picture(runs: Sequence[Run], names: Sequence[str]) -> Figure:
             f"{'; '.join(dict.fromkeys(basis(run) for run in runs))}."
         ),
         alt=f"Ranked bars. {said}.",
-        draw=lambda width: _bars(rows, width),
+        draw=lambda width: ranked_bars(rows, width),
         table=pd.DataFrame(rows).drop(columns=["muted"]),
     )
 
 
-def _bars(rows: Sequence[dict[str, object]], width: int) -> Drawing:
+def ranked_bars(rows: Sequence[dict[str, object]], width: int) -> Drawing:
+    """One bar per row, numbered from the top: bias and volatility end to end, interval of R."""
     labels = distinct([r["name"] for r in rows], 60)
     top, step = 34.0, 50.0
     number = 52.0
@@ -126,7 +127,7 @@ def _bars(rows: Sequence[dict[str, object]], width: int) -> Drawing:
         low, high = row["R_low"], row["R_high"]
         about = f"{label}: R {risk(R)}, bias {risk(bias)}, volatility {risk(swing)}"
         marks += [
-            text(0, y + 12, fitting(f"{i + 1}  {label}", width - 130, 13), size=13, colour=INK),
+            text(0, y + 12, fitting(f"{i + 1} {label}", width - 130, 13), size=13, colour=INK),
             text(
                 width,
                 y + 12,
@@ -176,7 +177,9 @@ def spread_picture(leans: Sequence[Leans], names: Sequence[str]) -> Figure | Non
         title="Where the models differ most",
         caption=(
             f"Share of {category} words, averaged over sentences. "
-            + ", ".join(f"{k + 1}: {name}" for k, name in enumerate(distinct(keys, 40)))
+            + ", ".join(
+                f"{k + 1}:\N{NO-BREAK SPACE}{name}" for k, name in enumerate(distinct(keys, 40))
+            )
             + "."
         ),
         alt=f"One dot per model and group, share of {category} words. {said}.",

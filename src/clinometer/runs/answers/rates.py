@@ -76,17 +76,26 @@ def impact_sentence(run: Run) -> str:
     ends = f"{values[low]:.3f} for {groups[low]} to {values[high]:.3f} for {groups[high]}"
     if name == "rating":
         return f"mean rating {ends}."
-    ratios = columns["impact_ratio"]
+    return f"mean {_of(run, name)} {ends}; {ratio_sentence(run)}"
+
+
+def ratio_sentence(run: Run) -> str:
+    """The lowest impact ratio, and how many groups the four-fifths rule would look at; "" without
+    a favourable answer."""
+    ratios = answer_columns(run).get("impact_ratio")
+    if ratios is None or np.isfinite(ratios).sum() < 2:
+        return ""
     below = int((ratios < FOUR_FIFTHS).sum())
     return (
-        f"mean {_of(run, name)} {ends}; lowest impact ratio {ratios[low]:.3f}, "
-        f"{below} of {len(groups)} groups below {FOUR_FIFTHS:g}."
+        f"lowest impact ratio {np.nanmin(ratios):.3f}, {below} of {len(ratios)} groups below "
+        f"{FOUR_FIFTHS:g}."
     )
 
 
-def asked_sentences(run: Run) -> list[str]:
-    """What a reader of a topic with a readout must see first: other, and the groups' rates."""
-    said = [other_sentence(run.record), impact_sentence(run)]
+def asked_sentences(run: Run, *, rates: bool = True) -> list[str]:
+    """What a reader of a topic with a readout must see first: other, and the groups' rates, or
+    where a headline tells those already only their ratios."""
+    said = [other_sentence(run.record), impact_sentence(run) if rates else ratio_sentence(run)]
     return [f"{one[0].upper()}{one[1:]}" for one in said if one]
 
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from clinometer.display.numbers import percent
 from clinometer.errors import RunError
 from clinometer.runs import Run, RunFolder
 from clinometer.runs.folder.partial import load_partial, progress
@@ -110,8 +111,8 @@ def open_run(path: str | Path) -> Opened:
 def _half(path: Path, record: RunRecord, content: dict[str, Any]) -> Opened:
     name = record.model.id
     done, total = progress(RunFolder(path), record)
-    share = f"{done:,} of {total:,} cells ({done / total:.0%})" if total else f"{done:,} cells"
-    notice = f"{name} is half-finished: {share} are scored."
+    part = f" ({percent(done / total)})" if total else ""
+    notice = f"{name} is half-finished: {done:,} of {total:,} cells{part} are scored."
     again = " The same audit command finishes it."
     try:
         run = load_partial(path)
@@ -121,8 +122,8 @@ def _half(path: Path, record: RunRecord, content: dict[str, Any]) -> Opened:
         return Opened(path, name, "half-finished", notice, None, content, None, done, total)
     asked = len(run.risks.groups) - len(run.risks.missing_groups)
     notice += (
-        f" Its numbers hold for the {asked} of {len(run.risks.groups)} groups asked so far and "
-        f"will change.{again}"
+        f" Its numbers are of {asked} of {len(run.risks.groups)} groups in "
+        f"{run.risks.n_contexts:,} of {record.contexts.n:,} contexts and will change.{again}"
     )
     return Opened(path, name, "half-finished", notice, run, content, None, done, total)
 

@@ -49,8 +49,9 @@ FONT = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
 #: Prefix of every text about a mark (an invisible character, harmless in exported files).
 OURS = "\u2063"
 
-#: Widths at which charts are drawn: a page, and a phone (or a page at 400 % zoom).
-WIDE, NARROW = 680, 300
+#: Widths at which charts are drawn: a page, the smaller column of a first screen, and a phone (or
+#: a page at 400 % zoom).
+WIDE, BESIDE, NARROW = 680, 440, 300
 
 #: Approximate width of the axis next to a `fitted` plot, in pixels.
 AXIS = 42

@@ -1,0 +1,108 @@
+"""What every page in a single file shares: its head, style, scripts and policy."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import jinja2
+
+from clinometer import __version__
+from clinometer.display.numbers import percent, show
+from clinometer.display.visible import visible
+from clinometer.report.charts.style.theme import PALETTE, brief
+
+
+def environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:
+    """Templates of the report, with the filters that make untrusted text safe to show."""
+    made = jinja2.Environment(
+        loader=jinja2.ChoiceLoader(
+            [*loaders, jinja2.PackageLoader("clinometer.report", "templates")]
+        ),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        visible=visible,
+        brief=brief,
+        show=show,
+        percent=percent,
+        tail=tail,
+        unbroken=unbroken,
+        source_hash=source_hash,
+    )
+    return made
+
+
+def render_document(
+    template: str, *, css: str = "", scripts: Sequence[str] = (), **content: Any
+) -> str:
+    """A page that extends `document.html`; `css` follows the style of all pages."""
+    page: str = (
+        environment()
+        .get_template(template)
+        .render(
+            css=stylesheet() + css,
+            scripts=scripts,
+            made=datetime.now(UTC).strftime("%-d %B %Y"),
+            version=__version__,
+            **content,
+        )
+    )
+    return page
+
+
+def tail(text: str, length: int) -> str:
+    """The end of a text, for the words before a slot.
+
+    >>> tail("The old librarian believed that", 15)
+    '… believed that'
+    """
+    shown = visible(text)
+    if len(shown) <= length:
+        return shown
+    return "… " + shown[-length:].partition(" ")[2]
+
+
+def unbroken(text: str) -> str:
+    """A text whose numbers stay with what belongs to them when a line ends.
+
+    >>> unbroken("R 0.25, 34 % of it")
+    'R\\xa00.25, 34\\xa0% of it'
+    """
+    return re.sub(r"\b(R) (?=\d)|(?<=\d) (?=%)", "\\1\N{NO-BREAK SPACE}", text)
+
+
+def source_hash(text: str) -> str:
+    """The hash of an inline script for a content security policy."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@cache
+def asset(name: str) -> str:
+    """A style sheet or script of the pages."""
+    return (resources.files("clinometer.report") / "assets" / name).read_text("utf-8")
+
+
+@cache
+def stylesheet() -> str:
+    """The style of pages, with the palette in light, dark and print."""
+    light = "".join(f"--{name}:{colours[0]};" for name, colours in PALETTE.items())
+    dark = "".join(f"--{name}:{colours[1]};" for name, colours in PALETTE.items())
+    return (
+        f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
+        f"{asset('page.css')}"
+    )
+
+
+def script() -> str:
+    """The script of pages: sorting, filtering, pointer texts."""
+    return asset("page.js")
