@@ -1,14 +1,21 @@
 // Numbers, colours and elements: as display/numbers.py writes them, as the style sheet has them.
 const NO_NUMBER = "–";
 
-export const asRisk = (v) => (v === null || v === undefined || Number.isNaN(v) ? NO_NUMBER : v.toFixed(3).replace(/^-(0\.0+)$/, "$1"));
+/** A number with so many digits; what lies exactly between two goes to the even one, as in Python. */
+const fixed = (v, digits) => {
+  const n = v * 10 ** digits;
+  const between = Number.isInteger(v * 2 ** 20) && Math.abs(n % 1) === 0.5;
+  return (between ? (2 * Math.round(n / 2)) / 10 ** digits : v).toFixed(digits);
+};
+
+export const asRisk = (v) => (v === null || v === undefined || Number.isNaN(v) ? NO_NUMBER : fixed(v, 3).replace(/^-(0\.0+)$/, "$1"));
 
 export const asPercent = (v) => {
   if (v === null || v === undefined || Number.isNaN(v)) return NO_NUMBER;
   if (v > 0 && v < 0.001) return "< 0.1 %";
   if (v > 0.999 && v < 1) return "> 99.9 %";
   const digits = v === 0 || v === 1 || (v >= 0.0995 && v < 0.9895) ? 0 : 1;
-  return `${(100 * v).toFixed(digits)} %`;
+  return `${fixed(100 * v, digits)} %`;
 };
 
 /** An element: el("p.why", {id: "x"}, "text", child…). Text is never parsed as HTML. */
@@ -41,7 +48,7 @@ export const shareBar = (shares, categories) => {
   return el("span.shares", { role: "img", "aria-label": label, title: label },
     ...shares.map((v, y) => v >= 0.004 &&
       el(`i.k${y % 8}`, { style: `width:${(100 * v).toFixed(2)}%` },
-        v >= 0.3 ? `${categories[y]} ${asPercent(v)}` : v >= 0.09 ? (100 * v).toFixed(0) : "")));
+        v >= 0.3 ? `${categories[y]} ${asPercent(v)}` : v >= 0.09 ? fixed(100 * v, 0) : "")));
 };
 
 export const shorten = (text, length) => (text.length <= length ? text : `${text.slice(0, length - 1).trimEnd()}…`);
