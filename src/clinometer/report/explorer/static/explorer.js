@@ -31,7 +31,7 @@ export const explore = (root, run, source) => {
   };
   state.watch(draw);
   draw();
-  if (run.ready) run.ready.then(() => { run.stamp++; draw(); });
+  if (run.ready) run.ready.then(() => { run.stamp++; draw(); root.dataset.complete = "1"; });
   document.addEventListener("keydown", (event) => {
     const typing = event.target.closest && event.target.closest("input, select, textarea");
     if (event.ctrlKey || event.metaKey || event.altKey) return;
