@@ -1,7 +1,7 @@
 // Numbers, colours and elements: as display/numbers.py writes them, as the style sheet has them.
 const NO_NUMBER = "–";
 
-/** A number with so many digits; what lies exactly between two goes to the even one, as in Python. */
+/** A number with n digits; what lies exactly between two goes to the even one, as in Python. */
 const fixed = (v, digits) => {
   const n = v * 10 ** digits;
   const between = Number.isInteger(v * 2 ** 20) && Math.abs(n % 1) === 0.5;
