@@ -31,6 +31,7 @@ from clinometer.contexts.mining.languages.english.skeleton.tense import base_and
 if TYPE_CHECKING:
     from spacy.tokens import Token
 
+_BOUNDS = frozenset(["above", "below", "over", "under"])
 _OBJECTS = frozenset(["dobj", "dative", "attr", "oprd", "acomp"])
 
 
@@ -222,6 +223,8 @@ class _Skeleton:
             return []  # "played as a midfielder", "played for Leeds"
         for child in prep.rights:
             if child.dep_ == "pobj":
+                if prep.lower_ in _BOUNDS and any(c.like_num for c in child.lefts):
+                    return []  # "scored above 10 points"
                 try:
                     if named and is_name(child):
                         return [prep.lower_, *place(child, self.how)]
