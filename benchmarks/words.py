@@ -3,8 +3,8 @@
     python benchmarks/words.py [MODEL ...] [--contexts 20] [--tolerance 1e-4 ...]
 
 One JSON line for words of one token, for every word exactly (tolerance 0) and for each tolerance:
-processor seconds (and their ratio to words of one token), the largest and the mean bound that is
-reported, the largest and the mean difference of a preference from exact, and how far R, R^b and R^v
+processor seconds (and their ratio to words of one token), the bounds that are reported (of a cell
+and of R), the largest and the mean difference of a preference from exact, and how far R, R^b and R^v
 move, as a share of the width of their 95 % intervals. Ratios inside one run can be compared; times
 of different machines cannot. Needs the extra `models`.
 """
@@ -64,6 +64,7 @@ def compared(model: str, options: argparse.Namespace) -> None:
             "seconds": round(seconds, 2),
             "times one token": round(seconds / base, 2),
             "bound": run.record.preference_bound,
+            "bound of R": run.record.risk_bound,
             "largest difference": float(far.max()),
             "mean difference": float(far.mean()),
         }
