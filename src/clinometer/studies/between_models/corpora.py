@@ -40,7 +40,7 @@ def halves(contexts: ContextSet, *, seed: int) -> tuple[ContextSet, ContextSet]:
     first[order] = np.random.default_rng(seed).binomial(counts[order].astype(int), 0.5)
     found = []
     for name, part in zip(HALVES, (first, counts - first), strict=True):
-        kept = np.flatnonzero(part)
+        kept = np.flatnonzero(part).tolist()
         templates = [contexts.templates[i] for i in kept]
         metadata = contexts.metadata
         found.append(
@@ -147,7 +147,7 @@ def _counted(rows: pd.DataFrame, what: str, unit: str) -> str:
     """How many differences are shown, and the largest of all."""
     known = rows[rows["low"].notna()]
     shown = int(((known["low"] > 0) | (known["high"] < 0)).sum())
-    largest = rows.loc[rows["value"].abs().idxmax(), "value"]
+    largest = max(rows["value"], key=abs)
     of = f"{len(known)} {unit}{'s' if len(known) != 1 else ''}"
     return f"{what} differ in {shown} of {of}, by at most {largest:+.3f}"
 
