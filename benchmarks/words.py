@@ -5,8 +5,8 @@
 One JSON line for words of one token, for every word exactly (tolerance 0) and for each tolerance:
 processor seconds (and their ratio to words of one token), the bounds that are reported (of a cell
 and of R), the largest and the mean difference of a preference from exact, and how far R, R^b and
-R^v move, as a share of the width of their 95 % intervals. Ratios inside one run can be compared; times
-of different machines cannot. Needs the extra `models`.
+R^v move, as a share of the width of their 95 % intervals. Ratios inside one run can be compared;
+times of different machines cannot. Needs the extra `models`.
 """
 
 from __future__ import annotations
