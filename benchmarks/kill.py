@@ -52,9 +52,9 @@ def child(arguments: argparse.Namespace) -> None:
         scorer = open_model(*args, **options)
         score = scorer.score
 
-        def told(prompts: Any, words: Any) -> Any:
+        def told(prompts: Any, words: Any, *more: Any) -> Any:
             print(f"begun {len(prompts)}", flush=True)
-            return score(prompts, words)
+            return score(prompts, words, *more)
 
         scorer.score = told  # type: ignore[method-assign]
         return scorer

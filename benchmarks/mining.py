@@ -28,7 +28,7 @@ from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.corpora import articles, find_sources
 from clinometer.contexts.mining.languages.english.parse import DEFAULT_PARSER
 from clinometer.contexts.mining.languages.english.sentence_split import sentences
-from clinometer.contexts.mining.read import piece_size
+from clinometer.contexts.mining.read import PIECE
 from clinometer.topics import load_topic
 
 
@@ -116,7 +116,7 @@ def kill(corpus: str, number: int) -> dict[str, object]:
                        capture_output=True)  # fmt: skip
         parts = folder / "killed.csv.mining" / "parts"
         parsed = json.loads((folder / "whole.json").read_bytes())["sentences_parsed"]
-        total = -(-parsed // piece_size(parsed))
+        total = -(-parsed // PIECE)
         again = [*command, "--out", str(folder / "killed.csv")]
         running = subprocess.Popen(again, stdout=subprocess.DEVNULL)
         while running.poll() is None and len(list(parts.glob("*.json"))) < max(total // 2, 1):

@@ -90,10 +90,10 @@ def _audit(telling: Any, out: Path, seconds: float, limit: int | None) -> None:
         scorer = opened(*args, **options)
         score = scorer.score
 
-        def told(prompts: Any, words: Any) -> Any:
+        def told(prompts: Any, words: Any, *more: Any) -> Any:
             telling.send(len(prompts))
             time.sleep(seconds)
-            return score(prompts, words)
+            return score(prompts, words, *more)
 
         vars(scorer)["score"] = told
         return scorer

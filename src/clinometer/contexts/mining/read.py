@@ -16,18 +16,7 @@ from clinometer.contexts.mining.settings import MineSettings
 from clinometer.contexts.mining.work_folder import SourceCounts, WorkFolder
 from clinometer.errors import ContextError
 
-PIECE = 400  # sentences per piece, at most: the most work that a kill can lose
-_PIECES = 20  # pieces of a small corpus, at least, so that its progress can be seen
-_LEAST = 20  # sentences per piece of a small corpus
-
-
-def piece_size(sentences: int) -> int:
-    """Sentences per piece of a corpus with this many candidate sentences.
-
-    >>> piece_size(100), piece_size(2_000), piece_size(1_000_000)
-    (20, 100, 400)
-    """
-    return min(PIECE, max(_LEAST, -(-sentences // _PIECES)))
+PIECE = 400  # sentences per piece: the most work that a kill can lose
 
 
 def read_source(
@@ -78,29 +67,24 @@ class Sampled:
                 smallest.add(drawn)
             self._limit = smallest.limit
         self.articles = self.sentences = self.characters = 0
-        self._size = piece_size(sum(len(found) for _, _, found in self._kept()))
 
     def pieces(self) -> Iterator[list[str]]:
-        """Pieces of candidate sentences in corpus order; counts them while iterating."""
+        """Pieces of PIECE candidate sentences in corpus order; counts them while iterating."""
         piece: list[str] = []
         self.articles = self.sentences = self.characters = 0
-        for _, size, found in self._kept():
+        for _, drawn, size, found in self._rows():
+            if self._limit is not None and drawn > self._limit:
+                continue
             self.articles += 1
             self.characters += size
             for sentence in found:
                 self.sentences += 1
                 piece.append(sentence)
-                if len(piece) == self._size:
+                if len(piece) == PIECE:
                     yield piece
                     piece = []
         if piece:
             yield piece
-
-    def _kept(self) -> Iterator[tuple[int, int, list[str]]]:
-        """The rows of the sampled articles: number, size, sentences."""
-        for number, drawn, size, found in self._rows():
-            if self._limit is None or drawn <= self._limit:
-                yield number, size, found
 
     def _rows(self) -> Iterator[tuple[int, int, int, list[str]]]:
         for number in range(self._sources):

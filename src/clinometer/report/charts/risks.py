@@ -166,7 +166,8 @@ def differences(table: pd.DataFrame, *, width: int = WIDE) -> Any:
         f"{r['label']}: {r['part']} {r['value']:+.3f}{_span(r['low'], r['high'], '+.3f')}"
         for _, r in frame.iterrows()
     ]
-    reach = 1.15 * max(0.01, float(frame[["value", "low", "high"]].abs().max().max()))
+    ends = frame[["value", "low", "high"]].astype(float)  # None where there is no interval
+    reach = 1.15 * max(0.01, float(ends.abs().max().max()))
     order = list(dict.fromkeys(frame["label"]))
     y = alt.Y("part:N", sort=list(TITLES.values()), title=None).axis(labelColor=SOFT)
     x = (
