@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.command import Clinometer
+from tests.processes import until
 from tests.report.made import made_run
 from wandb.proto import wandb_internal_pb2
 
@@ -44,6 +45,9 @@ def test_wandb_has_settings_and_risks(clinometer: Clinometer, tmp_path: Path) ->
     assert done.status == 0, done.err
     assert "wandb sync" in done.out
     (file,) = (tmp_path / "wandb").glob("offline-run-*/*.wandb")
+    # W&B's own process writes it, and is not done when `finish` returns; the command waits for it
+    # at its end, but here it runs inside the test.
+    until(lambda: any(one.WhichOneof("record_type") == "exit" for one in records(file)))
     summary, config, projects = {}, {}, set()
     for one in records(file):
         kind = one.WhichOneof("record_type")
