@@ -127,16 +127,15 @@ class ReplyReader:
         >>> reader.read("I'm sorry", group="nurse", template="The [X] said that [Y]")
         (None, 'refusals')
         """
-        prompt = self.topic.render(template, group)
+        prompt, words = self.topic.render(template, group), self.topic.words
         if self._readout is not None and prompt.shown is not None:
             (number,) = self._readout.read([reply], [prompt.shown])
-            if number < 0:
-                return None, UNREAD.get(number, UNREAD[OTHER])
-            return self.topic.categories[number], self.topic.categories[number]
-        words = self.topic.words
-        number = Recogniser.of(words, space=prompt.space).read(reply, prompt.before)
+        else:
+            number = Recogniser.of(words, space=prompt.space).read(reply, prompt.before)
         if number < 0:
             return None, UNREAD.get(number, UNREAD[OTHER])
+        if self._readout is not None:
+            return self.topic.categories[number], self.topic.categories[number]
         word = words[number]
         homes = [name for name, texts in self.topic.attributes.items() if word in texts]
         return (homes[0] if len(homes) == 1 else None), word

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.errors import ModelError, SettingsError
-from clinometer.models.generation.sampled import SampledScorer
+from clinometer.models.generation.sampled import SampledScorer, shares
 from clinometer.models.options import LoadOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
 from clinometer.readouts.protocol import Readout
@@ -171,15 +171,7 @@ def read_replies(
                 counts[i, first[category]] += 1
             else:
                 unread[i, codes.index(category)] += 1
-    n = np.array([len(row) for row in replies])
-    with np.errstate(divide="ignore"):
-        return WordScores(
-            log_probs=np.log(counts / n[:, None]),
-            log_coverage=np.log(counts.sum(axis=1) / n),
-            skipped=np.zeros(len(prompts)),
-            draws=tuple(replies),
-            unread=unread,
-        )
+    return shares(counts, replies, unread)
 
 
 def _placed(values: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -112,13 +112,23 @@ def counted(
             number = rules.read(text, prompt.before)
             if number >= 0:
                 counts[i, number] += 1
+    return shares(counts, draws)
+
+
+def shares(
+    counts: NDArray[np.float64],
+    draws: Sequence[tuple[str, ...]],
+    unread: NDArray[np.float64] | None = None,
+) -> WordScores:
+    """Scores from how many of the samples of each prompt count for each word [P, V]."""
     n = np.array([len(texts) for texts in draws])
     with np.errstate(divide="ignore"):
         return WordScores(
             log_probs=np.log(counts / n[:, None]),
             log_coverage=np.log(counts.sum(axis=1) / n),
-            skipped=np.zeros(len(prompts)),
+            skipped=np.zeros(len(counts)),
             draws=tuple(draws),
+            unread=unread,
         )
 
 
