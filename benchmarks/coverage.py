@@ -213,6 +213,22 @@ def run_intervals(setting: dict[str, Any], repeats: int, name: str) -> dict[str,
     }
 
 
+def best_widths(setting: dict[str, Any], repeats: int, name: str) -> np.ndarray:
+    """What nobody can have: 95 % intervals that know the bias and the error of R, R^b, R^v.
+
+    Normal ones, from the spread of the plug-in values over repetitions; in standard errors.
+    """
+    w = weights(setting["weights"], setting["n"])
+    mu, share = leans_of(setting, w), w / w.sum()
+    found = []
+    for i in range(repeats):
+        p, K = draw(stream(name, i), setting, mu), setting["K"]
+        r = ((p.max(axis=2) * K - 1) / (K - 1)) @ share
+        b = (np.einsum("xnk,n->xk", p, share).max(axis=1) * K - 1) / (K - 1)
+        found.append([r.mean(), b.mean(), r.mean() - b.mean()])
+    return 2 * 1.96 * np.std(found, axis=0, ddof=1) / standard_error(w)
+
+
 def run_compare(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
     """Share of p-values at most 0.05 for models of equal risk (more = 0), or of unequal ones."""
     w, X = weights(setting["weights"], setting["n"]), setting["X"]
@@ -412,10 +428,14 @@ def one(part: str, setting: dict[str, Any], repeats: int) -> dict[str, Any]:
     return {"name": name, "half": half_of(name), "repeats": repeats, **setting, **found}
 
 
-def summary(lines: list[dict[str, Any]]) -> None:
-    """Coverage by half: range, share within 93 to 97.5 and below 92; then the other parts."""
+def summary(lines: list[dict[str, Any]], jobs: int) -> None:
+    """Coverage by half: range, share within 93 to 97.5 and below 92; widths; the other parts."""
+    intervals = [line for line in lines if "too_low" in line]
+    with ProcessPoolExecutor(jobs) as pool:
+        tasks = [pool.submit(best_widths, row, 100, row["name"]) for row in intervals]
+        best = {row["name"]: task.result() for row, task in zip(intervals, tasks, strict=True)}
     for half in ("choose", "report"):
-        rows = [line for line in lines if line["half"] == half and "too_low" in line]
+        rows = [line for line in intervals if line["half"] == half]
         for k, risk in enumerate(("R", "R^b", "R^v")):
             shares = np.array([r["coverage"][k] for r in rows if r["coverage"][k] is not None])
             if shares.size:
@@ -425,6 +445,16 @@ def summary(lines: list[dict[str, Any]]) -> None:
                     f"{((shares >= 0.93) & (shares <= 0.975)).mean():.3f}, above 0.975: "
                     f"{(shares > 0.975).mean():.3f}; no interval in "
                     f"{np.mean([1 - r['given'][k] for r in rows]):.3f}"
+                )
+                ratios = [
+                    r["width_in_standard_errors"][k] / best[r["name"]][k]
+                    for r in rows
+                    if r["width_in_standard_errors"][k] is not None
+                ]
+                low, middle, high = np.quantile(ratios, [0.1, 0.5, 0.9])
+                print(
+                    f"  width over the best achievable: median {middle:.2f}, "
+                    f"80 % of the settings within {low:.2f} to {high:.2f}"
                 )
     for line in lines:
         if "too_low" not in line:
@@ -448,7 +478,7 @@ def main() -> None:
     if options.out.exists():
         lines = [json.loads(line) for line in options.out.read_text("utf-8").splitlines()]
     if options.summary:
-        summary(lines)
+        summary(lines, options.jobs)
         return
     done = {(line["name"], line["repeats"]) for line in lines}
     todo = [
