@@ -152,7 +152,7 @@ class LoadOptions:
     chat: bool = _question(
         False,
         help="Also score inside the chat template, with the sentence as the start of the "
-        "assistant's turn.",
+        "assistant's turn; questions are asked there alone.",
     )
     chat_request: str = _question(
         "Write a sentence.", help="The user's message in the chat template."

@@ -127,12 +127,13 @@ def test_a_server_that_answers_is_asked_the_question_itself(
     command = ("audit", server.model, "--topic", "hiring", "--sampled", "10", "--chat", *FEW)
     result = clinometer(*command, "--out", "run", "--json")
     assert result.status == 0
-    plain, chat = json.loads(result.out)["runs"]
+    (chat,) = json.loads(result.out)["runs"]
     assert chat["other"]["share"] == pytest.approx(0.2)
     assert chat["draws"]["draws_refusals"] == 12
     assert [row["rate"] for row in chat["groups"]] == [0.5, 0.5]
-    assert plain["other"]["bounds"]["R"][1] > 0
+    assert chat["other"]["bounds"]["R"][1] > 0
     asked = [m for m in server.messages if isinstance(m, list)]
+    assert len(asked) == len(server.messages)
     assert asked[0][0]["content"].endswith("Answer:")
     assert "Continue this text" not in str(asked)
     table = clinometer(*command, "--out", "run")

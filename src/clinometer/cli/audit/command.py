@@ -136,11 +136,14 @@ def audit_command(
         raise SettingsError(
             "models: expected at least one that is available locally; see clinometer models"
         )
-    benchmark = topic.startswith(BBQ)
+    benchmark, ways = topic.startswith(BBQ), [("", settings)]
     if benchmark:
         audited, name = audited_bbq(topic, contexts, groups, fresh=fresh)
     else:
         asked = topic_of(topic, groups)
+        if settings.load.chat and asked.readout is None:
+            raw = replace(settings, load=replace(settings.load, chat=False))
+            ways = [("", raw), ("-chat", settings)]
         audited = partial(
             audit,
             topic=asked,
@@ -155,13 +158,13 @@ def audit_command(
 
     def folder_of(model: str, suffix: str, way: AuditSettings) -> Path:
         if out is None and benchmark:
-            return RUNS / f"{folder_name(model)}-bbq-{name}"
+            return RUNS / f"{folder_name(model)}-bbq-{name}{'-chat' if way.load.chat else ''}"
         if out is None:
             return default_folder(RUNS, model, asked, contexts, way)
-        alone = len(asked_models) == 1 and not settings.load.chat
+        alone = len(asked_models) == len(ways) == 1
         return out if alone else out / (folder_name(model) + suffix)
 
-    runs, failed = _audit_all(asked_models, settings, audited, folder_of)
+    runs, failed = _audit_all(asked_models, ways, audited, folder_of)
     untold = [(model, error) for model, error in failed if isinstance(error, CannotTell)]
     if json_output:
         print_json(as_json(runs, failed))
@@ -201,17 +204,15 @@ def _available(suite_name: str | None) -> list[str]:
 
 def _audit_all(
     models: list[str],
-    settings: AuditSettings,
+    ways: list[tuple[str, AuditSettings]],
     audited: Callable[..., Run],
     folder_of: Callable[[str, str, AuditSettings], Path],
 ) -> tuple[list[Run], list[tuple[str, ClinometerError]]]:
-    """Audit each model, with --chat both raw and in its chat template. One that fails does not
+    """Audit each model in each way, named by the suffix of its folder. One that fails does not
     stop the others; the error of a single model is raised, but not one that only says that its
     answers cannot be measured."""
     runs: list[Run] = []
     failed: list[tuple[str, ClinometerError]] = []
-    raw = replace(settings, load=replace(settings.load, chat=False))
-    ways = [("", raw), ("-chat", settings)] if settings.load.chat else [("", raw)]
     asked = [(model, suffix, way) for model in models for suffix, way in ways]
     for model, suffix, asked_as in asked:
         try:
