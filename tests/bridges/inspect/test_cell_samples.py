@@ -87,3 +87,29 @@ def test_risks_of_replies_that_all_agree_or_split_by_context() -> None:
 def test_too_few_replies_have_no_risk() -> None:
     about = next(iter(AUDIT.samples()))[1]
     assert risks_of([(about, "male")], ["male", "female"], None) is None
+
+
+def test_questions_of_one_wording_are_resampled_together() -> None:
+    topic = load_topic("hiring")
+    asked = InspectAudit(
+        topic.select(topic.group_names[:4]), default_contexts(topic), AUDIT.options
+    )
+    wordings = dict(zip(asked.contexts.templates, asked.contexts.extra["wording"], strict=True))
+    yes = {
+        word: np.random.default_rng(n).random(4) for n, word in enumerate(set(wordings.values()))
+    }
+    rng, replies = np.random.default_rng(0), []
+    for _, about in asked.samples():
+        assert about["unit"] == wordings[about["context"]]
+        share = yes[about["unit"]][asked.topic.group_names.index(about["group"])]
+        replies += [(about, "yes" if rng.random() < share else "no") for _ in range(20)]
+    alone = [({**about, "unit": about["context"]}, reply) for about, reply in replies]
+    together, apart = (risks_of(rows, ["yes", "no"], None) for rows in (replies, alone))
+    assert together is not None
+    assert apart is not None
+    assert together.R.value == pytest.approx(apart.R.value)
+    assert together.R.low is not None
+    assert together.R.high is not None
+    assert apart.R.low is not None
+    assert apart.R.high is not None
+    assert together.R.high - together.R.low > 1.2 * (apart.R.high - apart.R.low)

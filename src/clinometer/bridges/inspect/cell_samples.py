@@ -19,7 +19,9 @@ from clinometer.models.generation.readers import open_reader
 from clinometer.models.generation.recognise import Recogniser
 from clinometer.models.options import SampleOptions
 from clinometer.readouts import OTHER, UNREAD, Readout
+from clinometer.runs.audit import by_wording
 from clinometer.runs.cells import CellGrid
+from clinometer.runs.settings import AuditSettings
 from clinometer.topics import Topic, parse_topic
 from clinometer.topics.write import topic_text
 
@@ -83,6 +85,8 @@ class InspectAudit:
     def samples(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The text of every cell, and its metadata."""
         groups, contexts = self.grid.places(np.arange(len(self.grid), dtype=np.int64))
+        label = by_wording(AuditSettings(), self.topic, self.contexts).clusters
+        units = self.contexts.templates if label is None else self.contexts.extra[label]
         for cell, prompt in enumerate(self.grid.prompts(range(len(self.grid)))):
             if prompt.after or not prompt.before:
                 raise SettingsError(
@@ -98,6 +102,7 @@ class InspectAudit:
                     "cell": cell,
                     "group_weight": float(self.topic.group_weights[x]),
                     "context_weight": float(self.contexts.weights[c]),
+                    "unit": units[c],
                 },
             )
 
@@ -148,13 +153,18 @@ def risks_of(
     *,
     replicates: int = 2000,
 ) -> RiskReport | None:
-    """R and its parts of replies, each with its sample's metadata; None while there are too few."""
+    """R and its parts of replies, each with its sample's metadata; None while there are too few.
+
+    Contexts of one unit are resampled together, as an audit does with questions of one wording.
+    """
     cells: dict[tuple[str, str], Counter[str | None]] = defaultdict(Counter)
     groups: dict[str, float] = {}
     contexts: dict[str, float] = {}
+    units: dict[str, str] = {}
     for about, category in replies:
         groups[about["group"]] = about["group_weight"]
         contexts[about["context"]] = about["context_weight"]
+        units[about["context"]] = about["unit"]
         cells[about["group"], about["context"]][category] += 1
     shape = (len(groups), len(contexts))
     values = np.full((*shape, len(categories)), np.nan)
@@ -175,8 +185,10 @@ def risks_of(
         group_weights=np.array(list(groups.values())),
         reference=as_reference(reference),
         answers=answers,
+        labels={"unit": tuple(units.values())},
     )
+    together = len(set(units.values())) < len(units)
     try:
-        return preferences.estimate(replicates=replicates)
+        return preferences.estimate(replicates=replicates, clusters="unit" if together else None)
     except SettingsError:  # too few replies to correct for their number
         return None
