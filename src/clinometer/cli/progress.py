@@ -190,7 +190,9 @@ def progress(
     watch = Watch(label, unit=unit, start=start or f"loading {label}")
     console = Console(stderr=True)
     shown: AbstractContextManager[None] = (
-        _bar(watch, console) if console.is_terminal else ProgressLines(watch, sys.stderr)
+        _bar(watch, console)
+        if console.is_terminal and sys.stderr.isatty()  # FORCE_COLOR makes no terminal
+        else ProgressLines(watch, sys.stderr)
     )
     try:
         with shown:
