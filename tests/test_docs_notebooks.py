@@ -63,9 +63,11 @@ def run_cell(source: str, names: dict[str, Any]) -> None:
         flags=re.MULTILINE,
     )
     tree = ast.parse(python)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    last = tree.body[-1] if tree.body else None
+    if isinstance(last, ast.Expr):
+        tree.body.pop()
     exec(compile(tree, "<cell>", "exec"), names)  # noqa: S102
-    if last is not None:
+    if isinstance(last, ast.Expr):
         shown = eval(compile(ast.Expression(last.value), "<cell>", "eval"), names)  # noqa: S307
         for form in ("_repr_html_", "_repr_mimebundle_"):
             if hasattr(shown, form):
