@@ -23,10 +23,10 @@ demo: $(STAMPS)/demo
 	$(BIN)/clinometer report demo/run --out demo/report.html
 
 test: $(STAMPS)/test
-	$(BIN)/python -m pytest -n 2 --dist loadscope --ignore tests/models/vllm --ignore tests/exports/peers --ignore tests/models/test_inspect_model_replies.py $(PYTEST)
+	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder --ignore tests/models/vllm --ignore tests/exports/peers --ignore tests/models/test_inspect_model_replies.py $(PYTEST)
 
 test-vllm: $(STAMPS)/vllm
-	$(BIN)/python -m pytest tests/models/vllm $(PYTEST)
+	$(BIN)/python -m pytest -n 2 --dist loadscope tests/models/vllm $(PYTEST)
 
 test-peers: $(STAMPS)/peers
 	$(VENV)/peers/bin/python -m pytest tests/exports/peers $(PYTEST)
@@ -45,7 +45,7 @@ docs: $(STAMPS)/docs
 	$(BIN)/python -m sphinx -b html -W --keep-going -q -d build/docs-doctrees docs build/docs $(SPHINX)
 
 coverage: $(STAMPS)/test
-	$(BIN)/python -m pytest -n 2 --dist loadscope --ignore tests/models/vllm --ignore tests/exports/peers --ignore tests/models/test_inspect_model_replies.py --cov=clinometer $(PYTEST)
+	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder --ignore tests/models/vllm --ignore tests/exports/peers --ignore tests/models/test_inspect_model_replies.py --cov=clinometer $(PYTEST)
 
 # A name on the PATH proves nothing (version managers put one there for every Python they know of),
 # so each is run.
