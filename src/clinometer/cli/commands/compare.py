@@ -90,16 +90,18 @@ def compare_command(
         about = {"align": align, "target": target, "notes": notes}
         print_json({**found.to_dict(), **about, **judged, **split})
         return
-    title = f"{len(found.groups)} groups, {100 * found.level:g} % intervals for {TARGETS[target]}"
+    sizes = [f"{len(found.groups)} groups"]
     if not found.own_contexts:
-        asked = f"{found.n_contexts} contexts ({found.n_eff:.1f} effective)"
-        title = title.replace(" groups,", f" groups, {asked},", 1)
+        sizes.append(f"{found.n_contexts} contexts ({found.n_eff:.1f} effective)")
+    intervals = f"{100 * found.level:g} % intervals for {TARGETS[target]}"
     letters = dict(zip(found.models, ascii_uppercase, strict=False))
     for i, (model, letter) in enumerate(letters.items()):
         own = found.own_contexts[i] if found.own_contexts else None
         size = f": {own.contexts} contexts ({own.n_eff:.1f} effective)" if own else ""
         console().print(f"{letter} = {model}{size}", soft_wrap=True, markup=False)
-    _differences(found.overall, letters, title=title, group=False).print(console())
+    _differences(found.overall, letters, title=", ".join([*sizes, intervals]), group=False).print(
+        console()
+    )
     if by is not None:
         _levels(levels, letters, by).print(console())
     if margin is not None:
