@@ -20,8 +20,8 @@ from clinometer.statistics.arrays import FloatArray
 
 
 def test_intervals_by_hand() -> None:
-    """Three statements alone: c² is drawn towards 2, the value of normal changes, by 20 versions;
-    the law of the mean is gamma with shape n / (c² (1 + 0.75/n))."""
+    """Three statements alone: c² is drawn towards 2, the value of normal changes, by 60 versions;
+    the law of the mean is gamma with shape n / (c² (1 + 0.5/n))."""
     rng = np.random.default_rng(0)
     tau = np.array([3.0, 2.0, 1.0])
     versions = np.abs(tau[:, None] + rng.normal(size=(3, 30)))
@@ -32,8 +32,8 @@ def test_intervals_by_hand() -> None:
         squares = np.array([100 * (v - tau[i]) ** 2 / tau[i] for v in versions[i] if v == v])
         n, mean = len(squares), squares.mean()
         own = squares.var(ddof=1) / mean**2
-        ratio = (20 * 2 + (n - 1) * own) / (20 + n - 1)
-        law = stats.gamma(n / (ratio * (1 + 0.75 / n)))
+        ratio = (60 * 2 + (n - 1) * own) / (60 + n - 1)
+        law = stats.gamma(n / (ratio * (1 + 0.5 / n)))
         ends = [mean * law.mean() / law.ppf(q) for q in (0.95, 0.05)]
         assert (low[i], high[i]) == pytest.approx(ends)
     assert np.isnan([low[2], high[2]]).all()  # one version has no spread
@@ -56,6 +56,31 @@ def test_intervals_cover_the_truth(n: int, shift: float) -> None:
     truth = 100 / 20 * scale[:, 0] ** 2 * (1 + shift**2)
     low, high = variance_intervals(spread(tau, versions), level=0.95)
     assert 0.93 <= np.mean((low <= truth) & (high >= truth)) <= 0.975
+
+
+@pytest.mark.parametrize("n", [4, 12, 20, 40])
+def test_intervals_cover_the_truth_of_skewed_and_heavy_changes(n: int) -> None:
+    rng = np.random.default_rng(6)
+    tau = np.full(3000, 100.0)
+    scale = np.exp(rng.normal(0, 0.5, (3000, 1)))
+    laws = ((rng.exponential(size=(3000, n)), 2.0), (rng.standard_t(5, size=(3000, n)), 5 / 3))
+    for changes, square in laws:
+        low, high = variance_intervals(spread(tau, tau[:, None] + scale * changes), level=0.95)
+        truth = scale[:, 0] ** 2 * square
+        assert 0.93 <= np.mean((low <= truth) & (high >= truth)) <= 0.975
+
+
+def test_halves_of_the_versions_tell_the_law_of_the_run() -> None:
+    """The squares of normal changes have c² = 2, those of exponential ones 5; versions that are
+    missing change the estimate little."""
+    rng = np.random.default_rng(7)
+    tau = np.full(3000, 100.0)
+    normal = tau[:, None] + rng.normal(size=(3000, 40))
+    assert float(np.median(spread(tau, normal).ratio)) == pytest.approx(2.0, abs=0.2)
+    fewer = np.where(rng.random(normal.shape) < 0.3, np.nan, normal)
+    assert float(np.median(spread(tau, fewer).ratio)) == pytest.approx(2.0, abs=0.2)
+    skewed = tau[:, None] + rng.exponential(size=(3000, 40))
+    assert float(np.mean(spread(tau, skewed).ratio)) == pytest.approx(5.5, abs=1.0)
 
 
 def model_versions(

@@ -2,9 +2,10 @@
 
 A context variance is a mean of n squares, so its sampling law is close to a gamma law with shape
 k = n / c², where c² is the squared coefficient of variation of the squares (2 for normal changes,
-more for heavy tails). A statement has too few versions to tell its own c², so it is drawn towards
-the average of the run. Models are a second sample: how far they differ about single statements,
-beyond what they differ about all, is estimated from the whole run.
+more for heavy tails). The moments of a statement's own squares miss the rare large ones, so c² is
+read off the whole run: how far halves of a statement's versions differ. A statement has too few
+versions to tell its own, so it is drawn towards that. Models are a second sample: how far they
+differ about single statements, beyond what they differ about all, is estimated from the whole run.
 
 Shapes: tau [S], versions [S, n] (NaN: not scored); by model [M, S] and [M, S, n].
 """
@@ -23,14 +24,22 @@ from clinometer.statistics.rank import spearman
 
 Floats = NDArray[np.float64]
 
-#: Versions that the average of the run counts for beside a statement's own.
-_PRIOR_VERSIONS = 20.0
+#: Versions that the run counts for beside a statement's own.
+_PRIOR_VERSIONS = 60.0
 #: c² of normal changes, for a statement that is scored alone.
 _NORMAL = 2.0
 _LEAST_STATEMENTS = 5
-#: c² is estimated: so much wider per version, which brings 4 versions to 95 % (benchmarks/
-#: statement_intervals.py).
-_WIDER = 0.75
+#: Normal statements that a run counts beside its own: few say little about the law of all.
+_PRIOR_STATEMENTS = 5.0
+#: The ratio of half means is matched at this quantile, over this many random halvings.
+_MATCHED, _HALVINGS = 0.9, 4
+#: Shapes of a half's mean that are considered.
+_SHAPES = np.geomspace(0.02, 2000.0, 500)
+#: Halves still miss some of a heavy tail: c² above normal grows by this much for each unit.
+_TAIL = 0.15
+#: c² is estimated: so much wider per version. All four were chosen so that the simulations in
+#: benchmarks/statement_intervals.py cover 95 %.
+_WIDER = 0.5
 #: Numbers of versions that `versions_needed` considers.
 _SIZES = np.unique(np.geomspace(2, 5000, 200).astype(np.int64))
 _HALVES = 25
@@ -79,7 +88,9 @@ def spread(
     variance = (rest**2).sum(axis=1) / np.maximum(n - 1, 1)
     usable = (n >= 2) & (mean > 0)
     ratio = np.divide(variance, mean**2, out=np.zeros_like(mean), where=usable)
-    shared = _shared(ratio[usable], n[usable])
+    shared = _shared(squares[usable])
+    if usable.sum() >= _LEAST_STATEMENTS:
+        ratio = ratio * shared / max(float(ratio[usable].mean()), 1e-12)
     ratio = (_PRIOR_VERSIONS * shared + (n - 1) * ratio) / (_PRIOR_VERSIONS + np.maximum(n - 1, 0))
     models = 0.0 if own is None or by_model is None else model_spread(own, by_model)
     return VarianceLaw(mean, ratio, n, models)
@@ -90,12 +101,33 @@ def _over(there: NDArray[np.bool_], values: Floats, n: NDArray[np.int64]) -> Flo
     return np.asarray(np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0))
 
 
-def _shared(ratio: Floats, n: NDArray[np.int64]) -> float:
-    """c² over the run: of n squares the ratio is at most n, and c² / (1 + c²/n) on average."""
-    if len(ratio) < _LEAST_STATEMENTS:
+def _shared(squares: Floats) -> float:
+    """c² over the run, from how far the means of two random halves of a statement's squares differ:
+    if they have gamma laws of shape k, their ratio has an F law with (2k, 2k) degrees of freedom.
+    """
+    from scipy.stats import f
+
+    if len(squares) < _LEAST_STATEMENTS:
         return _NORMAL
-    part = float((ratio / n).mean())
-    return float(ratio.mean() / max(1.0 - part, 0.1))
+    n = np.isfinite(squares).sum(axis=1)
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(_HALVINGS):
+        key = np.where(np.isfinite(squares), rng.random(squares.shape), 2.0)
+        place = np.argsort(np.argsort(key, axis=1), axis=1)
+        half = (n // 2)[:, None]
+        sums = [
+            np.where(part, squares, 0.0).sum(axis=1)
+            for part in (place < half, (place >= half) & (place < 2 * half))
+        ]
+        with np.errstate(divide="ignore"):  # a half that changes nothing is infinitely far
+            found.append(np.abs(np.log(sums[0]) - np.log(sums[1])))
+    far = float(np.quantile(np.concatenate(found), _MATCHED, method="lower"))
+    farthest = np.log(f.ppf(0.5 + _MATCHED / 2, 2 * _SHAPES, 2 * _SHAPES))
+    shape = float(np.interp(-far, -farthest, _SHAPES))
+    ratio = float(np.mean(n // 2)) / shape
+    ratio *= 1.0 + _TAIL * max(ratio - _NORMAL, 0.0)
+    return (len(n) * ratio + _PRIOR_STATEMENTS * _NORMAL) / (len(n) + _PRIOR_STATEMENTS)
 
 
 def model_spread(own: Floats, by_model: Floats) -> float:
