@@ -147,5 +147,8 @@ def test_benchmarks_that_cannot_be_told_apart_say_so() -> None:
             "stability": 1 - score,
         }
     )
-    like = benchmark_view(frame).benchmarks.set_index("source")["like"]
-    assert like.to_dict() == {"a": "b", "b": "a", "c": ""}
+    table = benchmark_view(frame).benchmarks.set_index("source")
+    assert table["like"].to_dict() == {"a": "b", "b": "a", "c": ""}
+    assert table["rank"].rank().to_dict() == (-table["cobias"]).rank().to_dict()
+    ends = table[["rank_low", "rank_high"]].apply(tuple, axis=1).to_dict()
+    assert ends == {"a": (2, 3), "b": (2, 3), "c": (1, 1)}

@@ -13,7 +13,9 @@ from clinometer.display.plain import plain_records
 from clinometer.errors import TableError
 from clinometer.reliability.dissimilarity import Embed, version_dissimilarity
 from clinometer.reliability.scoring.score import mean_estimate
+from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.multiplicity import holm
+from clinometer.statistics.percentile import central_interval, resampled_counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,7 +118,13 @@ def benchmark_view(
     columns = [*runs, "source", "id", "category", "text", "cv", "cobias", "stability"]
     ordered = scored.sort_values("stability")[columns]
     return BenchmarkView(
-        told_apart(rows([*runs, "source"]), scored, [*runs, "source"], level=level),
+        _ranked(
+            told_apart(rows([*runs, "source"]), scored, [*runs, "source"], level=level),
+            scored,
+            [*runs, "source"],
+            replicates=replicates,
+            level=level,
+        ),
         rows([*runs, "source", "category"]),
         ordered.head(top).reset_index(drop=True),
         ordered.iloc[::-1].head(top).reset_index(drop=True),
@@ -130,13 +138,7 @@ def told_apart(
     told from this one (Welch's test, Holm's correction over all pairs of the table)."""
     from scipy.stats import ttest_ind
 
-    groups = {
-        tuple(row[name] for name in by): part["cobias"].to_numpy()
-        for row, part in (
-            (row, scored[(scored[by] == [row[name] for name in by]).all(axis=1)])
-            for row in table.to_dict(orient="records")
-        )
-    }
+    groups = _scores_of(table, scored, by)
     keys = list(groups)
     pairs = [(a, b) for a, b in combinations(keys, 2) if a[:-1] == b[:-1]]
     p = [
@@ -152,6 +154,50 @@ def told_apart(
             like[a].append(str(b[-1]))
             like[b].append(str(a[-1]))
     return table.assign(like=["; ".join(like[key]) for key in keys])
+
+
+def _scores_of(
+    table: pd.DataFrame, scored: pd.DataFrame, by: list[str]
+) -> dict[tuple[Any, ...], Any]:
+    """COBIAS of the statements behind each row of the table."""
+    return {
+        tuple(row[name] for name in by): part["cobias"].to_numpy()
+        for row, part in (
+            (row, scored[(scored[by] == [row[name] for name in by]).all(axis=1)])
+            for row in table.to_dict(orient="records")
+        )
+    }
+
+
+def _ranked(
+    table: pd.DataFrame, scored: pd.DataFrame, by: list[str], *, replicates: int, level: float
+) -> pd.DataFrame:
+    """The table with columns rank, rank_low and rank_high: 1 for the benchmark of a run that
+    context changes most, as for statements; bootstrap over the statements of each benchmark."""
+    groups = _scores_of(table, scored, by)
+    ranks = dict.fromkeys(groups, (1.0, 1.0, 1.0))
+    for run in dict.fromkeys(key[:-1] for key in groups):
+        keys = [key for key in groups if key[:-1] == run]
+        means = np.array([groups[key].mean() for key in keys])
+        found = np.repeat(_places(means)[None], 3, axis=0)
+        if replicates > 0:
+            rng = np.random.default_rng(0)
+            drawn = [
+                resampled_counts(np.ones(len(groups[key])), replicates, rng) @ groups[key]
+                for key in keys
+            ]
+            sizes = np.array([len(groups[key]) for key in keys])
+            found[1:] = central_interval(_places(np.stack(drawn, axis=1) / sizes), level)
+        ranks |= {key: tuple(found[:, k].tolist()) for k, key in enumerate(keys)}
+    columns = zip(*(ranks[key] for key in groups), strict=True)
+    return table.assign(**dict(zip(("rank", "rank_low", "rank_high"), columns, strict=True)))
+
+
+def _places(means: FloatArray) -> FloatArray:
+    """Ranks over the last axis, 1 for the largest."""
+    from scipy.stats import rankdata  # loads slowly
+
+    return np.asarray(rankdata(-means, axis=-1))
 
 
 def _row(part: pd.DataFrame, total: int, *, replicates: int, level: float) -> dict[str, Any]:

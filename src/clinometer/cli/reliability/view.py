@@ -82,10 +82,16 @@ def _table(title: str, frame: Any, names: list[str]) -> TerminalTable:
     rows = TerminalTable(title).add_text(*names).add_numbers("n", *numbers)
     alike = "like" in frame and len(frame) > 1
     if alike:
-        rows.add_text("cannot be told from")
+        rows.add_numbers("rank").add_text("cannot be told from")
     for row in frame.to_dict(orient="records"):
         cells = ["–" if row[n] != row[n] or row[n] is None else row[n] for n in names]
         values = ["–" if v is None or v != v else f"{v:.3f}" for v in (row[n] for n in numbers)]
-        like = [row["like"]] if alike else []
+        like = [_rank(row), row["like"]] if alike else []
         rows.add_row(*cells, f"{row['scored']}/{row['statements']}", *values, *like)
     return rows
+
+
+def _rank(row: dict[str, Any]) -> str:
+    """A rank with its interval: 1 is what context changes most."""
+    low, high = (round(row[name]) for name in ("rank_low", "rank_high"))
+    return f"{row['rank']:g}" if low == high else f"{row['rank']:g} ({low} to {high})"

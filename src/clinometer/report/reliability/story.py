@@ -213,16 +213,18 @@ def _benchmarks(frame: pd.DataFrame) -> list[Table]:
     except TableError:
         return []
     columns = ["run", "source", "category", "statements", "scored", "stability", "cobias"]
-    columns += ["cobias_low", "cobias_high", "cannot_be_told_from"]
+    columns += ["cobias_low", "cobias_high", "rank", "cannot_be_told_from"]
     found = []
     for key, title, part in (
         ("benchmarks", "Benchmarks", view.benchmarks),
         ("categories", "Categories", view.categories),
     ):
         part = part.rename(columns={"like": "cannot_be_told_from"})
+        if "rank" in part:
+            part = part.assign(rank=[_rank(row) for _, row in part.iterrows()])
         shown = part[[c for c in columns if c in part.columns]]
         if len(shown) == 1:
-            shown = shown.drop(columns="cannot_be_told_from", errors="ignore")
+            shown = shown.drop(columns=["rank", "cannot_be_told_from"], errors="ignore")
         if len(shown) > 1 or key == "benchmarks":
             found.append(Table(key, title, shown))
     return found
