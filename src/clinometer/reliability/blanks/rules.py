@@ -32,8 +32,16 @@ _NOUNS = frozenset({"NOUN", "PROPN"})
 _FIXED = frozenset(
     """front work home school bed time order fact case addition charge love need court jail prison
     church college town general public private particular turn return place trouble danger spite
-    addition course least last first once all""".split()  # noqa: SIM905
+    course least last first once all tears regard regards terms heart war peace fire foot person
+    detail hand mind touch sight luck help consumption instance example""".split()  # noqa: SIM905
 )
+#: Nouns that are one with the words around them: "a lot of", "on his way", "take pride in".
+_IDIOMS = frozenset(
+    """lot lots way end rest bunch couple kind sort type number majority hands pride part care
+    advantage fun sense use attention note time sake fact middle verge point chance best""".split()  # noqa: SIM905
+)
+#: Prepositions before a name that can be narrowed down: "in northern Spain".
+_BEFORE_PLACES = frozenset({"in", "from", "of", "across", "throughout"})
 
 
 def rule_points(statements: Sequence[Statement], *, parser: str = DEFAULT_PARSER) -> Iterator[str]:
@@ -62,14 +70,17 @@ def _is_open(noun: Token) -> bool:
     """Whether a blank goes before this noun."""
     if noun.pos_ not in _NOUNS or noun.i == 0 or not noun.doc[noun.i - 1].whitespace_:
         return False
+    if noun.lower_ in _IDIOMS:
+        return False
     before = noun.doc[noun.i - 1]
     if before.dep_ in ("det", "poss") and before.pos_ in ("DET", "PRON"):
         word = before.lower_
         indefinite = word in ("a", "an") and noun.dep_ == "attr"
-        return word not in _CLOSED and not indefinite and noun.lower_ != "sake"
-    if before.pos_ == "ADP":
-        return noun.dep_ in ("pobj", "compound") and noun.lower_ not in _FIXED
+        return word not in _CLOSED and not indefinite
     named = noun.pos_ == "PROPN"  # "fool ___ Jamal": a name needs nothing before it
+    if before.pos_ == "ADP":
+        placed = not named or before.lower_ in _BEFORE_PLACES
+        return placed and noun.dep_ in ("pobj", "compound") and noun.lower_ not in _FIXED
     return before.pos_ == "VERB" and not named and noun.dep_ in ("dobj", "compound", "conj")
 
 

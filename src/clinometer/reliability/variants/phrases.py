@@ -1,19 +1,16 @@
 """Blanks filled with short phrases that are English by construction, chosen by a model.
 
-The phrases (lexicon.toml) are of four kinds, by where a blank is: before a noun, after a noun,
-before an adjective or a verb, after what is said. A model says which of them suit: the
-probability of a phrase together with the text after the blank, relative to the same phrase in
-neutral sentences, so that a phrase is chosen for this blank and not for being frequent everywhere.
-Blanks that no phrase suits stay empty.
+The parse says which phrases can stand in a blank (phrase_lists.py); a model says which of them
+suit best: the probability of a phrase together with the text after the blank, relative to the same
+phrase in neutral sentences, so that a phrase is chosen for this blank and not for being frequent
+everywhere. Blanks that no phrase suits stay empty, and a version says only one thing about a whole
+sentence.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,14 +20,22 @@ from clinometer.models import Scorer
 from clinometer.reliability.blank_notation import Blanks
 from clinometer.reliability.parsing import parse
 from clinometer.reliability.variants.filling import Fills, neighbours
+from clinometer.reliability.variants.phrase_lists import (
+    ADJUNCT,
+    ADVERB,
+    AFTER_NOUN,
+    MODIFIER,
+    candidates,
+    kind_of,
+    phrases,
+)
 from clinometer.topics import Prompt
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc, Token
+    from spacy.tokens import Doc
 
 Floats = NDArray[np.float64]
 
-MODIFIER, AFTER_NOUN, ADVERB, ADJUNCT = "modifier", "after_noun", "adverb", "adjunct"
 #: Neutral sentences for each kind: before and after the blank.
 _NEUTRAL = {
     MODIFIER: (("The", " one was there"), ("They saw the", " one"), ("This is the", " one")),
@@ -49,23 +54,8 @@ _BEHIND = {MODIFIER: 3.0, AFTER_NOUN: 4.0, ADVERB: 3.0, ADJUNCT: 5.0}
 _AFTER = 4
 #: A blank takes phrases if they are this probable together, against nothing in the blank (log).
 _LEAST = {MODIFIER: -4.0, AFTER_NOUN: -5.5, ADVERB: -5.0, ADJUNCT: -7.0}
-_VOWELS = "aeiouAEIOU"
-#: Endings of nouns that name people.
-_PEOPLE = ("man", "men", "woman", "women", "ist", "ists", "ician", "icians")
-
-
-@cache
-def phrases() -> dict[str, dict[str, tuple[str, ...]]]:
-    """All phrases by kind and list."""
-    text = files(__package__).joinpath("lexicon.toml").read_text(encoding="utf-8")
-    found = {}
-    for kind, lists in tomllib.loads(text).items():
-        separator = r";\s+|;$" if kind in (AFTER_NOUN, ADJUNCT) else r"\s+"
-        found[kind] = {
-            name: tuple(dict.fromkeys(filter(None, re.split(separator, " ".join(some.split())))))
-            for name, some in lists.items()
-        }
-    return found
+#: Blanks that one version fills.
+_MOST_FILLED = 3
 
 
 class PhraseFiller:
@@ -82,7 +72,8 @@ class PhraseFiller:
         for number, place in enumerate(blanks.positions):
             pool, weights = self._pool(blanks, number, place, doc, temperature)
             columns.append(_sampled(pool, weights, n, chance))
-        return [tuple(row) for row in zip(*columns, strict=True)]
+        whole = [kind_of(doc, place) == ADJUNCT for place in blanks.positions]
+        return [_thinned(row, whole, chance) for row in zip(*columns, strict=True)]
 
     def _pool(
         self, blanks: Blanks, number: int, place: int, doc: Doc, temperature: float
@@ -156,53 +147,6 @@ class PhraseFiller:
         return float(self.scorer.score([prompt], [first]).log_probs[0, 0])
 
 
-def kind_of(doc: Doc, place: int) -> str:
-    """Which phrases a blank takes, from the parse of the text without blanks."""
-    after = next((t for t in doc if t.idx >= place and not t.is_space), None)
-    before = next((t for t in reversed(doc) if t.idx < place and not t.is_space), None)
-    if after is None or after.is_punct:
-        return ADJUNCT
-    if after.pos_ in ("NOUN", "PROPN") or (after.dep_ == "amod" and after.head.i > after.i):
-        return MODIFIER
-    if before is not None and before.pos_ in ("NOUN", "PROPN") and _is_predicate(after):
-        return AFTER_NOUN
-    if before is not None and before.pos_ in ("AUX", "PRON") and after.pos_ in ("ADJ", "VERB"):
-        return ADVERB
-    return ADJUNCT
-
-
-def _is_predicate(token: Token) -> bool:
-    return token.pos_ in ("VERB", "AUX") or token.dep_ in ("neg", "advmod")
-
-
-def candidates(kind: str, doc: Doc, place: int) -> list[str]:
-    """Phrases of this kind that agree with the article before the blank and the tense."""
-    lists = phrases()[kind]
-    if kind == ADJUNCT:
-        past = any(t.tag_ == "VBD" for t in doc) and not any(t.tag_ in ("VBP", "VBZ") for t in doc)
-        return [*lists["any_time"], *lists["past" if past else "present"]]
-    if kind != MODIFIER:
-        return list(dict.fromkeys(p for some in lists.values() for p in some))
-    every = [p for name in _lists(doc, place) for p in lists[name]]
-    before = next((t for t in reversed(doc) if t.idx < place and not t.is_space), None)
-    if before is not None and before.lower_ in ("a", "an"):
-        return [p for p in every if (p[0] in _VOWELS) == (before.lower_ == "an")]
-    return every
-
-
-def _lists(doc: Doc, place: int) -> tuple[str, ...]:
-    """Which modifiers suit the noun after a blank: those of people, places, names or things."""
-    noun = next(t for t in doc if t.idx >= place and not t.is_space)
-    while noun.dep_ in ("compound", "amod") and noun.head.i > noun.i:
-        noun = noun.head
-    nouns = phrases()["nouns"]
-    if noun.lower_ in nouns["people"] or noun.lower_.endswith(_PEOPLE):
-        return ("people",)
-    if noun.lower_ in nouns["places"]:
-        return ("places", "kinds")
-    return ("names",) if noun.pos_ == "PROPN" else ("things", "kinds")
-
-
 def _repeats(phrase: str, known: set[str]) -> bool:
     """Whether a word of content is already in the sentence."""
     return any(len(w) > 3 and w.casefold() in known for w in re.findall(r"\w+", phrase))
@@ -228,3 +172,14 @@ def _sampled(
         some = min(len(pool), n - len(found))
         found += chance.choice(pool, size=some, replace=False, p=weights).tolist()
     return found
+
+
+def _thinned(row: Fills, whole: Sequence[bool], chance: np.random.Generator) -> Fills:
+    """At most three fills, at most one of them about a whole sentence."""
+    order = chance.permutation([i for i, fill in enumerate(row) if fill]).tolist()
+    kept: list[int] = []
+    for i in order:
+        said = whole[i] and any(whole[k] for k in kept)
+        if len(kept) < _MOST_FILLED and not said:
+            kept.append(i)
+    return tuple(fill if i in kept else "" for i, fill in enumerate(row))
