@@ -3,7 +3,7 @@
 The parse says which phrases can stand in a blank (phrase_lists.py); a model says which of them
 suit best: the probability of a phrase together with the text after the blank, relative to the same
 phrase in neutral sentences, so that a phrase is chosen for this blank and not for being frequent
-everywhere. Blanks that no phrase suits stay empty, and a version says only one thing about a whole
+everywhere. Blanks that no list suits stay empty, and a version says only one thing about a whole
 sentence.
 """
 
@@ -52,8 +52,6 @@ _KEPT = {MODIFIER: 14, AFTER_NOUN: 20, ADVERB: 8, ADJUNCT: 40}
 _BEHIND = {MODIFIER: 3.0, AFTER_NOUN: 4.0, ADVERB: 3.0, ADJUNCT: 5.0}
 #: Words after a blank that a phrase must suit.
 _AFTER = 4
-#: A blank takes phrases if they are this probable together, against nothing in the blank (log).
-_LEAST = {MODIFIER: -4.0, AFTER_NOUN: -5.5, ADVERB: -5.0, ADJUNCT: -7.0}
 #: Blanks that one version fills.
 _MOST_FILLED = 3
 
@@ -64,14 +62,18 @@ class PhraseFiller:
     def __init__(self, scorer: Scorer) -> None:
         self.scorer, self.info = scorer, scorer.info
         self._usual: dict[str, dict[str, float]] = {}
+        self._last: tuple[Blanks | None, float, list[tuple[list[str], Floats]]] = None, 0.0, []
 
     def fill(self, blanks: Blanks, *, n: int, temperature: float, seed: int) -> list[Fills]:
         chance = np.random.default_rng(seed)
         doc = next(iter(parse([blanks.plain])))
-        columns: list[list[str]] = []
-        for number, place in enumerate(blanks.positions):
-            pool, weights = self._pool(blanks, number, place, doc, temperature)
-            columns.append(_sampled(pool, weights, n, chance))
+        if self._last[:2] != (blanks, temperature):  # asked again until there are enough versions
+            pools = [
+                self._pool(blanks, number, place, doc, temperature)
+                for number, place in enumerate(blanks.positions)
+            ]
+            self._last = blanks, temperature, pools
+        columns = [_sampled(pool, weights, n, chance) for pool, weights in self._last[2]]
         whole = [kind_of(doc, place) == ADJUNCT for place in blanks.positions]
         return [_thinned(row, whole, chance) for row in zip(*columns, strict=True)]
 
@@ -95,10 +97,6 @@ class PhraseFiller:
         good = np.isfinite(found) & np.isfinite(usual)
         if not good.any():
             return [""], np.ones(1)
-        if after.strip():
-            room = _log_sum(found[good]) - self._empty(before, after)
-            if room < _LEAST[kind]:
-                return [""], np.ones(1)
         value = np.where(good, found - _DISCOUNT[kind] * usual, -np.inf)
         order = np.argsort(-value, kind="stable")[: _KEPT[kind]]
         order = order[value[order] > value[order[0]] - _BEHIND[kind]]
@@ -136,16 +134,6 @@ class PhraseFiller:
             known.update(zip(every, floor.tolist(), strict=True))
         return np.array([known[w] for w in words])
 
-    def _empty(self, before: str, after: str) -> float:
-        """Log-probability of what follows the blank when nothing is in it."""
-        rest = _first_words(after, _AFTER)
-        first, _, more = rest.partition(" ")
-        if not first:
-            return 0.0
-        spaced = first[:1].isalnum()
-        prompt = Prompt(before, f" {more}" if more else "", spaced)
-        return float(self.scorer.score([prompt], [first]).log_probs[0, 0])
-
 
 def _repeats(phrase: str, known: set[str]) -> bool:
     """Whether a word of content is already in the sentence."""
@@ -156,11 +144,6 @@ def _first_words(text: str, n: int) -> str:
     """The first words of a text, without the space before them."""
     words = text.strip().split()
     return " ".join(words[:n])
-
-
-def _log_sum(values: Floats) -> float:
-    top = values.max()
-    return float(top + np.log(np.exp(values - top).sum()))
 
 
 def _sampled(
