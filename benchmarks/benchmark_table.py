@@ -11,6 +11,7 @@ found in the COBIAS dataset by their text. The same command resumes.
 from __future__ import annotations
 
 import argparse
+import csv
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -47,13 +48,14 @@ def sample(data: Path, many: int, seed: int) -> tuple[list[Statement], VariantSe
     rng = np.random.default_rng(seed)
     chosen, versions = [], {}
     for name, (file, _) in PRINTED.items():
-        every = load_statements(data / f"processed/{file}.csv", format="table")
         known = []
-        for s in every:
-            same = cobias.get(_letters(s.text))
-            key = s.id if s.id in theirs else same.id if same is not None else ""
-            if theirs.get(key):
-                known.append((s, theirs[key]))
+        with (data / f"processed/{file}.csv").open(encoding="utf-8", newline="") as stream:
+            for row in csv.DictReader(stream):
+                same = cobias.get(_letters(row["sentence"]))
+                key = row["id"] if row["id"] in theirs else same.id if same is not None else ""
+                if theirs.get(key) and row["sentence"].strip():  # some rows are empty
+                    terms = (row["target_term"],) if row["target_term"] else ()
+                    known.append((Statement(row["id"], row["sentence"], terms), theirs[key]))
         for i in rng.permutation(len(known))[:many].tolist():
             statement, some = known[i]
             chosen.append(replace(statement, source=name))

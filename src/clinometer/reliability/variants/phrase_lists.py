@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 MODIFIER, AFTER_NOUN, ADVERB, ADJUNCT = "modifier", "after_noun", "adverb", "adjunct"
 _NOUNS = ("NOUN", "PROPN")
+_FINITE = ("VBD", "VBZ", "VBP", "MD")
 #: Classes of nouns that name people, and endings of nouns that do.
-_PEOPLE = ("workers", "people", "relatives", "elders", "children", "criminals")
+_PEOPLE = ("workers", "people", "relatives", "groups", "elders", "children", "criminals")
 _WORKER_ENDINGS = ("man", "men", "woman", "women", "ist", "ists", "ician", "icians")
 _PEOPLE_ENDINGS = ("eans", "ians", "cans")
 #: Words that begin with another sound than their letter says.
@@ -38,12 +39,18 @@ _TIMES = frozenset(
     """always never often usually sometimes every when while after before until till since ago today
     yesterday tomorrow tonight once again already finally soon then whenever day days night week
     weekend month year years morning evening afternoon time times later early late now still
-    constantly rarely summer winter during forever anymore""".split()  # noqa: SIM905
+    constantly rarely summer winter during forever anymore decades century daily weekly annual
+    weeks months hours""".split()  # noqa: SIM905
 )
 _PLACES = frozenset(
     """in at on near from into around outside inside through across over under behind here there
     home everywhere where away abroad""".split()  # noqa: SIM905
 )
+#: Words after which nothing else is said about age.
+_AGES = frozenset("young old older younger elderly aged age years teenage senior child".split())  # noqa: SIM905
+_OF_AGE = frozenset("young older middle-aged retired little ninety-year-old".split())  # noqa: SIM905
+#: What may follow a phrase about the whole sentence.
+_ENDS = ".!?…\"”’'"
 _SPEAKER = frozenset({"i", "we", "my", "our", "me", "us"})
 _ANYBODY = frozenset(
     {"everyone", "everybody", "nobody", "people", "anyone", "many", "most", "those"}
@@ -90,7 +97,7 @@ def candidates(kind: str, doc: Doc, place: int) -> list[str]:
         return list(lists["people"]) if _class_of(before) in _PEOPLE else []
     if kind == ADVERB:
         return list(lists["time"])
-    if before is None or (after is not None and not after.is_punct):
+    if before is None or (after is not None and after.text[0] not in _ENDS):
         return []
     names = Clause.of(before).lists()
     return list(dict.fromkeys(p for name in names for p in lists[name]))
@@ -118,7 +125,9 @@ def _modifiers(lists: dict[str, tuple[str, ...]], before: Token | None, after: T
     if after.pos_ not in _NOUNS and not after.text[:1].isupper():  # "the ___ tall man"
         return []
     article = "" if before is None else before.lower_
-    return agreeing(lists.get(_class_of(noun), ()), article)
+    found = agreeing(lists.get(_class_of(noun), ()), article)
+    aged = any(t.lower_ in _AGES for t in noun.doc)
+    return [w for w in found if w not in _OF_AGE] if aged else found
 
 
 def agreeing(words: Iterable[str], article: str) -> list[str]:
@@ -170,7 +179,8 @@ class Clause:
 
     tense     past, present, perfect, future, modal, mixed, question, request, or "" without a verb
     aspect    state, event or now (in progress)
-    subject   kind (women, everyone), person (she, the nurse, Susie) or "" (a thing)
+    subject   kind (women, everyone), example (a nurse is), person (she, the nurse, Susie) or ""
+    simple    one verb only
     """
 
     tense: str
@@ -179,6 +189,7 @@ class Clause:
     has_time: bool
     has_place: bool
     by_speaker: bool
+    simple: bool
 
     @classmethod
     def of(cls, last: Token) -> Clause:
@@ -195,6 +206,7 @@ class Clause:
             bool(lower & _TIMES) or any(t.isdigit() and len(t) == 4 for t in lower),
             any(t.lower_ in _PLACES for t in words if t.pos_ in ("ADP", "ADV", "SCONJ")),
             bool(lower & _SPEAKER),
+            sum(t.tag_ in _FINITE for t in words) < 2,
         )
 
     def lists(self) -> list[str]:
@@ -209,22 +221,25 @@ class Clause:
         found.append("hearsay")
         if self.tense in ("present", "modal") and self.aspect != "now":
             found.append("opinion")
-            if self.subject == "kind":
-                found += ["general"] if self.has_place else ["general", "region"]
+            if self.subject in ("kind", "example"):
+                found.append("general")
+            if self.subject == "kind" and self.simple and not self.has_place:
+                found.append("region")
         elif self.tense == "past":
             found.append("fiction")
         return found
 
     def _times(self) -> list[str]:
         if self.tense in ("perfect", "future"):
-            return [self.tense]
+            return [self.tense] if self.simple else []
         if self.tense == "past" and self.aspect == "state":
-            return ["past_state", "past_person"] if self.subject == "person" else ["past_state"]
+            lasting = self.simple and self.subject == "person"
+            return ["past_state", "past_person"] if lasting else ["past_state"]
         if self.tense == "past":
             return ["past_now" if self.aspect == "now" else "past_event"]
         if self.tense == "present":
-            names = {"now": "present_now", "state": "present_state"}
-            return [names.get(self.aspect, "present_habit")]
+            habit = "present_habit" if self.simple else "present_state"
+            return [{"now": "present_now", "state": "present_state"}.get(self.aspect, habit)]
         return []
 
 
@@ -237,7 +252,9 @@ def _subject(root: Token, tense: str) -> str:
         return "kind"
     if _class_of(noun) in _PEOPLE:
         plural = noun.tag_ in ("NNS", "NNPS") and (not said or bool(said & _OF_A_KIND))
-        return "kind" if plural or (tense != "past" and said & {"a", "an"}) else "person"
+        if tense != "past" and said & {"a", "an"}:
+            return "example"
+        return "kind" if plural else "person"
     named = noun.pos_ == "PROPN" and not _class_of(noun)
     return "person" if named or noun.lower_ in ("he", "she", "they", "i", "we") else ""
 
@@ -246,13 +263,13 @@ def _tense(sentence: Span, root: Token, words: list[Token]) -> str:
     if sentence.text.rstrip(" \"'”’").endswith("?"):
         return "question"
     helpers = [t for t in root.lefts if t.dep_ in ("aux", "auxpass")]
-    finite = next((t for t in [*helpers, root] if t.tag_ in ("VBD", "VBZ", "VBP", "MD")), None)
+    finite = next((t for t in [*helpers, root] if t.tag_ in _FINITE), None)
     subject = any("subj" in t.dep_ or t.dep_ == "expl" for t in root.children)
     if finite is None or not subject:
         return "request" if root.tag_ == "VB" and not subject else ""
     if finite.tag_ == "MD":
         return "future" if finite.lower_ in ("will", "'ll", "wo", "shall") else "modal"
-    last = [t.tag_ for t in words if t.tag_ in ("VBD", "VBZ", "VBP", "MD")][-1:]
+    last = [t.tag_ for t in words if t.tag_ in _FINITE][-1:]
     if (finite.tag_ == "VBD") != (last == ["VBD"]):
         return "mixed"
     if finite.tag_ == "VBD":

@@ -136,8 +136,9 @@ class PhraseFiller:
 
 
 def _repeats(phrase: str, known: set[str]) -> bool:
-    """Whether a word of content is already in the sentence."""
-    return any(len(w) > 3 and w.casefold() in known for w in re.findall(r"\w+", phrase))
+    """Whether a word of content is already in the sentence, or its plural is."""
+    words = [w.casefold() for w in re.findall(r"\w+", phrase) if len(w) > 3]
+    return any({w, f"{w}s", w.removesuffix("s")} & known for w in words)
 
 
 def _first_words(text: str, n: int) -> str:
