@@ -27,7 +27,6 @@ from clinometer.reliability.variants.phrase_lists import (
     MODIFIER,
     candidates,
     kind_of,
-    phrases,
 )
 from clinometer.topics import Prompt
 
@@ -41,7 +40,7 @@ _NEUTRAL = {
     MODIFIER: (("The", " one was there"), ("They saw the", " one"), ("This is the", " one")),
     AFTER_NOUN: (("People", " are like that"), ("They met people", " there")),
     ADVERB: (("It was", " like that"), ("They were", " there")),
-    ADJUNCT: (("It happened", "."), ("It is like that", "."), ("They do it", ".")),
+    ADJUNCT: (("It happened", ""), ("It is like that", ""), ("They do it", "")),
 }
 #: How much of a phrase's frequency everywhere is taken out of its score.
 _DISCOUNT = {MODIFIER: 0.35, AFTER_NOUN: 0.6, ADVERB: 0.5, ADJUNCT: 0.6}
@@ -113,6 +112,8 @@ class PhraseFiller:
         chosen = np.arange(len(words))
         if self.info.kind == "causal":
             alone = self.scorer.score([Prompt(before, "", bool(before))], list(words)).log_probs[0]
+            if not rest[:1].isalnum():  # a full stop suits every phrase
+                return np.asarray(alone, dtype=np.float64)
             value = np.where(np.isfinite(alone), alone, -50.0) - _DISCOUNT[kind] * usual
             chosen = np.sort(np.argsort(-value, kind="stable")[:_READ])
         found = np.full(len(words), -np.inf)
@@ -126,12 +127,10 @@ class PhraseFiller:
         known = self._usual.setdefault(kind, {})
         missing = [w for w in words if w not in known]
         if missing:
-            every = [w for some in phrases()[kind].values() for w in some]
-            every = list(dict.fromkeys([*every, *missing]))
             prompts = [Prompt(a, b, True) for a, b in _NEUTRAL[kind]]
-            found = self.scorer.score(prompts, every).log_probs
+            found = self.scorer.score(prompts, missing).log_probs
             floor = np.where(np.isfinite(found), found, -25.0).mean(axis=0)
-            known.update(zip(every, floor.tolist(), strict=True))
+            known.update(zip(missing, floor.tolist(), strict=True))
         return np.array([known[w] for w in words])
 
 
