@@ -28,9 +28,7 @@ def test_names_and_fixed_phrases_stay_whole() -> None:
     assert points("They fooled Jamal at work.") == "They fooled Jamal at work ___."
     assert points("He stood in front of the house.") == "He stood in front of the ___ house ___."
     assert points("Nurses are tired.") == "Nurses ___ are tired ___."
-    assert (
-        points("She took pride in most of Spain.") == "She took pride in most of ___ Spain ___."
-    )
+    assert points("She took pride in most of Spain.") == "She took pride in most of ___ Spain ___."
 
 
 def test_a_target_term_is_not_split() -> None:
