@@ -99,7 +99,7 @@ def candidates(kind: str, doc: Doc, place: int) -> list[str]:
         return list(lists["time"])
     if before is None or (after is not None and after.text[0] not in _ENDS):
         return []
-    names = Clause.of(before).lists()
+    names = Sentence.of(before).lists()
     return list(dict.fromkeys(p for name in names for p in lists[name]))
 
 
@@ -174,7 +174,7 @@ def _class_of(noun: Token) -> str:
 
 
 @dataclass(frozen=True)
-class Clause:
+class Sentence:
     """What a sentence says, as far as it decides what may follow it.
 
     tense     past, present, perfect, future, modal, mixed, question, request, or "" without a verb
@@ -192,7 +192,7 @@ class Clause:
     simple: bool
 
     @classmethod
-    def of(cls, last: Token) -> Clause:
+    def of(cls, last: Token) -> Sentence:
         """The clause that ends with this word."""
         sentence: Span = last.sent
         words = [t for t in sentence if t.i <= last.i]
