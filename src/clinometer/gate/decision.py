@@ -18,6 +18,7 @@ from clinometer.measure.comparison.margin import LEVEL, MarginVerdict, margin_ve
 from clinometer.ranges import POSITIVE
 from clinometer.runs import Run, compare
 from clinometer.runs.align import Align, resampling_note, run_names
+from clinometer.runs.group_sentences import above_floor
 
 Verdict = Literal["worse", "not worse", "cannot tell"]
 
@@ -234,6 +235,12 @@ def _notes(pair: Sequence[Run], names: Sequence[str], found: Comparison) -> list
         notes.append(
             "Sampled answers: counting noise lifts the risk of both runs alike only with the same "
             "number of replies."
+        )
+    chance = [name for name, one in zip(names, pair, strict=True) if above_floor(one) is False]
+    if chance:
+        notes.append(
+            f"R of {' and of '.join(chance)} is not above what shuffled words give, so a change of "
+            "R may be one of the words and not of the groups: see “between groups” in the audit."
         )
     if found.missing_cells:
         notes.append(f"{counted(found.missing_cells, 'cell')} that one of the runs lacks left out.")

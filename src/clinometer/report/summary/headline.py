@@ -228,11 +228,15 @@ def noun_of(run: Run) -> tuple[str, bool]:
 
     The title of a built-in topic says it: "Gender by occupation".
     """
-    match = re.fullmatch(r".+ by ([a-z]+)", run.record.topic.title)
-    if match is None:
-        return "groups", False
+    one = group_noun(run)
     english = run.record.topic.language.lower().startswith("en")
-    return plural(match[1]), english and match[1] == "occupation"
+    return plural(one), english and one == "occupation"
+
+
+def group_noun(run: Run) -> str:
+    """What one of them is called: "occupation"; "group" where the title does not say."""
+    match = re.fullmatch(r".+ by ([a-z]+)", run.record.topic.title)
+    return "group" if match is None else match[1]
 
 
 def plural(noun: str) -> str:

@@ -20,7 +20,7 @@ from clinometer.report.charts.style.theme import (
 from clinometer.report.drawing import Drawing, bar, dot, fitting, line, text
 from clinometer.report.figure import Figure
 from clinometer.report.summary.decisions import asks, favourable
-from clinometer.report.summary.headline import noun_of
+from clinometer.report.summary.headline import group_noun, noun_of
 from clinometer.report.summary.leans import Leans
 from clinometer.runs import Run
 
@@ -73,7 +73,7 @@ def groups_picture(leans: Leans, *, every: bool = False) -> Figure:
         for r in frame.iloc[groups[:40]].to_dict("records")
     )
     asked = "What the model answers" if asks(run) else "Which words the model writes"
-    title = f"{asked}, by {noun.removesuffix('s')}"
+    title = f"{asked}, by {group_noun(run)}"
     return Figure(
         key="groups" if not every else "every-group",
         title=title if not every else f"All {len(groups)} {noun}",

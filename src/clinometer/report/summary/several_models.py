@@ -32,7 +32,10 @@ from clinometer.runs.group_sentences import above_floor
 def headline_of_several(names: Sequence[str], runs: Sequence[Run]) -> str:
     """The main result for several models: their order, if it is clear; else what differs."""
     chance = sum(above_floor(run) is False for run in runs)
-    alike = f" {chance} of them are not above what shuffled words give." if chance else ""
+    below = f"{chance} of them {'is' if chance == 1 else 'are'} not"
+    if chance == len(runs):
+        below = "None of them is"
+    alike = f" {below} above what shuffled words give." if chance else ""
     order = sorted(range(len(runs)), key=lambda i: runs[i].risks.R.value)
     low, high = order[0], order[-1]
     span = f"R {risk(runs[low].risks.R.value)} to {risk(runs[high].risks.R.value)}"
@@ -171,7 +174,9 @@ def spread_picture(leans: Sequence[Leans], names: Sequence[str]) -> Figure | Non
     frame = pd.DataFrame({"group": [leans[0].run.risks.groups[x] for x in range(len(spread))]})
     for k, name in enumerate(keys):
         frame[f"{name}: share of {category}"] = shares[k]
-    said = "; ".join(f"{frame['group'][x]} differs by {percent(float(spread[x]))}" for x in groups)
+    said = "; ".join(
+        f"{frame['group'][x]} differs by {100 * float(spread[x]):.0f} points" for x in groups
+    )
     return Figure(
         key="spread",
         title="Where the models differ most",
