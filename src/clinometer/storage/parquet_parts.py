@@ -86,10 +86,30 @@ class Parts:
 
 
 def encode(table: pa.Table) -> bytes:
-    """A table as the bytes of a Parquet file."""
+    """A table as the bytes of a Parquet file. Measured numbers (float32) are compressed byte by
+    byte: their first bytes are alike, and their last ones where they were rounded."""
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
+    ways = dict(way for field in table.schema if (way := _encoding(field)) is not None)
+    numbers = {path.partition(".")[0] for path in ways}
+    pq.write_table(
+        table,
+        sink,
+        compression="zstd",
+        use_dictionary=[name for name in table.column_names if name not in numbers],
+        column_encoding=ways,
+    )
     return bytes(sink.getvalue().to_pybytes())
+
+
+def _encoding(field: pa.Field) -> tuple[str, str] | None:
+    """The path of a column of numbers and how they are written; None: as the library does."""
+    if field.type == pa.int64():
+        return field.name, "DELTA_BINARY_PACKED"
+    if field.type == pa.float32():
+        return field.name, "BYTE_STREAM_SPLIT"
+    if pa.types.is_fixed_size_list(field.type) and field.type.value_type == pa.float32():
+        return f"{field.name}.list.element", "BYTE_STREAM_SPLIT"
+    return None
 
 
 def digest_of(data: bytes) -> str:

@@ -10,9 +10,11 @@ from clinometer.runs.folder.record import added, model_info
 from clinometer.runs.folder.record_schema import CacheRecord, RunRecord
 from clinometer.runs.scores.accumulate import PreferenceTable
 from clinometer.runs.scores.cache import ScoreCache
+from clinometer.runs.scores.codec import rounded
 from clinometer.runs.scores.executors import CellBlock, Executor
 from clinometer.storage.record import ModelRecord
 from clinometer.storage.resumable import FLUSH_S, Progress, store_as_they_come
+from clinometer.topics import Prompt
 
 #: Cells that are looked up in the cache at a time.
 _SLAB = 16_384
@@ -57,6 +59,8 @@ class Scoring:
     def _fill_from_cache(self, table: PreferenceTable, record: RunRecord, *, first: int) -> int:
         info = model_info(record)
         found = 0
+        if not self.cache.holds(info, table.counts):
+            return found
         for start in range(first, len(table.grid), _SLAB):
             cells = table.missing(range(start, min(start + _SLAB, len(table.grid))))
             known = self.cache.get(info, table.grid.prompts(cells), table.counts)
@@ -71,20 +75,29 @@ class Scoring:
 
     def _fill_from_model(self, table: PreferenceTable, record: RunRecord) -> None:
         before, counted = record.usage, self._counted
+        #: prompts of the blocks that are not stored yet, by their first cell
+        asked: dict[int, list[Prompt]] = {}
+
+        def blocks() -> Iterator[CellBlock]:
+            for block in _blocks(table):
+                asked[int(block.cells[0])] = block.prompts
+                yield block
 
         def scored() -> Iterator[Scored]:
-            for answer in self.executor.score(_blocks(table)):
+            for answer in self.executor.score(blocks()):
                 found = ModelRecord(**answer.info.to_dict())
                 record.model.check_same(found)
                 record.model = found
-                table.add(answer.cells, answer.scores)
-                yield answer.cells, answer.scores
+                scores = rounded(answer.scores)
+                table.add(answer.cells, scores)
+                yield answer.cells, scores
 
         def store(some: list[Scored]) -> None:
             if self.folder:
                 self.folder.write_scores(some)
             for cells, scores in some:
-                self.cache.put(model_info(record), table.grid.prompts(cells), scores, table.counts)
+                prompts = asked.pop(int(cells[0]))
+                self.cache.put(model_info(record), prompts, scores, table.counts)
 
         try:
             store_as_they_come(
