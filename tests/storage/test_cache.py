@@ -41,6 +41,16 @@ def test_scopes_do_not_share_rows(cache: Cache, other: dict[str, object]) -> Non
     assert len(cache.get({**SCOPE, **other}, ["a"], 3)[0]) == 0
 
 
+def test_a_scope_without_rows_is_known_at_once(cache: Cache) -> None:
+    assert not cache.holds(SCOPE)
+    cache.get(SCOPE, ["a"], 3)  # asking leaves nothing behind
+    assert not cache.holds(SCOPE)
+    cache.put(SCOPE, ["a"], ROWS[:1])
+    assert cache.holds(SCOPE)
+    assert not cache.holds({**SCOPE, "revision": "2"})
+    assert not Cache(cache.file.parent, limit=0).holds(SCOPE)
+
+
 def test_notes_are_stored(cache: Cache) -> None:
     assert cache.note({"k": 1}) is None
     cache.keep_note({"k": 1}, {"a": [1, "x"]})

@@ -115,6 +115,19 @@ class Cache:
                 database.executemany("DELETE FROM rows WHERE id=?", damaged)
         return found
 
+    def holds(self, scope: Mapping[str, Any]) -> bool:
+        """Whether there are rows of this scope."""
+        with self._guard() as database:
+            if database is not None:
+                digest = _digest(_plain(scope))
+                (found,) = database.execute(
+                    "SELECT EXISTS(SELECT 1 FROM rows JOIN scopes ON scopes.id=rows.scope "
+                    "WHERE digest=?)",
+                    (digest,),
+                ).fetchone()
+                return bool(found)
+        return False
+
     def put(
         self, scope: Mapping[str, Any], items: Sequence[str], rows: NDArray[np.floating[Any]]
     ) -> None:

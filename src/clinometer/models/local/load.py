@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def load_transformer(
         options = {
             "dtype": getattr(torch, dtype),
             "allow_pickle": load.allow_pickle,
-            **(_spread(load, transformers) if spread else {}),
+            **(_spread(load, transformers) if spread else _placed(device)),
             **common,
         }
         auto_class = scorer_class.auto_class(transformers)
@@ -100,6 +101,12 @@ def load_transformer(
     if load.sampled is not None:
         return SampledScorer(CausalSampler(causal), info, options=load.sampled, words=words)
     return causal
+
+
+def _placed(device: Any) -> dict[str, Any]:
+    """Read weights straight to a GPU; without accelerate they pass through main memory."""
+    straight = device.type == "cuda" and find_spec("accelerate") is not None
+    return {"device_map": device} if straight else {}
 
 
 def _spread(load: LoadOptions, transformers: Any) -> dict[str, Any]:

@@ -95,6 +95,13 @@ class ScoreCache:
 
     # --- cells ------------------------------------------------------------------------------------
 
+    def holds(self, info: ModelInfo, counts: NDArray[np.float64]) -> bool:
+        """Whether any prompt of this model and these words is known."""
+        scope = self._scope(info)
+        return scope is not None and any(
+            self.cache.holds(sufficient) for sufficient in self._as_fine(scope, counts)
+        )
+
     def get(
         self, info: ModelInfo, prompts: Sequence[Prompt], counts: NDArray[np.float64]
     ) -> tuple[NDArray[np.intp], WordScores] | None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.errors import SettingsError
+from clinometer.execution.ahead import one_ahead
 from clinometer.execution.ray_pool import Need, Pool
 from clinometer.models import (
     LoadOptions,
@@ -111,9 +112,13 @@ class LocalExecutor:
 
     def score(self, blocks: Iterable[CellBlock]) -> Iterator[BlockScores]:
         scorer = self._opened()
-        for block in blocks:
+
+        def work(block: CellBlock) -> BlockScores:
             scores = scorer.score(block.prompts, self.question.words, block.counts)
-            yield BlockScores(block.cells, scores, scorer.info)
+            return BlockScores(block.cells, scores, scorer.info)
+
+        gpu = scorer.info.device.startswith("cuda")  # a CPU's cores are busy as they are
+        yield from one_ahead(work, blocks) if gpu else map(work, blocks)
 
     def usage(self) -> dict[str, int]:
         return {} if self._scorer is None else self._scorer.usage()
