@@ -13,6 +13,7 @@ from clinometer import ranges
 from clinometer.cli.option import JSON, opt
 from clinometer.cli.parameters import LEVEL, topic_of
 from clinometer.cli.printing import console, print_json
+from clinometer.cli.progress import duration
 from clinometer.errors import SettingsError
 from clinometer.measure.inference.planning import (
     POWER,
@@ -64,12 +65,27 @@ def plan_command(
         float | None,
         opt("Price of a million tokens, if the pilot used a server.", allowed=ranges.POSITIVE),
     ] = None,
+    models: Annotated[
+        list[str] | None,
+        opt(
+            "NAME=RATE: a model and the cells it scores per second, as its audit shows; repeat for "
+            "each.",
+            "--model",
+        ),
+    ] = None,
+    workers: Annotated[
+        int, opt("Machines or GPUs that score --model side by side.", allowed=ranges.COUNT)
+    ] = 1,
+    hourly: Annotated[
+        float | None, opt("Price of one of them for an hour.", allowed=ranges.POSITIVE)
+    ] = None,
     json_output: JSON = False,
 ) -> None:
     """Plan an audit: contexts needed for a precision, or to detect a difference; time and cost.
 
     From a pilot run, or from a guess at the spread between contexts.
     """
+    rates = _rates(models or [])
     if precision is None and detect is None and contexts is None:
         raise SettingsError("plan: expected --precision, --detect or --contexts, found none")
     loaded = [Run.load(path) for path in pilots or []]
@@ -104,6 +120,7 @@ def plan_command(
         "level": level,
         "seconds": None if rate is None else total * groups / rate,
         **_usage(loaded, total * groups, price),
+        **_time(rates, total * groups, workers, hourly),
     }
     if json_output:
         print_json(found)
@@ -129,8 +146,57 @@ def _lines(found: dict[str, Any], groups: int) -> list[str]:
     if found["tokens"] is not None:
         cost = "" if found["cost"] is None else f", {found['cost']:,.2f} in the currency of --price"
         lines.append(f"Server: about {found['tokens']:,} tokens per model{cost}.")
+    for model in found["models"]:
+        cost = model["cost"]
+        price = "" if cost is None else f", {cost:,.2f} in the currency of --hourly"
+        lines.append(f"{model['model']}: {duration(model['seconds'])} on one machine{price}.")
+    if len(found["models"]) > 1:
+        cost = found["models_cost"]
+        price = "" if cost is None else f", {cost:,.2f}"
+        lines.append(
+            f"All {len(found['models'])} models on {found['workers']}: at least "
+            f"{duration(found['models_seconds'])}{price}."
+        )
     lines.append("Near parity R^b and R^v need about a quarter more.")
     return lines
+
+
+def _rates(given: list[str]) -> dict[str, float]:
+    """Cells per second of each model."""
+    found: dict[str, float] = {}
+    for text in given:
+        name, _, rate = text.rpartition("=")
+        try:
+            found[name] = float(rate)
+        except ValueError:
+            found[name] = 0.0
+        if not name or not 0 < found[name] < math.inf:
+            raise SettingsError(
+                f"--model: expected NAME=RATE, a number of cells per second above 0, found {text!r}"
+            )
+    return found
+
+
+def _time(
+    rates: dict[str, float], cells: int, workers: int, hourly: float | None
+) -> dict[str, Any]:
+    """Time and cost of each model, and of all on several machines. A model's blocks may be spread
+    over all of them, so what limits the total is the work."""
+    models = [
+        {
+            "model": name,
+            "seconds": cells / rate,
+            "cost": None if hourly is None else cells / rate / 3600 * hourly,
+        }
+        for name, rate in rates.items()
+    ]
+    seconds = sum(cells / rate for rate in rates.values())
+    return {
+        "models": models,
+        "workers": workers,
+        "models_seconds": seconds / workers if models else None,
+        "models_cost": None if hourly is None or not models else seconds / 3600 * hourly,
+    }
 
 
 def _contexts_per_effective(pilots: list[Run]) -> float:

@@ -1,0 +1,37 @@
+"""Time and cost of a list of models."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+ASKED = ("plan", "--contexts", "200", "--model", "small=1200", "--model", "hub/big=a=24")
+
+
+def test_time_and_cost_of_each_model_and_of_all(clinometer: Any) -> None:
+    shown = clinometer(*ASKED, "--workers", "4", "--hourly", "3.6", "--json")
+    assert shown.status == 0
+    found = json.loads(shown.out)
+    assert found["cells"] == 200 * 120
+    assert found["models"] == [
+        {"model": "small", "seconds": 20.0, "cost": pytest.approx(0.02)},
+        {"model": "hub/big=a", "seconds": 1000.0, "cost": pytest.approx(1.0)},
+    ]
+    assert found["models_seconds"] == pytest.approx(1020 / 4)
+    assert found["models_cost"] == pytest.approx(1.02)
+
+
+def test_lines_for_people(clinometer: Any) -> None:
+    said = clinometer(*ASKED, "--workers", "4", "--hourly", "3.6").out
+    assert "small: 20 s on one machine, 0.02 in the currency of --hourly." in said
+    assert "All 2 models on 4: at least 4 min, 1.02." in said
+    assert "models on" not in clinometer("plan", "--contexts", "200").out
+
+
+@pytest.mark.parametrize("given", ["small", "=12", "small=0", "small=fast", "small=inf", "small="])
+def test_a_rate_that_is_none_is_refused(clinometer: Any, given: str) -> None:
+    shown = clinometer("plan", "--contexts", "200", "--model", given)
+    assert shown.status == 2
+    assert "--model: expected NAME=RATE" in shown.err
