@@ -169,9 +169,9 @@ def test_another_model_is_refused_and_auto_settings_stay_fixed(tmp_path: Path) -
 def test_a_full_disk_is_one_line_and_the_run_resumes(
     tmp_path: Path, small: Run, disk: Callable[[str], Path | None]
 ) -> None:
-    folder = disk("size=200k")
+    folder = disk("size=100k")
     out = (folder or tmp_path) / "run"
-    started = Started(out, limit=None if folder else 40_000)
+    started = Started(out, limit=None if folder else 20_000)
     *_, error = started.rest()
     assert started.process.exitcode == 1
     assert "cannot be written: " in error
