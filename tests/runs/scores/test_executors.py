@@ -54,7 +54,8 @@ def test_a_gpu_scores_the_next_block_while_the_last_is_stored() -> None:
     alone = list(executor.score(blocks))
     scorer: Any = executor._scorer
     scorer.info = replace(scorer.info, device="cuda")
-    score, callers = scorer.score, []
+    score = scorer.score
+    callers: list[int] = []
 
     def seen(*args: Any) -> Any:
         callers.append(threading.get_ident())
