@@ -11,7 +11,7 @@ from typing import TypeVar
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
-#: Seconds until a thread that computes in Python lets another one go on.
+#: Seconds until a thread that computes in Python lets another one continue.
 _TURN_S = 2e-4
 
 

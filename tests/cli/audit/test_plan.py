@@ -31,7 +31,7 @@ def test_lines_for_people(clinometer: Any) -> None:
 
 
 @pytest.mark.parametrize("given", ["small", "=12", "small=0", "small=fast", "small=inf", "small="])
-def test_a_rate_that_is_none_is_refused(clinometer: Any, given: str) -> None:
+def test_a_text_without_a_rate_is_refused(clinometer: Any, given: str) -> None:
     shown = clinometer("plan", "--contexts", "200", "--model", given)
     assert shown.status == 2
     assert "--model: expected NAME=RATE" in shown.err
