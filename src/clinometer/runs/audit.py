@@ -268,9 +268,11 @@ def _audit_model(
     record.precision = sample.precision(settings)
     record.settings, record.versions = settings, versions()
     bounds = table.bounds()
+    del table, grid  # large, and the preferences are a copy
     record.preference_bound = float(bounds.max())
     if record.preference_bound > 0 and preferences.low is None:
         record.risk_bound = risk_error(preferences.grid, bounds, **settings.scaling)
+    del bounds
     return Run.measured(record, preferences, settings, folder=folder)
 
 
