@@ -6,7 +6,11 @@ import os
 import sys
 from pathlib import Path
 
+from ipython_pygments_lexers import IPython3Lexer
+from pygments.lexer import bygroups, using
+from pygments.lexers.shell import BashLexer
 from pygments.lexers.special import TextLexer
+from pygments.token import Operator, Text
 from sphinx.highlighting import lexers
 
 import clinometer
@@ -42,6 +46,16 @@ templates_path = ["templates"]
 
 # Pages
 lexers["csv"] = TextLexer()
+
+
+class CommandLexer(IPython3Lexer):  # type: ignore[misc, valid-type]
+    """Cells of notebooks, in which a command of the shell may go on in the next line."""
+
+    _COMMAND = (r"^(!)((?:[^\n]*\\\n)*[^\n]+)(\n)", bygroups(Operator, using(BashLexer), Text))
+    tokens = {**IPython3Lexer.tokens, "root": [_COMMAND, *IPython3Lexer.tokens["root"]]}  # noqa: RUF012
+
+
+lexers["ipython3"] = CommandLexer()
 myst_enable_extensions = ["amsmath", "attrs_block", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 html_math_renderer = "mathml"
