@@ -164,7 +164,7 @@ def risks_of(
     for about, category in replies:
         groups[about["group"]] = about["group_weight"]
         contexts[about["context"]] = about["context_weight"]
-        units[about["context"]] = about["unit"]
+        units[about["context"]] = about.get("unit", about["context"])  # not in earlier logs
         cells[about["group"], about["context"]][category] += 1
     shape = (len(groups), len(contexts))
     values = np.full((*shape, len(categories)), np.nan)
