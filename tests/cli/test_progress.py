@@ -239,3 +239,13 @@ def test_ctrl_c_during_scoring_says_what_was_saved(
     assert result.status == 130
     assert result.err.count("\n") == 1
     assert said in result.err
+
+
+def test_no_bar_where_colour_is_forced_and_no_terminal_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Jupyter sets FORCE_COLOR, by which rich takes a pipe for a terminal."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with progress("model") as watch:
+        watch(1, 2)
+    assert "\x1b" not in capsys.readouterr().err

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.report.made import made_run
+from tests.report.made import made_run, with_floor
 
 from clinometer.errors import RunError, SettingsError
 from clinometer.gate.decision import Verdict, decide
@@ -123,6 +123,16 @@ def test_runs_of_other_settings_are_noted(empty: Run) -> None:
     record = run.record.model_copy(update={"scoring": {**run.record.scoring, "chat": True}})
     (note,) = decide(replace(run, record=record), baseline).notes
     assert "other settings: chat (default, now True)" in note
+
+
+def test_a_run_that_is_not_above_shuffled_words_is_noted(empty: Run) -> None:
+    run, baseline = planted(empty, np.random.default_rng(1), 0.0)
+    assert decide(run, baseline).notes == ()
+    (note,) = decide(with_floor(run), baseline).notes
+    assert "is not above what shuffled words give" in note
+    assert "and of" not in note
+    (note,) = decide(with_floor(run), with_floor(baseline)).notes
+    assert "and of" in note
 
 
 def test_what_is_refused(empty: Run) -> None:

@@ -241,9 +241,11 @@ def test_degenerate_input() -> None:
     assert "30 effective" in present(few.R.note)
     swing = bootstrap(pair(np.array([[0.7, 0.2, 0.6]])), replicates=100)
     assert (swing.R.low is None, swing.R_volatility.low is None) == (False, True)
-    assert swing.R_volatility.note == (
-        "these are too few contexts to tell; 4 effective ones would do"
-    )
+    for risk in (swing.R_bias, swing.R_volatility):
+        assert risk.low is None
+        assert risk.note == "these are too few contexts to tell; 4 effective ones would do"
+    assert np.isfinite(present(swing.intervals).r_bias).all()  # a single group's holds
+    assert bootstrap(pair(np.array([[0.7, 0.2, 0.6, 0.5]]))).R_bias.low is not None
     with pytest.raises(SettingsError, match="nothing to average"):
         bootstrap(pair(np.full((1, 3), 0.5)), mask=[[False] * 3])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.present import present
-from tests.report.made import made_run
+from tests.report.made import made_run, with_floor
 
 from clinometer.measure import Estimate
 from clinometer.report.summary.decisions import Rates
@@ -15,7 +15,9 @@ from clinometer.report.summary.headline import (
     CASES,
     Facts,
     Side,
+    group_noun,
     headline,
+    noun_of,
     plural,
 )
 from clinometer.report.summary.several_models import headline_of_several
@@ -271,6 +273,22 @@ def test_runs_on_different_topics_are_not_ranked() -> None:
     said = headline_of_several("ab", [run_of(0.2, 0.01, 0.1), other])
     assert "on different topics" in said
     assert "furthest" not in said
+
+
+def test_groups_are_called_what_the_title_says() -> None:
+    run = made_run(None, groups=2, contexts=4)
+    titled = run.record.topic.model_copy(update={"title": "Mood by hobby"})
+    run = replace(run, record=run.record.model_copy(update={"topic": titled}))
+    assert (group_noun(run), noun_of(run)) == ("hobby", ("hobbies", False))
+
+
+def test_models_that_are_all_below_the_floor() -> None:
+    runs = [made_run(None, groups=3, contexts=20, seed=seed) for seed in (0, 1)]
+    below = [with_floor(run) for run in runs]
+    said = headline_of_several(["a", "b"], below)
+    assert said.endswith("None of them is above what shuffled words give.")
+    said = headline_of_several(["a", "b"], [below[0], runs[1]])
+    assert said.endswith("1 of them is not above what shuffled words give.")
 
 
 def test_plurals() -> None:

@@ -14,6 +14,7 @@ from clinometer.cli.option import JSON, opt
 from clinometer.cli.parameters import LEVEL, topic_of
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import duration
+from clinometer.display.numbers import counted
 from clinometer.errors import SettingsError
 from clinometer.measure.inference.planning import (
     POWER,
@@ -153,8 +154,9 @@ def _lines(found: dict[str, Any], groups: int) -> list[str]:
     if len(found["models"]) > 1:
         cost = found["models_cost"]
         price = "" if cost is None else f", {cost:,.2f}"
+        machines = counted(found["workers"], "machine")
         lines.append(
-            f"All {len(found['models'])} models on {found['workers']}: at least "
+            f"All {len(found['models'])} models on {machines}: at least "
             f"{duration(found['models_seconds'])}{price}."
         )
     lines.append("Near parity R^b and R^v need about a quarter more.")
