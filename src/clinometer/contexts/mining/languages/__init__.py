@@ -1,9 +1,14 @@
-"""Languages the miner supports, one module each; no other code depends on a language."""
+"""Languages the miner supports, one folder each; no other code depends on a language.
+
+Another distribution adds a language by an entry point in the group `clinometer.languages`: the
+language tag, and a module with a function `open_language(settings)`. See docs/howto/language.md.
+"""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Sequence
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol
 
 from clinometer.contexts.mining.decision import Decision
@@ -15,8 +20,10 @@ if TYPE_CHECKING:
 #: Language tag -> module with a function `open_language(settings)`.
 MODULES = {
     "en": "clinometer.contexts.mining.languages.english.language",
-    "zh": "clinometer.contexts.mining.languages.chinese",
+    "zh": "clinometer.contexts.mining.languages.chinese.language",
 }
+#: The group of entry points in which other distributions name theirs.
+ENTRY_POINTS = "clinometer.languages"
 
 
 class Language(Protocol):
@@ -39,13 +46,19 @@ class Language(Protocol):
         ...
 
 
+def language_modules() -> dict[str, str]:
+    """Language tag -> module, ours and those of installed distributions; ours come first."""
+    return {e.name: e.value for e in entry_points(group=ENTRY_POINTS)} | MODULES
+
+
 def open_language(settings: MineSettings) -> Language:
     """The miner for the language of the topic."""
     code = settings.topic.language.lower().split("-")[0]
-    if code not in MODULES:
+    modules = language_modules()
+    if code not in modules:
         raise SettingsError(
             f"topic {settings.topic.name!r}: expected one of the languages "
-            f"{', '.join(MODULES)} for mining, found {settings.topic.language!r}"
+            f"{', '.join(sorted(modules))} for mining, found {settings.topic.language!r}"
         )
-    language: Language = importlib.import_module(MODULES[code]).open_language(settings)
+    language: Language = importlib.import_module(modules[code]).open_language(settings)
     return language

@@ -6,11 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from clinometer.contexts.mining.decision import Decision
-from clinometer.contexts.mining.languages.english.candidates import (
-    Candidates,
-    later_word,
-    possible_subject,
-)
+from clinometer.contexts.mining.languages.english.candidates import possible_subject
 from clinometer.contexts.mining.languages.english.coreference.resolvers import open_resolver
 from clinometer.contexts.mining.languages.english.lexicon import SUBJECT_PRONOUNS, listed
 from clinometer.contexts.mining.languages.english.miner import (
@@ -19,6 +15,8 @@ from clinometer.contexts.mining.languages.english.miner import (
     predicate_templates,
 )
 from clinometer.contexts.mining.languages.english.parse import DEFAULT_PARSER, Parser
+from clinometer.contexts.mining.languages.english.sentence_split import clean, sentences
+from clinometer.contexts.mining.languages.shared.candidates import Candidates, later_word
 from clinometer.contexts.mining.settings import MineSettings
 from clinometer.errors import SettingsError
 
@@ -50,9 +48,13 @@ class English:
     def _find_candidates(self) -> Candidates:
         if self.strategy == "coreference":
             words = {word for link in self.links for word in LINK_WORDS[link]}
-            return Candidates(words & self.cues, later_word)
-        known = listed("persons") | listed("male_persons") | listed("female_persons") | self.persons
-        return Candidates(known | {"who"}, possible_subject)
+            counts = later_word
+            words &= self.cues
+        else:
+            people = listed("male_persons") | listed("female_persons")
+            counts = possible_subject
+            words = {*listed("persons"), *people, *self.persons, "who"}
+        return Candidates(words, counts, sentences=sentences, clean=clean)
 
     @property
     def parser(self) -> Parser:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Set
-from functools import cache
-from importlib.resources import files
-from typing import Any
+
+from clinometer.contexts.mining.languages.shared.lexicons import read_lexicon, word_list
 
 MALE, FEMALE = "male", "female"
 
@@ -23,14 +21,13 @@ GENDERED_PRONOUNS = {
 }
 
 
-@cache
 def listed(name: str) -> frozenset[str]:
     """The words of a list.
 
     >>> "tell" in listed("needs_whom")
     True
     """
-    return frozenset(_lexicon()[name].split())
+    return word_list(__package__, name)
 
 
 def mapped(name: str) -> Mapping[str, str]:
@@ -39,13 +36,8 @@ def mapped(name: str) -> Mapping[str, str]:
     >>> mapped("modal_past")["can"]
     'could'
     """
-    table: dict[str, str] = _lexicon()[name]
+    table: dict[str, str] = read_lexicon(__package__)[name]
     return table
-
-
-@cache
-def _lexicon() -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("lexicon.toml").read_text(encoding="utf-8"))
 
 
 def gender_of(word: str) -> str | None:

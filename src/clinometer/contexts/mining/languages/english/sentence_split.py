@@ -1,11 +1,12 @@
-"""Split sentences without a parser: cheap enough for every article."""
+"""English sentences: abbreviations, and the noise of transcripts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-_END = re.compile(r"[.!?][\"”’')\]]*\s+(?=[\"“‘'(\[]?[A-Z0-9])|\n\s*\n|\n(?=\S)")
+from clinometer.contexts.mining.languages.shared.sentence_split import split_sentences
+
 _SHORT = frozenset(
     "mr mrs ms dr st jr sr prof rev gen col lt sgt capt hon gov sen rep vs no nos vol pp ca c cf "
     "al etc e.g i.e u.s u.k d.c inc ltd co corp bros mt ft fr approx b d jan feb mar apr aug sept "
@@ -23,16 +24,7 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
     >>> [text[a:b] for a, b in sentences(text)]
     ['Dr. Smith left.', 'He said no.']
     """
-    begin = 0
-    for match in _END.finditer(text):
-        if text[match.start()] == "." and _is_short(text, match.start()):
-            continue
-        end = match.end() if text[match.start()] != "\n" else match.start()
-        if text[begin:end].strip():
-            yield begin, begin + len(text[begin:end].rstrip())
-        begin = match.end()
-    if text[begin:].strip():
-        yield begin, begin + len(text[begin:].rstrip())
+    return split_sentences(text, _SHORT)
 
 
 def clean(sentence: str) -> str:
@@ -44,11 +36,3 @@ def clean(sentence: str) -> str:
     text = _SPEAKER.sub("", sentence)
     text = _FILLER.sub("", _NOISE.sub(" ", text))
     return " ".join(text.split())
-
-
-def _is_short(text: str, dot: int) -> bool:
-    start = dot
-    while start and (text[start - 1].isalnum() or text[start - 1] == "."):
-        start -= 1
-    word = text[start:dot]
-    return word.lower() in _SHORT or (len(word) == 1 and word.isupper())

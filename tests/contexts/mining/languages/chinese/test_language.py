@@ -6,7 +6,7 @@ import pytest
 
 from clinometer.contexts.mining import MineSettings
 from clinometer.contexts.mining.languages import open_language
-from clinometer.contexts.mining.languages.chinese import Chinese
+from clinometer.contexts.mining.languages.chinese.language import Chinese
 from clinometer.errors import SettingsError
 from clinometer.topics import load_topic
 

@@ -1,0 +1,1 @@
+"""Chinese: patterns over segmented text."""

@@ -1,0 +1,1 @@
+"""What languages share: sentences, candidates, spaCy parses and word lists."""
