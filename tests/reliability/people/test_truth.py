@@ -18,7 +18,7 @@ from clinometer.errors import SettingsError, TableError
 from clinometer.reliability import ReliabilityRun, Statement, VariantSet
 from clinometer.reliability.people import Ratings
 from clinometer.reliability.people.control import random_control, random_words
-from clinometer.reliability.people.truth import LENGTH, RANDOM, TAU, truth_test
+from clinometer.reliability.people.truth import ADDED, LENGTH, RANDOM, TAU, truth_test
 from clinometer.reliability.scoring.record_schema import ReliabilityRecord
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.record import ModelRecord
@@ -27,6 +27,8 @@ N = 120
 RNG = np.random.default_rng(0)
 TRUTH = RNG.normal(size=N)
 TEXTS = ["word " * int(k) + "end." for k in RNG.integers(3, 20, N)]
+#: Two versions of every statement, which add n and n + 2 words; a third one was left out.
+MORE = np.random.default_rng(1).integers(1, 9, N)
 RATED = {
     str(i): {
         f"annotator_{k}": str(int(np.clip(np.round(3 + TRUTH[i] + RNG.normal()), 1, 5)))
@@ -47,8 +49,16 @@ def made(scores: FloatArray, models: tuple[str, ...] = ("m",)) -> ReliabilityRun
     )
     values = {"id": ids, "text": TEXTS, "tau": np.arange(N) + 1.0, "cobias": scores}
     by_model = {"id": ids * len(models), "model": [m for m in models for _ in ids]}
+    versions = [
+        (i, "more " * (int(MORE[k]) + extra) + TEXTS[k], left_out)
+        for k, i in enumerate(ids)
+        for extra, left_out in ((0, ""), (2, ""), (50, "changed"))
+    ]
     tables = {
         "statements": pa.table(values),
+        "versions": pa.table(
+            dict(zip(("id", "text", "left_out"), zip(*versions, strict=True), strict=True))
+        ),
         "models": pa.table({**by_model, "cobias": np.tile(scores, len(models))}),
     }
     return ReliabilityRun(record, tables)
@@ -58,7 +68,7 @@ def test_rows_equal_scipy() -> None:
     scores = TRUTH + RNG.normal(size=N)
     found = truth_test(Ratings.of(RATED), {"ours": made(scores, ("a", "b"))}, replicates=100)
     rows = {row.name: row for row in found.rows}
-    assert list(rows) == ["ours", "ours, a alone", "ours, b alone", LENGTH, TAU]
+    assert list(rows) == ["ours", "ours, a alone", "ours, b alone", LENGTH, TAU, ADDED]
     mean = np.array([np.mean([float(v) for v in r.values()]) for r in RATED.values()])
     assert present(rows["ours"].rho).value == pytest.approx(spearmanr(scores, mean).statistic)
     words = np.array([len(t.split()) for t in TEXTS])
@@ -72,6 +82,7 @@ def test_rows_equal_scipy() -> None:
     assert ahead.value == pytest.approx(
         present(rows["ours"].given_length).value - present(rows[TAU].given_length).value
     )
+    assert present(rows[ADDED].rho).value == pytest.approx(spearmanr(MORE + 1, mean).statistic)
     assert present(found.ceiling) == pytest.approx(
         np.sqrt(3 * present(found.raters) / (1 + 2 * present(found.raters)))
     )

@@ -1,7 +1,8 @@
 """Does a score say what people say? COBIAS of runs, and what it has to beat, against ratings.
 
-A score has to beat what is cheap: the length of a statement, how surprising it is without any
-context (tau), and the same score with random words in the place of context.
+A score has to beat what is cheap: the length of a statement, how many words its versions add, how
+surprising it is without any context (tau), and the same score with random words in the place of
+context.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 LENGTH, TAU, RANDOM = "fewer words", "tau without context", "random words"
+ADDED = "words added by the versions"
 #: What a row is: the score of a run, of one of its models, or a baseline.
 SCORE, MODEL, BASELINE = "score", "model", "baseline"
 
@@ -185,6 +187,8 @@ def _columns(
     texts = zip(first["id"].tolist(), first["text"].tolist(), strict=True)
     found[LENGTH] = BASELINE, {i: -float(count_words(t)) for i, t in texts}
     found[TAU] = BASELINE, _values(next(iter(runs.values())), "tau")
+    for name, run in runs.items():
+        found[ADDED if len(runs) == 1 else f"{ADDED} ({name})"] = BASELINE, _added(run)
     for name, run in every.items():
         if name not in runs:
             found[name] = BASELINE, _values(run, "cobias")
@@ -194,6 +198,14 @@ def _columns(
 def _values(run: ReliabilityRun, column: str) -> dict[str, float]:
     frame = run.statements
     return dict(zip(frame["id"].tolist(), frame[column].tolist(), strict=True))
+
+
+def _added(run: ReliabilityRun) -> dict[str, float]:
+    """Words that a version adds to its statement, on average."""
+    used = run.versions[run.versions["left_out"] == ""]
+    words = used["text"].map(count_words).groupby(used["id"]).mean()
+    texts = zip(run.statements["id"].tolist(), run.statements["text"].tolist(), strict=True)
+    return {i: float(words.get(i, np.nan)) - count_words(text) for i, text in texts}
 
 
 def _raters(ratings: Ratings) -> float | None:
