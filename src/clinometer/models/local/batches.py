@@ -6,9 +6,10 @@ batch size cannot move a number beyond rounding. Running out of memory halves th
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -19,6 +20,11 @@ from clinometer.errors import ModelError
 from clinometer.models.tokens.word_trie import Tokens
 
 Ids = NDArray[np.int64]
+Result = TypeVar("Result")
+#: What torch says when an allocation in main memory, or on a device without an error of its own,
+#: fails.
+_NO_MEMORY = ("not enough memory", "can't allocate memory", "out of memory")
+_log = logging.getLogger("clinometer.models")
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,7 @@ Forward = Callable[[Batch], "Tensor | NDArray[np.float64]"]
 
 
 class BatchSize:
-    """Tokens in a batch; halved each time memory runs out."""
+    """Tokens in a batch; halved each time memory runs out, for all batches to come."""
 
     def __init__(self, tokens: int) -> None:
         self.tokens = tokens
@@ -108,12 +114,40 @@ class BatchSize:
     def rows(self, length: int) -> int:
         return max(1, self.tokens // max(length, 1))
 
-    def halve(self, cause: BaseException) -> None:
-        if self.tokens < 2:
+    def fitted(self, work: Callable[[], Result]) -> Result | None:
+        """What `work` returns; None where memory ran out and batches are smaller from now on.
+
+        `work` prepares its batch by the size as it is now, and is called again after None.
+        """
+        tried = self.tokens
+        try:
+            return work()
+        except (MemoryError, RuntimeError) as error:
+            if not out_of_memory(error):
+                raise
+            cause = error.with_traceback(None)  # which holds on to the tensors of the batch
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        self._halve(cause, tried)
+        return None
+
+    def _halve(self, cause: BaseException, tried: int) -> None:
+        if self.tokens < tried:  # another thread was first
+            return
+        if tried < 2:
             raise ModelError(
                 "out of memory with a single row: use a smaller dtype or a larger device"
             ) from cause
-        self.tokens //= 2
+        self.tokens = tried // 2
+        _log.warning("out of memory: batches of %d tokens from now on", self.tokens)
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether memory ran out, on a GPU or in main memory, where torch has no error of its own."""
+    if isinstance(error, MemoryError | torch.cuda.OutOfMemoryError):
+        return True
+    text = str(error)
+    return isinstance(error, RuntimeError) and any(phrase in text for phrase in _NO_MEMORY)
 
 
 def answer(
@@ -146,15 +180,11 @@ def run(batch: Batch, forward: Forward, size: BatchSize, *, extra: int = 0) -> T
     parts: list[Tensor] = []
     start = 0
     while start < len(batch.tokens):
-        stop = start + size.rows(length)
-        try:
-            part = torch.as_tensor(forward(batch.cut(start, stop)))
-        except torch.cuda.OutOfMemoryError as error:
-            torch.cuda.empty_cache()
-            size.halve(error)
-            continue
-        parts.append(part)
-        start = stop
+        some = batch.cut(start, start + size.rows(length))
+        part = size.fitted(lambda: torch.as_tensor(forward(some)))  # noqa: B023  # called at once
+        if part is not None:
+            parts.append(part)
+            start += len(some.tokens)
     return torch.cat(parts) if parts else torch.empty((0, batch.wants.shape[1]))
 
 

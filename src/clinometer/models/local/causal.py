@@ -105,30 +105,28 @@ class CausalScorer(TransformerScorer):
     def _score_packed(self, job: Job) -> WordScores:
         parts: list[WordScores] = []
         start = 0
-        while start < len(job.heads):
+
+        def packs() -> tuple[WordScores, int]:
             nodes = min(self.pack_nodes, self.batch_size.tokens)
             n_packs = max(1, self.batch_size.tokens // nodes)
             bounds = job.heads.cut(start, nodes=nodes, packs=n_packs)
-            packs = Packs.of(job.heads, bounds, multiple=row_multiple(self.device))
             run = TreeRun(
                 self.project,
-                packs,
+                Packs.of(job.heads, bounds, multiple=row_multiple(self.device)),
                 limit=nodes,
                 rows=n_packs,
                 boundary=self.boundary,
                 keep=job.looks_below,
                 turn=self._turn,
             )
-            rows = Rows(self, job.heads, start)
-            answers = CheckedAnswers(run, self.packing, rows.answer_sample)
-            try:
-                parts.append(job.score(answers, start, bounds[-1]))
-            except torch.cuda.OutOfMemoryError as error:
-                del run, answers
-                torch.cuda.empty_cache()
-                self.batch_size.halve(error)
-                continue
-            start = bounds[-1]
+            answers = CheckedAnswers(run, self.packing, Rows(self, job.heads, start).answer_sample)
+            return job.score(answers, start, bounds[-1]), bounds[-1]
+
+        while start < len(job.heads):
+            found = self.batch_size.fitted(packs)
+            if found is not None:
+                parts.append(found[0])
+                start = found[1]
         return job.joined(parts)
 
     def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:

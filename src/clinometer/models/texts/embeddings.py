@@ -52,6 +52,7 @@ class SentenceEncoder:
         """
         import torch
 
+        from clinometer.models.local.batches import BatchSize
         from clinometer.models.local.slot_logits import light_kernels
         from clinometer.models.tokens.word_tokens import encode_all
 
@@ -62,16 +63,23 @@ class SentenceEncoder:
         ids = [i if len(i) <= self.limit else [*i[: self.limit - 1], closing] for i in ids]
         lengths = np.array([len(i) for i in ids], dtype=np.int64)
         found = np.empty((len(distinct), self.model.config.hidden_size))
-        room = _BATCH_TOKENS.get(self.device.type, _BATCH_TOKENS["cpu"])
+        size = BatchSize(_BATCH_TOKENS.get(self.device.type, _BATCH_TOKENS["cpu"]))
+
+        def embed(some: NDArray[np.intp]) -> NDArray[np.float64]:
+            rows = torch.tensor([ids[i] for i in some.tolist()], device=self.device)
+            states = self.model(input_ids=rows).last_hidden_state.float()
+            pooled = states.mean(dim=1) if self.pooling == "mean" else states[:, 0]
+            return np.asarray(pooled.double().cpu().numpy())
+
         with torch.inference_mode(), light_kernels():
             for length in np.unique(lengths).tolist():  # rows of one length need no padding
                 members = np.flatnonzero(lengths == length)
-                step = max(1, room // length)
-                for some in np.split(members, range(step, len(members), step)):
-                    rows = torch.tensor([ids[i] for i in some.tolist()], device=self.device)
-                    states = self.model(input_ids=rows).last_hidden_state.float()
-                    pooled = states.mean(dim=1) if self.pooling == "mean" else states[:, 0]
-                    found[some] = pooled.double().cpu().numpy()
+                while len(members):
+                    some = members[: size.rows(length)]
+                    vectors = size.fitted(lambda: embed(some))  # noqa: B023  # called at once
+                    if vectors is not None:
+                        found[some] = vectors
+                        members = members[len(some) :]
         found /= np.linalg.norm(found, axis=1, keepdims=True)
         where = {text: i for i, text in enumerate(distinct)}
         return found[[where[text] for text in texts]]

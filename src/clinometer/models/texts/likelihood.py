@@ -156,25 +156,36 @@ def _causal(scorer: CausalScorer, texts: EncodedTexts, scored: Ids) -> NDArray[n
     held = _LOGITS.get(scorer.device.type, _LOGITS["cpu"]) // vocabulary
     alive = np.unique(texts.text_of[scored])
     lengths = texts.lengths[alive]
+
+    def score(some: Ids) -> tuple[Ids, NDArray[np.float64]]:
+        """Positions of the tokens that are scored in texts of one length, and their values."""
+        places = texts.starts[some][:, None] + np.arange(texts.lengths[some[0]])
+        tokens = texts.ids[places]
+        if (tokens[:, 0] == bos).all():
+            rows, shift = tokens, -1
+        else:
+            rows, shift = np.insert(tokens, 0, bos, axis=1), 0
+        asked = wanted[places]
+        row, column = np.nonzero(asked)
+        with torch.inference_mode():
+            logits, _ = scorer.project(
+                to_device(row, scorer.device),
+                to_device(column + shift, scorer.device),
+                input_ids=to_device(rows, scorer.device),
+                use_cache=False,
+            )
+            found = read_log_probs(logits, to_device(tokens[asked][:, None], scorer.device))
+        return places[asked], fetch(found)()[:, 0]
+
     for length in np.unique(lengths)[::-1].tolist():
         members = alive[lengths == length]
-        step = max(1, min(held, scorer.batch_size.tokens) // length)
-        for some in np.split(members, range(step, len(members), step)):
-            places = texts.starts[some][:, None] + np.arange(length)
-            tokens = texts.ids[places]
-            if (tokens[:, 0] == bos).all():
-                rows, shift = tokens, -1
-            else:
-                rows, shift = np.insert(tokens, 0, bos, axis=1), 0
-            asked = wanted[places]
-            row, column = np.nonzero(asked)
-            with torch.inference_mode():
-                logits, _ = scorer.project(
-                    to_device(row, scorer.device),
-                    to_device(column + shift, scorer.device),
-                    input_ids=to_device(rows, scorer.device),
-                    use_cache=False,
-                )
-                found = read_log_probs(logits, to_device(tokens[asked][:, None], scorer.device))
-            values[places[asked]] = fetch(found)()[:, 0]
+        done = 0
+        while done < len(members):
+            step = max(1, min(held, scorer.batch_size.tokens) // length)
+            some = members[done : done + step]
+            found = scorer.batch_size.fitted(lambda: score(some))  # noqa: B023  # called at once
+            if found is not None:
+                places, values_there = found
+                values[places] = values_there
+                done += len(some)
     return values[scored]

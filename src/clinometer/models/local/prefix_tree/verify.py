@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from clinometer.models.local.batches import out_of_memory
 from clinometer.models.local.prefix_tree.forward import TreeRun
 from clinometer.models.local.prefix_tree.layout import Ints
 from clinometer.models.scoring.continuations import AskedContinuations, Floats
@@ -109,11 +110,10 @@ class CheckedAnswers:
         below = not parts[0].nodes[ROOT].any()
         try:
             answers = self.run.ask(parts)
-        except torch.cuda.OutOfMemoryError:
-            raise
         except REFUSALS as error:
-            if not self.packing.is_new(self.run.longest, self.run.farthest, below=below):
-                raise  # such rows have passed before: not packing is to blame
+            known = not self.packing.is_new(self.run.longest, self.run.farthest, below=below)
+            if known or out_of_memory(error):
+                raise  # such rows have passed before, or would in smaller packs
             first = (str(error).splitlines() or [""])[0]
             raise PackingError(
                 f"it refuses packs: {type(error).__name__}: {first[:120]}"
