@@ -21,8 +21,7 @@ from clinometer.models.tokens.word_trie import Tokens
 
 Ids = NDArray[np.int64]
 Result = TypeVar("Result")
-#: What torch says when an allocation in main memory, or on a device without an error of its own,
-#: fails.
+#: What torch says when an allocation fails for which it has no class of error.
 _NO_MEMORY = ("not enough memory", "can't allocate memory", "out of memory")
 _log = logging.getLogger("clinometer.models")
 
@@ -143,7 +142,7 @@ class BatchSize:
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether memory ran out, on a GPU or in main memory, where torch has no error of its own."""
+    """Whether memory ran out, on a GPU or in main memory (where torch raises a plain error)."""
     if isinstance(error, MemoryError | torch.cuda.OutOfMemoryError):
         return True
     text = str(error)
