@@ -17,12 +17,14 @@ class Dropped(Exception):
 class Decision:
     """The decision on one word of Y in a sentence, or on one predicate.
 
-    template  the context, or None
-    rule      the rule that dropped it; "" if it was kept
-    evidence  a readable extract of the parse
+    template    the context, or None
+    rule        the rule that dropped it; "" if it was kept
+    evidence    a readable extract of the parse
+    confidence  the probability that [Y] refers to [X], where one was estimated
     """
 
     sentence: str
     template: str | None
     rule: str
     evidence: str
+    confidence: float | None = None

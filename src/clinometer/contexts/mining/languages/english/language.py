@@ -31,6 +31,7 @@ class English:
         self.persons = frozenset(group.text.lower() for group in topic.groups)
         self.cues = frozenset(word.lower() for word in topic.words)
         self.links = settings.links
+        self.min_confidence = settings.min_confidence
         pronouns = set(SUBJECT_PRONOUNS) <= self.cues
         self.strategy = settings.strategy
         if self.strategy == "auto":
@@ -75,6 +76,7 @@ class English:
                     persons=self.persons,
                     cues=self.cues,
                     resolver=resolver,
+                    min_confidence=self.min_confidence,
                 )
             else:
                 found = predicate_templates(parsed, persons=self.persons, cues=self.cues)

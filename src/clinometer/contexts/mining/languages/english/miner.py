@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.decision import Decision, Dropped
@@ -27,6 +28,8 @@ from clinometer.contexts.mining.languages.english.lexicon import (
 )
 from clinometer.contexts.mining.languages.english.skeleton.completeness import (
     check_joint,
+    check_possessive,
+    check_reflexive,
     check_words,
 )
 from clinometer.contexts.mining.languages.english.skeleton.phrases import Rendering
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from clinometer.contexts.mining.languages.english.parse import Parsed
 
 TOPIC_CUE = "cue of the topic in the skeleton"
+UNSURE = "confidence below the minimum"
 
 #: The words that each kind of link looks for.
 LINK_WORDS = {
@@ -61,6 +65,7 @@ def coreference_templates(
     persons: Set[str],
     cues: Set[str],
     resolver: Resolver = by_rules,
+    min_confidence: float = 0.0,
 ) -> Iterator[Decision]:
     """ "The [X] said that [Y]": one decision for every word of Y that can be linked."""
     sentence = parsed.doc.text
@@ -70,7 +75,11 @@ def coreference_templates(
                 continue
             if kind == "possessive" and token.dep_ != "poss":
                 continue
-            yield _decide(token, kind, parsed, sentence, persons, cues, resolver)
+            decision = _decide(token, kind, parsed, sentence, persons, cues, resolver)
+            sure = decision.confidence
+            if decision.template and sure is not None and sure < min_confidence:
+                decision = replace(decision, template=None, rule=UNSURE)
+            yield decision
 
 
 def _decide(
@@ -87,14 +96,14 @@ def _decide(
         check_sentence(parsed.doc, token)
         link = clause_link(token) if kind == "clause" else word_link(token)
         evidence = _evidence(link)
-        who = resolver(link, parsed, persons)
-        evidence += f"; subject is a {who}"
+        found = resolver(link, parsed, persons)
+        evidence += f"; subject is a {found.kind}; confidence {found.confidence:.2f}"
         words = _template(link, kind, Rendering(parsed.entity, persons))
         check_words(words)
         template = finish(words, cues=cues | listed("cues_by_meaning"))
     except Dropped as no:
         return Decision(sentence, None, no.rule, evidence)
-    return Decision(sentence, template, "", evidence)
+    return Decision(sentence, template, "", evidence, found.confidence)
 
 
 def _template(link: Link, kind: str, how: Rendering) -> list[str]:
@@ -106,6 +115,10 @@ def _template(link: Link, kind: str, how: Rendering) -> list[str]:
     if kind == "clause":
         joined = connector(link)
         check_joint(link, words, joined, how.persons)
+    elif kind == "possessive":
+        check_possessive(link, words, how.persons)
+    else:
+        check_reflexive(link)
     return [*words, *joined, "[Y]"]
 
 

@@ -107,16 +107,32 @@ def subject_of(verb: Token) -> Token | None:
         raise Dropped("subject after its verb")
     if verb.dep_ == "conj" and verb.head.pos_ in ("VERB", "AUX") and verb.head.i < verb.i:
         return subject_of(verb.head)
+    if shares_subject(verb):
+        return subject_of(verb.head)
     return None
+
+
+def shares_subject(verb: Token) -> bool:
+    """Whether a participle says what the subject before it does: "…, winning her first title"."""
+    if verb.tag_ != "VBG" or verb.dep_ != "advcl" or verb.head.i > verb.i:
+        return False
+    alone = not any(c.dep_ in ("mark", "aux", "auxpass", "prep") for c in verb.lefts)
+    return alone and verb.head.pos_ in ("VERB", "AUX")
 
 
 def _check_gap(verb: Token, subject: Token) -> None:
     """In "the book that Smith wrote" the object of wrote is missing: no predicate to take over."""
-    if verb.dep_ == "relcl" and subject.i != verb.head.i:
+    if verb.dep_ == "relcl" and subject.i != verb.head.i and not _says_where(verb, subject):
         raise Dropped("predicate of a relative clause")
     for child in verb.lefts:
         if child.dep_ in ("dobj", "attr", "pobj", "acomp", "oprd", "dative"):
             raise Dropped("object before its verb")
+
+
+def _says_where(verb: Token, subject: Token) -> bool:
+    """ "…, where he studied law": nothing is missing in the clause."""
+    opening = [t for t in verb.lefts if t.i < subject.i]
+    return any(t.lower_ in ("where", "when") and t.tag_ == "WRB" for t in opening)
 
 
 def _is_finite(verb: Token) -> bool:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from clinometer.contexts.mining.decision import Dropped
+from clinometer.contexts.mining.languages.english.coreference.confidence import Reference
 from clinometer.contexts.mining.languages.english.coreference.rules import Resolver, by_rules
 from clinometer.errors import SettingsError
 from clinometer.extras import require
@@ -37,13 +38,15 @@ class Clusters:
     def __init__(self, model: Any) -> None:
         self._model = model
 
-    def __call__(self, link: Link, parsed: Parsed, persons: Set[str]) -> str:
-        """Accept if subject and word are in one cluster; the subject must contain a mention."""
+    def __call__(self, link: Link, parsed: Parsed, persons: Set[str]) -> Reference:
+        """Accept if subject and word are in one cluster; the subject must contain a mention.
+
+        The model says no probability: the confidence is 1."""
         text = parsed.doc.text
         answer = self._model.predict(texts=[text])[0]
         for cluster in answer.get_clusters(as_strings=False):
             if _holds(cluster, link.subject.idx) and _holds(cluster, link.y.idx):
-                return "mention of the same cluster"
+                return Reference("mention of the same cluster", 1.0)
         raise Dropped("not in one cluster")
 
 

@@ -1,8 +1,8 @@
 """Does the word of Y refer to the subject? Decided inside the sentence, from its parse.
 
-The rules favour precision: a pair is accepted only if the subject is one person, agrees with the
-word, and no other person is mentioned between the two. benchmarks/coreference.py measures precision
-and recall on annotated text.
+A pair is accepted only if the subject is one person and does not differ from the word in gender;
+other persons between the two lower its confidence. benchmarks/coreference.py measures precision and
+recall on annotated text.
 """
 
 from __future__ import annotations
@@ -11,8 +11,14 @@ from collections.abc import Set
 from typing import TYPE_CHECKING, Protocol
 
 from clinometer.contexts.mining.decision import Dropped
+from clinometer.contexts.mining.languages.english.coreference.confidence import (
+    Facts,
+    Reference,
+    confidence,
+)
 from clinometer.contexts.mining.languages.english.lexicon import (
     GENDERED_PRONOUNS,
+    REFLEXIVES,
     gender_of,
     is_person,
     listed,
@@ -32,13 +38,19 @@ _NO_PERSON = frozenset(
 
 
 class Resolver(Protocol):
-    """Returns why a word refers to a subject, or raises Refused."""
+    """Returns how surely a word refers to a subject, or raises Dropped."""
 
-    def __call__(self, link: Link, parsed: Parsed, persons: Set[str]) -> str: ...
+    def __call__(self, link: Link, parsed: Parsed, persons: Set[str]) -> Reference: ...
 
 
-def by_rules(link: Link, parsed: Parsed, persons: Set[str]) -> str:
-    """The default resolver. Returns the kind of subject: "pronoun", "person noun", "name"."""
+def by_rules(link: Link, parsed: Parsed, persons: Set[str]) -> Reference:
+    """The default resolver. The kind of subject is "pronoun", "person noun" or "name"."""
+    facts = facts_of(link, parsed, persons)
+    return Reference(facts.kind, confidence(facts))
+
+
+def facts_of(link: Link, parsed: Parsed, persons: Set[str]) -> Facts:
+    """What speaks for and against a link; raises Dropped where the rules forbid it."""
     subject, y = link.subject, link.y
     if _speech_between(subject, y):
         raise Dropped("a quotation begins between subject and [Y]")
@@ -52,10 +64,26 @@ def by_rules(link: Link, parsed: Parsed, persons: Set[str]) -> str:
     embedded = link.path[0].dep_ == "ccomp" and link.path[-1].dep_ == "conj"
     if embedded and kind != "pronoun":
         raise Dropped("two subjects before [Y]")
-    rival = _rival(link, parsed, persons, gender)
-    if rival is not None:
-        raise Dropped("another person stands between subject and [Y]")
-    return kind
+    found = _rivals(link, parsed, persons, gender)
+    nouns = sum(t.tag_ == "NN" for t in found)
+    return Facts(
+        kind,
+        doubtful=kind == "name" and parsed.entity(subject) not in ("PERSON", ""),
+        persons=len(found) - nouns,
+        nouns=nouns,
+        leading=any(_leads(t) for t in found),
+        depth=max(len(link.path) - 2, 0),
+        word=y.dep_ not in ("nsubj", "nsubjpass"),
+    )
+
+
+def _leads(rival: Token) -> bool:
+    """Whether another person is likely to be meant: a subject, or one who is told something."""
+    if rival.dep_ in ("nsubj", "nsubjpass", "dative"):
+        return True
+    if rival.dep_ == "pobj":
+        return rival.head.dep_ == "agent" or rival.head.lower_ == "to"
+    return rival.dep_ == "dobj" and rival.head.lower_ in listed("told")
 
 
 def person_kind(subject: Token, parsed: Parsed, persons: Set[str]) -> str:
@@ -76,18 +104,25 @@ def person_kind(subject: Token, parsed: Parsed, persons: Set[str]) -> str:
             return "person noun"
         if any(c.dep_ == "det" for c in subject.lefts):
             raise Dropped("subject is no person")
-        if parsed.entity(subject) in ("PERSON", "") or _acts_as_person(subject):
+        if parsed.entity(subject) in ("PERSON", "") or _acts_as_person(subject, parsed):
             return "name"
     raise Dropped("subject is no person")
 
 
-def _acts_as_person(name: Token) -> bool:
-    """Whether a name that is labelled otherwise does what only persons do: "Becker studied law"."""
-    if "-".join(t.lower_ for t in name.subtree if t.i <= name.i) in listed("countries"):
+def _acts_as_person(name: Token, parsed: Parsed) -> bool:
+    """Whether a name that is labelled otherwise can be a person's: "Becker studied law"."""
+    whole = [t.lower_ for t in name.subtree if t.i <= name.i]
+    if "-".join(whole) in listed("countries"):
         return False
-    return name.head.pos_ == "VERB" and base_and_past(name.head.lower_, name.head.tag_)[0] in (
-        listed("done_by_persons")
-    )
+    verb = name.head
+    if verb.pos_ == "VERB" and (
+        base_and_past(verb.lower_, verb.tag_)[0] in listed("done_by_persons")
+    ):
+        return True
+    known = listed("institutions") | listed("done_to_things") | listed("no_surnames")
+    if not known.isdisjoint(whole) or len(whole) > 3 or not all(w.isalpha() for w in whole):
+        return False
+    return name.text.istitle() and parsed.entity(name) in ("ORG", "GPE", "NORP", "PRODUCT")
 
 
 def _gender_of_subject(subject: Token) -> str | None:
@@ -117,31 +152,29 @@ def _speech_between(subject: Token, y: Token) -> bool:
     return any(t.pos_ in ("VERB", "AUX", "PRON") for a, b in pairs for t in doc[a:b])
 
 
-def _rival(link: Link, parsed: Parsed, persons: Set[str], gender: str | None) -> Token | None:
-    """Another person between the subject and [Y] to whom [Y] could refer."""
+def _rivals(link: Link, parsed: Parsed, persons: Set[str], gender: str | None) -> list[Token]:
+    """The other persons between the subject and [Y] to whom [Y] could refer."""
     subject, y = link.subject, link.y
-    own = {t.i for t in subject.subtree}
-    governing = link.path[0]
-    own = {i for i in own if i < governing.i}
+    own = {t.i for t in subject.subtree if t.i < link.path[0].i}
+    found = []
     for token in subject.doc[subject.i + 1 : y.i]:
         if token.i in own:
             continue
         word = token.lower_
         if word in GENDERED_PRONOUNS:
-            if GENDERED_PRONOUNS[word] != gender:
-                continue
-            if word in ("his", "her") and token.dep_ == "poss":
-                continue
-            if word == subject.lower_ and token.dep_ in ("nsubj", "nsubjpass"):
-                continue  # "She left the city where she worked, but she …"
-            return token
-        if token.tag_ == "NN" and is_person(word, persons) and token.dep_ not in ("compound",):
+            same = GENDERED_PRONOUNS[word] == gender and token.dep_ != "poss"
+            # "She left the city where she worked, but she …", "she herself"
+            alike = word == subject.lower_ and token.dep_ in ("nsubj", "nsubjpass")
+            if same and not alike and word not in REFLEXIVES:
+                found.append(token)
+        elif token.tag_ == "NN" and is_person(word, persons) and token.dep_ != "compound":
             theirs = gender_of(word)
             if (theirs is None or theirs == gender) and not _is_about_subject(token, link):
-                return token
-        if token.tag_ == "NNP" and _may_be_person(token, link, parsed):
-            return token
-    return None
+                found.append(token)
+        elif token.tag_ == "NNP" and token.dep_ != "compound":
+            if _may_be_person(token, link, parsed):
+                found.append(token)
+    return found
 
 
 def _may_be_person(name: Token, link: Link, parsed: Parsed) -> bool:

@@ -10,7 +10,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.decision import Dropped
-from clinometer.contexts.mining.languages.english.lexicon import is_person, listed
+from clinometer.contexts.mining.languages.english.lexicon import (
+    gives_gender_away,
+    is_person,
+    listed,
+)
 from clinometer.contexts.mining.languages.english.skeleton.phrases import (
     hyphenated,
     is_name,
@@ -32,8 +36,15 @@ _NOUNS = ("NOUN", "PROPN", "NUM")
 _RELATIVES = frozenset(["in which", "on which", "at which", "with whom"])
 
 
-def check_verb(verb: Token, base: str, words: list[str], *, copula: bool, end: int) -> None:
-    """Refuse a verb without its complements. words: what follows it; end: where that ends."""
+def check_verb(
+    verb: Token, base: str, words: list[str], *, copula: bool, end: int, filled: bool = False
+) -> None:
+    """Refuse a verb without its complements.
+
+    words   what follows it
+    end     where that ends
+    filled  its object is [Y], or something of [Y]'s: "made [Y]"
+    """
     before = [c for c in verb.rights if c.i <= end]
     if verb.tag_ == "VBG" and any(c.dep_ == "auxpass" for c in verb.lefts):
         raise Dropped("no finite verb")  # "'s been telling", read as a passive
@@ -53,7 +64,8 @@ def check_verb(verb: Token, base: str, words: list[str], *, copula: bool, end: i
     if passive and base in listed("done_to_things"):
         raise Dropped("subject is no person")  # a horse "was exported"
     clause = any(c.dep_ == "ccomp" for c in before)
-    if base in listed("needs_object") and not passive and not words and not clause:
+    bare = not words and not clause and not filled
+    if base in listed("needs_object") and not passive and bare:
         raise Dropped("incomplete predicate")  # a participle alone: "caused"
     whom = passive or any(c.dep_ in ("dobj", "dative") for c in before)
     if base in listed("needs_noun") and not whom and not (base == "do" and clause):
@@ -61,7 +73,7 @@ def check_verb(verb: Token, base: str, words: list[str], *, copula: bool, end: i
     alone = base in listed("no_clause") and not any(c.dep_ == "prt" for c in before)
     if clause and (alone or (base in listed("needs_whom") and not whom)):
         raise Dropped("incomplete predicate")  # “told that”, “lived that”
-    if base in listed("needs_more") and not words and not clause:
+    if base in listed("needs_more") and bare:
         raise Dropped("incomplete predicate")  # "went", "was put"
     if base in ("regard", "categorise", "categorize", "classify") and "as" not in words:
         raise Dropped("incomplete predicate")
@@ -201,6 +213,21 @@ def _opens_sentence(verb: Token) -> bool:
 
 def _base(word: Token) -> str:
     return base_and_past(word.lower_, word.tag_)[0] if word.pos_ == "VERB" else word.lower_
+
+
+def check_possessive(link: Link, words: list[str], persons: Set[str]) -> None:
+    """Refuse a possessive at whose position another person could stand as well: "met her (wife)"."""
+    owned = link.y.head.lower_
+    if is_person(owned, persons) or is_person(owned.removesuffix("s"), persons):
+        raise Dropped("[Y] could be another person")
+    if words[-1] in listed("takes_him") or gives_gender_away(owned):
+        raise Dropped("[Y] could be another person")
+
+
+def check_reflexive(link: Link) -> None:
+    """Refuse an emphasis: "was himself a …"."""
+    if link.path[-2].pos_ == "AUX":
+        raise Dropped("[Y] is not an object")
 
 
 def check_words(words: list[str]) -> None:

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.decision import Dropped
+from clinometer.contexts.mining.languages.english.coreference.dependency_paths import (
+    shares_subject,
+)
 from clinometer.contexts.mining.languages.english.lexicon import gives_gender_away, listed
 from clinometer.contexts.mining.languages.english.skeleton.completeness import (
     check_adjective,
@@ -116,7 +119,8 @@ class _Skeleton:
         if base in listed("needs_phrase") and lost and not phrases and not reports:
             raise Dropped("incomplete predicate")
         end = step.i if step is not None else verb.doc[-1].i
-        check_verb(verb, base, words, copula=copula, end=end)
+        filled = step is not None and len(path) == 2 and step.dep_ in _OBJECTS
+        check_verb(verb, base, words, copula=copula, end=end, filled=filled)
         return words
 
     def _needs_place(self, base: str) -> bool:
@@ -238,6 +242,8 @@ class _Skeleton:
 
 def _check_shared(verb: Token) -> None:
     """A form that is not finite needs an auxiliary, its own or a shared one."""
+    if shares_subject(verb):
+        return
     has_subject = any(c.dep_ in ("nsubj", "nsubjpass") for c in verb.lefts)
     if verb.tag_ == "VB":
         does = any(c.dep_ == "aux" and c.lower_ in listed("do") for c in verb.lefts)

@@ -145,8 +145,15 @@ def base_and_past(word: str, tag: str) -> tuple[str, str]:
     base = word if tag in ("VB", "VBP") and not known else (lemmas[0] if lemmas else word)
     if tag != "VBD" and not is_known(base):
         raise Dropped("unknown verb")
-    past_form = word if tag == "VBD" else inflect(base, "VBD")
+    past_form = inflect(base, "VBD") if tag != "VBD" or _is_participle(word, base) else word
     return base, mapped("spellings").get(past_form, past_form)
+
+
+def _is_participle(word: str, base: str) -> bool:
+    """Whether a form that was read as the past is only the participle: "begun"."""
+    from lemminflect import getInflection
+
+    return word in getInflection(base, tag="VBN") and word not in getInflection(base, tag="VBD")
 
 
 @lru_cache(maxsize=16_384)
