@@ -8,7 +8,8 @@ GUM (dev documents, parses and coreference by hand): the miner's own parser read
 words; a pair (subject, he or she) that it accepts is right when both stand in mentions of one
 entity. Recall is over all he/she that have an earlier mention of their entity as a subject in the
 same sentence (by GUM's own parse). GAP (Wikipedia, pronouns with two candidate names): accepted
-pairs whose subject is one of the two names.
+pairs whose subject is one of the two names; once for he and she, once for the possessives his and
+her. A pair is accepted if its confidence is at least the miner's default, or --min-confidence.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import argparse
 import csv
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,10 +26,12 @@ from clinometer.contexts.mining.decision import Dropped
 from clinometer.contexts.mining.languages.english.coreference.dependency_paths import (
     Link,
     clause_link,
+    word_link,
 )
 from clinometer.contexts.mining.languages.english.coreference.rules import by_rules
-from clinometer.contexts.mining.languages.english.lexicon import SUBJECT_PRONOUNS
+from clinometer.contexts.mining.languages.english.lexicon import POSSESSIVES, SUBJECT_PRONOUNS
 from clinometer.contexts.mining.languages.english.parse import Parsed, Parser
+from clinometer.contexts.mining.settings import MIN_CONFIDENCE
 from clinometer.topics import load_topic
 
 PERSONS = frozenset(load_topic("gender").group_names)
@@ -96,24 +99,32 @@ def mentions(mark: str) -> Iterator[tuple[str, bool, bool]]:
             yield entity[2], piece[0] == "(", piece[-1] == ")"
 
 
-def accepted(parsed: Parsed) -> Iterator[Link]:
+def accepted(parsed: Parsed, least: float, words: Container[str]) -> Iterator[Link]:
     """The pairs that the miner takes for one person."""
     for token in parsed.doc:
-        if token.i and token.lower_ in SUBJECT_PRONOUNS:
+        if token.i and token.lower_ in words:
             try:
-                link = clause_link(token)
-                by_rules(link, parsed, PERSONS)
+                if token.lower_ in SUBJECT_PRONOUNS:
+                    link = clause_link(token)
+                elif token.dep_ == "poss":
+                    link = word_link(token)
+                else:
+                    continue
+                found = by_rules(link, parsed, PERSONS)
             except Dropped:
                 continue
-            yield link
+            if found.confidence >= least:
+                yield link
 
 
-def measure_gum(parser: Parser, folder: Path, errors: list[str]) -> dict[str, object]:
+def measure_gum(
+    parser: Parser, folder: Path, errors: list[str], least: float = MIN_CONFIDENCE
+) -> dict[str, object]:
     sentences = list(gum(folder))
     right = wrong = found = wanted = 0
     parsed = parser.parse_words([s.words for s in sentences])
     for sentence, one in zip(sentences, parsed, strict=True):
-        links = {link.y.i: link for link in accepted(one)}
+        links = {link.y.i: link for link in accepted(one, least, SUBJECT_PRONOUNS)}
         for i, word in enumerate(sentence.words):
             if i and word.lower() in SUBJECT_PRONOUNS and subject_mention(sentence, i):
                 wanted += 1
@@ -149,13 +160,18 @@ def subject_mention(sentence: Sentence, y: int) -> bool:
 
 
 def measure_gap(
-    parser: Parser, folder: Path, errors: list[str], split: str = "*"
+    parser: Parser,
+    folder: Path,
+    errors: list[str],
+    split: str = "*",
+    least: float = MIN_CONFIDENCE,
+    words: Container[str] = SUBJECT_PRONOUNS,
 ) -> dict[str, object]:
     right = wrong = found = wanted = 0
     for path in sorted(folder.glob(f"gap-{split}.tsv")):
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-        rows = [r for r in rows if r["Pronoun"].lower() in SUBJECT_PRONOUNS]
+        rows = [r for r in rows if r["Pronoun"].lower() in words]
         cut = [around(r["Text"], int(r["Pronoun-offset"])) for r in rows]
         for row, (_, begin), one in zip(
             rows, cut, parser.parse(text for text, _ in cut), strict=True
@@ -167,7 +183,7 @@ def measure_gap(
                 if 0 <= start < at:
                     names[name] = (start, start + len(row[name]))
             wanted += any(row[f"{n}-coref"].upper() == "TRUE" for n in names)
-            for link in accepted(one):
+            for link in accepted(one, least, words):
                 if link.y.idx != at:
                     continue
                 for name, (start, end) in names.items():
@@ -206,13 +222,18 @@ def main() -> None:
     arguments.add_argument(
         "--gap", default="*", help="development, validation or test; all without it"
     )
+    arguments.add_argument("--min-confidence", type=float, default=MIN_CONFIDENCE)
     options = arguments.parse_args()
+    least = options.min_confidence
     parser = Parser()
     errors: list[str] = []
     result = {
         "parser": f"{parser.name} {parser.version}",
-        "gum_dev": measure_gum(parser, options.folder / "gum", errors),
-        "gap": measure_gap(parser, options.folder / "gap", errors, options.gap),
+        "gum_dev": measure_gum(parser, options.folder / "gum", errors, least),
+        "gap": measure_gap(parser, options.folder / "gap", errors, options.gap, least),
+        "gap_possessive": measure_gap(
+            parser, options.folder / "gap", errors, options.gap, least, POSSESSIVES
+        ),
     }
     if options.errors:
         print("\n".join(errors))

@@ -3,8 +3,8 @@
     python benchmarks/link_confidence.py ../shared/data/parsing/gap
 
 Every pair of a subject and he, she, his or her that the rules do not forbid, if its subject is one
-of GAP's two names, is a case: right if GAP says that the pronoun refers to that name. Ridge logistic
-regression (Newton's method; the constant is not shrunk). Prints the [logistic] table of
+of GAP's two names, is a case: right if GAP says that the pronoun refers to that name. Ridge
+logistic regression (Newton's method; the constant is not shrunk). Prints the [logistic] table of
 confidence.toml, and how right pairs of each confidence are.
 """
 
@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
-
 from benchmarks.coreference import PERSONS, around
+
 from clinometer.contexts.mining.decision import Dropped
 from clinometer.contexts.mining.languages.english.coreference.confidence import Facts
 from clinometer.contexts.mining.languages.english.coreference.dependency_paths import (
@@ -51,7 +51,9 @@ def rows(path: Path) -> Iterator[tuple[str, int, Names]]:
                 yield text, at, names
 
 
-def cases(parsed: Iterable[Parsed], marks: Iterable[tuple[int, Names]]) -> Iterator[tuple[Facts, bool]]:
+def cases(
+    parsed: Iterable[Parsed], marks: Iterable[tuple[int, Names]]
+) -> Iterator[tuple[Facts, bool]]:
     """Facts and truth of the pairs whose subject is one of the names."""
     for one, (at, names) in zip(parsed, marks, strict=True):
         for token in one.doc:
@@ -107,7 +109,8 @@ def show(found: list[tuple[Facts, bool]]) -> None:
             print(f"# {low}-{high}: {inside.sum()} pairs, {truth[inside].mean():.3f} right")
     for low in (0.7, 0.75, 0.8, 0.85, 0.9):
         kept = shown >= low
-        print(f"# at least {low}: {kept.sum()} pairs, {truth[kept].mean():.3f} right")
+        if kept.any():
+            print(f"# at least {low}: {kept.sum()} pairs, {truth[kept].mean():.3f} right")
 
 
 if __name__ == "__main__":

@@ -69,6 +69,7 @@ class SetMetadata(RecordPart):
     articles_by_context  articles of each context, by context id
     min_confidence       links with less confidence were dropped
     confidence           mean confidence of the links behind each context, by context id
+    confidences          links that were kept, by their confidence
     """
 
     corpus: str | None = None
@@ -92,6 +93,7 @@ class SetMetadata(RecordPart):
     articles_by_context: dict[str, list[int]] | None = None
     min_confidence: float | None = None
     confidence: dict[str, float] | None = None
+    confidences: dict[str, int] | None = None
     drawn: DrawRecord | None = None
     top: TopRecord | None = None
 

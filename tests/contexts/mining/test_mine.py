@@ -47,7 +47,14 @@ def test_counts_and_sidecar_are_written(
     assert about.command == "clinometer mine corpus.jsonl --topic gender --sample 10000 --seed 0"
     rows = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()]
     assert len(rows) == 120
-    assert {"sentence", "template", "dropped", "parse"} == set(rows[0])
+    assert {"sentence", "template", "dropped", "parse", "confidence"} == set(rows[0])
+    assert contexts.extra["articles"][0] == "60"
+    assert about.min_confidence == gender.min_confidence == 0.82
+    assert about.confidences is not None
+    assert sum(about.confidences.values()) == 120
+    assert about.confidence is not None
+    assert set(about.confidence) == set(contexts.ids)
+    assert min(about.confidence.values()) >= 0.82
     assert files(tmp_path) == {"corpus.jsonl", "c.csv", "c.json", "why.jsonl"}
 
 
@@ -62,6 +69,51 @@ def test_several_processes_give_the_same_counts(
     for ending in (".csv", ".json"):
         a, b = (tmp_path / f"{n}{ending}" for n in ("one", "two"))
         assert a.read_bytes() == b.read_bytes()
+
+
+def test_articles_are_counted_once_however_the_work_is_divided(
+    gender: MineSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also for near-duplicates: took a job and took the job."""
+    said = "The nurse said that she would stay."
+    texts = [
+        " ".join([said] * 5 + ["The nurse took a job because she was poor."]),
+        f"{said} {said} The pilot took the job because he was poor. He said that he was poor.",
+        "The nurse took a job because she was poor. The pilot took the job when he left.",
+    ]
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+    for piece in (400, 2, 1):
+        monkeypatch.setattr(read, "PIECE", piece)
+        contexts = mine([path], tmp_path / f"{piece}.csv", gender, name="same")
+        rows = zip(contexts.templates, contexts.counts, contexts.extra["articles"], strict=True)
+        assert list(rows) == [
+            ("The [X] said that [Y]", 8, "2"),
+            ("The [X] took a job because [Y]", 3, "3"),
+            ("The [X] took the job when [Y]", 1, "1"),
+        ]
+    assert contexts.sampling.corpus_noise == pytest.approx(
+        load_contexts(tmp_path / "400.csv").sampling.corpus_noise
+    )
+    for ending in (".csv", ".json"):
+        one, two = ((tmp_path / f"{n}{ending}").read_bytes() for n in (400, 1))
+        assert one == two
+
+
+def test_a_higher_confidence_leaves_fewer_and_surer_links(
+    corpus: Write, gender: MineSettings, tmp_path: Path
+) -> None:
+    path = corpus(4)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"text": "Smith met Jones before he left."}) + "\n")
+        file.write(json.dumps({"text": "He left the room because he was tired."}) + "\n")
+    found = {
+        least: mine([path], tmp_path / "c.csv", replace(gender, min_confidence=least))
+        for least in (0.0, 0.82, 0.96)
+    }
+    assert [sum(contexts.counts) for contexts in found.values()] == [10, 9, 1]
+    assert found[0.82].metadata.dropped["confidence below the minimum"] == 1
+    assert "--min-confidence 0.96" in (found[0.96].metadata.command or "")
 
 
 KILLED = """

@@ -19,7 +19,8 @@ from clinometer.contexts.mining.settings import MineSettings
 from clinometer.contexts.mining.tally import Tally
 from clinometer.errors import ContextError, SettingsError
 
-Piece = tuple[int, list[str]]
+#: Number, and the sentences, each with the index of its article.
+Piece = tuple[int, list[tuple[int, str]]]
 Done = tuple[int, Tally, list[Decision]]
 #: Pieces sent to a cluster at a time: the number in memory here.
 _WINDOW = 256
@@ -30,8 +31,9 @@ def decide_piece(language: Language, explain: bool, piece: Piece) -> Done:
     number, sentences = piece
     tally = Tally()
     kept: list[Decision] = []
-    for decisions in language.decide(sentences):
-        tally.take(decisions)
+    decided = language.decide([sentence for _, sentence in sentences])
+    for (article, _), decisions in zip(sentences, decided, strict=True):
+        tally.take(decisions, article)
         if explain:
             kept += decisions
     return number, tally, kept

@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from clinometer.contexts.context_set import ContextSet
+from clinometer.contexts.context_set import ContextSet, context_ids
 from clinometer.contexts.mining import executors
 from clinometer.contexts.mining.corpora import Source, find_sources
 from clinometer.contexts.mining.languages import Language, open_language
 from clinometer.contexts.mining.read import Sampled, read_source
-from clinometer.contexts.mining.settings import MineSettings
-from clinometer.contexts.mining.tally import Tally, merged
+from clinometer.contexts.mining.settings import DEFAULT_LINKS, MIN_CONFIDENCE, MineSettings
+from clinometer.contexts.mining.tally import Found, Tally, merged
 from clinometer.contexts.mining.work_folder import SourceCounts, WorkFolder
 from clinometer.contexts.sidecar import ArticlesRecord, SetMetadata
 from clinometer.errors import ContextError, InputError
@@ -140,9 +140,9 @@ class _MiningRun:
         total = Tally()
         for tally in self.work.tallies(self.pieces):
             total.add(tally)
-        found = merged(total.templates, self.language.merge_key)
+        found = merged(total, self.language.merge_key)
         likely = _likely(found, perplexity, max_perplexity)
-        kept = {t: n for t, n in likely.items() if n >= self.settings.min_count}
+        kept = {t: each for t, each in likely.items() if each.count >= self.settings.min_count}
         if not kept:
             self.work.clear()
             raise _nothing(self.counts, self.sampled, total, self.settings)
@@ -157,13 +157,32 @@ class _MiningRun:
             articles=ArticlesRecord(read=self.counts.articles, mined=self.sampled.articles),
             damage=self.counts.damage,
             sentences_parsed=self.sampled.sentences,
-            occurrences=sum(kept.values()),
+            occurrences=sum(each.count for each in kept.values()),
             dropped=dict(sorted(total.rules.items(), key=lambda r: (-r[1], r[0]))),
             near_duplicates_merged=len(total.templates) - len(found),
             below_min_count=len(likely) - len(kept),
             too_unlikely=len(found) - len(likely),
+            **self._confidence(total, kept),
         )
-        return ContextSet(name, list(kept), list(map(float, kept.values())), metadata=metadata)
+        return ContextSet(
+            name,
+            list(kept),
+            [float(each.count) for each in kept.values()],
+            {"articles": [str(each.articles) for each in kept.values()]},
+            metadata,
+        )
+
+    def _confidence(self, total: Tally, kept: dict[str, Found]) -> dict[str, Any]:
+        """What the sidecar says about confidence, if links have one."""
+        if not total.confidences:
+            return {}
+        ids = context_ids(tuple(kept))
+        means = {id: each.confidence for id, each in zip(ids, kept.values(), strict=True)}
+        return {
+            "min_confidence": self.settings.min_confidence,
+            "confidence": {id: mean for id, mean in means.items() if mean is not None},
+            "confidences": dict(sorted(total.confidences.items())),
+        }
 
 
 def _read_all(
@@ -216,7 +235,7 @@ def command(sources: Sequence[Source], settings: MineSettings) -> str:
     words = ["clinometer mine", *(source.name for source in sources)]
     words.append(f"--topic {settings.topic.name}")
     words.append(f"--sample {settings.sample or 'all'} --seed {settings.seed}")
-    if settings.links != ("clause",):
+    if settings.links != DEFAULT_LINKS:
         words.append(f"--links {','.join(settings.links)}")
     if settings.strategy != "auto":
         words.append(f"--strategy {settings.strategy}")
@@ -224,6 +243,8 @@ def command(sources: Sequence[Source], settings: MineSettings) -> str:
         words.append(f"--parser {settings.parser}")
     if settings.resolver != "rules":
         words.append(f"--resolver {settings.resolver}")
+    if settings.min_confidence != MIN_CONFIDENCE:
+        words.append(f"--min-confidence {settings.min_confidence:g}")
     if settings.field != "text":
         words.append(f"--field {settings.field}")
     if settings.min_count != 1:
@@ -232,10 +253,10 @@ def command(sources: Sequence[Source], settings: MineSettings) -> str:
 
 
 def _likely(
-    found: dict[str, int],
+    found: dict[str, Found],
     perplexity: Perplexity | None,
     limit: float | None,
-) -> dict[str, int]:
+) -> dict[str, Found]:
     """Templates that a language model, if there is one, finds likely enough."""
     if perplexity is None or limit is None or not found:
         return found

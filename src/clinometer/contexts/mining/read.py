@@ -68,9 +68,10 @@ class Sampled:
             self._limit = smallest.limit
         self.articles = self.sentences = self.characters = 0
 
-    def pieces(self) -> Iterator[list[str]]:
-        """Pieces of PIECE candidate sentences in corpus order; counts them while iterating."""
-        piece: list[str] = []
+    def pieces(self) -> Iterator[list[tuple[int, str]]]:
+        """Pieces of PIECE candidate sentences in corpus order, each with the index of its article
+        in the sample; counts them while iterating."""
+        piece: list[tuple[int, str]] = []
         self.articles = self.sentences = self.characters = 0
         for _, drawn, size, found in self._rows():
             if self._limit is not None and drawn > self._limit:
@@ -79,7 +80,7 @@ class Sampled:
             self.characters += size
             for sentence in found:
                 self.sentences += 1
-                piece.append(sentence)
+                piece.append((self.articles, sentence))
                 if len(piece) == PIECE:
                     yield piece
                     piece = []

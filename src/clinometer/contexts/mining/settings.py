@@ -13,6 +13,7 @@ from clinometer.topics import Topic, load_topic
 
 #: What [Y] may be, see docs/mining.md.
 LINKS = ("clause", "reflexive", "possessive")
+DEFAULT_LINKS = ("clause", "reflexive")
 STRATEGIES = ("auto", "coreference", "predicate")
 #: Articles in the paper's sample.
 SAMPLE = 10_000
@@ -61,9 +62,9 @@ class MineSettings:
         choices=STRATEGIES,
     )
     links: tuple[str, ...] = _templates(
-        ("clause",),
+        DEFAULT_LINKS,
         help="What [Y] may be: clause, reflexive, possessive, separated by commas.",
-        typed="clause",
+        typed=",".join(DEFAULT_LINKS),
         parse=parse_links,
     )
     parser: str | None = _templates(

@@ -112,7 +112,7 @@ class WorkFolder(Resumable):
         """The tallies of all pieces, in order."""
         for number in range(pieces):
             try:
-                yield Tally.from_dict(_read(self._part(number)) or {"templates": {}, "rules": {}})
+                yield Tally.from_dict(_read(self._part(number)) or Tally().to_dict())
             except (KeyError, TypeError, ValueError) as exc:
                 raise ContextError(
                     f"{self._part(number)}: damaged; start over with --fresh"
@@ -137,6 +137,7 @@ def _explained(d: Decision) -> str:
         "template": d.template,
         "dropped": d.rule or None,
         "parse": d.evidence,
+        "confidence": d.confidence and round(d.confidence, 3),
     }
     return json.dumps(row, ensure_ascii=False) + "\n"
 

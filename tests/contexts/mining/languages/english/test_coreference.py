@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from clinometer.contexts.mining.decision import Dropped
+from clinometer.contexts.mining.languages.english.coreference.confidence import Reference
 from clinometer.contexts.mining.languages.english.coreference.dependency_paths import clause_link
 from clinometer.contexts.mining.languages.english.coreference.resolvers import (
     Clusters,
@@ -46,7 +47,7 @@ def test_a_cluster_resolver_can_be_plugged_in(parser: Parser) -> None:
     together = SimpleNamespace(get_clusters=lambda as_strings: [[(0, 9), (20, 23)]])
     apart = SimpleNamespace(get_clusters=lambda as_strings: [[(0, 9)]])
     accepts = Clusters(SimpleNamespace(predict=lambda texts: [together]))
-    assert accepts(link, parsed, frozenset()) == "mention of the same cluster"
+    assert accepts(link, parsed, frozenset()) == Reference("mention of the same cluster", 1.0)
     with pytest.raises(Dropped, match="not in one cluster"):
         Clusters(SimpleNamespace(predict=lambda texts: [apart]))(link, parsed, frozenset())
 

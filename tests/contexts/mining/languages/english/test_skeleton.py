@@ -66,6 +66,12 @@ def test_predicate(race: English, sentence: str, wanted: str) -> None:
         ("The pilot lost his job.", "The [X] lost [Y]"),
         ("The writer was known for her novels.", "The [X] was known for [Y]"),
         ("The report lost his name.", "(subject is no person)"),
+        ("She made her debut in Paris.", "The [X] made [Y]"),
+        ("Smith received his degree from the college.", "The [X] received [Y]"),
+        ("The pilot flew to Leeds, winning her first race.", "The [X] won [Y]"),
+        ("She met her husband in Paris.", "([Y] could be another person)"),
+        ("He supported his plan.", "([Y] could be another person)"),  # or: supported him
+        ("He was himself a victim.", "([Y] is not an object)"),
     ],
 )
 def test_other_links(sentence: str, wanted: str) -> None:

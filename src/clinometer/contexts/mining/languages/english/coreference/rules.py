@@ -66,6 +66,8 @@ def facts_of(link: Link, parsed: Parsed, persons: Set[str]) -> Facts:
         raise Dropped("two subjects before [Y]")
     found = _rivals(link, parsed, persons, gender)
     nouns = sum(t.tag_ == "NN" for t in found)
+    if kind != "pronoun" and any(_leads(t) for t in found):
+        raise Dropped("another person stands between subject and [Y]")
     return Facts(
         kind,
         doubtful=kind == "name" and parsed.entity(subject) not in ("PERSON", ""),
@@ -171,14 +173,15 @@ def _rivals(link: Link, parsed: Parsed, persons: Set[str], gender: str | None) -
             theirs = gender_of(word)
             if (theirs is None or theirs == gender) and not _is_about_subject(token, link):
                 found.append(token)
-        elif token.tag_ == "NNP" and token.dep_ != "compound":
-            if _may_be_person(token, link, parsed):
-                found.append(token)
+        elif token.tag_ == "NNP" and _may_be_person(token, link, parsed):
+            found.append(token)
     return found
 
 
 def _may_be_person(name: Token, link: Link, parsed: Parsed) -> bool:
     """Whether a name can be a person. The object of a verb of telling is one, despite its label."""
+    if name.dep_ == "compound":
+        return False  # the last word of a name counts
     if any(name.i == t.i for t in link.path) and link.path[-1].dep_ == "relcl":
         return False  # "sent to Harrow, where he …": the clause says more of the place
     if name.dep_ == "dative" or (name.dep_ == "pobj" and name.head.dep_ == "agent"):

@@ -216,7 +216,7 @@ def _base(word: Token) -> str:
 
 
 def check_possessive(link: Link, words: list[str], persons: Set[str]) -> None:
-    """Refuse a possessive at whose position another person could stand as well: "met her (wife)"."""
+    """Refuse a possessive where another person could be meant as well: "met her (wife)"."""
     owned = link.y.head.lower_
     if is_person(owned, persons) or is_person(owned.removesuffix("s"), persons):
         raise Dropped("[Y] could be another person")

@@ -192,8 +192,9 @@ def _compound(part: Token) -> list[str]:
 def _kind_of(noun: Token, how: Rendering, step: Token | None) -> list[str]:
     """ "Vassar College" is a college, "Paris" a city; other names cannot be replaced."""
     word = noun.lower_
-    if word in listed("institutions") and noun.tag_ != "NNPS":
-        determined = any(c.dep_ in ("det", "poss") for c in noun.lefts)
+    plural = word in ("championships", "games", "olympics", "paralympics")
+    if word in listed("institutions") and (plural or noun.tag_ != "NNPS"):
+        determined = plural or any(c.dep_ in ("det", "poss") for c in noun.lefts)
         return ["the" if determined else "a", word]
     if _is_where(noun, step):
         return ["a", "city"]
