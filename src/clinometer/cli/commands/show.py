@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from clinometer.cli.option import JSON
+from clinometer import ranges
+from clinometer.cli.option import JSON, opt
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.table import TerminalTable
-from clinometer.errors import ModelNotFound, closest
+from clinometer.errors import ModelNotFound, SettingsError, closest
 
+#: Contexts that --leak-model prints; --out and --json have all.
+_SHOWN_LEAKS = 20
 NAME = Annotated[str | None, typer.Argument(metavar="[NAME]", help="A name or a file to show.")]
 
 
@@ -52,11 +56,35 @@ def topics_command(name: NAME = None, json_output: JSON = False) -> None:
     _list("topics", rows, json_output)
 
 
-def contexts_command(name: NAME = None, json_output: JSON = False) -> None:
+def contexts_command(
+    name: NAME = None,
+    leak_model: Annotated[
+        str | None,
+        opt("Ask this model about a person in every context, and list those that decide it."),
+    ] = None,
+    topic: Annotated[
+        str | None, opt("The topic of --leak-model.", unset="the one it was mined for")
+    ] = None,
+    far: Annotated[
+        float | None,
+        opt(
+            "Robust standard deviations from the set's own rate that count as a leak.",
+            allowed=ranges.POSITIVE,
+            unset="3",
+        ),
+    ] = None,
+    out: Annotated[Path | None, opt("Write the contexts found by --leak-model as CSV.")] = None,
+    json_output: JSON = False,
+) -> None:
     """List the built-in context sets, or show one."""
     from clinometer.contexts import builtin_contexts, load_contexts
     from clinometer.contexts.fit import FEWEST, too_small
 
+    if leak_model is not None:
+        _leaks(leak_model, name, topic, far, out, json_output)
+        return
+    if topic is not None or far is not None or out is not None:
+        raise SettingsError("--topic, --far and --out: expected --leak-model with them")
     if name is not None:
         chosen = load_contexts(name)
         shown = {
@@ -91,6 +119,51 @@ def contexts_command(name: NAME = None, json_output: JSON = False) -> None:
             "for a measurement.",
             soft_wrap=True,
         )
+
+
+def _leaks(
+    model: str,
+    name: str | None,
+    topic: str | None,
+    far: float | None,
+    out: Path | None,
+    plain: bool,
+) -> None:
+    from clinometer.contexts import load_contexts
+    from clinometer.studies.within_run.leaks import FAR, find_leaks
+    from clinometer.topics import load_topic
+
+    if name is None:
+        raise SettingsError("--leak-model: expected the name of a context set or a .csv file")
+    chosen = load_contexts(name)
+    about = topic or chosen.metadata.topic
+    if about is None:
+        raise SettingsError(f"{name}: its topic is not known; name it with --topic")
+    found = find_leaks(model, load_topic(about), chosen, far=FAR if far is None else far)
+    if out is not None:
+        found.write(out)
+    if plain:
+        print_json(found.to_dict())
+        return
+    rows = [
+        {
+            "template": row.template,
+            "weight": f"{row.weight:.2%}",
+            "category": row.category,
+            "deviation": f"{row.z:+.1f}",
+        }
+        for row in found.flagged.itertuples()
+    ]
+    if rows:
+        _list("contexts", rows[:_SHOWN_LEAKS], plain)
+    rate = ", ".join(f"{category} {p:.2f}" for category, p in found.rate.items())
+    console().print(
+        f"{len(rows)} of {len(found.table)} contexts, {found.flagged_weight:.1%} of the weight, "
+        f"are more than {found.far:g} robust standard deviations from the set's own rate ({rate}) "
+        f"for a person, asked of {found.model}.",
+        soft_wrap=True,
+        markup=False,
+    )
 
 
 def models_command(name: NAME = None, json_output: JSON = False) -> None:

@@ -1,0 +1,60 @@
+"""Planted contexts that give the answer away are found by a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clinometer.contexts import ContextSet
+from clinometer.studies.within_run.leaks import find_leaks
+from clinometer.topics import load_topic
+
+VERBS = ("said", "claimed", "believed", "knew", "felt", "thought", "announced", "stated", "wrote")
+VERBS += ("noted", "argued", "decided", "admitted", "explained", "realized", "hoped", "insisted")
+PLAIN = [f"The [X] {verb} that [Y]" for verb in VERBS]
+PLAIN += ["The [X] left the room because [Y]", "The [X] moved to a city where [Y]"]
+PLANTED = [
+    "The [X] gave birth, so [Y]",
+    "The [X] was pregnant when [Y]",
+    "The [X] was the mother of a girl and [Y]",
+]
+
+
+@pytest.fixture(scope="module")
+def contexts() -> ContextSet:
+    return ContextSet("planted", [*PLAIN, *PLANTED], [5.0] * len(PLAIN) + [1.0] * len(PLANTED))
+
+
+def test_planted_leaks_are_flagged(contexts: ContextSet, tmp_path: Path) -> None:
+    found = find_leaks("pocket:gpt2-s", load_topic("gender"), contexts)
+    flagged = list(found.flagged["template"])
+    assert set(PLANTED) <= set(flagged)
+    assert len(flagged) <= len(PLANTED) + 2
+    assert set(found.table["template"]) == set(contexts.templates)
+    p = found.table.set_index("template")["p_female"]
+    assert all(p[template] > found.rate["female"] for template in PLANTED)
+    assert sum(found.rate.values()) == pytest.approx(1)
+    none = find_leaks("pocket:gpt2-s", load_topic("gender"), contexts, far=1e6)
+    assert none.flagged.empty
+
+
+def test_the_command_lists_them(
+    contexts: ContextSet, tmp_path: Path, clinometer: Callable[..., Any]
+) -> None:
+    contexts.save(tmp_path / "c.csv")
+    given = ("contexts", tmp_path / "c.csv", "--leak-model", "pocket:gpt2-s")
+    refused = clinometer(*given)
+    assert refused.status == 2
+    assert "name it with --topic" in refused.err
+    out = tmp_path / "leaks.csv"
+    done = clinometer(*given, "--topic", "gender", "--out", out, "--json")
+    assert done.status == 0, done.err
+    told = json.loads(done.out)
+    assert told["contexts"] == len(contexts)
+    assert "The [X] gave birth, so [Y]" in {row["template"] for row in told["flagged"]}
+    assert "gave birth" in out.read_text(encoding="utf-8")
+    assert clinometer("contexts", "--topic", "gender").status == 2
