@@ -18,9 +18,11 @@ from clinometer.contexts import load_contexts
 from clinometer.contexts.mining import MineSettings, mine, read
 from clinometer.contexts.mining.article_sample import Smallest, priority
 from clinometer.contexts.mining.corpora import unpack
+from clinometer.contexts.mining.languages.shared.spacy_parse import SpacyParser
 from clinometer.contexts.mining.work_folder import SourceCounts, WorkFolder
 from clinometer.contexts.sidecar import ArticlesRecord
 from clinometer.errors import ContextError, SettingsError
+from clinometer.topics import load_topic
 
 Write = Callable[..., Path]
 
@@ -105,7 +107,9 @@ def test_a_higher_confidence_leaves_fewer_and_surer_links(
 ) -> None:
     path = corpus(4)
     with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps({"text": "Smith met Jones before he left."}) + "\n")
+        file.write(
+            json.dumps({"text": "Smith left the office of Jones before he was tired."}) + "\n"
+        )
         file.write(json.dumps({"text": "He left the room because he was tired."}) + "\n")
     found = {
         least: mine([path], tmp_path / "c.csv", replace(gender, min_confidence=least))
@@ -114,6 +118,34 @@ def test_a_higher_confidence_leaves_fewer_and_surer_links(
     assert [sum(contexts.counts) for contexts in found.values()] == [10, 9, 1]
     assert found[0.82].metadata.dropped["confidence below the minimum"] == 1
     assert "--min-confidence 0.96" in (found[0.96].metadata.command or "")
+
+
+def test_several_topics_share_one_parse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sets are those of separate runs; topics that need other sentences are refused."""
+    texts = [
+        "The nurse, who won a prize, left. The lawyer met a Muslim friend. The pilot was tall.",
+        "The teacher lost a black coat. The teacher played a role. The pilot won a prize.",
+    ]
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+    race, religion = (MineSettings(topic=load_topic(name)) for name in ("race", "religion"))
+    both = replace(race, also=(religion.topic,))
+    parses = []
+    real = SpacyParser.parse
+    monkeypatch.setattr(SpacyParser, "parse", lambda self, s: parses.append(1) or real(self, s))
+    contexts = mine([path], tmp_path / "wiki.csv", both)
+    assert len(parses) == 1
+    assert contexts.metadata.topic == "race"
+    mine([path], tmp_path / "race.csv", race, name="wiki")
+    mine([path], tmp_path / "religion.csv", religion, name="wiki-religion")
+    for one, two in (("wiki", "race"), ("wiki-religion", "religion")):
+        for ending in (".csv", ".json"):
+            made, alone = (tmp_path / f"{n}{ending}" for n in (one, two))
+            assert made.read_bytes() == alone.read_bytes()
+    with pytest.raises(SettingsError, match="topic 'gender' needs other sentences than 'race'"):
+        mine([path], tmp_path / "x.csv", replace(race, also=(load_topic("gender"),)))
+    with pytest.raises(SettingsError, match="expected other topics than race"):
+        replace(race, also=(race.topic,))
 
 
 KILLED = """

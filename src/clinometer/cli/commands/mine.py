@@ -14,6 +14,7 @@ from clinometer.cli.printing import console, print_json, say
 from clinometer.cli.progress import Kept, progress
 from clinometer.cli.table import TerminalTable
 from clinometer.contexts.mining import MineSettings, mine
+from clinometer.contexts.mining.mine import out_files
 from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.contexts.sidecar import ArticlesRecord
 from clinometer.errors import SettingsError
@@ -104,5 +105,7 @@ def mine_command(
         soft_wrap=True,
         markup=False,
     )
+    for topic, path in zip(settings.also, out_files(out, settings)[1:], strict=True):
+        console().print(f"{topic.name}: written to {path}", soft_wrap=True, markup=False)
     for what, number in about.damage.items():
         say(f"skipped {number} × {what}", prefix="")

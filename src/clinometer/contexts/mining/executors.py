@@ -1,12 +1,12 @@
 """Where pieces are parsed: in this process, in several, or on a Ray cluster.
 
-Each takes (number, sentences) and yields (number, tally, decisions) in any order, which does not
+Each takes (number, sentences) and yields (number, tallies, decisions) in any order, which does not
 affect the sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
@@ -14,35 +14,37 @@ from itertools import islice
 from multiprocessing import get_context
 
 from clinometer.contexts.mining.decision import Decision
-from clinometer.contexts.mining.languages import Language, open_language
+from clinometer.contexts.mining.languages import Language, decide_each, open_languages
 from clinometer.contexts.mining.settings import MineSettings
 from clinometer.contexts.mining.tally import Tally
 from clinometer.errors import ContextError, SettingsError
 
 #: Number, and the sentences, each with the index of its article.
 Piece = tuple[int, list[tuple[int, str]]]
-Done = tuple[int, Tally, list[Decision]]
+#: Number, the tally of each topic, and what was decided for the first topic.
+Done = tuple[int, list[Tally], list[Decision]]
 #: Pieces sent to a cluster at a time: the number in memory here.
 _WINDOW = 256
 
 
-def decide_piece(language: Language, explain: bool, piece: Piece) -> Done:
-    """Parse the sentences of a piece and count the decisions."""
+def decide_piece(languages: Sequence[Language], explain: bool, piece: Piece) -> Done:
+    """Parse the sentences of a piece once and count the decisions of each topic."""
     number, sentences = piece
-    tally = Tally()
+    tallies = [Tally() for _ in languages]
     kept: list[Decision] = []
-    decided = language.decide([sentence for _, sentence in sentences])
-    for (article, _), decisions in zip(sentences, decided, strict=True):
-        tally.take(decisions, article)
+    decided = decide_each(languages, [sentence for _, sentence in sentences])
+    for (article, _), found in zip(sentences, decided, strict=True):
+        for tally, decisions in zip(tallies, found, strict=True):
+            tally.take(decisions, article)
         if explain:
-            kept += decisions
-    return number, tally, kept
+            kept += found[0]
+    return number, tallies, kept
 
 
 def run(
     pieces: Iterable[Piece],
     settings: MineSettings,
-    language: Language,
+    languages: Sequence[Language],
     *,
     explain: bool,
     executor: str,
@@ -58,7 +60,7 @@ def run(
         yield from _in_processes(pieces, settings, explain, processes)
     else:
         for piece in pieces:
-            yield decide_piece(language, explain, piece)
+            yield decide_piece(languages, explain, piece)
 
 
 # --- processes --------------------------------------------------------------------------------
@@ -67,7 +69,7 @@ _WORK: Callable[[Piece], Done] | None = None
 
 
 def _open(settings: MineSettings, explain: bool) -> Callable[[Piece], Done]:
-    return partial(decide_piece, open_language(settings), explain)
+    return partial(decide_piece, open_languages(settings), explain)
 
 
 def _begin(settings: MineSettings, explain: bool) -> None:

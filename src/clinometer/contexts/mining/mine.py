@@ -13,7 +13,7 @@ from typing import Any
 from clinometer.contexts.context_set import ContextSet, context_ids
 from clinometer.contexts.mining import executors
 from clinometer.contexts.mining.corpora import Source, find_sources
-from clinometer.contexts.mining.languages import Language, open_language
+from clinometer.contexts.mining.languages import Language, open_languages
 from clinometer.contexts.mining.read import Sampled, read_source
 from clinometer.contexts.mining.settings import DEFAULT_LINKS, MIN_CONFIDENCE, MineSettings
 from clinometer.contexts.mining.tally import Found, Tally, merged
@@ -44,7 +44,8 @@ def mine(
     max_perplexity: float | None = None,
     progress: StageProgress | None = None,
 ) -> ContextSet:
-    """Mine contexts from a corpus and write them to `out`, with a sidecar .json.
+    """Mine contexts from a corpus and write them to `out`, with a sidecar .json; those of
+    `settings.also` beside it. Returns the set of the first topic.
 
     An interrupted run resumes: nothing is parsed twice, and the result is the same byte for byte.
     `explain` names a .jsonl file that gives for every sentence why it was kept or dropped. With
@@ -53,13 +54,13 @@ def mine(
     """
     path = Path(out)
     sources = find_sources([os.fspath(place) for place in corpus])
-    language = open_language(settings)
+    languages = open_languages(settings)
     if not path.parent.is_dir():
         raise ContextError(f"{path}: the folder {path.parent} does not exist; make it first")
     if not path.name.endswith((".csv", ".csv.gz")):
         raise ContextError(f"{path}: expected a file that ends in .csv or .csv.gz")
     name = name or path.name.split(".csv")[0]
-    run = _MiningRun(sources, settings, language, WorkFolder(path), progress or _ignored)
+    run = _MiningRun(sources, settings, languages, WorkFolder(path), progress or _ignored)
     once = any(source.is_stdin for source in sources)  # standard input cannot be read again
     with run.work.opened(run.identity(explain is not None), fresh=fresh or once):
         run.parse(
@@ -70,10 +71,18 @@ def mine(
         )
         if explain is not None:
             run.write_explanations(Path(explain))
-        contexts = run.contexts(name, perplexity, max_perplexity)
-        contexts.save(path)
+        sets = run.contexts(name, perplexity, max_perplexity)
+        for place, contexts in zip(out_files(path, settings), sets, strict=True):
+            contexts.save(place)
         run.work.clear()
-    return contexts
+    return sets[0]
+
+
+def out_files(path: Path, settings: MineSettings) -> list[Path]:
+    """Where the set of each topic is written: wiki.csv, wiki-religion.csv, …"""
+    stem, ending, rest = path.name.partition(".csv")
+    others = [path.with_name(f"{stem}-{topic.name}{ending}{rest}") for topic in settings.also]
+    return [path, *others]
 
 
 def _ignored(stage: str, done: int, total: int | None) -> None:
@@ -86,7 +95,7 @@ class _MiningRun:
 
     sources: list[Source]
     settings: MineSettings
-    language: Language
+    languages: list[Language]
     work: WorkFolder
     progress: StageProgress
     counts: SourceCounts = field(init=False)
@@ -106,13 +115,15 @@ class _MiningRun:
         executor that `where` describes."""
         work = self.work
         try:
-            self.counts = _read_all(self.sources, self.settings, self.language, work, self.progress)
+            self.counts = _read_all(
+                self.sources, self.settings, self.languages[0], work, self.progress
+            )
             self.sampled = Sampled(work, len(self.sources), self.settings.sample)
             self.pieces = sum(1 for _ in self.sampled.pieces())
             left = (
                 (n, piece) for n, piece in enumerate(self.sampled.pieces()) if not work.has_part(n)
             )
-            parsed = executors.run(left, self.settings, self.language, explain=explain, **where)
+            parsed = executors.run(left, self.settings, self.languages, explain=explain, **where)
             store_as_they_come(
                 parsed,
                 work.write_parts,
@@ -135,24 +146,45 @@ class _MiningRun:
 
     def contexts(
         self, name: str, perplexity: Perplexity | None, max_perplexity: float | None
+    ) -> list[ContextSet]:
+        """The sets of the parsed pieces, one per topic; an error, and no work folder, if one would
+        be empty."""
+        return [
+            self._of_topic(
+                at,
+                settings,
+                name if at == 0 else f"{name}-{settings.topic.name}",
+                perplexity,
+                max_perplexity,
+            )
+            for at, settings in enumerate(self.settings.each_topic())
+        ]
+
+    def _of_topic(
+        self,
+        at: int,
+        settings: MineSettings,
+        name: str,
+        perplexity: Perplexity | None,
+        max_perplexity: float | None,
     ) -> ContextSet:
-        """The set of the parsed pieces; an error, and no work folder, if it would be empty."""
         total = Tally()
-        for tally in self.work.tallies(self.pieces):
+        for tally in self.work.tallies(self.pieces, at):
             total.add(tally)
-        found = merged(total, self.language.merge_key)
+        language = self.languages[at]
+        found = merged(total, language.merge_key)
         likely = _likely(found, perplexity, max_perplexity)
-        kept = {t: each for t, each in likely.items() if each.count >= self.settings.min_count}
+        kept = {t: each for t, each in likely.items() if each.count >= settings.min_count}
         if not kept:
             self.work.clear()
-            raise _nothing(self.counts, self.sampled, total, self.settings)
-        described: dict[str, Any] = self.language.describe()
+            raise _nothing(self.counts, self.sampled, total, settings)
+        described: dict[str, Any] = language.describe()
         metadata = SetMetadata(
             corpus=", ".join(source.name for source in self.sources),
-            source=self.settings.source or "not said",
-            topic=self.settings.topic.name,
-            language=self.settings.topic.language,
-            command=command(self.sources, self.settings),
+            source=settings.source or "not said",
+            topic=settings.topic.name,
+            language=settings.topic.language,
+            command=command(self.sources, settings),
             **described,
             articles=ArticlesRecord(read=self.counts.articles, mined=self.sampled.articles),
             damage=self.counts.damage,
@@ -162,7 +194,7 @@ class _MiningRun:
             near_duplicates_merged=len(total.templates) - len(found),
             below_min_count=len(likely) - len(kept),
             too_unlikely=len(found) - len(likely),
-            **self._confidence(total, kept),
+            **_confidence(settings, total, kept),
         )
         return ContextSet(
             name,
@@ -172,17 +204,18 @@ class _MiningRun:
             metadata,
         )
 
-    def _confidence(self, total: Tally, kept: dict[str, Found]) -> dict[str, Any]:
-        """What the sidecar says about confidence, if links have one."""
-        if not total.confidences:
-            return {}
-        ids = context_ids(tuple(kept))
-        means = {id: each.confidence for id, each in zip(ids, kept.values(), strict=True)}
-        return {
-            "min_confidence": self.settings.min_confidence,
-            "confidence": {id: mean for id, mean in means.items() if mean is not None},
-            "confidences": dict(sorted(total.confidences.items())),
-        }
+
+def _confidence(settings: MineSettings, total: Tally, kept: dict[str, Found]) -> dict[str, Any]:
+    """What the sidecar says about confidence, if links have one."""
+    if not total.confidences:
+        return {}
+    ids = context_ids(tuple(kept))
+    means = {id: each.confidence for id, each in zip(ids, kept.values(), strict=True)}
+    return {
+        "min_confidence": settings.min_confidence,
+        "confidence": {id: mean for id, mean in means.items() if mean is not None},
+        "confidences": dict(sorted(total.confidences.items())),
+    }
 
 
 def _read_all(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from clinometer.topics import Topic, load_topic
 
 #: What [Y] may be, see docs/mining.md.
 LINKS = ("clause", "reflexive", "possessive")
-DEFAULT_LINKS = ("clause", "reflexive")
+DEFAULT_LINKS = LINKS
 STRATEGIES = ("auto", "coreference", "predicate")
 #: Articles in the paper's sample.
 SAMPLE = 10_000
@@ -35,6 +35,11 @@ def parse_sample(text: str) -> int | None:
         raise SettingsError(f"sample: expected a number or all, found {text!r}") from None
 
 
+def parse_topics(text: str) -> tuple[Topic, ...]:
+    """Parse names of topics separated by commas."""
+    return tuple(load_topic(name.strip()) for name in text.split(",") if name.strip())
+
+
 def parse_links(text: str) -> tuple[str, ...]:
     """Parse links separated by commas."""
     return tuple(link.strip() for link in text.split(",") if link.strip())
@@ -46,6 +51,13 @@ class MineSettings:
 
     topic: Topic = option(
         MISSING, help="A built-in topic or a .toml file.", typed="gender", parse=load_topic
+    )
+    also: tuple[Topic, ...] = option(
+        (),
+        help="Further topics to mine with the same parses, separated by commas; each is written "
+        "beside the first, with its name before .csv. Their candidate sentences must be the same.",
+        typed="",
+        parse=parse_topics,
     )
     sample: int | None = option(
         SAMPLE,
@@ -84,17 +96,25 @@ class MineSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        names = [topic.name for topic in (self.topic, *self.also)]
+        if len(set(names)) < len(names):
+            raise SettingsError(f"also: expected other topics than {self.topic.name}, each once")
         unknown = [link for link in self.links if link not in LINKS]
         if unknown or not self.links:
             raise SettingsError(
                 f"links: expected some of {', '.join(LINKS)}, found {', '.join(unknown) or 'none'}"
             )
 
+    def each_topic(self) -> list[MineSettings]:
+        """The settings of every topic by itself, the first one first."""
+        return [replace(self, topic=topic, also=()) for topic in (self.topic, *self.also)]
+
     def describe(self) -> dict[str, Any]:
         """The settings as recorded in the sidecar and the work folder."""
         return {
             "topic": self.topic.name,
             "topic_sha256": self.topic.sha256,
+            "also": {topic.name: topic.sha256 for topic in self.also},
             "language": self.topic.language,
             "sample": self.sample,
             "seed": self.seed,

@@ -4,7 +4,7 @@ contexts.csv.mining/
   settings.json             what is mined; a folder with other settings is refused
   sources/00000.jsonl       candidate sentences of a source, one article per line
   sources/00000.json        counts of that source; written once it has been read to its end
-  parts/000000.json         the tally of a piece, written whole or not at all
+  parts/000000.json         the tallies of a piece, one per topic, written whole or not at all
 """
 
 from __future__ import annotations
@@ -100,20 +100,22 @@ class WorkFolder(Resumable):
         """Whether any piece was done."""
         return any((self.folder / "parts").glob("*.json"))
 
-    def write_parts(self, parts: Iterable[tuple[int, Tally, list[Decision]]]) -> None:
+    def write_parts(self, parts: Iterable[tuple[int, list[Tally], list[Decision]]]) -> None:
         """Write the tallies of pieces and, on request, their decisions."""
-        for number, tally, decisions in parts:
+        for number, tallies, decisions in parts:
             if decisions:
                 lines = "".join(map(_explained, decisions))
                 _write(self._part(number).with_suffix(".explain"), lines)
-            _write(self._part(number), json.dumps(tally.to_dict(), ensure_ascii=False))
+            content = {"topics": [tally.to_dict() for tally in tallies]}
+            _write(self._part(number), json.dumps(content, ensure_ascii=False))
 
-    def tallies(self, pieces: int) -> Iterator[Tally]:
-        """The tallies of all pieces, in order."""
+    def tallies(self, pieces: int, topic: int = 0) -> Iterator[Tally]:
+        """The tallies of all pieces for one topic, in order."""
         for number in range(pieces):
             try:
-                yield Tally.from_dict(_read(self._part(number)) or Tally().to_dict())
-            except (KeyError, TypeError, ValueError) as exc:
+                found = _read(self._part(number))
+                yield Tally() if found is None else Tally.from_dict(found["topics"][topic])
+            except (AttributeError, LookupError, TypeError, ValueError) as exc:
                 raise ContextError(
                     f"{self._part(number)}: damaged; start over with --fresh"
                 ) from exc

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator, Sequence
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from clinometer.contexts.mining.decision import Decision
 from clinometer.errors import SettingsError
@@ -51,6 +51,21 @@ def language_modules() -> dict[str, str]:
     return {e.name: e.value for e in entry_points(group=ENTRY_POINTS)} | MODULES
 
 
+@runtime_checkable
+class SharedParse(Protocol):
+    """Protocol for a language whose topics can share one parse."""
+
+    def reads_with(self, other: object) -> bool:
+        """Whether the miner of another topic looks for the same sentences."""
+        ...
+
+    def decide_with(
+        self, others: Sequence[Language], sentences: Sequence[str]
+    ) -> Iterator[list[list[Decision]]]:
+        """The decisions of this topic and of the others on each sentence, in order."""
+        ...
+
+
 def open_language(settings: MineSettings) -> Language:
     """The miner for the language of the topic."""
     code = settings.topic.language.lower().split("-")[0]
@@ -62,3 +77,27 @@ def open_language(settings: MineSettings) -> Language:
         )
     language: Language = importlib.import_module(modules[code]).open_language(settings)
     return language
+
+
+def open_languages(settings: MineSettings) -> list[Language]:
+    """The miner of each topic; an error if they do not read the same sentences."""
+    found = [open_language(each) for each in settings.each_topic()]
+    first = found[0]
+    for language, topic in zip(found[1:], settings.also, strict=True):
+        if not isinstance(first, SharedParse) or not first.reads_with(language):
+            raise SettingsError(
+                f"also: topic {topic.name!r} needs other sentences than {settings.topic.name!r}; "
+                "mine it with a command of its own"
+            )
+    return found
+
+
+def decide_each(
+    languages: Sequence[Language], sentences: Sequence[str]
+) -> Iterator[list[list[Decision]]]:
+    """The decisions of each topic on each sentence, which is parsed once."""
+    first, *others = languages
+    if others and isinstance(first, SharedParse):
+        yield from first.decide_with(others, sentences)
+    else:
+        yield from ([found] for found in first.decide(sentences))

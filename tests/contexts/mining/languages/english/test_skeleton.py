@@ -22,7 +22,7 @@ def cases(name: str) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def english() -> English:
-    language = open_language(MineSettings(topic=load_topic("gender")))
+    language = open_language(MineSettings(topic=load_topic("gender"), links=("clause",)))
     assert isinstance(language, English)
     return language
 
@@ -66,9 +66,10 @@ def test_predicate(race: English, sentence: str, wanted: str) -> None:
         ("The pilot lost his job.", "The [X] lost [Y]"),
         ("The writer was known for her novels.", "The [X] was known for [Y]"),
         ("The report lost his name.", "(subject is no person)"),
-        ("She made her debut in Paris.", "The [X] made [Y]"),
+        ("She began her career in Paris.", "The [X] began [Y]"),
+        ("She made her debut in Paris.", "([Y] could be another person)"),  # or: made her a star
         ("Smith received his degree from the college.", "The [X] received [Y]"),
-        ("The pilot flew to Leeds, winning her first race.", "The [X] won [Y]"),
+        ("The pilot flew to Leeds, starting her first race.", "The [X] started [Y]"),
         ("She met her husband in Paris.", "([Y] could be another person)"),
         ("He supported his plan.", "([Y] could be another person)"),  # or: supported him
         ("He was himself a victim.", "([Y] is not an object)"),

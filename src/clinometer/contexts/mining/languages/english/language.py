@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from clinometer.contexts.mining.decision import Decision
 from clinometer.contexts.mining.languages.english.candidates import possible_subject
 from clinometer.contexts.mining.languages.english.coreference.resolvers import open_resolver
+from clinometer.contexts.mining.languages.english.coreference.rules import Resolver
 from clinometer.contexts.mining.languages.english.lexicon import SUBJECT_PRONOUNS, listed
 from clinometer.contexts.mining.languages.english.miner import (
     LINK_WORDS,
     coreference_templates,
     predicate_templates,
 )
-from clinometer.contexts.mining.languages.english.parse import DEFAULT_PARSER, Parser
+from clinometer.contexts.mining.languages.english.parse import DEFAULT_PARSER, Parsed, Parser
 from clinometer.contexts.mining.languages.english.sentence_split import clean, sentences
 from clinometer.contexts.mining.languages.shared.candidates import Candidates, later_word
 from clinometer.contexts.mining.settings import MineSettings
@@ -43,7 +45,6 @@ class English:
             )
         self.parser_name = settings.parser or DEFAULT_PARSER
         self.resolver_name = settings.resolver
-        self._parser: Parser | None = None
         self._candidates = self._find_candidates()
 
     def _find_candidates(self) -> Candidates:
@@ -59,28 +60,41 @@ class English:
 
     @property
     def parser(self) -> Parser:
-        if self._parser is None:
-            self._parser = Parser(self.parser_name)
-        return self._parser
+        return _open_parser(self.parser_name)
 
     def find(self, text: str) -> list[str]:
         return self._candidates.find(text)
 
     def decide(self, sentences: Sequence[str]) -> Iterator[list[Decision]]:
+        for (found,) in self.decide_with((), sentences):
+            yield found
+
+    def reads_with(self, other: object) -> bool:
+        return isinstance(other, English) and (self._reads() == other._reads())
+
+    def _reads(self) -> tuple[object, ...]:
+        return self.strategy, self.links, self.persons, self.parser_name
+
+    def decide_with(
+        self, others: Sequence[object], sentences: Sequence[str]
+    ) -> Iterator[list[list[Decision]]]:
         resolver = open_resolver(self.resolver_name)
+        each = [self, *(other for other in others if isinstance(other, English))]
         for parsed in self.parser.parse(sentences):
-            if self.strategy == "coreference":
-                found = coreference_templates(
-                    parsed,
-                    links=self.links,
-                    persons=self.persons,
-                    cues=self.cues,
-                    resolver=resolver,
-                    min_confidence=self.min_confidence,
-                )
-            else:
-                found = predicate_templates(parsed, persons=self.persons, cues=self.cues)
-            yield list(found)
+            yield [list(topic.decide_parsed(parsed, resolver)) for topic in each]
+
+    def decide_parsed(self, parsed: Parsed, resolver: Resolver) -> Iterator[Decision]:
+        """The decisions on a sentence that has been parsed."""
+        if self.strategy == "predicate":
+            return predicate_templates(parsed, persons=self.persons, cues=self.cues)
+        return coreference_templates(
+            parsed,
+            links=self.links,
+            persons=self.persons,
+            cues=self.cues,
+            resolver=resolver,
+            min_confidence=self.min_confidence,
+        )
 
     def merge_key(self, template: str) -> str:
         """Without articles: "took a job" and "took the job" are one context."""
@@ -93,6 +107,12 @@ class English:
             "parser_version": self.parser.version,
             "resolver": self.resolver_name if self.strategy == "coreference" else "none",
         }
+
+
+@lru_cache(maxsize=1)
+def _open_parser(name: str) -> Parser:
+    """One for all topics of a process."""
+    return Parser(name)
 
 
 def open_language(settings: MineSettings) -> English:

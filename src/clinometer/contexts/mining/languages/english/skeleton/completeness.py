@@ -21,6 +21,7 @@ from clinometer.contexts.mining.languages.english.skeleton.phrases import (
     is_time,
 )
 from clinometer.contexts.mining.languages.english.skeleton.tense import (
+    VerbGroup,
     base_and_past,
     is_known,
     verb_group,
@@ -108,11 +109,26 @@ def check_alone(verb: Token, words: list[str]) -> None:
     else:
         particle = len(rest) == 1 and any(c.dep_ == "prt" for c in verb.rights)
         complete = not (particle and group.base in open_ended)
-    if not complete:
+    if not complete or _lacks_object(verb, group, rest):
         raise Dropped("incomplete predicate")
+    if group.base in listed("of_the_dead") and (group.passive or group.base in ("die", "perish")):
+        raise Dropped("a predicate of the dead")  # "who died, is …"
     for noun in verb.rights:  # "was a moth", "was the organisation"
         if noun.dep_ == "attr" and noun.pos_ == "NOUN" and noun.lower_ not in listed("anyone"):
             raise Dropped("subject is no person")
+
+
+def _lacks_object(verb: Token, group: VerbGroup, rest: list[str]) -> bool:
+    """Whether a verb lost its object, though a phrase follows: "portrayed in the book"."""
+    if group.passive or not rest:
+        return False
+    own = {c.dep_ for c in verb.rights}
+    needed = (listed("needs_object") | listed("transitive")) - {"get"}
+    if group.base in needed and own.isdisjoint(("dobj", "dative", "xcomp", "oprd", "prt")):
+        return True
+    # "placed priority (on …)"
+    placed = group.base in ("lay", "place", "put", "set") and "dobj" in own and "prt" not in own
+    return placed and not any(c.dep_ == "prep" and c.lower_ in rest for c in verb.rights)
 
 
 def check_adjective(adjective: Token) -> None:

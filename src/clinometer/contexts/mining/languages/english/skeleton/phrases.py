@@ -74,7 +74,7 @@ def noun_phrase(noun: Token, how: Rendering, *, step: Token | None = None) -> li
         elif child.dep_ == "det":
             raise Dropped("question word in the skeleton")
         elif not (child.is_alpha and child.is_lower):
-            unnamed = unnamed or child.dep_ == "compound"  # drop names and numbers
+            unnamed = unnamed or child.dep_ in ("compound", "nmod")  # drop names and numbers
         elif (child.dep_ == "nummod" and not before) or (
             child.dep_ == "compound" and child.tag_ in ("NN", "VBG") and not hyphenated(child)
         ):
@@ -124,7 +124,8 @@ def _plain_adjective(child: Token) -> bool:
 def _check_end(noun: Token, before: list[str]) -> None:
     """A clause cannot end with a noun that lost its "of …": "took advantage", "was the head"."""
     of = any(c.dep_ == "prep" and c.lower_ == "of" for c in noun.rights)
-    if (of and before not in (["a"], ["an"])) or noun.lower_ in listed("open_ended"):
+    part = before == ["the"] and noun.lower_ in listed("needs_of")  # "climbed into the top"
+    if part or (of and before not in (["a"], ["an"])) or noun.lower_ in listed("open_ended"):
         raise Dropped("a noun that lost what it needs")
 
 
