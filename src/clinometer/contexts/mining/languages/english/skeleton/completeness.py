@@ -111,11 +111,22 @@ def check_alone(verb: Token, words: list[str]) -> None:
         complete = not (particle and group.base in open_ended)
     if not complete or _lacks_object(verb, group, rest):
         raise Dropped("incomplete predicate")
-    if group.base in listed("of_the_dead") and (group.passive or group.base in ("die", "perish")):
-        raise Dropped("a predicate of the dead")  # "who died, is …"
+    if _of_the_dead(group, rest):
+        raise Dropped("a predicate of the dead")
+    if verb.tag_ == "VBN" and not (group.passive or group.perfect):
+        raise Dropped("no finite verb")  # a participle: "(a prisoner) freed from the camp"
+    if rest[-1:] in (["it"], ["them"]):
+        raise Dropped("pronoun in the skeleton")  # "who performed it"
     for noun in verb.rights:  # "was a moth", "was the organisation"
         if noun.dep_ == "attr" and noun.pos_ == "NOUN" and noun.lower_ not in listed("anyone"):
             raise Dropped("subject is no person")
+
+
+def _of_the_dead(group: VerbGroup, rest: list[str]) -> bool:
+    """ "The [X], who died, is …"."""
+    if group.base in ("die", "perish") or (group.base == "pass" and rest == ["away"]):
+        return True
+    return group.passive and group.base in listed("of_the_dead")
 
 
 def _lacks_object(verb: Token, group: VerbGroup, rest: list[str]) -> bool:

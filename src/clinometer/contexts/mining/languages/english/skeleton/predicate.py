@@ -199,6 +199,9 @@ class _Skeleton:
             raise Dropped("clause in the predicate")
         group = verb_group(verb)
         rest = self._after(path, base=group.base, copula=_is_copula(verb))
+        ends = listed("stands_alone") | listed("ends_infinitive")
+        if self.how.alone and not rest and group.base not in ends:
+            raise Dropped("incomplete predicate")  # "needed to monitor"
         if any(c.dep_ == "aux" and c.lower_ == "to" for c in verb.lefts):
             words = group.infinitive()
             negation = words[:1] if group.negation else []
@@ -227,8 +230,9 @@ class _Skeleton:
             return []  # "played as a midfielder", "played for Leeds"
         for child in prep.rights:
             if child.dep_ == "pobj":
-                if prep.lower_ in _BOUNDS and any(c.like_num for c in child.lefts):
-                    return []  # "scored above 10 points"
+                counted = any(c.like_num and not c.is_alpha for c in child.lefts)
+                if counted and (self.how.alone or prep.lower_ in _BOUNDS):
+                    return []  # "scored above 10 points", "threw for 300 yards"
                 try:
                     if named and is_name(child):
                         return [prep.lower_, *place(child, self.how)]
