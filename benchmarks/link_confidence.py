@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.coreference import PERSONS, around
 
 from clinometer.contexts.mining.decision import Dropped
-from clinometer.contexts.mining.languages.english.coreference.confidence import Facts
+from clinometer.contexts.mining.languages.english.coreference.confidence import LinkFacts
 from clinometer.contexts.mining.languages.english.coreference.dependency_paths import (
     clause_link,
     word_link,
@@ -53,8 +53,8 @@ def rows(path: Path) -> Iterator[tuple[str, int, Names]]:
 
 def cases(
     parsed: Iterable[Parsed], marks: Iterable[tuple[int, Names]]
-) -> Iterator[tuple[Facts, bool]]:
-    """Facts and truth of the pairs whose subject is one of the names."""
+) -> Iterator[tuple[LinkFacts, bool]]:
+    """LinkFacts and truth of the pairs whose subject is one of the names."""
     for one, (at, names) in zip(parsed, marks, strict=True):
         for token in one.doc:
             if token.idx != at or not token.i:
@@ -72,7 +72,7 @@ def cases(
                     yield facts, true
 
 
-def fit(found: list[tuple[Facts, bool]]) -> dict[str, float]:
+def fit(found: list[tuple[LinkFacts, bool]]) -> dict[str, float]:
     """The coefficients, by feature."""
     names = list(found[0][0].features())
     x = np.array([list(facts.features().values()) for facts, _ in found])
@@ -95,7 +95,7 @@ def main() -> None:
     show(list(cases(parsed, [(at, names) for _, at, names in read])))
 
 
-def show(found: list[tuple[Facts, bool]]) -> None:
+def show(found: list[tuple[LinkFacts, bool]]) -> None:
     weights = fit(found)
     print(f"# {len(found)} pairs, {sum(true for _, true in found)} right")
     for name, weight in weights.items():

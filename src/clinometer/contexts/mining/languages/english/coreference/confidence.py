@@ -24,7 +24,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class LinkFacts:
     """What the confidence rests on.
 
     kind      of the subject: pronoun, person noun, name
@@ -55,10 +55,10 @@ class Facts:
         }
 
 
-def confidence(facts: Facts) -> float:
+def confidence(facts: LinkFacts) -> float:
     """The probability that [Y] refers to the subject.
 
-    >>> confidence(Facts("name")) > 0.85 > 0.75 > confidence(Facts("name", persons=1))
+    >>> confidence(LinkFacts("name")) > 0.85 > 0.75 > confidence(LinkFacts("name", persons=1))
     True
     """
     constants = _constants()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from clinometer.contexts.mining.decision import Dropped
 from clinometer.contexts.mining.languages.english.coreference.confidence import (
-    Facts,
+    LinkFacts,
     Reference,
     confidence,
 )
@@ -49,7 +49,7 @@ def by_rules(link: Link, parsed: Parsed, persons: Set[str]) -> Reference:
     return Reference(facts.kind, confidence(facts))
 
 
-def facts_of(link: Link, parsed: Parsed, persons: Set[str]) -> Facts:
+def facts_of(link: Link, parsed: Parsed, persons: Set[str]) -> LinkFacts:
     """What speaks for and against a link; raises Dropped where the rules forbid it."""
     subject, y = link.subject, link.y
     if _speech_between(subject, y):
@@ -68,7 +68,7 @@ def facts_of(link: Link, parsed: Parsed, persons: Set[str]) -> Facts:
     nouns = sum(t.tag_ == "NN" for t in found)
     if kind != "pronoun" and any(_leads(t) for t in found):
         raise Dropped("another person stands between subject and [Y]")
-    return Facts(
+    return LinkFacts(
         kind,
         doubtful=kind == "name" and parsed.entity(subject) not in ("PERSON", ""),
         persons=len(found) - nouns,
