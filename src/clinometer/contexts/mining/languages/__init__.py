@@ -87,7 +87,7 @@ def open_languages(settings: MineSettings) -> list[Language]:
         if not isinstance(first, SharedParse) or not first.reads_with(language):
             raise SettingsError(
                 f"also: topic {topic.name!r} needs other sentences than {settings.topic.name!r}; "
-                "mine it with a command of its own"
+                "mine it with a separate command"
             )
     return found
 

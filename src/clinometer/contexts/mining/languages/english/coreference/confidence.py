@@ -31,7 +31,7 @@ class LinkFacts:
     doubtful  the subject is a name with another label than person
     persons   other names and pronouns between subject and [Y] that may be meant
     nouns     other nouns for persons there
-    leading   one of these is a subject, or is told or given something
+    leading   one of these is a subject, or hears or gets something
     depth     steps of the parse between the governing verb and [Y]'s clause or phrase
     word      [Y] is an object or a possessive, not the subject of a clause
     """

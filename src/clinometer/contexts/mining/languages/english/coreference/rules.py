@@ -80,7 +80,7 @@ def facts_of(link: Link, parsed: Parsed, persons: Set[str]) -> LinkFacts:
 
 
 def _leads(rival: Token) -> bool:
-    """Whether another person is likely to be meant: a subject, or one who is told something."""
+    """Whether another person is likely to be meant: a subject, or one who hears something."""
     if rival.dep_ in ("nsubj", "nsubjpass", "dative"):
         return True
     if rival.dep_ == "pobj":
