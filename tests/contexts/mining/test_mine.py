@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from clinometer.contexts import load_contexts
 from clinometer.contexts.mining import MineSettings, mine, read
 from clinometer.contexts.mining.article_sample import Smallest, priority
 from clinometer.contexts.mining.corpora import unpack
-from clinometer.contexts.mining.languages.shared.spacy_parse import SpacyParser
+from clinometer.contexts.mining.languages.shared.spacy_parse import Parsed, SpacyParser
 from clinometer.contexts.mining.work_folder import SourceCounts, WorkFolder
 from clinometer.contexts.sidecar import ArticlesRecord
 from clinometer.errors import ContextError, SettingsError
@@ -130,9 +130,14 @@ def test_several_topics_share_one_parse(tmp_path: Path, monkeypatch: pytest.Monk
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
     race, religion = (MineSettings(topic=load_topic(name)) for name in ("race", "religion"))
     both = replace(race, also=(religion.topic,))
-    parses = []
+    parses: list[int] = []
     real = SpacyParser.parse
-    monkeypatch.setattr(SpacyParser, "parse", lambda self, s: parses.append(1) or real(self, s))
+
+    def counted(self: SpacyParser, sentences: Iterable[str]) -> Iterator[Parsed]:
+        parses.append(1)
+        return real(self, sentences)
+
+    monkeypatch.setattr(SpacyParser, "parse", counted)
     contexts = mine([path], tmp_path / "wiki.csv", both)
     assert len(parses) == 1
     assert contexts.metadata.topic == "race"

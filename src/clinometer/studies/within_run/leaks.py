@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import TopicError
@@ -108,17 +109,18 @@ def find_leaks(
     )
 
 
-def log_odds(p: np.ndarray) -> np.ndarray:
+def log_odds(p: NDArray[np.float64]) -> NDArray[np.float64]:
     """log p / (1 - p), finite at 0 and 1.
 
     >>> log_odds(np.array([0.5, 1.0])).round(1).tolist()
     [0.0, 13.8]
     """
     inside = np.clip(p, _LEAST, 1 - _LEAST)
-    return np.log(inside) - np.log1p(-inside)
+    odds: NDArray[np.float64] = np.log(inside) - np.log1p(-inside)
+    return odds
 
 
-def spread(away: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def spread(away: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """The robust standard deviation of each column: 1.4826 times the weighted median of |away|.
 
     >>> spread(np.array([[1.0], [-1.0], [1.0], [50.0]]), np.full(4, 0.25)).round(2).tolist()
