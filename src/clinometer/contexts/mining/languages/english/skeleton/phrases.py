@@ -99,6 +99,7 @@ def noun_phrase(noun: Token, how: Rendering, *, step: Token | None = None) -> li
         words += _of(noun, how)
     if how.alone and "of" not in words:
         _check_end(noun, before)
+        _check_alone(noun, before, kept)
     return words
 
 
@@ -127,6 +128,17 @@ def _check_end(noun: Token, before: list[str]) -> None:
     part = before == ["the"] and noun.lower_ in listed("needs_of")  # "climbed into the top"
     if part or (of and before not in (["a"], ["an"])) or noun.lower_ in listed("open_ended"):
         raise Dropped("a noun that lost what it needs")
+
+
+def _check_alone(noun: Token, before: list[str], kept: list[str]) -> None:
+    """What only a clause by itself forbids: "gave four", "collected type specimen"."""
+    if noun.pos_ == "NUM":
+        raise Dropped("a quantity without its noun")
+    if kept and not before and noun.tag_ == "NN" and noun.lower_ not in listed("mass"):
+        raise Dropped("a noun that lost what it needs")
+    thing = noun.dep_ == "attr" and noun.head.dep_ == "xcomp"
+    if thing and noun.lower_ not in listed("anyone"):
+        raise Dropped("subject is no person")  # "was considered to be a coveted position"
 
 
 def _whole(adjective: Token) -> bool:
