@@ -23,6 +23,8 @@ from clinometer.topics import Prompt
 #: Increment when the same model, words and prompt are scored differently.
 SCORING = 1
 
+#: `json.dumps` with this option makes an encoder for every prompt.
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 _TOLERANCE = "words.tolerance"
 #: At which cached scores are looked for besides the one that is asked for: the default of 0.1.0,
 #: and exact.
@@ -182,4 +184,4 @@ class ScoreCache:
 
 
 def _item(prompt: Prompt) -> str:
-    return json.dumps([prompt.before, prompt.after, prompt.space], ensure_ascii=False)
+    return _encode([prompt.before, prompt.after, prompt.space])
