@@ -14,8 +14,8 @@ from clinometer.contexts.mining.languages.english.lexicon import gives_gender_aw
 from clinometer.studies.within_run.leaks import find_leaks
 from clinometer.topics import load_topic
 
-VERBS = ("said", "claimed", "believed", "knew", "felt", "thought", "announced", "stated", "wrote")
-VERBS += ("noted", "argued", "decided", "admitted", "explained", "realized", "hoped", "insisted")
+VERBS = ["said", "claimed", "believed", "knew", "felt", "thought", "announced", "stated", "wrote"]
+VERBS += ["noted", "argued", "decided", "admitted", "explained", "realized", "hoped", "insisted"]
 PLAIN = [f"The [X] {verb} that [Y]" for verb in VERBS]
 PLAIN += ["The [X] left the room because [Y]", "The [X] moved to a city where [Y]"]
 PLANTED = {

@@ -131,4 +131,5 @@ def spread(away: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[n
         order = np.argsort(column)
         at = np.searchsorted(np.cumsum(weights[order]), 0.5 - 1e-12)
         found.append(1.4826 * column[order][min(at, len(column) - 1)])
-    return np.maximum(np.array(found), 1e-9)
+    robust: NDArray[np.float64] = np.maximum(np.array(found), 1e-9)
+    return robust
