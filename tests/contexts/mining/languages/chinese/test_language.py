@@ -30,6 +30,15 @@ def chinese() -> Chinese:
         ("他毕业以后，他找到了工作", "[X]毕业以后，[Y]"),
         ("她簽訂了合約，但她沒有畢業", "[X]签订了合约，但[Y]"),
         ("他離開了觀測檯，但他很累", "(traditional characters in the skeleton)"),
+        ("离开学校之后，她开始工作", "[X]离开学校之后，[Y]"),  # no subject: that of the second
+        ("他学习法律，取得了学位，但他没有工作", "[X]取得了学位，但[Y]"),
+        ("1990年她写了一本书，1995年她又写了一本", "[X]写了一本书，[Y]"),
+        ("他在纽约工作了三年，后来他回国了", "[X]工作了三年，后来[Y]"),
+        ("他毕业于莱顿大学，后来他回国了", "[X]毕业于一所大学，后来[Y]"),
+        ("战争结束后，她回国了", "(subject is no person)"),
+        ("他死后，他的书才出版", "([X] is dead)"),
+        ("她成为一位作家，但她很穷", "(another job in the skeleton)"),
+        ("他最著名的书很厚，但他不满意", "(subject is not one person)"),
         ("普鲁塔克认为他是国王", "(nothing joins the clauses)"),
         ("他说她会回来", "(subject and [Y] differ in gender)"),
         ("大桥很长，他走了过去", "(subject is no person)"),
@@ -48,6 +57,22 @@ def test_plural_pronouns_are_not_candidates(chinese: Chinese) -> None:
     (decisions,) = chinese.decide(["医生很累，但他们没有休息"])
     assert decisions == []
     assert chinese.find("没有代词的文章。") == []
+
+
+def test_the_next_sentence_may_begin_with_y(chinese: Chinese) -> None:
+    candidates = chinese.find("医生很累。后来他休息了一天。标题\n护士走了。天气很好。她回来了。")
+    templates = [d.template for found in chinese.decide(candidates) for d in found]
+    assert templates == ["[X]很累。后来[Y]", None]
+
+
+def test_the_name_of_the_article_is_a_person(chinese: Chinese) -> None:
+    text = "圣修伯里是作家。他会飞行。圣修伯里一生都在画画，但他没有学过画画。他很有名。"
+    templates = [d.template for found in chinese.decide(chinese.find(text)) for d in found]
+    assert "[X]一生都在画画，但[Y]" in templates
+
+
+def test_words_that_contain_a_pronoun_are_no_candidates(chinese: Chinese) -> None:
+    assert chinese.find("马耳他是岛国，其他国家也有吉他，他人不知。") == []
 
 
 def test_only_pronouns_can_be_mined() -> None:
