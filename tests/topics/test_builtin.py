@@ -19,6 +19,7 @@ def test_builtin_topics_and_lists_are_these() -> None:
         "disability",
         "gender",
         "gender-age",
+        "gender-fr",
         "gender-population",
         "gender-race",
         "gender-zh",

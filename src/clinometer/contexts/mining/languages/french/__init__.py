@@ -1,0 +1,1 @@
+"""French: links between clauses over a spaCy parse."""

@@ -1,0 +1,97 @@
+"""A language of another distribution: found by its entry point, mined like ours."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clinometer.contexts.mining import MineSettings, mine
+from clinometer.contexts.mining.languages import MODULES, language_modules
+from clinometer.errors import SettingsError
+from clinometer.topics import load_topic, parse_topic
+
+#: A whole language: the pronoun of a toy language after a verb of saying.
+TOY = """
+from clinometer.contexts.mining.decision import Decision, Dropped
+
+
+class Toy:
+    def __init__(self, settings):
+        self.words = set(settings.topic.words)
+
+    def find(self, text):
+        return [s.strip() for s in text.split(".") if self.words & set(s.split())]
+
+    def decide(self, sentences):
+        for sentence in sentences:
+            *before, y = sentence.split()
+            if y in self.words and before[-1:] == ["ke"]:
+                yield [Decision(sentence, f"[X] {before[1]} ke [Y]", "", y)]
+            else:
+                yield [Decision(sentence, None, "nothing joins the clauses", y)]
+
+    def merge_key(self, template):
+        return template
+
+    def describe(self):
+        return {"strategy": "toy", "parser": "none", "parser_version": "1", "resolver": "none"}
+
+
+def open_language(settings):
+    return Toy(settings)
+"""
+TOPIC = """
+name = "gender-toy"
+language = "tlh"
+groups = ["mekulo"]
+[attributes]
+male = ["li"]
+female = ["si"]
+"""
+
+
+@pytest.fixture
+def settings() -> MineSettings:
+    return MineSettings(topic=parse_topic(TOPIC))
+
+
+def test_an_installed_language_is_mined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: MineSettings
+) -> None:
+    (tmp_path / "toy_language.py").write_text(TOY, encoding="utf-8")
+    about = tmp_path / "toy_language-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Name: toy-language\nVersion: 1\n", encoding="utf-8")
+    (about / "entry_points.txt").write_text(
+        "[clinometer.languages]\ntlh = toy_language\nen = toy_language\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+    assert language_modules() == {**MODULES, "tlh": "toy_language"}  # and ours stay ours
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("Ana dira ke si. Bo dira ke li. Bo lasa. Li lasa si.", encoding="utf-8")
+    found = mine([corpus], tmp_path / "toy.csv", settings)
+    assert (found.templates, found.counts) == (("[X] dira ke [Y]",), (2.0,))
+    assert found.metadata.dropped == {"nothing joins the clauses": 1}
+
+
+def test_an_unknown_language_names_the_known_ones(tmp_path: Path, settings: MineSettings) -> None:
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("Ana dira ke si.", encoding="utf-8")
+    with pytest.raises(SettingsError, match="languages en, fr, zh for mining, found 'tlh'"):
+        mine([corpus], tmp_path / "toy.csv", settings)
+
+
+@pytest.mark.parametrize("code", sorted(set(MODULES) - {"en"}))
+def test_each_language_has_its_topic(code: str) -> None:
+    module = importlib.import_module(MODULES[code])
+    topic = load_topic(module.TOPIC)
+    assert topic.language == code
+    assert module.open_language(MineSettings(topic=topic)) is not None
+    with pytest.raises(SettingsError, match=f"see the topic {module.TOPIC}"):
+        module.open_language(
+            MineSettings(topic=replace(topic, attributes={"a": ("b",), "c": ("d",)}))
+        )
