@@ -58,6 +58,10 @@ def _check_agreement(tokens: list[Token]) -> None:
         deps = {child.dep_ for child in token.children}
         if noun and "cop" in deps and "case" not in deps:
             raise Dropped("noun as predicate")
+        if token.lower_ in listed("etre") or token.lemma_ in listed("copulas"):
+            _check_attribute(token)
+        if token.lower_ in listed("etre") and token.nbor().lower_ in ("un", "une", "le", "la"):
+            raise Dropped("noun as predicate")
         if noun and token.dep_ == "xcomp" and token.head.lemma_ in listed("copulas"):
             raise Dropped("noun as predicate")
         participle = "Part" in token.morph.get("VerbForm", []) and "Pres" not in token.morph.get(
@@ -70,20 +74,24 @@ def _check_agreement(tokens: list[Token]) -> None:
             continue
         if participle and not _after(token, "etre") and _after(token, "avoir"):
             continue
-        if not is_epicene(token):
+        if token.lower_ not in listed("epicene_adjectives"):
             raise Dropped("agreement gives gender away")
+
+
+def _check_attribute(verb: Token) -> None:
+    """What follows être and its like must be a phrase, or an adjective with one form."""
+    said = verb.nbor()
+    while said.pos_ == "ADV" or said.lower_ in listed("kept_adverbs"):
+        said = said.nbor()
+    agrees = said.pos_ in ("ADJ", "NOUN", "VERB", "PROPN")
+    if agrees and said.lower_ not in listed("epicene_adjectives"):
+        raise Dropped("agreement gives gender away")
 
 
 def _after(token: Token, verb: str) -> bool:
     """Whether a form of être or avoir stands up to three words before it."""
     forms = listed(verb)
     return any(word.lower_ in forms for word in token.doc[max(0, token.i - 3) : token.i])
-
-
-def is_epicene(token: Token) -> bool:
-    """Whether an adjective is the same in both genders: it ends in e, and that is its lemma."""
-    word = token.lower_
-    return word.endswith("e") and token.lemma_.lower() == word
 
 
 def _pruned(tokens: list[Token], *, to_the_end: bool) -> list[Token]:
@@ -140,10 +148,13 @@ def _check_word(token: Token, cues: Set[str]) -> None:
         raise Dropped("first or second person")
     if token.is_punct and word != ",":
         raise Dropped("punctuation in the skeleton")
-    clitic = word in ("le", "la", "les", "l'") and "Fin" in token.nbor().morph.get("VerbForm", [])
+    after = token.nbor()
+    verb = after.pos_ in ("VERB", "AUX") or after.text.endswith(("rent", "aient", "ait"))
+    clitic = word in ("le", "la", "les", "l'") and verb
     if clitic or (word in listed("other_pronouns") and token.pos_ == "PRON"):
         raise Dropped("pronoun in the skeleton")
-    if word in listed("gender_cues") or word in cues:
+    feminine = token.pos_ == "NOUN" and word.endswith(("trice", "trices", "euse", "euses"))
+    if feminine or word in listed("gender_cues") or word in cues:
         raise Dropped("gender cue in the skeleton")
     if token.pos_ == "NOUN" and (is_person(word) or is_person(token.lemma_.lower())):
         raise Dropped("another person in the skeleton")
