@@ -23,3 +23,5 @@ for topic in $topics; do
         "OpenStax textbooks, 473 sections of history, sociology, psychology, government (CC BY-NC-SA 4.0)"
     mine book "$topic" books_en.jsonl.zst "14 novels in the public domain"
 done
+mine wikipedia gender-zh wikipedia_zh.jsonl.zst \
+    "Chinese Wikipedia, 1,500 articles, simplified and traditional (CC BY-SA 3.0)"
