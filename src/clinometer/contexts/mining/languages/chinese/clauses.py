@@ -36,7 +36,7 @@ Word = tuple[str, str]  # and its class
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class ChineseClause:
     """A clause in its parts.
 
     opening  当, 虽然, …, or ""
@@ -56,7 +56,7 @@ def listed(name: str) -> frozenset[str]:
     return word_list(__package__, name)
 
 
-def subject_of(clause: str, persons: Set[str], names: Sequence[str] = ()) -> Clause:
+def subject_of(clause: str, persons: Set[str], names: Sequence[str] = ()) -> ChineseClause:
     """Split a clause; `Dropped` if its subject is no person. `names` are known to be persons."""
     opening, rest = _opening(_without_adverbial(clause))
     timed = rest.endswith(tuple(listed("times")))
@@ -81,10 +81,10 @@ def subject_of(clause: str, persons: Set[str], names: Sequence[str] = ()) -> Cla
             raise Dropped("subject is not one person")
         if first not in (*PRONOUNS, known) and not _follows_a_name(others[0], persons):
             raise Dropped("name cut in two")  # 贝|克 本人, 路易|十二
-        return Clause(opening, first, others, timed)
+        return ChineseClause(opening, first, others, timed)
     if opening in ("当", "每当") or not _can_begin(words) or _modified(words):
         raise Dropped("subject is no person")
-    return Clause(opening, None, words, timed)
+    return ChineseClause(opening, None, words, timed)
 
 
 def _modified(words: list[Word]) -> bool:
@@ -186,7 +186,7 @@ def _without_place(words: list[Word]) -> list[Word]:
     return words
 
 
-def predicate(clause: Clause, cues: Set[str]) -> str:
+def predicate(clause: ChineseClause, cues: Set[str]) -> str:
     """The predicate as text; `Dropped` if it is incomplete, or gives the answer away."""
     words = clause.words
     if len(words) > LONGEST:

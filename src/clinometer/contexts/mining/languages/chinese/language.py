@@ -27,7 +27,7 @@ from clinometer.contexts.mining.automaton import WordAutomaton
 from clinometer.contexts.mining.decision import Decision, Dropped
 from clinometer.contexts.mining.languages.chinese.clauses import (
     PRONOUNS,
-    Clause,
+    ChineseClause,
     is_adverbial,
     is_prepositional,
     is_start,
@@ -164,7 +164,7 @@ class Chinese:
         raise last or Dropped("no predicate before [Y]")
 
     def _check_subject(
-        self, found: Clause, clauses: list[str], pronoun: str, names: Sequence[str]
+        self, found: ChineseClause, clauses: list[str], pronoun: str, names: Sequence[str]
     ) -> None:
         """Whether the subject of the last of these clauses is the person of the pronoun."""
         if found.who is None and not found.timed:  # its subject is that of an earlier clause
