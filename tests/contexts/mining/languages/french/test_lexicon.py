@@ -19,7 +19,7 @@ def test_every_list_is_there_and_is_used() -> None:
     assert names <= set(re.findall(r'"([a-z_]+)"', source))
 
 
-def test_nobody_is_of_two_genders() -> None:
+def test_each_word_has_one_gender() -> None:
     both = lexicon.listed("masculine_persons") & lexicon.listed("feminine_persons")
     assert both == set()
     assert lexicon.listed("masculine_names") & lexicon.listed("feminine_names") == set()

@@ -105,7 +105,7 @@ def is_adverbial(clause: str) -> bool:
 
 
 def is_prepositional(clause: str) -> bool:
-    """Whether a clause is a short adverbial with a preposition, and about nobody: 在演说中."""
+    """Whether a clause is a short adverbial with a preposition, and names no person: 在演说中."""
     return (
         len(clause) <= 14
         and clause[:1] in "在于对随为以据除自至"

@@ -139,7 +139,7 @@ class Chinese:
     def _clause(self, clauses: list[str], pronoun: str, names: Sequence[str]) -> tuple[str, str]:
         """Opening and predicate of the last clause before [Y] that can stand in a template.
 
-        Adverbials, and clauses that go on about the same subject, may be left out.
+        Adverbials, and clauses that continue with the same subject, may be left out.
         """
         last: Dropped | None = None
         for end in range(len(clauses), 0, -1):

@@ -89,7 +89,7 @@ def _check_pronoun(y: Token) -> None:
         raise Dropped("[Y] is not a subject")
     verb = y.head.lemma_.lower()
     if y.lower_ == "il" and (verb in listed("impersonal") or _y_avoir(doc, y.i)):
-        raise Dropped("il refers to nobody")
+        raise Dropped("il is impersonal")
 
 
 def _y_avoir(doc: Doc, i: int) -> bool:
@@ -149,7 +149,7 @@ def _subject(doc: Doc, end: int) -> Token:
             if token.lower_ in _SUBJECT_FORMS and token.lower_ not in PRONOUNS:
                 raise Dropped("another subject between")
             if token.dep_ == "expl:subj":
-                raise Dropped("il refers to nobody")
+                raise Dropped("il is impersonal")
             return token
     raise Dropped("no predicate before [Y]")
 
@@ -181,7 +181,7 @@ def _check_person(subject: Token, y: Token, parsed: Parsed, persons: Set[str]) -
         if word != y.lower_:
             raise Dropped("subject and [Y] differ in gender")
         if subject.head.lemma_.lower() in listed("impersonal") or _y_avoir(y.doc, subject.i):
-            raise Dropped("il refers to nobody")
+            raise Dropped("il is impersonal")
         return
     if "Plur" in subject.morph.get("Number", []):
         raise Dropped("subject is not one person")
