@@ -23,7 +23,7 @@ SOURCE = ROOT / "src" / "clinometer"
 #: What is caught inside the package, or shows a mistake of ours, by the file that raises it.
 INSIDE = {
     "AssertionError": {"gate/assertion.py", "models/server/client.py", "runs/scores/executors.py"},
-    "AttributeError": {"__init__.py", "deferred.py"},
+    "AttributeError": {"__init__.py"},
     "BrokenPipeError": {"cli/printing.py"},
     "EOFError": {"contexts/mining/corpora/unpack.py", "storage/zstd.py"},
     "HTTPException": {"web/annotation/pages.py", "web/app.py", "web/viewer.py"},
