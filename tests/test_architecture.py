@@ -17,7 +17,6 @@ SOURCE = TESTS.parent / "src" / "clinometer"
 #: the pairs in MEET.
 LAYERS = {
     "errors": 0,
-    "deferred": 1,
     "extras": 1,
     "ranges": 1,
     "settings": 2,

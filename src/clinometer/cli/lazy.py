@@ -15,8 +15,6 @@ from typing import Any, Self
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from clinometer.deferred import deferred
-
 
 @dataclass(frozen=True)
 class Command:
@@ -90,8 +88,6 @@ class LazyGroup(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         listed: dict[str, Any] = {name: one.listed(name) for name, one in self.table.items()}
         loaded, self.commands = self.commands, listed
-        with deferred("attr", "markdown_it"):  # a third of the time of `clinometer --help`
-            import typer.rich_utils  # noqa: F401
         try:
             super().format_help(ctx, formatter)
         finally:

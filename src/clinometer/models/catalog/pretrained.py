@@ -13,27 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from clinometer.deferred import deferred
 from clinometer.errors import ClinometerError, ModelError, ModelNotFound
 from clinometer.storage.untrusted import open_binary, parse_json
 
-#: What transformers imports with every model, and scoring does not use.
-_UNUSED = (
-    "accelerate",
-    "scipy.optimize",
-    "torch._dynamo",
-    "torch.distributed._composable",
-    "torch.distributed.checkpoint",
-    "torch.distributed.fsdp",
-    "torch.distributed.tensor",
-    "torch.nn.attention.flex_attention",
-    "transformers.distributed.expert_parallel",
-    "transformers.distributed.tensor_parallel",
-)
 #: Classes that load no weights; a tokenizer would keep an option it does not know.
 _WITHOUT_WEIGHTS = ("AutoConfig", "AutoTokenizer")
-#: Fill a tensor in place with random numbers.
-_RANDOM = ("normal_", "uniform_", "trunc_normal_", "kaiming_uniform_")
 #: As safetensors itself has it.
 _LONGEST_HEADER = 100_000_000
 
@@ -47,35 +31,9 @@ def pretrained(
     **options: Any,
 ) -> Any:
     """`auto_class.from_pretrained`, with code and pickles only where they are allowed."""
-    options["trust_remote_code"] = trust_remote_code
-    if auto_class.__name__ in _WITHOUT_WEIGHTS:
-        return auto_class.from_pretrained(source, **options)
-    options["use_safetensors"] = None if allow_pickle else True
-    with _shapes_left_unfilled():
-        return auto_class.from_pretrained(source, **options)
-
-
-def _shapes_left_unfilled() -> contextlib.AbstractContextManager[Any]:
-    """Fill no tensor with random numbers that has a shape and no memory.
-
-    A model is laid out so before its weights are read, and torch imports half of its compiler to
-    find that nothing is to be done.
-    """
-    import torch
-    from torch.overrides import TorchFunctionMode
-
-    class _Unfilled(TorchFunctionMode):
-        def __torch_function__(
-            self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-        ) -> Any:
-            named = kwargs or {}
-            if getattr(function, "__name__", "") in _RANDOM:
-                tensor = args[0] if args else named.get("tensor")
-                if isinstance(tensor, torch.Tensor) and tensor.is_meta:
-                    return tensor
-            return function(*args, **named)
-
-    return _Unfilled()
+    if auto_class.__name__ not in _WITHOUT_WEIGHTS:
+        options["use_safetensors"] = None if allow_pickle else True
+    return auto_class.from_pretrained(source, trust_remote_code=trust_remote_code, **options)
 
 
 def pretrained_pipeline(task: str, model: str, device: Any) -> Any:
@@ -91,11 +49,6 @@ def pretrained_pipeline(task: str, model: str, device: Any) -> Any:
     )
 
 
-def lean_imports() -> contextlib.AbstractContextManager[None]:
-    """Import transformers' models without what only training and compiling use."""
-    return deferred(*_UNUSED)
-
-
 @contextlib.contextmanager
 def loading(
     name: str,
@@ -108,12 +61,11 @@ def loading(
 
     `instead` is the option that would allow a model's own code; None where there is none.
     """
-    try:
-        with lean_imports():
-            import transformers
+    import transformers
 
-            with quiet(transformers):
-                yield
+    try:
+        with quiet(transformers):
+            yield
     except ClinometerError:
         raise
     except Exception as error:

@@ -10,7 +10,7 @@ from typing import Any
 from clinometer.errors import ModelError, SettingsError
 from clinometer.extras import require
 from clinometer.models.catalog.hub import hub_reachable
-from clinometer.models.catalog.pretrained import lean_imports, loading, pretrained
+from clinometer.models.catalog.pretrained import loading, pretrained
 from clinometer.models.catalog.revision import folder_revision
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.generation.sampled import SampledScorer
@@ -33,15 +33,14 @@ def load_transformer(
     if load.quantize == "8bit":
         require("--quantize 8bit", "bitsandbytes")
     require("scoring with a language model", "torch", "transformers")
-    with lean_imports():
-        import torch
-        import transformers
+    import torch
+    import transformers
 
-        from clinometer.models.generation.chat import chat_opening
-        from clinometer.models.generation.local import CausalSampler
-        from clinometer.models.local.causal import CausalScorer
-        from clinometer.models.local.kinds import SCORERS, detect_kind
-        from clinometer.models.local.lora import Adapter, is_adapter
+    from clinometer.models.generation.chat import chat_opening
+    from clinometer.models.generation.local import CausalSampler
+    from clinometer.models.local.causal import CausalScorer
+    from clinometer.models.local.kinds import SCORERS, detect_kind
+    from clinometer.models.local.lora import Adapter, is_adapter
 
     device = choose_device(load.device)
     spread = load.device_map is not None or load.quantize is not None
