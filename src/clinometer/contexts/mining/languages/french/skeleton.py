@@ -64,9 +64,8 @@ def _check_agreement(tokens: list[Token]) -> None:
             raise Dropped("noun as predicate")
         if noun and token.dep_ == "xcomp" and token.head.lemma_ in listed("copulas"):
             raise Dropped("noun as predicate")
-        participle = "Part" in token.morph.get("VerbForm", []) and "Pres" not in token.morph.get(
-            "Tense"
-        )
+        forms, tenses = token.morph.get("VerbForm", []), token.morph.get("Tense", [])
+        participle = "Part" in forms and "Pres" not in tenses
         if token.pos_ != "ADJ" and not participle:
             continue
         of_noun = token.dep_ in ("amod", "acl", "nmod") and token.head.pos_ == "NOUN"
