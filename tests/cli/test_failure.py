@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.command import Clinometer
+from torch import OutOfMemoryError
 
 from clinometer.cli import failure
 
@@ -55,11 +56,12 @@ def test_an_unexpected_error_is_status_70_one_line_and_a_log(
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize("error", [MemoryError(SECRET), OutOfMemoryError(SECRET)])
 def test_memory_that_ran_out_is_no_bug(
-    clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch
+    clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    """numpy's error is one of Python's."""
-    break_topics(monkeypatch, MemoryError(SECRET))
+    """numpy's error is one of Python's; a GPU's is torch's."""
+    break_topics(monkeypatch, error)
     result = clinometer("topics")
     assert result.status == 3
     assert result.err == (

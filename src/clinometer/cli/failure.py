@@ -39,6 +39,8 @@ STATUSES = {
 }
 #: What is wrong with a path itself, wherever it is first used: a name of 300 characters, say.
 _OF_PATHS = (errno.ENAMETOOLONG, errno.ELOOP)
+#: The class of a GPU's memory that ran out; torch is not imported for it.
+_OF_TORCH = "OutOfMemoryError"
 #: Number of logs of unexpected errors to keep.
 KEPT_LOGS = 20
 
@@ -56,7 +58,7 @@ def report_failure(error: BaseException, *, debug: bool) -> int:
         line, status = "interrupted; rerun the same command to resume", INTERRUPTED
     elif isinstance(error, ClinometerError):
         line, status = str(error), error.exit_status
-    elif isinstance(error, MemoryError):
+    elif isinstance(error, MemoryError) or type(error).__name__ == _OF_TORCH:
         line, status = "memory ran out; free some and rerun the same command to resume", 3
     elif isinstance(error, OSError) and error.errno in _OF_PATHS and error.filename:
         name = str(error.filename)
