@@ -17,7 +17,7 @@ import clinometer as cm
 from clinometer.contexts import load_contexts
 from clinometer.contexts.mining.mine import mine
 from clinometer.contexts.mining.settings import MineSettings
-from clinometer.errors import RunError
+from clinometer.errors import ContextError, RunError
 from clinometer.models import identity_of
 from clinometer.models.catalog import spec as catalog
 from clinometer.reliability.scoring.result import ReliabilityRun
@@ -230,20 +230,15 @@ def test_a_mined_set_opens(copy: Copy) -> None:
     assert contexts.metadata.strategy == "coreference"
 
 
-def test_interrupted_mining_resumes_to_the_same_result(copy: Copy) -> None:
+def test_interrupted_mining_by_other_rules_is_refused_and_kept(copy: Copy) -> None:
+    """Half by the former rules and half by today's would be a set that no rules have made."""
     folder = copy("mining")
     settings = MineSettings(topic=load_topic("gender"), sample=None, source="sentences of our own")
-    stages: list[tuple[str, int]] = []
-    mine(
-        [folder / "many_articles.jsonl"],
-        folder / "interrupted.csv",
-        settings,
-        progress=lambda stage, done, total: stages.append((stage, done)),
-    )
-    assert (folder / "interrupted.csv").read_bytes() == (
-        DATA / "mining/many_complete.csv"
-    ).read_bytes()
-    assert not (folder / "interrupted.csv.mining").exists()
+    kept = folder / "interrupted.csv.mining"
+    before = {file: file.read_bytes() for file in kept.rglob("*") if file.is_file()}
+    with pytest.raises(ContextError, match=r"other settings: .*links .*min_confidence"):
+        mine([folder / "many_articles.jsonl"], folder / "interrupted.csv", settings)
+    assert {file: file.read_bytes() for file in kept.rglob("*") if file.is_file()} == before
 
 
 def test_judgements_under_former_names_open(copy: Copy) -> None:

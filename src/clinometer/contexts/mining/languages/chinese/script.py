@@ -16,8 +16,8 @@ _EITHER = frozenset("乾夥摺捱")
 def to_simplified(text: str) -> str:
     """Text with the characters of our table simplified.
 
-    >>> to_simplified("她離開了學校，看著書，很著名")
-    '她离开了学校，看着书，很著名'
+    >>> to_simplified("她離開了學校，看著天，很著名")
+    '她离开了学校，看着天，很著名'
     """
     return _ASPECT.sub("着", text.translate(_table()))
 

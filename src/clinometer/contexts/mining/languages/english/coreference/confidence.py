@@ -58,7 +58,7 @@ class LinkFacts:
 def confidence(facts: LinkFacts) -> float:
     """The probability that [Y] refers to the subject.
 
-    >>> confidence(LinkFacts("name")) > 0.85 > 0.75 > confidence(LinkFacts("name", persons=1))
+    >>> confidence(LinkFacts("name")) > 0.85 > 0.8 > confidence(LinkFacts("name", persons=1))
     True
     """
     constants = _constants()
