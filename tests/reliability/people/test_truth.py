@@ -52,7 +52,7 @@ def made(scores: FloatArray, models: tuple[str, ...] = ("m",)) -> ReliabilityRun
     versions = [
         (i, "more " * (int(MORE[k]) + extra) + TEXTS[k], left_out)
         for k, i in enumerate(ids)
-        for extra, left_out in ((0, ""), (2, ""), (50, "changed"))
+        for extra, left_out in ((0, ""), (2, ""), (50 * (k % 3), "changed"))
     ]
     tables = {
         "statements": pa.table(values),

@@ -60,7 +60,7 @@ def contexts_command(
     name: NAME = None,
     leak_model: Annotated[
         str | None,
-        opt("Ask this model about a person in every context, and list those that decide it."),
+        opt("List the contexts in which this model decides the answer whoever [X] is."),
     ] = None,
     topic: Annotated[
         str | None, opt("The topic of --leak-model.", unset="the one it was mined for")

@@ -87,7 +87,7 @@ class MineSettings:
     )
     min_confidence: float = _templates(
         MIN_CONFIDENCE,
-        help="Drop links of [Y] to [X] that are less likely to be right.",
+        help="Drop links of [Y] to [X] that are right with a lower probability than this.",
         allowed=SHARE,
     )
     field: str = _corpus("text", help="Field or column that contains the text.")
