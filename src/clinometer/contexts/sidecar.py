@@ -63,6 +63,7 @@ class SetMetadata(RecordPart):
     """Where a set comes from; every field is optional.
 
     strategy             how templates were found; with parser, its version and resolver
+    about                whose predicates: "own", people of the topic, or "any" person
     damage               what was skipped while reading, by reason
     occurrences          sentences behind the templates
     dropped              candidates that became no template, by rule
@@ -78,6 +79,7 @@ class SetMetadata(RecordPart):
     language: str | None = None
     command: str | None = None
     strategy: str | None = None
+    about: str | None = None
     parser: str | None = None
     parser_version: str | None = None
     resolver: str | None = None

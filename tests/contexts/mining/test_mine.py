@@ -123,13 +123,15 @@ def test_a_higher_confidence_leaves_fewer_and_surer_links(
 def test_several_topics_share_one_parse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sets are those of separate runs; topics that need other sentences are refused."""
     texts = [
-        "The nurse, who won a prize, left. The lawyer met a Muslim friend. The pilot was tall.",
-        "The teacher lost a black coat. The teacher played a role. The pilot won a prize.",
+        "The black nurse, who won a prize, left. A Muslim lawyer lost a coat. The pilot was tall.",
+        "Ada Smith is an Indian lawyer. She was born into a Hindu family. She won a prize.",
+        "The blind teacher played a role. The teacher sold the house.",
     ]
     path = tmp_path / "corpus.jsonl"
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
     race, religion = (MineSettings(topic=load_topic(name)) for name in ("race", "religion"))
     both = replace(race, also=(religion.topic,))
+    anybody = replace(race, about="any")
     parses: list[int] = []
     real = SpacyParser.parse
 
@@ -138,17 +140,29 @@ def test_several_topics_share_one_parse(tmp_path: Path, monkeypatch: pytest.Monk
         return real(self, sentences)
 
     monkeypatch.setattr(SpacyParser, "parse", counted)
-    contexts = mine([path], tmp_path / "wiki.csv", both)
+    mine([path], tmp_path / "wiki.csv", both)
     assert len(parses) == 1
-    assert contexts.metadata.topic == "race"
+    contexts = mine([path], tmp_path / "both-race.csv", both)
+    about = contexts.metadata
+    assert (about.topic, about.about) == ("race", "own")
+    assert contexts.templates == ("The [X], who won a prize, is [Y]",)
+    assert list(contexts.counts) == [2]  # the black nurse, and the subject of the second article
+    general = mine([path], tmp_path / "any.csv", anybody)
+    assert "The [X], who sold the house, is [Y]" in general.templates
+    assert general.metadata.about == "any"
+    assert (general.metadata.command or "").endswith("--about any")
     mine([path], tmp_path / "race.csv", race, name="wiki")
     mine([path], tmp_path / "religion.csv", religion, name="wiki-religion")
-    for one, two in (("wiki", "race"), ("wiki-religion", "religion")):
+    mine([path], tmp_path / "alone.csv", religion, name="both-religion")
+    pairs = (("wiki", "race"), ("wiki-religion", "religion"), ("both-religion", "alone"))
+    for one, two in pairs:
         for ending in (".csv", ".json"):
             made, alone = (tmp_path / f"{n}{ending}" for n in (one, two))
             assert made.read_bytes() == alone.read_bytes()
     with pytest.raises(SettingsError, match="topic 'gender' needs other sentences than 'race'"):
         mine([path], tmp_path / "x.csv", replace(race, also=(load_topic("gender"),)))
+    with pytest.raises(SettingsError, match="topic 'tea' needs other sentences than 'race'"):
+        mine([path], tmp_path / "x.csv", replace(race, also=(replace(race.topic, name="tea"),)))
     with pytest.raises(SettingsError, match="expected other topics than race"):
         replace(race, also=(race.topic,))
 

@@ -81,8 +81,13 @@ def mine(
 def out_files(path: Path, settings: MineSettings) -> list[Path]:
     """Where the set of each topic is written: wiki.csv, wiki-religion.csv, …"""
     stem, ending, rest = path.name.partition(".csv")
-    others = [path.with_name(f"{stem}-{topic.name}{ending}{rest}") for topic in settings.also]
-    return [path, *others]
+    return [path.with_name(f"{name}{ending}{rest}") for name in _names(stem, settings)]
+
+
+def _names(first: str, settings: MineSettings) -> list[str]:
+    """The name of each topic's set, beside wiki or wiki-race: wiki-religion, …"""
+    stem = first.removesuffix(f"-{settings.topic.name}")
+    return [first, *(f"{stem}-{topic.name}" for topic in settings.also)]
 
 
 def _ignored(stage: str, done: int, total: int | None) -> None:
@@ -149,15 +154,10 @@ class _MiningRun:
     ) -> list[ContextSet]:
         """The sets of the parsed pieces, one per topic; an error, and no work folder, if one would
         be empty."""
+        each = zip(_names(name, self.settings), self.settings.each_topic(), strict=True)
         return [
-            self._of_topic(
-                at,
-                settings,
-                name if at == 0 else f"{name}-{settings.topic.name}",
-                perplexity,
-                max_perplexity,
-            )
-            for at, settings in enumerate(self.settings.each_topic())
+            self._of_topic(at, settings, its_name, perplexity, max_perplexity)
+            for at, (its_name, settings) in enumerate(each)
         ]
 
     def _of_topic(
@@ -272,6 +272,8 @@ def command(sources: Sequence[Source], settings: MineSettings) -> str:
         words.append(f"--links {','.join(settings.links)}")
     if settings.strategy != "auto":
         words.append(f"--strategy {settings.strategy}")
+    if settings.about != "own":
+        words.append(f"--about {settings.about}")
     if settings.parser:
         words.append(f"--parser {settings.parser}")
     if settings.resolver != "rules":

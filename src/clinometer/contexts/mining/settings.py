@@ -14,6 +14,7 @@ from clinometer.topics import Topic, load_topic
 #: What [Y] may be, see docs/mining.md.
 LINKS = ("clause", "reflexive", "possessive")
 DEFAULT_LINKS = LINKS
+ABOUT = ("own", "any")
 STRATEGIES = ("auto", "coreference", "predicate")
 #: Articles in the paper's sample.
 SAMPLE = 10_000
@@ -55,7 +56,8 @@ class MineSettings:
     also: tuple[Topic, ...] = option(
         (),
         help="Further topics to mine with the same parses, separated by commas; each is written "
-        "beside the first, with its name before .csv. Their candidate sentences must be the same.",
+        "beside the first, with its name before .csv (wiki-race.csv, wiki-religion.csv). Their "
+        "candidate sentences must be the same.",
         typed="",
         parse=parse_topics,
     )
@@ -72,6 +74,12 @@ class MineSettings:
         help="coreference (The [X] said that [Y]), predicate (The [X], who …, is [Y]), or auto: "
         "coreference if the topic's words include pronouns.",
         choices=STRATEGIES,
+    )
+    about: str = _templates(
+        "own",
+        help="For predicate: of whom. own: people of the topic (race, religion, disability), if "
+        "the language knows words for them; any: any person.",
+        choices=ABOUT,
     )
     links: tuple[str, ...] = _templates(
         DEFAULT_LINKS,
@@ -119,6 +127,7 @@ class MineSettings:
             "sample": self.sample,
             "seed": self.seed,
             "strategy": self.strategy,
+            "about": self.about,
             "links": list(self.links),
             "parser": self.parser,
             "resolver": self.resolver,

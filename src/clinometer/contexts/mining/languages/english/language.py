@@ -17,8 +17,17 @@ from clinometer.contexts.mining.languages.english.miner import (
     predicate_templates,
 )
 from clinometer.contexts.mining.languages.english.parse import DEFAULT_PARSER, Parsed, Parser
+from clinometer.contexts.mining.languages.english.people import (
+    NO_ONE,
+    Mention,
+    People,
+    has_people,
+    identity_nouns,
+    mentioned_in,
+    names_people,
+)
 from clinometer.contexts.mining.languages.english.sentence_split import clean, sentences
-from clinometer.contexts.mining.languages.shared.candidates import Candidates, later_word
+from clinometer.contexts.mining.languages.shared.candidates import LONGEST, Candidates, later_word
 from clinometer.contexts.mining.settings import MineSettings
 from clinometer.errors import SettingsError
 
@@ -43,6 +52,9 @@ class English:
                 f"strategy: coreference needs he and she among the words of topic {topic.name!r}; "
                 "use --strategy predicate"
             )
+        own = self.strategy == "predicate" and settings.about == "own"
+        self.own = own and has_people(topic.name)
+        self.topic = topic.name
         self.parser_name = settings.parser or DEFAULT_PARSER
         self.resolver_name = settings.resolver
         self._candidates = self._find_candidates()
@@ -56,6 +68,7 @@ class English:
             people = listed("male_persons") | listed("female_persons")
             counts = possible_subject
             words = {*listed("persons"), *people, *self.persons, "who"}
+            words |= identity_nouns() if self.own else set()
         return Candidates(words, counts, sentences=sentences, clean=clean)
 
     @property
@@ -63,7 +76,18 @@ class English:
         return _open_parser(self.parser_name)
 
     def find(self, text: str) -> list[str]:
-        return self._candidates.find(text)
+        """Candidate sentences. Those of own people are the same for all topics that have such:
+        sentences that describe someone, and sentences about the subject of the article, each
+        followed by how the article refers to its subject."""
+        if not self.own:
+            return self._candidates.find(text)
+        subject = mentioned_in(text, self.persons)
+        described = [s for s in self._candidates.find(text) if names_people(s)]
+        if subject is NO_ONE:
+            return [f"{sentence}\t" for sentence in described]
+        every = [clean(text[a:b]) for a, b in sentences(text) if b - a <= LONGEST]
+        found = [s for s in every if subject.opens(s) or s in described]
+        return [f"{sentence}\t{subject.write()}" for sentence in found]
 
     def decide(self, sentences: Sequence[str]) -> Iterator[list[Decision]]:
         for (found,) in self.decide_with((), sentences):
@@ -73,20 +97,26 @@ class English:
         return isinstance(other, English) and (self._reads() == other._reads())
 
     def _reads(self) -> tuple[object, ...]:
-        return self.strategy, self.links, self.persons, self.parser_name
+        return self.strategy, self.links, self.persons, self.parser_name, self.own
 
     def decide_with(
         self, others: Sequence[object], sentences: Sequence[str]
     ) -> Iterator[list[list[Decision]]]:
         resolver = open_resolver(self.resolver_name)
         each = [self, *(other for other in others if isinstance(other, English))]
-        for parsed in self.parser.parse(sentences):
-            yield [list(topic.decide_parsed(parsed, resolver)) for topic in each]
+        pairs = [sentence.partition("\t")[::2] for sentence in sentences]
+        parses = self.parser.parse([text for text, _ in pairs])
+        for parsed, (_, about) in zip(parses, pairs, strict=True):
+            subject = Mention.read(about)
+            yield [list(topic.decide_parsed(parsed, resolver, subject)) for topic in each]
 
-    def decide_parsed(self, parsed: Parsed, resolver: Resolver) -> Iterator[Decision]:
-        """The decisions on a sentence that has been parsed."""
+    def decide_parsed(
+        self, parsed: Parsed, resolver: Resolver, subject: Mention = NO_ONE
+    ) -> Iterator[Decision]:
+        """The decisions on a sentence that has been parsed; `subject` is that of its article."""
         if self.strategy == "predicate":
-            return predicate_templates(parsed, persons=self.persons, cues=self.cues)
+            people = People(self.topic, subject) if self.own else None
+            return predicate_templates(parsed, persons=self.persons, cues=self.cues, people=people)
         return coreference_templates(
             parsed,
             links=self.links,
@@ -101,7 +131,9 @@ class English:
         return _ARTICLE.sub("", template)
 
     def describe(self) -> dict[str, str]:
+        about = {} if self.strategy != "predicate" else {"about": "own" if self.own else "any"}
         return {
+            **about,
             "strategy": self.strategy,
             "parser": self.parser_name,
             "parser_version": self.parser.version,

@@ -26,6 +26,7 @@ from clinometer.contexts.mining.languages.english.lexicon import (
     SUBJECT_PRONOUNS,
     listed,
 )
+from clinometer.contexts.mining.languages.english.people import People, identity_nouns
 from clinometer.contexts.mining.languages.english.skeleton.completeness import (
     check_joint,
     check_possessive,
@@ -127,8 +128,11 @@ def _evidence(link: Link) -> str:
     return f"[X]={link.subject.text}@{link.subject.i} [Y]={link.y.text}@{link.y.i} path {path}"
 
 
-def predicate_templates(parsed: Parsed, *, persons: Set[str], cues: Set[str]) -> Iterator[Decision]:
-    """ "The [X], who played a role, is [Y]": one decision for every predicate of a person."""
+def predicate_templates(
+    parsed: Parsed, *, persons: Set[str], cues: Set[str], people: People | None = None
+) -> Iterator[Decision]:
+    """ "The [X], who played a role, is [Y]": one decision for every predicate of a person,
+    or of one of the topic's `people`."""
     sentence = parsed.doc.text
     how = Rendering(parsed.entity, persons, alone=True)
     told = cues | listed("identity_cues")
@@ -141,16 +145,7 @@ def predicate_templates(parsed: Parsed, *, persons: Set[str], cues: Set[str]) ->
         evidence = f"{own[-1].text}@{own[-1].i} < {verb.text}@{verb.i}"
         try:
             check_sentence(parsed.doc, verb)
-            subject = subject_of(verb)
-            if subject is None or (subject.lower_ in ("he", "she")):
-                raise Dropped("subject is no person")
-            if own[-1].text != "who":
-                if person_kind(subject, parsed, persons) != "person noun":
-                    raise Dropped("subject is no occupation or person noun")
-                if verb.dep_ == "relcl":
-                    raise Dropped("predicate of a relative clause")
-            else:
-                person_kind(subject, parsed, persons)
+            _check_person(verb, own[-1], parsed, persons, people)
             if any(c.dep_ in ("dobj", "attr", "acomp", "oprd") for c in verb.lefts):
                 raise Dropped("object before its verb")
             words = ["The", "[X],", "who", *whole_predicate(verb, how)]
@@ -159,3 +154,28 @@ def predicate_templates(parsed: Parsed, *, persons: Set[str], cues: Set[str]) ->
             yield Decision(sentence, None, no.rule, evidence)
             continue
         yield Decision(sentence, template, "", evidence)
+
+
+def _check_person(
+    verb: Token, own: Token, parsed: Parsed, persons: Set[str], people: People | None
+) -> None:
+    """The subject of a predicate must be one person, and one of the people if they are given."""
+    subject = subject_of(verb)
+    if subject is None:
+        raise Dropped("subject is no person")
+    if people is not None:
+        if people.mentioned(subject):
+            if verb.dep_ == "relcl" and own.text != "who":
+                raise Dropped("predicate of a relative clause")
+            return
+        if not people.described(subject):
+            raise Dropped("not of the topic's people")
+        persons = persons | {noun.lower() for noun in identity_nouns()}
+    if subject.lower_ in ("he", "she"):
+        raise Dropped("subject is no person")
+    kind = person_kind(subject, parsed, persons)
+    if own.text != "who":
+        if kind != "person noun" and people is None:
+            raise Dropped("subject is no occupation or person noun")
+        if verb.dep_ == "relcl":
+            raise Dropped("predicate of a relative clause")

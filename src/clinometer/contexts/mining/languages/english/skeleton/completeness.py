@@ -21,7 +21,6 @@ from clinometer.contexts.mining.languages.english.skeleton.phrases import (
     is_time,
 )
 from clinometer.contexts.mining.languages.english.skeleton.tense import (
-    VerbGroup,
     base_and_past,
     is_known,
     verb_group,
@@ -96,50 +95,6 @@ def _check_copula(before: list[Token], words: list[str]) -> None:
             lost += [c for c in noun.rights if c.lower_ == "of" and "of" not in words]
             if noun.dep_ == "pobj" and noun.lower_ in words and (lost or prep.lower_ == "for"):
                 raise Dropped("a noun that lost what it needs")
-
-
-def check_alone(verb: Token, words: list[str]) -> None:
-    """Refuse what cannot be a clause by itself: "who played", "who was born", “who went on”."""
-    group = verb_group(verb)
-    rest = words[len(group.past()) :]
-    open_ended = listed("needs_object") | listed("needs_more")
-    if not rest:
-        passive = group.passive and group.base not in listed("needs_place")
-        complete = passive or (not group.passive and group.base in listed("stands_alone"))
-    else:
-        particle = len(rest) == 1 and any(c.dep_ == "prt" for c in verb.rights)
-        complete = not (particle and group.base in open_ended)
-    if not complete or _lacks_object(verb, group, rest):
-        raise Dropped("incomplete predicate")
-    if _of_the_dead(group, rest):
-        raise Dropped("a predicate of the dead")
-    if verb.tag_ == "VBN" and not (group.passive or group.perfect):
-        raise Dropped("no finite verb")  # a participle: "(a prisoner) freed from the camp"
-    if rest[-1:] in (["it"], ["them"]):
-        raise Dropped("pronoun in the skeleton")  # "who performed it"
-    for noun in verb.rights:  # "was a moth", "was the organisation"
-        if noun.dep_ == "attr" and noun.pos_ == "NOUN" and noun.lower_ not in listed("anyone"):
-            raise Dropped("subject is no person")
-
-
-def _of_the_dead(group: VerbGroup, rest: list[str]) -> bool:
-    """ "The [X], who died, is …"."""
-    if group.base in ("die", "perish") or (group.base == "pass" and rest == ["away"]):
-        return True
-    return group.passive and group.base in listed("of_the_dead")
-
-
-def _lacks_object(verb: Token, group: VerbGroup, rest: list[str]) -> bool:
-    """Whether a verb lost its object, though a phrase follows: "portrayed in the book"."""
-    if group.passive or not rest:
-        return False
-    own = {c.dep_ for c in verb.rights}
-    needed = (listed("needs_object") | listed("transitive")) - {"get"}
-    if group.base in needed and own.isdisjoint(("dobj", "dative", "xcomp", "oprd", "prt")):
-        return True
-    # "placed priority (on …)"
-    placed = group.base in ("lay", "place", "put", "set") and "dobj" in own and "prt" not in own
-    return placed and not any(c.dep_ == "prep" and c.lower_ in rest for c in verb.rights)
 
 
 def check_adjective(adjective: Token) -> None:

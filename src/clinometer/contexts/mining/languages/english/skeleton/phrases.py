@@ -19,11 +19,7 @@ from clinometer.contexts.mining.languages.english.lexicon import (
 if TYPE_CHECKING:
     from spacy.tokens import Token
 
-_ONES = tuple(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen".split()
-)
-_TENS = tuple("zero ten twenty thirty forty fifty sixty seventy eighty ninety".split())
+_VOWEL = re.compile("[aeiouy]")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 
 
@@ -66,9 +62,12 @@ def noun_phrase(noun: Token, how: Rendering, *, step: Token | None = None) -> li
     unnamed = False
     for child in noun.lefts:
         if child.dep_ == "poss" or child.tag_ == "PRP$":
-            if word in listed("inalienable") or word in listed("own"):
+            owned = listed("inalienable") | listed("own")
+            if word in (owned | listed("needs_owner") if how.alone else owned):
                 raise Dropped("a possessive that the skeleton needs")
-            before = ["the"]
+            before = ["a" if how.alone and word in listed("one_has_one") else "the"]
+        elif how.alone and child.lower_ in ("this", "that", "these", "those"):
+            raise Dropped("pronoun in the skeleton")  # "used these years"
         elif child.dep_ in ("det", "predet") and child.lower_ in listed("determiners"):
             before = [*before, child.lower_] if child.lower_ == "the" else [child.lower_]
         elif child.dep_ == "det":
@@ -97,8 +96,11 @@ def noun_phrase(noun: Token, how: Rendering, *, step: Token | None = None) -> li
     words = [*before, *adjectives, *kept, word]
     if word in listed("needs_of") and not (step is not None and step.lower_ == "of"):
         words += _of(noun, how)
-    if how.alone and "of" not in words:
-        _check_end(noun, before)
+    if how.alone:
+        if "of" not in words:
+            words += _phrase_of(noun, how)
+        if words[-1] == word:
+            _check_end(noun, before)
         _check_alone(noun, before, kept)
     return words
 
@@ -122,11 +124,26 @@ def _plain_adjective(child: Token) -> bool:
     return child.dep_ == "amod" and child.is_alpha and child.is_lower and _whole(child)
 
 
+def _phrase_of(noun: Token, how: Rendering) -> list[str]:
+    """The "of …" of a noun that ends a clause, or the phrase that its meaning needs: "took
+    advantage of the storm", "had access to the files"; refuses a noun that lost it."""
+    for prep in noun.rights:
+        needed = prep.lower_ == "of" or noun.lower_ in listed("relational")
+        if prep.dep_ != "prep" or not needed:
+            continue
+        objects = [c for c in prep.rights if c.dep_ == "pobj"]
+        if not objects or is_name(objects[0]) or is_time(objects[0]):
+            raise Dropped("a noun that lost what it needs")
+        return [prep.lower_, *noun_phrase(objects[0], how)]
+    return []
+
+
 def _check_end(noun: Token, before: list[str]) -> None:
-    """A clause cannot end with a noun that lost its "of …": "took advantage", "was the head"."""
-    of = any(c.dep_ == "prep" and c.lower_ == "of" for c in noun.rights)
-    part = before == ["the"] and noun.lower_ in listed("needs_of")  # "climbed into the top"
-    if part or (of and before not in (["a"], ["an"])) or noun.lower_ in listed("open_ended"):
+    """A clause cannot end with some nouns: "took advantage", "climbed into the top"."""
+    part = before == ["the"] and noun.lower_ in listed("needs_of")
+    phrase = any(c.dep_ == "prep" and c.i > noun.i for c in noun.head.rights)
+    lost = noun.lower_ in listed("relational") and not (noun.dep_ == "dobj" and phrase)
+    if part or lost:
         raise Dropped("a noun that lost what it needs")
 
 
@@ -134,8 +151,12 @@ def _check_alone(noun: Token, before: list[str], kept: list[str]) -> None:
     """What only a clause by itself forbids: "gave four", "collected type specimen"."""
     if noun.pos_ == "NUM":
         raise Dropped("a quantity without its noun")
+    if noun.tag_ == "NN" and any(c.lower_ in listed("of_several") for c in noun.lefts):
+        raise Dropped("broken grammar")
     if kept and not before and noun.tag_ == "NN" and noun.lower_ not in listed("mass"):
         raise Dropped("a noun that lost what it needs")
+    if any(not _VOWEL.search(word) for word in kept):
+        raise Dropped("number or sign in the skeleton")  # "(16) mm film"
     thing = noun.dep_ == "attr" and noun.head.dep_ == "xcomp"
     if thing and noun.lower_ not in listed("anyone"):
         raise Dropped("subject is no person")  # "was considered to be a coveted position"
@@ -235,21 +256,6 @@ def place(noun: Token, how: Rendering) -> list[str]:
     name = "-".join(c.lower_ for c in noun.lefts if c.dep_ in ("compound", "amod"))
     known = f"{name}-{noun.lower_}" if name else noun.lower_
     return ["a", "country" if known in listed("countries") else "city"]
-
-
-def age(token: Token) -> list[str]:
-    """An age in words, "17", "17 years old" and "seventeen" alike; nothing for any other word."""
-    if token.lower_ == "old":
-        years = [c for c in token.lefts if c.dep_ == "npadvmod" and c.lower_.startswith("year")]
-        numbers = [n for y in years for n in y.lefts if n.dep_ == "nummod" and not n.n_lefts]
-        return age(numbers[-1]) if numbers else []
-    if token.text.isdigit() and 2 <= int(token.text) < 100:
-        tens, ones = divmod(int(token.text), 10)
-        if tens < 2:
-            return [_ONES[int(token.text)]]
-        return [_TENS[tens] + (f"-{_ONES[ones]}" if ones else "")]
-    word = token.lower_
-    return [word] if (word in _ONES[2:] or word in _TENS[2:]) and not token.n_rights else []
 
 
 def is_time(noun: Token) -> bool:

@@ -14,15 +14,18 @@ from clinometer.contexts.mining.languages.english.coreference.dependency_paths i
     shares_subject,
 )
 from clinometer.contexts.mining.languages.english.lexicon import gives_gender_away, listed
+from clinometer.contexts.mining.languages.english.skeleton.ages import age
+from clinometer.contexts.mining.languages.english.skeleton.alone import (
+    check_alone,
+    check_alone_adjective,
+)
 from clinometer.contexts.mining.languages.english.skeleton.completeness import (
     check_adjective,
-    check_alone,
     check_participle,
     check_verb,
 )
 from clinometer.contexts.mining.languages.english.skeleton.phrases import (
     Rendering,
-    age,
     hyphenated,
     is_name,
     is_time,
@@ -97,7 +100,11 @@ class _Skeleton:
                 objects += 1
             elif dep == "prep":
                 kept = []
-                if not (reports or objects or phrases):
+                if self.how.alone and words and words[-1] in listed("relational") and not phrases:
+                    kept = self._phrase(child)  # "made contributions to the field"
+                    if not kept:
+                        raise Dropped("a noun that lost what it needs")
+                elif not (reports or objects or phrases):
                     kept = self._phrase(child, named=self._needs_place(base))
                 phrases += bool(kept)
                 lost += not kept
@@ -105,6 +112,8 @@ class _Skeleton:
             elif dep == "ccomp":
                 raise Dropped("clause in the predicate")
             elif dep == "advmod" and (child.lower_ in listed("kept_adverbs")):
+                if self.how.alone and child.lower_ == "there":
+                    raise Dropped("pronoun in the skeleton")  # "moved there"
                 words.append(child.lower_)
                 objects += copula
         else:
@@ -157,6 +166,8 @@ class _Skeleton:
         if token.dep_ == "dative" and token.pos_ in ("ADP", "SCONJ"):
             return self._phrase(token)
         if token.head.lower_ in listed("be") and age(token):
+            if self.how.alone:
+                raise Dropped("an age")  # "The [X], who was four, is …"
             return age(token)
         if token.pos_ in ("ADJ", "ADV") or token.dep_ == "acomp":
             words = self._adjective(token)
@@ -165,6 +176,10 @@ class _Skeleton:
                     words += self._open_clause((child,))
                 elif child.dep_ == "ccomp":
                     raise Dropped("clause in the predicate")
+                elif child.dep_ == "prep" and self.how.alone and len(words) == 1:
+                    words += self._phrase(child)  # "responsible for the design"
+            if self.how.alone:
+                check_alone_adjective(token, words[1:])
             if token.lower_ in listed("quantities"):
                 raise Dropped("a quantity without its noun")  # "would spend much (of the year)"
             if token.lower_ in listed("unfinished") and len(words) == 1:
@@ -225,6 +240,8 @@ class _Skeleton:
         """
         if prep.tag_ == "VBG" or prep.lower_ == "due":
             return []  # "including tours"
+        if self.how.alone and prep.lower_ in listed("says_when"):
+            return []  # "was jailed after the trial"
         playing = prep.head.lower_ in ("play", "plays", "played", "playing")
         if self.how.alone and playing and prep.lower_ in ("as", "for"):
             return []  # "played as a midfielder", "played for Leeds"
@@ -234,7 +251,8 @@ class _Skeleton:
                 if counted and (self.how.alone or prep.lower_ in _BOUNDS):
                     return []  # "scored above 10 points", "threw for 300 yards"
                 try:
-                    if named and is_name(child):
+                    role = self.how.alone and prep.lower_ == "as"  # "acted as Hamlet"
+                    if named and is_name(child) and not role:
                         return [prep.lower_, *place(child, self.how)]
                     if is_name(child) or is_time(child) or any(is_name(c) for c in child.lefts):
                         return []
