@@ -73,6 +73,19 @@ def test_several_processes_give_the_same_counts(
         assert a.read_bytes() == b.read_bytes()
 
 
+def test_the_progress_of_a_small_corpus_is_seen(
+    corpus: Write, gender: MineSettings, tmp_path: Path
+) -> None:
+    told: list[tuple[int, int | None]] = []
+
+    def progress(stage: str, done: int, total: int | None) -> None:
+        if stage == "parsing":
+            told.append((done, total))
+
+    mine([corpus(15)], tmp_path / "c.csv", gender, progress=progress)  # 30 sentences
+    assert told == [(done, 10) for done in range(11)]
+
+
 def test_articles_are_counted_once_however_the_work_is_divided(
     gender: MineSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,16 +145,16 @@ def test_several_topics_share_one_parse(tmp_path: Path, monkeypatch: pytest.Monk
     race, religion = (MineSettings(topic=load_topic(name)) for name in ("race", "religion"))
     both = replace(race, also=(religion.topic,))
     anybody = replace(race, about="any")
-    parses: list[int] = []
+    parses: list[str] = []
     real = SpacyParser.parse
 
     def counted(self: SpacyParser, sentences: Iterable[str]) -> Iterator[Parsed]:
-        parses.append(1)
+        parses.extend(sentences)
         return real(self, sentences)
 
     monkeypatch.setattr(SpacyParser, "parse", counted)
-    mine([path], tmp_path / "wiki.csv", both)
-    assert len(parses) == 1
+    found = mine([path], tmp_path / "wiki.csv", both)
+    assert len(parses) == len(set(parses)) == found.metadata.sentences_parsed
     contexts = mine([path], tmp_path / "both-race.csv", both)
     about = contexts.metadata
     assert (about.topic, about.about) == ("race", "own")

@@ -17,6 +17,7 @@ from clinometer.contexts.mining.work_folder import SourceCounts, WorkFolder
 from clinometer.errors import ContextError
 
 PIECE = 400  # sentences per piece: the most work that a kill can lose
+FEWEST = 10  # pieces of a small corpus, so that its progress is seen
 
 
 def read_source(
@@ -66,11 +67,16 @@ class Sampled:
             for _, drawn, _, _ in self._rows():
                 smallest.add(drawn)
             self._limit = smallest.limit
+        self._size = PIECE
         self.articles = self.sentences = self.characters = 0
+        for _ in self.pieces():
+            if self.sentences >= PIECE * FEWEST:  # no small corpus: no need to count on
+                break
+        self._size = min(PIECE, max(1, -(-self.sentences // FEWEST)))
 
     def pieces(self) -> Iterator[list[tuple[int, str]]]:
-        """Pieces of PIECE candidate sentences in corpus order, each with the index of its article
-        in the sample; counts them while iterating."""
+        """Pieces of at most PIECE candidate sentences in corpus order, each with the index of its
+        article in the sample; counts them while iterating."""
         piece: list[tuple[int, str]] = []
         self.articles = self.sentences = self.characters = 0
         for _, drawn, size, found in self._rows():
@@ -81,7 +87,7 @@ class Sampled:
             for sentence in found:
                 self.sentences += 1
                 piece.append((self.articles, sentence))
-                if len(piece) == PIECE:
+                if len(piece) == self._size:
                     yield piece
                     piece = []
         if piece:

@@ -37,7 +37,7 @@ def check_alone(verb: Token, words: list[str]) -> None:
         raise Dropped("a predicate of the dead")
     if verb.tag_ == "VBN" and not (group.passive or group.perfect):
         raise Dropped("no finite verb")  # a participle: "(a prisoner) freed from the camp"
-    if rest[-1:] in (["it"], ["them"]):
+    if rest[-1:] in (["it"], ["them"], ["itself"], ["themselves"], ["each"]):
         raise Dropped("pronoun in the skeleton")  # "who performed it"
     _check_nouns(verb, group.base, rest)
 
@@ -90,6 +90,9 @@ def check_alone_adjective(adjective: Token, phrase: list[str]) -> None:
         raise Dropped("incomplete predicate")
     if adjective.tag_ == "VBG":
         raise Dropped("no finite verb")  # "was usurping (the throne)"
+    clause = any(c.dep_ == "xcomp" for c in adjective.rights)
+    if clause and adjective.lower_ not in listed("takes_infinitive"):
+        raise Dropped("broken grammar")  # "was successful to own land"
     verb = adjective.head
     if adjective.lower_ in listed("young"):
         raise Dropped("an age")

@@ -132,6 +132,10 @@ class _Skeleton:
         check_verb(verb, base, words, copula=copula, end=end, filled=filled)
         return words
 
+    @staticmethod
+    def _moves(verb: Token) -> bool:
+        return verb.pos_ == "VERB" and verb_group(verb).base in listed("motion")
+
     def _needs_place(self, base: str) -> bool:
         """Whether a verb cannot lose its phrase: "went to Paris", and "lived in Paris" alone."""
         if self.how.alone:
@@ -176,7 +180,7 @@ class _Skeleton:
                     words += self._open_clause((child,))
                 elif child.dep_ == "ccomp":
                     raise Dropped("clause in the predicate")
-                elif child.dep_ == "prep" and self.how.alone and len(words) == 1:
+                elif child.lower_ in listed("of_adjectives") and self.how.alone and not words[1:]:
                     words += self._phrase(child)  # "responsible for the design"
             if self.how.alone:
                 check_alone_adjective(token, words[1:])
@@ -242,6 +246,8 @@ class _Skeleton:
             return []  # "including tours"
         if self.how.alone and prep.lower_ in listed("says_when"):
             return []  # "was jailed after the trial"
+        if self.how.alone and named and prep.lower_ == "in" and self._moves(prep.head):
+            return []  # "moved in Paris"
         playing = prep.head.lower_ in ("play", "plays", "played", "playing")
         if self.how.alone and playing and prep.lower_ in ("as", "for"):
             return []  # "played as a midfielder", "played for Leeds"
