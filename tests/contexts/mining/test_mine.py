@@ -51,12 +51,12 @@ def test_counts_and_sidecar_are_written(
     assert len(rows) == 120
     assert {"sentence", "template", "dropped", "parse", "confidence"} == set(rows[0])
     assert contexts.extra["articles"][0] == "60"
-    assert about.min_confidence == gender.min_confidence == 0.82
+    assert about.min_confidence == gender.min_confidence == 0.87
     assert about.confidences is not None
     assert sum(about.confidences.values()) == 120
     assert about.confidence is not None
     assert set(about.confidence) == set(contexts.ids)
-    assert min(about.confidence.values()) >= 0.82
+    assert min(about.confidence.values()) >= 0.87
     assert files(tmp_path) == {"corpus.jsonl", "c.csv", "c.json", "why.jsonl"}
 
 
@@ -126,10 +126,10 @@ def test_a_higher_confidence_leaves_fewer_and_surer_links(
         file.write(json.dumps({"text": "He left the room because he was tired."}) + "\n")
     found = {
         least: mine([path], tmp_path / "c.csv", replace(gender, min_confidence=least))
-        for least in (0.0, 0.82, 0.96)
+        for least in (0.0, 0.87, 0.96)
     }
     assert [sum(contexts.counts) for contexts in found.values()] == [10, 9, 1]
-    assert found[0.82].metadata.dropped["confidence below the minimum"] == 1
+    assert found[0.87].metadata.dropped["confidence below the minimum"] == 1
     assert "--min-confidence 0.96" in (found[0.96].metadata.command or "")
 
 

@@ -10,13 +10,22 @@ from types import SimpleNamespace
 import pytest
 
 from clinometer.contexts.mining.decision import Dropped
-from clinometer.contexts.mining.languages.english.coreference.confidence import Reference
-from clinometer.contexts.mining.languages.english.coreference.dependency_paths import clause_link
+from clinometer.contexts.mining.languages.english.coreference.confidence import (
+    LinkFacts,
+    Reference,
+    confidence,
+)
+from clinometer.contexts.mining.languages.english.coreference.dependency_paths import (
+    clause_link,
+    word_link,
+)
 from clinometer.contexts.mining.languages.english.coreference.resolvers import (
     Clusters,
     open_resolver,
 )
-from clinometer.contexts.mining.languages.english.parse import Parser
+from clinometer.contexts.mining.languages.english.coreference.rules import facts_of
+from clinometer.contexts.mining.languages.english.parse import Parsed, Parser
+from clinometer.contexts.mining.settings import MIN_CONFIDENCE
 from clinometer.errors import MissingExtra
 
 BENCHMARK = Path(__file__).resolve().parents[5] / "benchmarks" / "coreference.py"
@@ -56,3 +65,49 @@ def test_a_missing_resolver_names_its_install_line(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match="fastcoref"):
         open_resolver("fastcoref")
+
+
+def facts(parser: Parser, sentence: str, **labels: str) -> LinkFacts:
+    """What the link of the last pronoun rests on, with these labels of names."""
+    from spacy.tokens import Span
+
+    words = sentence.replace(",", " ,").replace(".", " .").split()
+    doc = next(parser.parse_words([words])).doc
+    doc.set_ents([Span(doc, t.i, t.i + 1, label=labels[t.text]) for t in doc if t.text in labels])
+    y = [t for t in doc if t.lower_ in ("he", "she", "his", "her")][-1]
+    link = clause_link(y) if y.dep_ == "nsubj" else word_link(y)
+    return facts_of(link, Parsed(doc), frozenset())
+
+
+def test_a_name_with_a_wrong_label_may_be_another_person(parser: Parser) -> None:
+    sentence = "Leadbetter consulted with Longstreet before he wrote the letter."
+    found = facts(parser, sentence, Leadbetter="PERSON", Longstreet="ORG")
+    assert (found.persons, found.hidden) == (0, 1)
+    assert confidence(found) < MIN_CONFIDENCE
+    place = facts(parser, "Smith lived in Longstreet before he wrote a book.", Longstreet="ORG")
+    club = facts(parser, "Smith joined Longstreet before he wrote a book.", Longstreet="ORG")
+    assert place.hidden == club.hidden == 0
+    assert confidence(place) >= MIN_CONFIDENCE
+
+
+def test_another_person_before_the_subject_makes_a_possessive_less_sure(parser: Parser) -> None:
+    alone = facts(parser, "Riley lost his radio.")
+    other = facts(parser, "When Winston arrived, Riley lost his radio.", Winston="PERSON")
+    assert (alone.earlier, other.earlier) == (False, True)
+    assert confidence(other) < MIN_CONFIDENCE <= confidence(alone)
+    woman = facts(parser, "When Emma arrived, Riley lost his radio.", Emma="PERSON")
+    assert not woman.earlier
+
+
+def test_first_names_have_a_gender(parser: Parser) -> None:
+    with pytest.raises(Dropped, match="differ in gender"):
+        facts(parser, "Philip Carey said that she was tired.", Carey="PERSON")
+    met = "Carey met Alice Jones before he wrote the letter."
+    assert facts(parser, met, Carey="PERSON", Jones="PERSON").persons == 0
+    assert facts(parser, met.replace("Alice", "Kim"), Carey="PERSON", Jones="PERSON").persons == 1
+
+
+@pytest.mark.parametrize("sentence", ["God knows where he went.", "Heaven knows where he went."])
+def test_god_is_no_person(parser: Parser, sentence: str) -> None:
+    with pytest.raises(Dropped, match="no person"):
+        facts(parser, sentence)

@@ -53,6 +53,17 @@ def gender_of(word: str) -> str | None:
     return FEMALE if word in listed("female_persons") else None
 
 
+def gender_of_name(word: str) -> str | None:
+    """What a first name says about gender: "male", "female", or None.
+
+    >>> gender_of_name("philip"), gender_of_name("alice"), gender_of_name("kim")
+    ('male', 'female', None)
+    """
+    if word in listed("male_names"):
+        return MALE
+    return FEMALE if word in listed("female_names") else None
+
+
 def is_person(word: str, persons: Set[str]) -> bool:
     """Whether a singular noun is one person."""
     known = ("persons", "male_persons", "female_persons")

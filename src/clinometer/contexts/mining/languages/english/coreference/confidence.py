@@ -1,7 +1,7 @@
 """How sure it is that a word of Y refers to the subject: from facts of the parse.
 
-For a name or noun as the subject, a logistic model fitted on GAP's development split; for a pronoun
-(he … he), shares read by hand. confidence.toml has the constants and says how they were obtained.
+For a name or noun as the subject, a logistic model; for a pronoun (he … he), shares counted in
+annotated text. confidence.toml has the constants and says how they were obtained.
 """
 
 from __future__ import annotations
@@ -28,18 +28,22 @@ class LinkFacts:
     """What the confidence rests on.
 
     kind      of the subject: pronoun, person noun, name
-    doubtful  the subject is a name with another label than person
+    full      the subject is a name of several words
     persons   other names and pronouns between subject and [Y] that may be meant
     nouns     other nouns for persons there
+    hidden    names there that may be persons', though they are labelled otherwise
+    earlier   another person acts or owns something before the subject
     leading   one of these is a subject, or hears or gets something
     depth     steps of the parse between the governing verb and [Y]'s clause or phrase
     word      [Y] is an object or a possessive, not the subject of a clause
     """
 
     kind: str
-    doubtful: bool = False
+    full: bool = False
     persons: int = 0
     nouns: int = 0
+    hidden: int = 0
+    earlier: bool = False
     leading: bool = False
     depth: int = 0
     word: bool = False
@@ -48,10 +52,12 @@ class LinkFacts:
         """The features of the logistic model, by their names in confidence.toml."""
         return {
             "constant": 1.0,
-            "doubtful": float(self.doubtful),
             "persons": float(min(self.persons, 2)),
             "nouns": float(min(self.nouns, 2)),
-            "depth": float(min(self.depth, 3)),
+            "hidden": float(min(self.hidden, 2)),
+            "depth of a word": float(min(self.depth, 3) if self.word else 0),
+            "earlier, word": float(self.word and self.earlier),
+            "full": float(self.full),
         }
 
 

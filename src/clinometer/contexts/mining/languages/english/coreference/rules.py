@@ -20,6 +20,7 @@ from clinometer.contexts.mining.languages.english.lexicon import (
     GENDERED_PRONOUNS,
     REFLEXIVES,
     gender_of,
+    gender_of_name,
     is_person,
     listed,
 )
@@ -70,9 +71,11 @@ def facts_of(link: Link, parsed: Parsed, persons: Set[str]) -> LinkFacts:
         raise Dropped("another person stands between subject and [Y]")
     return LinkFacts(
         kind,
-        doubtful=kind == "name" and parsed.entity(subject) not in ("PERSON", ""),
+        full=kind == "name" and any(c.dep_ == "compound" for c in subject.lefts),
         persons=len(found) - nouns,
         nouns=nouns,
+        hidden=len(_hidden(link, parsed, gender)),
+        earlier=_another_before(subject, parsed, persons, gender),
         leading=any(_leads(t) for t in found),
         depth=max(len(link.path) - 2, 0),
         word=y.dep_ not in ("nsubj", "nsubjpass"),
@@ -102,6 +105,8 @@ def person_kind(subject: Token, parsed: Parsed, persons: Set[str]) -> str:
             return "person noun"
         raise Dropped("subject is no person")
     if subject.tag_ == "NNP" or subject.pos_ == "PROPN":
+        if word in ("god", "heaven", "lord") or not subject.text[0].isupper():
+            raise Dropped("subject is no person")  # "n't", "'T was said"
         if word in persons or word in listed("persons"):
             return "person noun"
         if any(c.dep_ == "det" for c in subject.lefts):
@@ -113,14 +118,27 @@ def person_kind(subject: Token, parsed: Parsed, persons: Set[str]) -> str:
 
 def _acts_as_person(name: Token, parsed: Parsed) -> bool:
     """Whether a name that is labelled otherwise can be a person's: "Becker studied law"."""
-    whole = [t.lower_ for t in name.subtree if t.i <= name.i]
-    if "-".join(whole) in listed("countries"):
+    if "-".join(_whole(name)) in listed("countries"):
         return False
-    verb = name.head
-    if verb.pos_ == "VERB" and (
-        base_and_past(verb.lower_, verb.tag_)[0] in listed("done_by_persons")
-    ):
+    if name.head.pos_ == "VERB" and _base(name.head) in listed("done_by_persons"):
         return True
+    return _looks_like_person(name, parsed)
+
+
+def _base(verb: Token) -> str:
+    try:
+        return base_and_past(verb.lower_, verb.tag_)[0]
+    except Dropped:
+        return ""  # an unknown verb
+
+
+def _whole(name: Token) -> list[str]:
+    return [t.lower_ for t in name.subtree if t.i <= name.i]
+
+
+def _looks_like_person(name: Token, parsed: Parsed) -> bool:
+    """Whether a name has the form of a person's, and a label that is often wrong."""
+    whole = _whole(name)
     known = listed("institutions") | listed("done_to_things") | listed("no_surnames")
     if not known.isdisjoint(whole) or len(whole) > 3 or not all(w.isalpha() for w in whole):
         return False
@@ -139,7 +157,15 @@ def _gender_of_subject(subject: Token) -> str | None:
             return "female"
         if child.dep_ in ("appos", "compound") and gender_of(word):
             return gender_of(word)
-    return None
+    return _gender_of_name(subject)
+
+
+def _gender_of_name(name: Token) -> str | None:
+    """By the first name: "Philip Carey", "Philip"."""
+    if name.tag_ != "NNP":
+        return None
+    first = next((c for c in name.lefts if c.dep_ == "compound"), name)
+    return gender_of_name(first.lower_)
 
 
 def _speech_between(subject: Token, y: Token) -> bool:
@@ -173,9 +199,50 @@ def _rivals(link: Link, parsed: Parsed, persons: Set[str], gender: str | None) -
             theirs = gender_of(word)
             if (theirs is None or theirs == gender) and not _is_about_subject(token, link):
                 found.append(token)
-        elif token.tag_ == "NNP" and _may_be_person(token, link, parsed):
-            found.append(token)
+        elif token.tag_ == "NNP" and _gender_of_name(token) in (None, gender):
+            found += [token] if _may_be_person(token, link, parsed) else []
     return found
+
+
+def _hidden(link: Link, parsed: Parsed, gender: str | None) -> list[Token]:
+    """Names between subject and [Y] that are labelled otherwise but may be persons': "consulted
+    with Longstreet" (an organisation, says the label)."""
+    own = {t.i for t in link.subject.subtree if t.i < link.path[0].i}
+    return [
+        name
+        for name in link.subject.doc[link.subject.i + 1 : link.y.i]
+        if name.i not in own
+        and name.tag_ == "NNP"
+        and not _may_be_person(name, link, parsed)
+        and _gender_of_name(name) in (None, gender)
+        and _stands_like_person(name, parsed)
+        and _looks_like_person(name, parsed)
+    ]
+
+
+def _stands_like_person(name: Token, parsed: Parsed) -> bool:
+    if any(c.dep_ == "det" for c in name.lefts) or "-".join(_whole(name)) in listed("countries"):
+        return False
+    if name.dep_ == "pobj":
+        return parsed.entity(name) not in ("GPE", "NORP") and name.head.lower_ not in ("in", "of")
+    if name.dep_ == "dobj":
+        return _base(name.head) not in listed("done_to_places")
+    return name.dep_ in ("poss", "nsubj", "nsubjpass", "dative", "conj")
+
+
+def _another_before(subject: Token, parsed: Parsed, persons: Set[str], gender: str | None) -> bool:
+    """Whether another person acts, or owns something, before the subject: "As Winston taught …,
+    Riley stole his radio"."""
+    for token in subject.doc[: subject.left_edge.i]:
+        if token.dep_ not in ("nsubj", "nsubjpass", "poss") or token.lower_ == subject.lower_:
+            continue
+        try:
+            person_kind(token, parsed, persons)
+        except Dropped:
+            continue
+        if _gender_of_subject(token) in (None, gender):
+            return True
+    return False
 
 
 def _may_be_person(name: Token, link: Link, parsed: Parsed) -> bool:

@@ -218,3 +218,6 @@ def check_words(words: list[str]) -> None:
         raise Dropped("comparison")
     if any(a == "because" and b in ("what", "how", "why") for a, b in pairwise(words)):
         raise Dropped("broken grammar")
+    joints = (listed("coordinators") | listed("subordinators")) - {"that", "if", "whether"}
+    if any(a in listed("needs_preposition") and b in joints for a, b in pairwise(words)):
+        raise Dropped("incomplete predicate")  # "was interested (in music) since"
