@@ -13,6 +13,7 @@ from tests.processes import PATIENCE_S
 
 from clinometer.errors import SettingsError
 from clinometer.storage.cache import Cache
+from clinometer.storage.cache_blocks import MOST_ROWS, checksum, digest
 from clinometer.storage.cache_location import cache_limit
 
 SCOPE = {"model": "m", "revision": "1", "words": ["he", "she"]}
@@ -41,6 +42,50 @@ def test_scopes_do_not_share_rows(cache: Cache, other: dict[str, object]) -> Non
     assert len(cache.get({**SCOPE, **other}, ["a"], 3)[0]) == 0
 
 
+def test_more_rows_than_a_block_holds(cache: Cache) -> None:
+    items = [str(i) for i in range(2 * MOST_ROWS + 7)]
+    rows = np.arange(3 * len(items), dtype=np.float32).reshape(-1, 3)
+    cache.put(SCOPE, items, rows)
+    chosen = np.random.default_rng(0).permutation(len(items))[:500]
+    places, found = cache.get(SCOPE, [items[i] for i in chosen], 3)
+    assert places.tolist() == list(range(500))
+    np.testing.assert_array_equal(found, rows[chosen])
+
+
+def test_what_another_process_adds_and_removes_is_seen(cache: Cache, tmp_path: Path) -> None:
+    other = Cache(tmp_path, limit=10**9)
+    assert len(cache.get(SCOPE, ["a", "b"], 3)[0]) == 0
+    other.put(SCOPE, ["a", "b"], ROWS)
+    assert len(cache.get(SCOPE, ["a", "b"], 3)[0]) == 2
+    other.clear()
+    assert len(cache.get(SCOPE, ["a", "b"], 3)[0]) == 0
+
+
+def test_rows_of_the_first_release_are_adopted(tmp_path: Path) -> None:
+    """It stored every row in a record of its table `rows`."""
+    text = '{"model":"m","revision":"1","words":["he","she"]}'
+    database = sqlite3.connect(tmp_path / "scores.sqlite")
+    database.executescript(
+        "CREATE TABLE scopes(id INTEGER PRIMARY KEY, digest BLOB UNIQUE, about TEXT, used REAL);"
+        "CREATE TABLE rows(id INTEGER PRIMARY KEY, scope INTEGER, item BLOB, data BLOB, "
+        "checksum BLOB, UNIQUE(scope, item));"
+    )
+    database.execute("INSERT INTO scopes VALUES(1, ?, ?, 0)", (digest(text), text))
+    for item, row in zip("abc", [*ROWS, ROWS[0]], strict=True):
+        kept = (digest(item), row.tobytes(), checksum(digest(text), digest(item), row.tobytes()))
+        database.execute("INSERT INTO rows(scope, item, data, checksum) VALUES(1,?,?,?)", kept)
+    database.execute("UPDATE rows SET data=zeroblob(12) WHERE id=3")
+    database.commit()
+    database.close()
+    for _ in range(2):
+        cache = Cache(tmp_path, limit=10**9)
+        places, rows = cache.get(SCOPE, ["a", "b", "c"], 3)
+        assert places.tolist() == [0, 1]
+        np.testing.assert_array_equal(rows, ROWS)
+        assert [entry["rows"] for entry in cache.scopes()] == [2]
+        cache.close()
+
+
 def test_a_scope_without_rows_is_known_at_once(cache: Cache) -> None:
     assert not cache.holds(SCOPE)
     cache.get(SCOPE, ["a"], 3)  # asking leaves nothing behind
@@ -64,18 +109,19 @@ def test_no_text_is_stored(cache: Cache) -> None:
     assert not any(b"nurse" in file.read_bytes() for file in files)
 
 
-@pytest.mark.parametrize("column", ["data", "checksum", "item"])
-def test_a_changed_row_is_ignored(
+@pytest.mark.parametrize("column", ["data", "checksum", "items"])
+def test_a_changed_block_is_ignored(
     cache: Cache, column: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    cache.put(SCOPE, ["a", "b"], ROWS)
+    cache.put(SCOPE, ["a"], ROWS[:1])
+    cache.put(SCOPE, ["b"], ROWS[1:])
     database = sqlite3.connect(cache.file)
-    if column == "item":  # the row of one item under the name of another
-        (second,) = database.execute("SELECT item FROM rows WHERE id=2").fetchone()
-        database.execute("DELETE FROM rows WHERE id=2")
-        database.execute("UPDATE rows SET item=? WHERE id=1", (second,))
+    if column == "items":  # the row of one item under the name of another
+        (second,) = database.execute("SELECT items FROM blocks WHERE id=2").fetchone()
+        database.execute("DELETE FROM blocks WHERE id=2")
+        database.execute("UPDATE blocks SET items=? WHERE id=1", (second,))
     else:
-        database.execute(f"UPDATE rows SET {column}=zeroblob(length({column})) WHERE id=2")  # noqa: S608
+        database.execute(f"UPDATE blocks SET {column}=zeroblob(length({column})) WHERE id=2")  # noqa: S608
     database.commit()
     database.close()
     places, _ = cache.get(SCOPE, ["b"], 3)
@@ -90,7 +136,8 @@ def test_bit_flips_never_give_a_wrong_row(tmp_path: Path) -> None:
     items = [str(i) for i in range(200)]
     rows = rng.normal(size=(200, 30)).astype(np.float32)
     cache = Cache(tmp_path, limit=10**9)
-    cache.put(SCOPE, items, rows)
+    for start in range(0, 200, 10):
+        cache.put(SCOPE, items[start : start + 10], rows[start : start + 10])
     cache.close()
     whole = cache.file.read_bytes()
     hits = 0
@@ -152,6 +199,7 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
 import sys, numpy as np
 from pathlib import Path
 from clinometer.storage.cache import Cache
+from clinometer.storage.cache_blocks import MOST_ROWS, checksum, digest
 cache, me = Cache(Path(sys.argv[1]), limit=10**9), int(sys.argv[2])
 for i in range(40):
     items = [f"{me}-{i}-{k}" for k in range(20)]

@@ -3,9 +3,10 @@
 One SQLite file in the cache folder ($CLINOMETER_CACHE, or the platform's), safe for several
 processes. A *scope* lists in plain values everything that a number depends on except the item
 itself (model revision, dtype, words, options); rows are keyed by the digests of scope and item, so
-no text of a prompt is stored. Every row has a checksum over its bytes and its key.
+no text of a prompt is stored. Rows are stored in blocks, each with a checksum over its bytes and
+keys.
 
-Entries may be lost but are never wrong, and a cache failure never fails the run: a damaged row is
+Entries may be lost but are never wrong, and a cache failure never fails the run: a damaged block is
 ignored, a damaged file is set aside and replaced, and a full disk or a read-only folder turns the
 cache off for this process with one line in the log.
 """
@@ -13,7 +14,6 @@ cache off for this process with one line in the log.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import logging
 import sqlite3
@@ -25,14 +25,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clinometer.storage.cache_blocks import SCHEMA, Blocks, checksum, digest
 from clinometer.storage.cache_location import cache_folder, cache_limit
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS scopes(
     id INTEGER PRIMARY KEY, digest BLOB UNIQUE, about TEXT, used REAL);
-CREATE TABLE IF NOT EXISTS rows(
-    id INTEGER PRIMARY KEY, scope INTEGER, item BLOB, data BLOB, checksum BLOB,
-    UNIQUE(scope, item));
 CREATE TABLE IF NOT EXISTS notes(digest BLOB PRIMARY KEY, text TEXT, checksum BLOB);
 """
 #: Everything that reading an untrusted file can raise.
@@ -44,8 +42,6 @@ _DAMAGE = (
     sqlite3.SQLITE_CONSTRAINT,
     sqlite3.SQLITE_MISMATCH,
 )
-#: Most values in one SQLite query.
-_ASKED = 500
 _log = logging.getLogger("clinometer.storage.cache")
 
 
@@ -57,6 +53,7 @@ class Cache:
         self.limit = cache_limit() if limit is None else limit
         self._off = self.limit == 0
         self._connection: sqlite3.Connection | None = None
+        self._known: Blocks | None = None
 
     @property
     def on(self) -> bool:
@@ -74,56 +71,24 @@ class Cache:
         self, scope: Mapping[str, Any], items: Sequence[str], width: int
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Indices of the items that are cached, and their rows [n, width]."""
-        found: dict[int, NDArray[np.float32]] = {}
         with self._guard() as database:
             if database is not None:
-                found = self._get(database, scope, items, width)
-        places = np.array(sorted(found), dtype=np.intp)
-        rows = np.stack([found[i] for i in places]) if found else np.empty((0, width), np.float32)
-        return places, rows
-
-    def _get(
-        self,
-        database: sqlite3.Connection,
-        scope: Mapping[str, Any],
-        items: Sequence[str],
-        width: int,
-    ) -> dict[int, NDArray[np.float32]]:
-        number = self._scope(database, scope)
-        place_of: dict[bytes, list[int]] = {}
-        for i, item in enumerate(items):
-            place_of.setdefault(_digest(item), []).append(i)
-        digests = list(place_of)
-        found: dict[int, NDArray[np.float32]] = {}
-        damaged = []
-        for start in range(0, len(digests), _ASKED):
-            asked = digests[start : start + _ASKED]
-            marks = ",".join("?" * len(asked))
-            for row, item, data, checksum in database.execute(
-                f"SELECT id, item, data, checksum FROM rows WHERE scope=? AND item IN ({marks})",  # noqa: S608
-                (number, *asked),
-            ):
-                sound = isinstance(data, bytes) and len(data) == 4 * width
-                if not sound or checksum != _checksum(_digest(_plain(scope)), item, data):
-                    damaged.append((row,))
-                    continue
-                for i in place_of[item]:
-                    found[i] = np.frombuffer(data, dtype="<f4")
-        if damaged:
-            _log.warning("cache: %d damaged rows are left out and scored again", len(damaged))
-            with database:
-                database.executemany("DELETE FROM rows WHERE id=?", damaged)
-        return found
+                number, place = self._scope(database, scope)
+                asked = [digest(item) for item in items]
+                places, rows, damaged = self._blocks(database).find(number, place, asked, width)
+                if damaged:
+                    _log.warning("cache: %d damaged blocks are left out and scored again", damaged)
+                return places, rows
+        return np.empty(0, dtype=np.intp), np.empty((0, width), dtype=np.float32)
 
     def holds(self, scope: Mapping[str, Any]) -> bool:
         """Whether there are rows of this scope."""
         with self._guard() as database:
             if database is not None:
-                digest = _digest(_plain(scope))
                 (found,) = database.execute(
-                    "SELECT EXISTS(SELECT 1 FROM rows JOIN scopes ON scopes.id=rows.scope "
+                    "SELECT EXISTS(SELECT 1 FROM blocks JOIN scopes ON scopes.id=blocks.scope "
                     "WHERE digest=?)",
-                    (digest,),
+                    (digest(_plain(scope)),),
                 ).fetchone()
                 return bool(found)
         return False
@@ -131,52 +96,43 @@ class Cache:
     def put(
         self, scope: Mapping[str, Any], items: Sequence[str], rows: NDArray[np.floating[Any]]
     ) -> None:
-        """Store rows [n, width]; an item that is already cached keeps its row."""
+        """Store rows [n, width]; of an item that is stored twice the first row counts."""
         with self._guard() as database:
             if database is None:
                 return
-            number = self._scope(database, scope)
-            place = _digest(_plain(scope))
+            number, place = self._scope(database, scope)
             plain = np.ascontiguousarray(rows, dtype="<f4")
-            kept = []
-            for item, row in zip(items, plain, strict=True):
-                digest, data = _digest(item), row.tobytes()
-                kept.append((number, digest, data, _checksum(place, digest, data)))
-            with database:
-                database.executemany(
-                    "INSERT OR IGNORE INTO rows(scope, item, data, checksum) VALUES(?,?,?,?)", kept
-                )
-            self._evict(database)
+            blocks = self._blocks(database)
+            blocks.add(number, place, [digest(item) for item in items], plain)
+            self._evict(blocks)
 
-    def _scope(self, database: sqlite3.Connection, scope: Mapping[str, Any]) -> int:
-        """The id of a scope, marked as used now."""
+    def _blocks(self, database: sqlite3.Connection) -> Blocks:
+        """The blocks of the open database, with what is remembered of them."""
+        if self._known is None or self._known.database is not database:
+            self._known = Blocks(database)
+        return self._known
+
+    def _scope(
+        self, database: sqlite3.Connection, scope: Mapping[str, Any]
+    ) -> tuple[int, bytes]:
+        """The id and the digest of a scope, marked as used now."""
         text = _plain(scope)
+        place = digest(text)
         with database:
             database.execute(
                 "INSERT INTO scopes(digest, about, used) VALUES(?,?,?) "
                 "ON CONFLICT(digest) DO UPDATE SET used=excluded.used",
-                (_digest(text), text, time.time()),
+                (place, text, time.time()),
             )
-        (number,) = database.execute(
-            "SELECT id FROM scopes WHERE digest=?", (_digest(text),)
-        ).fetchone()
-        return int(number)
+        (number,) = database.execute("SELECT id FROM scopes WHERE digest=?", (place,)).fetchone()
+        return int(number), place
 
-    def _evict(self, database: sqlite3.Connection) -> None:
-        """If over the limit, shrink to nine tenths of it: least recently used scopes first, and the
-        oldest rows in them."""
-        while (size := self._used(database)) > self.limit:
-            (rows,) = database.execute("SELECT COUNT(*) FROM rows").fetchone()
-            if rows == 0:
-                return
+    def _evict(self, blocks: Blocks) -> None:
+        """If over the limit, shrink to nine tenths of it."""
+        while (size := self._used(blocks.database)) > self.limit and (n := blocks.count()):
             share = min(1.0, (size - 0.9 * self.limit) / size)
-            with database:
-                database.execute(
-                    "DELETE FROM rows WHERE id IN (SELECT rows.id FROM rows JOIN scopes ON "
-                    "scopes.id=rows.scope ORDER BY scopes.used, rows.id LIMIT ?)",
-                    (max(1, int(rows * share)),),
-                )
-            database.executescript("PRAGMA incremental_vacuum")
+            blocks.drop(max(1, int(n * share)))
+            blocks.database.executescript("PRAGMA incremental_vacuum")
 
     @staticmethod
     def _used(database: sqlite3.Connection) -> int:
@@ -193,11 +149,11 @@ class Cache:
         found = None
         with self._guard() as database:
             if database is not None:
-                digest = _digest(_plain(about))
+                key = digest(_plain(about))
                 row = database.execute(
-                    "SELECT text, checksum FROM notes WHERE digest=?", (digest,)
+                    "SELECT text, checksum FROM notes WHERE digest=?", (key,)
                 ).fetchone()
-                if row is not None and row[1] == _checksum(b"", digest, str(row[0]).encode()):
+                if row is not None and row[1] == checksum(b"", key, str(row[0]).encode()):
                     found = json.loads(row[0])
         return found
 
@@ -205,11 +161,11 @@ class Cache:
         with self._guard() as database:
             if database is None:
                 return
-            digest, text = _digest(_plain(about)), _plain(value)
+            key, text = digest(_plain(about)), _plain(value)
             with database:
                 database.execute(
                     "INSERT OR REPLACE INTO notes VALUES(?,?,?)",
-                    (digest, text, _checksum(b"", digest, text.encode())),
+                    (key, text, checksum(b"", key, text.encode())),
                 )
 
     # --- what it holds --------------------------------------------------------------------------
@@ -227,8 +183,8 @@ class Cache:
                 found = [
                     {"scope": json.loads(about), "rows": rows, "used": used}
                     for about, rows, used in database.execute(
-                        "SELECT about, COUNT(rows.id), used FROM scopes JOIN rows ON "
-                        "rows.scope=scopes.id GROUP BY scopes.id ORDER BY used DESC"
+                        "SELECT about, SUM(length(items)) / 16, used FROM scopes JOIN blocks ON "
+                        "blocks.scope=scopes.id GROUP BY scopes.id ORDER BY used DESC"
                     )
                 ]
         return found
@@ -239,7 +195,7 @@ class Cache:
             if database is None:
                 return
             with database:
-                for table in ("rows", "scopes", "notes"):
+                for table in ("blocks", "scopes", "notes"):
                     database.execute(f"DELETE FROM {table}")  # noqa: S608
             database.executescript("PRAGMA incremental_vacuum")
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -283,7 +239,8 @@ class Cache:
             database.execute("PRAGMA auto_vacuum=INCREMENTAL")
             database.execute("PRAGMA journal_mode=WAL").fetchall()
             database.execute("PRAGMA synchronous=NORMAL")
-            database.executescript(_SCHEMA)
+            database.executescript(_SCHEMA + SCHEMA)
+            Blocks(database).adopt_single_rows()
         except BaseException:
             database.close()
             raise
@@ -307,11 +264,3 @@ class Cache:
 
 def _plain(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _checksum(place: bytes, item: bytes, data: bytes) -> bytes:
-    return hashlib.blake2b(place + item + data, digest_size=8).digest()

@@ -120,7 +120,7 @@ def test_other_weights_under_the_same_name_miss_the_cache(cache_on: Path, tmp_pa
 
 def test_damaged_entries_are_rescored(scored: Run, cache_on: Path, tmp_path: Path) -> None:
     database = sqlite3.connect(cache_on / "scores.sqlite")
-    database.execute("UPDATE rows SET data=zeroblob(length(data)) WHERE id <= 256")
+    database.execute("UPDATE blocks SET data=zeroblob(length(data)) WHERE id = 1")
     database.commit()
     database.close()
     again = asked(out=tmp_path / "again")
