@@ -1,8 +1,9 @@
-"""Work on one part while the caller is busy with the part before it."""
+"""Work on one part while the caller is busy with the part before or behind it."""
 
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,21 +16,53 @@ Result = TypeVar("Result")
 _TURN_S = 2e-4
 
 
-def one_ahead(work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
-    """`work` on every part, in order, in a thread that is one part ahead of the caller: a GPU
-    computes while the last results are stored.
+def ahead(
+    work: Callable[[Part], Result], parts: Iterable[Part], *, by: int = 1
+) -> Iterator[Result]:
+    """`work` on every part, results in order, in as many threads as it may be parts ahead of the
+    caller: a GPU computes while the last results are stored.
 
-    >>> list(one_ahead(lambda n: n * n, range(4)))
+    >>> list(ahead(lambda n: n * n, range(4)))
     [0, 1, 4, 9]
     """
-    begun: Future[Result] | None = None
-    with _short_turns(), ThreadPoolExecutor(max_workers=1, thread_name_prefix="ahead") as pool:
+    begun: deque[Future[Result]] = deque()
+    with _short_turns(), ThreadPoolExecutor(max_workers=by, thread_name_prefix="ahead") as pool:
         for part in parts:
-            before, begun = begun, pool.submit(work, part)
+            begun.append(pool.submit(work, part))
+            if len(begun) > by:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
+
+
+@contextmanager
+def one_behind(work: Callable[[Part], object]) -> Iterator[Callable[[Part], None]]:
+    """`work` as a call that returns at once: a thread does it while the caller prepares the next
+    part, and the next call waits for it. An error of the thread reaches the caller there, or at
+    the end.
+
+    >>> found = []
+    >>> with one_behind(found.append) as later:
+    ...     for n in range(4):
+    ...         later(n)
+    >>> found
+    [0, 1, 2, 3]
+    """
+    begun: Future[object] | None = None
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="behind") as pool:
+
+        def later(part: Part) -> None:
+            nonlocal begun
+            before, begun = begun, None
             if before is not None:
-                yield before.result()
-        if begun is not None:
-            yield begun.result()
+                before.result()
+            begun = pool.submit(work, part)
+
+        try:
+            yield later
+        finally:
+            if begun is not None:
+                begun.result()
 
 
 @contextmanager

@@ -316,4 +316,4 @@ def _replay(
 def _chunk_size(device: str) -> int:
     """Cells per chunk: a few seconds of work, so that an interruption loses little, but enough to
     keep a GPU busy while batches are prepared and read back."""
-    return {"cpu": 256, "server": 16}.get(device, 65_536)
+    return {"cpu": 256, "server": 16}.get(device, 32_768)

@@ -112,9 +112,7 @@ class Cache:
             self._known = Blocks(database)
         return self._known
 
-    def _scope(
-        self, database: sqlite3.Connection, scope: Mapping[str, Any]
-    ) -> tuple[int, bytes]:
+    def _scope(self, database: sqlite3.Connection, scope: Mapping[str, Any]) -> tuple[int, bytes]:
         """The id and the digest of a scope, marked as used now."""
         text = _plain(scope)
         place = digest(text)

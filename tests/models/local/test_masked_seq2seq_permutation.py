@@ -13,9 +13,9 @@ import transformers
 from tests.models import zoo, zoo_tokenizers
 
 from clinometer.models import LoadOptions, WordOptions, open_model
+from clinometer.models.local.kernels.tiled_attention import rows_in_tile, use_short_attention
 from clinometer.models.local.masked import MaskedScorer
 from clinometer.models.local.slot_logits import light_kernels, read_log_probs
-from clinometer.models.local.tiled_attention import rows_in_tile, use_short_attention
 from clinometer.models.tokens.word_tokens import tokens_that_end_a_word
 from clinometer.topics import Prompt
 

@@ -20,9 +20,13 @@ from torch import Tensor
 from clinometer.errors import ModelError
 from clinometer.models.local.base import TransformerScorer
 from clinometer.models.local.batches import Batch, Ids, fetch, pad_wants, run, to_device
+from clinometer.models.local.kernels.tiled_attention import (
+    TiledBatchSize,
+    use_short_attention,
+    whole_tiles,
+)
 from clinometer.models.local.pipelined import overlapped
 from clinometer.models.local.slot_logits import read_log_probs
-from clinometer.models.local.tiled_attention import TiledBatchSize, use_short_attention, whole_tiles
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
 from clinometer.models.scoring.word_scorer import ChosenPrompts

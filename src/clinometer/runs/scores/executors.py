@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.errors import SettingsError
-from clinometer.execution.ahead import one_ahead
+from clinometer.execution.ahead import ahead
 from clinometer.execution.ray_pool import Need, Pool
 from clinometer.models import (
     LoadOptions,
@@ -117,8 +117,10 @@ class LocalExecutor:
             scores = scorer.score(block.prompts, self.question.words, block.counts)
             return BlockScores(block.cells, scores, scorer.info)
 
-        gpu = scorer.info.device.startswith("cuda")  # a CPU's cores are busy as they are
-        yield from one_ahead(work, blocks) if gpu else map(work, blocks)
+        # Two, so that one has its first batch ready when the other runs out of batches. A CPU's
+        # cores are busy as they are.
+        gpu = scorer.info.device.startswith("cuda")
+        yield from ahead(work, blocks, by=2) if gpu else map(work, blocks)
 
     def usage(self) -> dict[str, int]:
         return {} if self._scorer is None else self._scorer.usage()

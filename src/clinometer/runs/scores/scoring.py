@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 from clinometer.errors import ModelError
+from clinometer.execution.ahead import one_behind
 from clinometer.runs.folder.folder import RunFolder, Scored
 from clinometer.runs.folder.record import added, model_info
 from clinometer.runs.folder.record_schema import CacheRecord, RunRecord
@@ -99,16 +101,19 @@ class Scoring:
                 prompts = asked.pop(int(cells[0]))
                 self.cache.put(model_info(record), prompts, scores, table.counts)
 
+        # Beside a GPU another thread stores; a CPU's cores are busy as they are.
+        gpu = record.model.device.startswith("cuda")
         try:
-            store_as_they_come(
-                () if table.complete() else scored(),  # open no model if nothing is missing
-                store,
-                done=table.done(),
-                total=len(table.grid),
-                progress=self._progress,
-                size=lambda cells_scores: len(cells_scores[0]),
-                every_s=FLUSH_S,
-            )
+            with one_behind(store) if gpu else nullcontext(store) as put:
+                store_as_they_come(
+                    () if table.complete() else scored(),  # open no model if nothing is missing
+                    put,
+                    done=table.done(),
+                    total=len(table.grid),
+                    progress=self._progress,
+                    size=lambda cells_scores: len(cells_scores[0]),
+                    every_s=FLUSH_S,
+                )
         finally:  # record usage even after a failure: it was paid for
             self._counted = self.executor.usage()
             new = {k: n - counted.get(k, 0) for k, n in self._counted.items()}

@@ -120,7 +120,8 @@ class TreeRun:
             if cache is not None:
                 inputs["past_key_values"] = cache
             rows, columns = (to_device(place, self.device) for place in places)
-            logits, _ = self.project(rows, columns, **inputs)
+            steady = tokens.shape == (self.rows, self.limit)
+            logits, _ = self.project(rows, columns, steady=steady, **inputs)
             wants = to_device(wanted, self.device).expand(len(rows), -1)
             values = fetch(read_log_probs(logits, wants, self.boundary))
         return values()

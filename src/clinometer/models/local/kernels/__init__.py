@@ -1,0 +1,1 @@
+"""Faster ways to compute what transformers models compute."""
