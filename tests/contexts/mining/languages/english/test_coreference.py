@@ -17,6 +17,7 @@ from clinometer.contexts.mining.languages.english.coreference.confidence import 
 )
 from clinometer.contexts.mining.languages.english.coreference.dependency_paths import (
     clause_link,
+    connector,
     word_link,
 )
 from clinometer.contexts.mining.languages.english.coreference.resolvers import (
@@ -111,3 +112,19 @@ def test_first_names_have_a_gender(parser: Parser) -> None:
 def test_god_is_no_person(parser: Parser, sentence: str) -> None:
     with pytest.raises(Dropped, match="no person"):
         facts(parser, sentence)
+
+
+def test_a_clause_after_a_preposition_needs_a_joining_word(parser: Parser) -> None:
+    """The parser reads such clauses in long articles; there is nothing to write before [Y]."""
+    from spacy.tokens import Doc
+
+    doc = Doc(
+        parser.nlp.vocab,
+        words=["She", "thought", "of", "he", "left"],
+        heads=[1, 1, 1, 4, 2],
+        deps=["nsubj", "ROOT", "prep", "nsubj", "pcomp"],
+        tags=["PRP", "VBD", "IN", "PRP", "VBD"],
+        pos=["PRON", "VERB", "ADP", "PRON", "VERB"],
+    )
+    with pytest.raises(Dropped, match="nothing joins"):
+        connector(clause_link(doc[3]))

@@ -175,7 +175,7 @@ def connector(link: Link) -> list[str]:
     if dep == "pcomp":
         if asked:
             return asked
-        return _marked(marks, allowed=("that", "whether"))
+        return _marked(marks, allowed=("that", "whether")) or _no()
     raise Dropped(f"[Y]'s clause is attached as {dep}")
 
 
