@@ -44,7 +44,14 @@ def main() -> None:
 
 
 def measured(model: Path, n_contexts: int) -> None:
-    """One audit in this process."""
+    """One audit in this process; what it imports is there before it."""
+    import pandas  # noqa: F401
+    import pyarrow.parquet  # noqa: F401
+    import scipy.stats  # noqa: F401
+    import torch  # noqa: F401
+    import transformers
+
+    _ = transformers.AutoModelForCausalLM, transformers.GPT2LMHeadModel
     from clinometer.contexts import ContextSet
     from clinometer.models import WordOptions
     from clinometer.runs import AuditSettings, audit

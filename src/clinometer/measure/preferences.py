@@ -264,23 +264,23 @@ class Preferences:
             return None
         return risk_bounds(self.grid, self.low, self.high, **scaling)
 
-    def to_pandas(self) -> DataFrame:
-        """One row per group, context and category, as in preferences.parquet."""
-        X, C, K = self.values.shape
-        coverage = np.full((X, C), np.nan) if self.coverage is None else self.coverage
-        group, context, category = (np.arange(n, dtype=np.int32) for n in (X, C, K))
+    def to_pandas(self, groups: slice = slice(None)) -> DataFrame:
+        """One row per group, context and category, as in preferences.parquet; or of some groups."""
+        X, C, K = (p := self.values[groups]).shape
+        coverage = np.full((X, C), np.nan) if self.coverage is None else self.coverage[groups]
+        group, context, category = (np.arange(n, dtype=np.int32) for n in self.values.shape)
         found: dict[str, Any] = {
-            "group": (np.repeat(group, C * K), self.groups),
+            "group": (np.repeat(group[groups], C * K), self.groups),
             "context_id": (np.tile(np.repeat(context, K), X), self.contexts),
             "attribute": (np.tile(category, X * C), self.categories),
-            "p": self.values.reshape(-1),
+            "p": p.reshape(-1),
             "coverage": np.repeat(coverage.reshape(-1), K),
-            "flag": (np.repeat(self._flag_codes().reshape(-1), K), FLAGS),
+            "flag": (np.repeat(self._flag_codes()[groups].reshape(-1), K), FLAGS),
         }
         if self.low is not None and self.high is not None:
-            found |= {"p_low": self.low.reshape(-1), "p_high": self.high.reshape(-1)}
+            found |= {"p_low": self.low[groups].ravel(), "p_high": self.high[groups].ravel()}
         if self.answers is not None:
-            found["answers"] = np.repeat(self.answers.reshape(-1), K)
+            found["answers"] = np.repeat(self.answers[groups].reshape(-1), K)
         return columns(found)
 
     def to_xarray(self) -> DataArray:

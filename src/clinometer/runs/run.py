@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
 import pyarrow as pa
 
-from clinometer.errors import ClinometerError, RunError
 from clinometer.measure import Comparison, Correction, Preferences, RiskReport, verdict
 from clinometer.measure.description.factor_shares import FactorShares, factor_shares
 from clinometer.measure.inference.leaning import GroupLean
-from clinometer.measure.inference.target import Sampling
-from clinometer.measure.preferences import as_reference
 from clinometer.runs.align import ComparisonOptions, compare_runs
 from clinometer.runs.answers.other import other_record
 from clinometer.runs.answers.rates import answered_groups
 from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.folder.preference_tables import (
+    LABEL,
+    preference_rows,
+    stored_preferences,
+)
 from clinometer.runs.folder.record_schema import (
     BoundsRecord,
     CorrectedRecord,
@@ -37,11 +38,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from clinometer.web import ViewerServer
-
-#: Prefix of the columns of contexts.parquet that contain labels of the context set.
-LABEL = "label_"
-#: Columns of preferences.parquet that are read; the others label the rows, which are in order.
-_NUMBERS = ("p", "coverage", "p_low", "p_high", "answers")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,8 +166,8 @@ class Run:
 
     def write(self, folder: RunFolder) -> None:
         """Write everything of a finished run except its scores."""
-        tables = {
-            "preferences": _nullable(self.preferences.to_pandas()),
+        tables: dict[str, pa.Table | Iterable[pa.Table]] = {
+            "preferences": preference_rows(self.preferences),
             "groups": pa.Table.from_pylist(answered_groups(self)),
             "contexts": self._contexts_table(),
         }
@@ -198,52 +194,6 @@ class Run:
         preferences = stored_preferences(record, tables)
         report = _report(preferences, record.settings, known=record.model.kind == "reference")
         return cls(record, preferences, report, folder.path)
-
-
-def stored_preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferences:
-    """The preferences of a finished run, from what `read_finished` gives of its folder."""
-    try:
-        return _preferences(record, tables)
-    except ClinometerError:
-        raise
-    except (KeyError, TypeError, ValueError) as error:  # a record with the tables of another
-        raise RunError(
-            f"run of {record.model.id!r}: run.json and its tables do not fit together; "
-            f"{RunFolder.repair} writes the tables again from the scores"
-        ) from error
-
-
-def _preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferences:
-    cells = tables["preferences"]
-    table = cells.select([name for name in _NUMBERS if name in cells.column_names]).to_pandas()
-    contexts = tables["contexts"].to_pandas()
-    groups = tables["groups"].to_pandas()
-    categories = tuple(record.topic.attributes)
-    shape = (len(groups), len(contexts), len(categories))
-    reference = record.topic.reference
-    coverage = table["coverage"].to_numpy(dtype=float).reshape(shape)[:, :, 0]
-    known = record.model.kind == "reference"
-    return Preferences(
-        values=table["p"].to_numpy(dtype=float).reshape(shape),
-        groups=tuple(groups["group"]),
-        contexts=tuple(contexts["context_id"]),
-        categories=categories,
-        context_weights=contexts["weight"].to_numpy(dtype=float),
-        group_weights=groups["weight"].to_numpy(dtype=float),
-        reference=as_reference(reference),
-        coverage=None if np.isnan(coverage).all() else coverage,
-        coverage_threshold=record.settings.coverage_threshold,
-        templates=tuple(contexts["template"]),
-        sampling=Sampling() if known else record.contexts.sampling,
-        labels={
-            name.removeprefix(LABEL): tuple(contexts[name])
-            for name in contexts.columns
-            if name.startswith(LABEL)
-        },
-        low=_cells(table, "p_low", shape),
-        high=_cells(table, "p_high", shape),
-        answers=None if (n := _cells(table, "answers", shape)) is None else n[:, :, 0],
-    )
 
 
 def _report(preferences: Preferences, settings: AuditSettings, *, known: bool) -> RiskReport:
@@ -299,15 +249,3 @@ def _bounds(preferences: Preferences, settings: AuditSettings) -> BoundsRecord |
         widest_cell=float(width.max()),
         mean_cell=float(width.mean()),
     )
-
-
-def _cells(table: pd.DataFrame, name: str, shape: tuple[int, ...]) -> Any:
-    """A column of preferences.parquet as an array, or None where the run has none."""
-    if name not in table.columns:
-        return None
-    return table[name].to_numpy(dtype=float).reshape(shape)
-
-
-def _nullable(frame: pd.DataFrame) -> pa.Table:
-    """Arrow table in which a missing number is null: our files contain no NaN."""
-    return pa.Table.from_pandas(frame, preserve_index=False)

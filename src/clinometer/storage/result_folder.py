@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from clinometer.errors import RunError
 from clinometer.storage.atomic import replacing
-from clinometer.storage.parquet_parts import digest_of, encode
+from clinometer.storage.parquet_parts import digest_of, write_table
 from clinometer.storage.record import SCHEMA_VERSION, FolderRecord
 from clinometer.storage.resumable import Identity, Resumable
 from clinometer.storage.untrusted import (
@@ -117,14 +117,17 @@ class ResultFolder(Resumable, Generic[Record]):
 
     # --- tables -------------------------------------------------------------------------------
 
-    def write_finished(self, record: Record, tables: dict[str, pa.Table]) -> None:
-        """Tables first, then run.json with their digests: what says finished has all its files."""
+    def write_finished(
+        self, record: Record, tables: Mapping[str, pa.Table | Iterable[pa.Table]]
+    ) -> None:
+        """Tables first, then run.json with their digests: what says finished has all its files.
+
+        A large table may come piece by piece.
+        """
         digests = {}
         for name, table in tables.items():
-            data = encode(table)
             with replacing(self._table_file(name), error=RunError) as beside:
-                beside.write_bytes(data)
-            digests[name] = digest_of(data)
+                digests[name] = write_table(beside, table)
         self.write_record(record, status="finished", tables=digests)
 
     def read_finished(

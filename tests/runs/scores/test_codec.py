@@ -66,19 +66,84 @@ def test_what_is_measured_is_what_is_stored() -> None:
     np.testing.assert_array_equal(read.skipped, found.skipped.astype(np.float32))
 
 
+def test_a_total_at_the_edge_of_two_eighths_is_found_again() -> None:
+    found = scores(cells=4_000)
+    total = np.log(np.exp(found.log_probs).sum(axis=1, keepdims=True))
+    found.log_probs[:] -= total + np.linspace(0.5 - 1e-6, 0.5 + 1e-6, 4_000)[:, None]
+    again = rounded(found)
+    once = WordScores(again.log_probs, again.log_coverage, again.skipped)  # as the cache gives it
+    column = to_table(np.arange(4_000), once).schema.field("log_probs")
+    assert pa.types.is_fixed_size_binary(column.type)
+    np.testing.assert_array_equal(
+        stored(once).log_probs.astype(np.float32), once.log_probs.astype(np.float32)
+    )
+
+
 def test_bounds_and_samples_are_stored_as_they_are() -> None:
     plain = scores(cells=4)
     bounded = WordScores(plain.log_probs, plain.log_coverage, plain.skipped, plain.log_probs)
     assert rounded(bounded) is bounded
 
 
-def test_a_part_is_less_than_half_of_what_it_was() -> None:
-    plain = to_table(np.arange(2_000), scores())
+def as_before(found: WordScores) -> pa.Buffer:
+    """A part as runs wrote it before 0.2.0."""
+    columns = {
+        name: pa.array(values.astype(np.float32))
+        for name, values in (("log_coverage", found.log_coverage), ("skipped", found.skipped))
+    }
+    flat = pa.array(found.log_probs.astype(np.float32).reshape(-1))
+    logs = pa.FixedSizeListArray.from_arrays(flat, found.log_probs.shape[1])
+    table = pa.table({"cell": np.arange(len(found.skipped)), "log_probs": logs, **columns})
     sink = pa.BufferOutputStream()
-    pq.write_table(plain, sink, compression="zstd")  # as before 0.2.0, which still opens
-    before = sink.getvalue()
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue()
+
+
+def test_a_part_is_less_than_half_of_what_it_was() -> None:
+    before = as_before(scores())
     small = encode(to_table(np.arange(2_000), rounded(scores())))
-    assert len(small) < 0.45 * before.size
+    assert len(small) < 0.4 * before.size
     read = from_table(pq.read_table(pa.BufferReader(before)), words=79)
     assert read is not None
     np.testing.assert_array_equal(read[1].log_probs, scores().log_probs.astype(np.float32))
+
+
+def test_scores_without_codes_are_stored_as_they_are() -> None:
+    odd = scores(cells=4)
+    odd.log_probs[1, 2] = np.nan
+    assert rounded(odd) is odd
+    np.testing.assert_array_equal(stored(odd).log_probs, odd.log_probs.astype(np.float32))
+
+
+def test_scores_that_were_not_rounded_lose_nothing() -> None:
+    """Of a cache that an earlier version filled."""
+    found = scores(cells=4)
+    np.testing.assert_array_equal(stored(found).log_probs, found.log_probs.astype(np.float32))
+
+
+def test_some_of_the_cells_are_read_as_all_are() -> None:
+    found = rounded(scores(cells=9))
+    some = to_table(np.arange(9), found).slice(3, 4)
+    read = from_table(some, words=79)
+    assert read is not None
+    np.testing.assert_array_equal(read[1].log_probs, found.log_probs[3:7])
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        None,
+        {"threshold": "-9000"},
+        {"threshold": "much", "words": "[1, 0]"},
+        {"threshold": "-9000", "words": "[0, 0]"},
+        {"threshold": "-9000", "words": "[0, 1, 2]"},
+        {"threshold": "-9000", "words": "[["},
+        {"threshold": "9" * 30, "words": "[1, 0]"},
+    ],
+)
+def test_codes_that_do_not_say_what_they_mean_are_no_scores(about: dict[str, str] | None) -> None:
+    table = to_table(np.arange(3), rounded(scores(words=2, cells=3)))
+    place = table.schema.get_field_index("log_probs")
+    field = table.schema.field(place).remove_metadata()
+    field = field if about is None else field.with_metadata(about)
+    assert from_table(table.cast(table.schema.set(place, field)), words=2) is None

@@ -82,8 +82,10 @@ class Noise:
         k = 1 if units.ratio is not None else units.s.shape[2]
         w, q = units.group_weights, units.spread
         factor = np.sqrt(np.where(q < 1 - 1e-9, q / np.maximum(1 - q, 1e-9), 0.0))
-        e = units.centred()[..., :k] * factor[:, None]
-        e_risk = units.centred_risk() * factor
+        skewness = _skewness(units)
+        e, e_risk = units.centred(k), units.centred_risk()
+        e *= factor[:, None]
+        e_risk *= factor
         if more is not None:
             e = np.concatenate([e, more.mean[..., :k]])
             e_risk = np.concatenate([e_risk, more.risk])
@@ -95,7 +97,8 @@ class Noise:
         f = f[:, : max(1, min(known, units.s.shape[2] - 1))]
         flat = e.reshape(U, X * k)
         shared = f.T @ flat
-        rest = flat - f @ shared
+        rest = f @ shared
+        np.subtract(flat, rest, out=rest)
         total = np.einsum("uxk,uxl->xkl", e, e, optimize=True)
         shared = _drawn_together(shared.reshape(-1, X, k), w, rest, freedom)
         own = _definite(total - np.einsum("lxk,lxm->xkm", shared, shared), total)
@@ -117,7 +120,7 @@ class Noise:
             risk_rest=float(of_rest @ of_rest),
             cross=(rest.T @ of_rest) * weight,
             risk_variance=np.append((e_risk**2).sum(axis=0), of_R @ of_R),
-            risk_skewness=_skewness(units),
+            risk_skewness=skewness,
             risk_cross=np.einsum("ux,uxk->xk", e_risk, e),
             kinship=_kinship(gram, w, k, max(freedom - 1.0, 1.0)),
             ratio=units.ratio,
@@ -235,8 +238,9 @@ def normal_nodes(n: int, K: int) -> FloatArray:
 
 def _skewness(units: Units) -> FloatArray:
     """[X+1], skewness of the weighted means r and R, from that of the units, at most 1.2."""
-    root = np.sqrt(units.weight / units.total)
-    away = units.centred_risk() / np.where(root > 0, root, 1.0)
+    away, root = units.centred_risk(), np.sqrt(units.weight / units.total)
+    np.divide(away, root, out=away, where=root > 0)
+    del root
     away = np.append(away, (away @ units.group_weights)[:, None], axis=1)
     two, three = float(np.sum(units.slots**2)), float(np.sum(units.slots**3))
     second = units.share @ away**2 / (1 - two)

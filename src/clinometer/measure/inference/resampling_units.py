@@ -17,7 +17,7 @@ from clinometer.errors import SettingsError
 from clinometer.measure.equations.criterion import RiskScale, criterion, read_scale
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.inference.counting_noise import fitted_correction
-from clinometer.statistics.arrays import FloatArray
+from clinometer.statistics.arrays import FloatArray, blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,23 +66,28 @@ class Units:
         """
         k, normalize = read_scale(**scaling)
         (X, C), K = grid.shape, len(grid.categories)
-        weight, j, s = np.empty((C, X)), np.empty((C, X)), np.empty((C, X, K))
+        j, s = np.empty((C, X)), np.empty((C, X, K))
+        shared, star = grid.context_weights.shape[0] == 1, grid.reference
+        even = shared and grid.mask is None  # one column stands for all groups
+        weight = np.empty((C, X))
+        if even:
+            weight = np.broadcast_to(grid.context_weights[0][:, None], (C, X))
         everything = slice(0, C)
         for x in range(X):
             rows = slice(x, x + 1)
             cells, _ = grid.stereotypes(rows, everything, normalize=normalize)
-            weight[:, x] = grid.cell_weights(rows, everything)[0]
+            if not even:
+                weight[:, x] = grid.cell_weights(rows, everything)[0]
             s[:, x] = cells[0]
             j[:, x] = criterion(cells[0], k)
         allowance = 0.0
         if samples is not None:
             j, allowance = fitted_correction(grid, samples, **scaling)
         if criteria is not None:
-            j = criteria
-        j = j * weight
+            j = criteria.copy()
+        j *= weight
         s *= weight[..., None]
         observed = grid.observed_weights(weight.sum(axis=0) > 0)
-        shared, star = grid.context_weights.shape[0] == 1, grid.reference
         share = grid.context_weights[0]
         if not shared:
             share = observed @ grid.context_weights / observed.sum()
@@ -94,7 +99,9 @@ class Units:
                     "clusters: expected None with unit='draws', which are independent"
                 )
         keep = share > 0
-        parts = [share[keep], weight[keep], j[keep], s[keep]]
+        parts = [share, weight, j, s]
+        if not keep.all():
+            parts = [part[keep] for part in parts]
         if clusters is not None:
             labels = _labels(clusters, C)[keep]
             order = np.argsort(labels, kind="stable")
@@ -153,18 +160,24 @@ class Units:
         np.divide((1 - two) ** 2, trace, out=out, where=trace > 1e-15)
         return np.asarray(np.maximum(out, 1.0))
 
-    def centred(self) -> FloatArray:
-        """[U,X,K], sqrt(w) (s - mean) of each unit and group, so that its square sums to V."""
-        seen = self.weight > 0
-        s = self.s / np.where(seen, self.weight, 1.0)[..., None] - self.mean
-        root = np.sqrt(self.weight / self.total)
-        return np.asarray(np.where(seen[..., None], s, 0.0) * root[..., None])
+    def centred(self, categories: int | None = None) -> FloatArray:
+        """[U,X,K], sqrt(w) (s - mean) of each unit and group, so that its square sums to V; or of
+        the first categories alone."""
+        return self._rooted(self.s[..., :categories], self.mean[:, :categories])
 
     def centred_risk(self) -> FloatArray:
         """[U,X], sqrt(w) (J - r) of each unit and group."""
-        seen = self.weight > 0
-        j = self.j / np.where(seen, self.weight, 1.0) - self.risk
-        return np.asarray(np.where(seen, j, 0.0) * np.sqrt(self.weight / self.total))
+        return self._rooted(self.j[..., None], self.risk[:, None])[..., 0]
+
+    def _rooted(self, sums: FloatArray, mean: FloatArray) -> FloatArray:
+        """sqrt(w) (sums/w - mean), 0 where w is 0; in blocks, so that only this is new."""
+        out, total = np.empty(sums.shape), self.total[:, None]
+        for rows, _ in blocks((len(sums), 1), depth=sums[0].size):
+            w = self.weight[rows, :, None]
+            seen = w > 0
+            s = sums[rows] / np.where(seen, w, 1.0) - mean
+            out[rows] = np.where(seen, s, 0.0) * np.sqrt(w / total)
+        return out
 
     @property
     def bend(self) -> tuple[float, float]:

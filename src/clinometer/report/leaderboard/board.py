@@ -18,8 +18,8 @@ from clinometer.measure.comparison.result import Rank
 from clinometer.report.reliability.page import is_reliability_run
 from clinometer.runs.folder.find import run_folders
 from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.folder.preference_tables import stored_preferences
 from clinometer.runs.folder.record_schema import RunRecord, SummaryRecord
-from clinometer.runs.run import stored_preferences
 
 REPLICATES = 400
 """Of the paired bootstrap, unless others are asked for."""

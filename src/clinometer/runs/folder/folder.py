@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from clinometer.models import WordScores
@@ -43,8 +42,9 @@ class RunFolder(ResultFolder[RunRecord]):
 
     def write_scores(self, scored: Sequence[Scored]) -> None:
         """One part: cells by number, and their scores."""
-        table = pa.concat_tables([to_table(cells, scores) for cells, scores in scored])
-        self.parts.write(int(scored[0][0][0]), table)
+        cells = np.concatenate([cells for cells, _ in scored])
+        table = to_table(cells, *(scores for _, scores in scored))
+        self.parts.write(int(cells[0]), table)
 
     def read_scores(self, *, words: int, repair: bool = True) -> Iterator[Scored]:
         """All parts as (cell numbers, scores).

@@ -135,10 +135,12 @@ class PreferenceTable:
     @overload
     def _placed(self, cells: None) -> None: ...
     def _placed(self, cells: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-        """Values of cells [n, ..] as groups by contexts [X, C, ..]."""
+        """Values of cells [n, ..] as groups by contexts [X, C, ..]; no copy without rounds."""
         if cells is None:
             return None
         shape = (len(self.grid.topic), len(self.grid.contexts))
+        if not self.grid.rounds:
+            return cells.reshape(*shape, *cells.shape[1:])
         placed = np.empty((*shape, *cells.shape[1:]))
         placed[self.grid.places(np.arange(len(self.grid), dtype=np.int64))] = cells
         return placed
