@@ -138,7 +138,8 @@ class LoadOptions:
     batch_tokens: int | None = _model(
         None,
         "--batch-size",
-        help="Tokens per batch; affects results only by rounding.",
+        help="Tokens per batch; changes preferences by rounding: about 1e-6 in float32, 0.002 to "
+        "0.04 in bfloat16.",
         allowed=COUNT,
         typed="auto",
         parse=parse_batch_tokens,

@@ -1,7 +1,8 @@
 """Rows for a model, in batches of equal length.
 
 Rows of one length need no padding: no padding side, no attention mask and no wasted work, and the
-batch size cannot move a number beyond rounding. Running out of memory halves the batch.
+batch size moves a number only by the rounding of the model's precision. Running out of memory
+halves the batch.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from clinometer.models.catalog.pretrained import loading, pretrained
 from clinometer.models.catalog.revision import folder_revision
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.generation.sampled import SampledScorer
+from clinometer.models.local.pipelined import collector_off
 from clinometer.models.options import LoadOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer
 from clinometer.models.tokens.local_tokenizer import (
@@ -26,6 +27,7 @@ from clinometer.models.tokens.local_tokenizer import (
 _ONLY_FLOAT32 = ("deberta", "xlnet")
 
 
+@collector_off()
 def load_transformer(
     spec: ModelSpec, source: str, *, load: LoadOptions, words: WordOptions
 ) -> Scorer:
