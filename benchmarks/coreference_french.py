@@ -2,7 +2,9 @@
 
 FOLDER is `brat/coref` of github.com/lattice-8094/fr-litbank (CC BY-SA): .txt files with .ann files
 that mark mentions and which of them corefer. A link counts as right if [X] and [Y] are mentions of
-one chain; a pronoun without a mention (il pleut) makes it wrong.
+one chain. Only the text up to the last mention is read: most texts are annotated in part. Accepted
+links in which [X] or [Y] is marked as no mention are counted apart (`unmarked`) and printed with
+the wrong ones: il pleut, but also many a pronoun that the annotators passed over.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ class Gold:
                 self.mentions.append((int(match[2]), int(match[3]), match[1]))
         for line in annotations.splitlines():
             if match := _LINK.match(line):
-                self._chain[self._root(match[1])] = self._root(match[2])
+                one, other = self._root(match[1]), self._root(match[2])
+                if one != other:  # a chain may be closed: its own root would never be reached
+                    self._chain[one] = other
 
     def _root(self, name: str) -> str:
         while name in self._chain:
@@ -65,7 +69,8 @@ def main(folder: Path) -> None:
     found: Counter[str] = Counter()
     for path in sorted(folder.glob("*.txt")):
         gold = Gold(path.with_suffix(".ann").read_text(encoding="utf-8"))
-        text = path.read_text(encoding="utf-8").replace("’", "'")
+        end = max(end for _, end, _ in gold.mentions)
+        text = path.read_text(encoding="utf-8")[:end].replace("’", "'")
         starts, sentences = zip(*candidates(text), strict=True)
         for begin, parsed in zip(starts, french.parser.parse(sentences), strict=True):
             for y in parsed.doc:
@@ -78,12 +83,14 @@ def main(folder: Path) -> None:
                 except Dropped:
                     continue
                 found["accepted"] += 1
-                chain = gold.chain(begin + y.idx)
-                right = chain is not None and chain == gold.chain(begin + link.subject.idx)
-                found["right"] += right
-                if not right:
-                    print(f"{template}  <<  {parsed.doc.text[:150]}", file=sys.stderr)
-    print(json.dumps({**found, "precision": found["right"] / max(1, found["accepted"])}))
+                chains = [gold.chain(begin + token.idx) for token in (y, link.subject)]
+                verdict = "right" if chains[0] == chains[1] else "wrong"
+                verdict = "unmarked" if None in chains else verdict
+                found[verdict] += 1
+                if verdict != "right":
+                    print(f"{verdict}: {template}  <<  {parsed.doc.text[:150]}", file=sys.stderr)
+    marked = found["right"] + found["wrong"]
+    print(json.dumps({**found, "precision": found["right"] / max(1, marked)}))
 
 
 if __name__ == "__main__":
