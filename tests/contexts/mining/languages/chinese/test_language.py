@@ -44,6 +44,9 @@ def chinese() -> Chinese:
         ("大桥很长，他走了过去", "(subject is no person)"),
         ("他去了北京，但他不喜欢", "(name in the skeleton)"),
         ("她是一个女孩，但她很强", "(gender cue in the skeleton)"),
+        ("她一边唱歌，但她很累", "(incomplete predicate)"),  # half of a pair
+        ("他于1980年代走红，后来他回国了", "[X]走红，后来[Y]"),  # not 代走红
+        ("他继位后，他改革了税法", "(gender cue in the skeleton)"),
     ],
 )
 def test_pattern(chinese: Chinese, sentence: str, wanted: str) -> None:

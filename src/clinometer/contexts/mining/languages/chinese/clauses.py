@@ -19,7 +19,7 @@ _BEGIN = ("v", "d", "a", "p", "zg", "c", "t")
 #: jieba's classes of names of persons, and of all names and foreign words.
 _PERSON_NAMES = ("nr", "nrfg", "nrt")
 _NAMES = ("nr", "ns", "nt", "nz", "eng", "x", "nrt", "nrfg")
-_YEAR = r"(?:(?:公元前?)?\d{3,4}年|\d+世纪|\d+年代|[同次翌当]年|\d{1,2}月)"
+_YEAR = r"(?:\d+年代|(?:公元前?)?\d{3,4}年|\d+世纪|[同次翌当]年|\d{1,2}月)"
 _DATE = re.compile(
     rf"(?<![至到从近过约了])(?:自|在|于)?{_YEAR}(?:\d{{1,2}}月)?(?:\d{{1,2}}日)?(?:初期?|末期?|底|中期?|[春夏秋冬][天季]?|间|起|前后|左右)?"
 )
@@ -200,8 +200,8 @@ def predicate(clause: ChineseClause, cues: Set[str]) -> str:
             raise Dropped("gender cue in the skeleton")
         if set(word) & set("我你您"):
             raise Dropped("first or second person")
-        dynasty = flag == "t" and word.endswith(("朝", "代", "年", "年间"))
-        if dynasty or flag in _NAMES or not all("一" <= c <= "鿿" for c in word):
+        era = flag == "t" and word.endswith(("朝", "代", "年", "年间", "公元前", "公元"))
+        if era or flag in _NAMES or not all("一" <= c <= "鿿" for c in word):
             raise Dropped("name in the skeleton")
         if not is_simplified(word):
             raise Dropped("traditional characters in the skeleton")
@@ -216,7 +216,7 @@ def _check_end(words: list[Word]) -> None:
     last, flag = words[-1]
     if flag in ("p", "c") or last.endswith(tuple("的是为在和与把被于到近过")):
         raise Dropped("incomplete predicate")
-    if (last == "开始" and len(words) <= 2) or words[0][0] in ("所", "是否", "何时", "如何"):
+    if (last == "开始" and len(words) <= 2) or words[0][0] in listed("needs_more"):
         raise Dropped("incomplete predicate")
     if words[0][0] == "在" and last in ("下", "中", "里", "上", "方面"):
         raise Dropped("incomplete predicate")
