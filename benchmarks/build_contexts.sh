@@ -1,5 +1,5 @@
 #!/bin/sh
-# The built-in context sets, mined anew: benchmarks/build_contexts.sh CORPORA OUT [gender|people|zh...]
+# The built-in context sets, mined anew: benchmarks/build_contexts.sh CORPORA OUT [gender|people|zh|fr...]
 # CORPORA holds the files named below; each set is mined with the command its sidecar repeats.
 # Race, religion and disability ("people") share one parse of each corpus. Only Wikipedia has
 # enough sentences about such people; the other sources give predicates of any person.
@@ -47,6 +47,11 @@ for kind in $kinds; do
         mine wikipedia-gender-zh \
             "Chinese Wikipedia, 1,500 articles, simplified and traditional (CC BY-SA 3.0)" \
             wikipedia_zh.jsonl.zst --topic gender-zh
+        ;;
+    fr) # github.com/COST-ELTeC/ELTeC-fra: cat plain1/*.txt | sed G > eltec_fra.txt
+        mine book-gender-fr \
+            "ELTeC-fra 1.0.1: 100 French novels of 1840 to 1920 in the public domain (encoding CC BY 4.0)" \
+            eltec_fra.txt --topic gender-fr
         ;;
     esac
 done

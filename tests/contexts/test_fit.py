@@ -28,6 +28,7 @@ SUITED = "wikipedia, book, conversation, textbook, web, paper-race or your own c
         ("religion", "paper-race"),
         ("disability", "web-religion"),
         ("gender-zh", "wikipedia"),
+        ("gender-fr", "book"),
     ],
 )
 def test_fitting_sets_are_accepted(topic: str, contexts: str) -> None:
@@ -84,6 +85,7 @@ def test_an_audit_refuses_a_loaded_set_that_does_not_fit() -> None:
         ("religion", SUITED),
         ("gender-population", SUITED.replace("race", "gender")),
         ("gender-zh", "wikipedia or your own csv file"),
+        ("gender-fr", "book or your own csv file"),
     ],
 )
 def test_without_a_default_the_fitting_sets_are_named(topic: str, suited: str) -> None:

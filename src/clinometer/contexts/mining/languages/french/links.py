@@ -98,6 +98,14 @@ def _y_avoir(doc: Doc, i: int) -> bool:
     return any(a == "y" and b in listed("avoir") for a, b in pairwise(words))
 
 
+def _says_time(doc: Doc, i: int) -> bool:
+    """il y a, il faisait jour, il était deux heures, il paraît."""
+    words = [token.lower_ for token in doc[i + 1 : i + 5]]
+    time = words[0] in listed("etre") and {"heure", "heures", "temps"} & set(words)
+    weather = words[0].startswith("f") and words[1] in listed("weather")
+    return bool(_y_avoir(doc, i) or words[0] in listed("impersonal") or weather or time)
+
+
 def _joint(doc: Doc, y: Token) -> tuple[int, str]:
     """The first token after the predicate, and the text from there to [Y]."""
     before = doc.text[: y.idx]
@@ -180,7 +188,7 @@ def _check_person(subject: Token, y: Token, parsed: Parsed, persons: Set[str]) -
     if word in PRONOUNS:
         if word != y.lower_:
             raise Dropped("subject and [Y] differ in gender")
-        if subject.head.lemma_.lower() in listed("impersonal") or _y_avoir(y.doc, subject.i):
+        if subject.head.lemma_.lower() in listed("impersonal") or _says_time(y.doc, subject.i):
             raise Dropped("il is impersonal")
         return
     if "Plur" in subject.morph.get("Number", []):

@@ -8,6 +8,7 @@ French shows the gender of the subject in the predicate: "est né" or "est née"
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.decision import Dropped
@@ -20,10 +21,16 @@ if TYPE_CHECKING:
 
     from clinometer.contexts.mining.languages.french.links import FrenchLink
 
-LONGEST = 12  # words
+LONGEST = 9  # words
 _LEFT_OUT = ("amod", "advmod", "obl:mod", "appos", "discourse", "vocative", "dislocated")
 _VOWEL = re.compile(r"[aeiouyhàâäéèêëîïôöûùœæ]", re.IGNORECASE)
-_ELIDES = frozenset("le la de ne se que ce".split())
+#: Words whose form depends on the next one: le grand arbre, but l'arbre; sa bonne humeur, but son.
+_ELIDES = frozenset("le la de ne se que ce cet cette son sa du au beau bel vieux vieil".split())
+#: Articles, which before anything but a noun phrase are pronouns: la suivit, l'avait vu.
+_ARTICLES = frozenset("le la l' les".split())
+_NOMINAL = ("NOUN", "ADJ", "NUM", "PROPN", "DET", "ADV")
+#: After these, le and la are pronouns, and so are en and y.
+_BEFORE_CLITIC = frozenset("ne n' se s' à de d' pour sans et en".split())
 #: Joints that need the noun before them.
 _RELATIVE = ("où ", "dont ", "qu'")
 _NUMBERS = frozenset("un une deux trois quatre cinq six sept huit neuf dix".split())
@@ -35,11 +42,16 @@ def french_template(link: FrenchLink, cues: Set[str]) -> str:
     if not any("Fin" in token.morph.get("VerbForm", []) for token in tokens):
         raise Dropped("no predicate before [Y]")
     _check_agreement(tokens)
-    tokens = _pruned(tokens, to_the_end=not link.joint.endswith(_RELATIVE))
+    for token in tokens:
+        _check_shape(token, link)
+    whole, tokens = tokens, _pruned(tokens, to_the_end=not link.joint.endswith(_RELATIVE))
     if not tokens:
         raise Dropped("incomplete predicate")
+    if tokens[-1] is not whole[-1] and _is_verb(tokens[-1]):
+        raise Dropped("incomplete predicate")  # visita (le bagne)
     for token in tokens:
         _check_word(token, cues)
+    _check_cuts(tokens)
     text = _joined(tokens)
     if not text:
         raise Dropped("no predicate before [Y]")
@@ -111,20 +123,23 @@ def _pruned(tokens: list[Token], *, to_the_end: bool) -> list[Token]:
             continue
         if token.dep_ == "advmod" and any(word.pos_ == "ADP" for word in part):
             continue
-        if token.dep_ == "amod" and (token.pos_ != "ADJ" or _is_indefinite(token.head)):
+        if token.dep_ == "amod" and (token.pos_ != "ADJ" or _is_said(token.head)):
             continue
         before = token.doc[first - 1]
         after = token.doc[last + 1]
         elided = before.text.endswith("'")
-        elides = before.lower_ in _ELIDES and _VOWEL.match(after.text)
-        if first > start and (elided or elides or before.pos_ == "ADP"):
+        other = bool(_VOWEL.match(after.text)) != bool(_VOWEL.match(part[0].text))
+        changes = before.lower_ in _ELIDES and (other or before.lower_ == "de")
+        if first > start and (elided or changes or before.pos_ == "ADP"):
             continue
         left_out |= {word.i for word in part}
     return [token for token in tokens if token.i not in left_out]
 
 
-def _is_indefinite(noun: Token) -> bool:
-    """Whether an adjective may be what is said of the noun: "d'une richesse extraordinaire"."""
+def _is_said(noun: Token) -> bool:
+    """Whether an adjective may be what is said: "d'une richesse rare", "a la voix rude"."""
+    if noun.head.lower_ in listed("avoir"):
+        return True
     articles = [child for child in noun.children if child.dep_ == "det"]
     return not articles or "Ind" in articles[0].morph.get("Definite", [])
 
@@ -134,11 +149,53 @@ def _check_complete(tokens: list[Token]) -> None:
     last = tokens[-1]
     if last.pos_ in ("ADP", "DET", "CCONJ", "SCONJ") or last.text.endswith("'"):
         raise Dropped("incomplete predicate")
+    ends = listed("etre") | listed("avoir") | listed("needs_attribute")
+    if last.lower_ in ends or last.lemma_.lower() in ends:
+        raise Dropped("incomplete predicate")
     if {"ne", "n'"} & set(words) and not listed("negations") & set(words):
         raise Dropped("incomplete predicate")
-    verbs = [token for token in tokens if token.pos_ in ("VERB", "AUX")]
+    verbs = [token for token in tokens if _is_verb(token)]
     if verbs and verbs[-1].lemma_.lower() in listed("modals"):
         raise Dropped("incomplete predicate")
+    if verbs and all(token.lower_ in listed("avoir") for token in verbs):
+        if not any(token.pos_ in ("NOUN", "PRON") for token in tokens):
+            raise Dropped("incomplete predicate")  # n'avait pas encore (trois ans)
+        if "ans" in words and _NUMBERS & set(words):
+            raise Dropped("[X] is a child")
+
+
+def _check_shape(token: Token, link: FrenchLink) -> None:
+    """What no predicate may contain, whether or not it would be left out."""
+    word, before = token.lower_, token.nbor(-1)
+    if word == "," or word in listed("joining"):
+        raise Dropped("clause within another")
+    if word in listed("comparing") and link.joint.endswith("qu'"):
+        raise Dropped("comparison")
+    begins = token.i == link.start or before.lower_ in ("ne", "n'", "se", "s'")
+    if (begins and word in _ARTICLES) or (
+        word in ("en", "y") and (begins or before.lower_ in _BEFORE_CLITIC)
+    ):
+        raise Dropped("pronoun in the skeleton")
+    if word == "plus" and before.lower_ == "des":
+        raise Dropped("agreement gives gender away")  # des plus laides
+    noun = before.lower_ in ("le", "la", "un", "une") and token.nbor().pos_ not in ("NOUN", "ADJ")
+    if noun and word in listed("epicene_adjectives"):
+        raise Dropped("gender cue in the skeleton")  # le pauvre
+
+
+def _is_verb(token: Token) -> bool:
+    return token.pos_ in ("VERB", "AUX")
+
+
+def _check_cuts(tokens: list[Token]) -> None:
+    """Nothing was left out of a word (amour-propre) or after its article (les autres remonter)."""
+    for token, after in pairwise(tokens):
+        if after.i == token.i + 1:
+            continue
+        if token.nbor().text.startswith("-"):
+            raise Dropped("half of a hyphenated word")
+        if token.pos_ == "DET" and after.pos_ not in ("NOUN", "ADJ", "NUM", "DET"):
+            raise Dropped("incomplete predicate")
 
 
 def _check_word(token: Token, cues: Set[str]) -> None:
@@ -148,9 +205,11 @@ def _check_word(token: Token, cues: Set[str]) -> None:
     if token.is_punct and word != ",":
         raise Dropped("punctuation in the skeleton")
     after = token.nbor()
-    verb = after.pos_ in ("VERB", "AUX") or after.text.endswith(("rent", "aient", "ait"))
-    clitic = word in ("le", "la", "les", "l'") and verb
+    verb = after.pos_ not in _NOMINAL or after.text.endswith(("rent", "aient", "ait"))
+    clitic = word in _ARTICLES and verb
     if clitic or (word in listed("other_pronouns") and token.pos_ == "PRON"):
+        raise Dropped("pronoun in the skeleton")
+    if word in listed("always_pronouns"):
         raise Dropped("pronoun in the skeleton")
     feminine = token.pos_ == "NOUN" and word.endswith(("trice", "trices", "euse", "euses"))
     if feminine or word in listed("gender_cues") or word in cues:
