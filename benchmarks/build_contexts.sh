@@ -32,8 +32,9 @@ each() { # TOPIC OPTION...
 for kind in $kinds; do
     case $kind in
     gender)
-        mine wikipedia-gender "English Wikipedia, 10,000 recent articles (CC BY-SA 3.0)" \
-            wikipedia_en_recent.jsonl.zst --topic gender
+        mine wikipedia-gender \
+            "English Wikipedia, 10,000 recent articles and 3,000 long ones (CC BY-SA 3.0)" \
+            wikipedia_en_recent.jsonl.zst wikipedia_en_core.jsonl.zst --sample all --topic gender
         each gender
         ;;
     people)
