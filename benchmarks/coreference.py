@@ -9,7 +9,8 @@ words; a pair (subject, he or she) that it accepts is right when both stand in m
 entity. Recall is over all he/she that have an earlier mention of their entity as a subject in the
 same sentence (by GUM's own parse). GAP (Wikipedia, pronouns with two candidate names): accepted
 pairs whose subject is one of the two names; once for he and she, once for the possessives his and
-her. A pair is accepted if its confidence is at least the miner's default, or --min-confidence.
+her. A pair is accepted if its confidence is at least the miner's default, or --min-confidence; with
+--templates, only if a template is made of it: the gate drops some of what the links let pass.
 """
 
 from __future__ import annotations
@@ -30,11 +31,14 @@ from clinometer.contexts.mining.languages.english.coreference.dependency_paths i
 )
 from clinometer.contexts.mining.languages.english.coreference.rules import by_rules
 from clinometer.contexts.mining.languages.english.lexicon import POSSESSIVES, SUBJECT_PRONOUNS
+from clinometer.contexts.mining.languages.english.miner import LINK_WORDS, coreference_templates
 from clinometer.contexts.mining.languages.english.parse import Parsed, Parser
 from clinometer.contexts.mining.settings import MIN_CONFIDENCE
 from clinometer.topics import load_topic
 
-PERSONS = frozenset(load_topic("gender").group_names)
+TOPIC = load_topic("gender")
+PERSONS = frozenset(TOPIC.group_names)
+CUES = frozenset(word.lower() for word in TOPIC.words)
 
 
 @dataclass
@@ -99,9 +103,23 @@ def mentions(mark: str) -> Iterator[tuple[str, bool, bool]]:
             yield entity[2], piece[0] == "(", piece[-1] == ")"
 
 
-def accepted(parsed: Parsed, least: float, words: Container[str]) -> Iterator[Link]:
+def mined(parsed: Parsed, least: float) -> set[int]:
+    """The places of the words that become [Y] in a template."""
+    decisions = coreference_templates(
+        parsed, links=LINK_WORDS, persons=PERSONS, cues=CUES, min_confidence=least
+    )
+    found = (re.search(r"\[Y\]=\S+?@(\d+)", d.evidence) for d in decisions if d.template)
+    return {int(place[1]) for place in found if place}
+
+
+def accepted(
+    parsed: Parsed, least: float, words: Container[str], *, templates: bool = False
+) -> Iterator[Link]:
     """The pairs that the miner takes for one person."""
+    places = mined(parsed, least) if templates else set(range(len(parsed.doc)))
     for token in parsed.doc:
+        if token.i not in places:
+            continue
         if token.i and token.lower_ in words:
             try:
                 if token.lower_ in SUBJECT_PRONOUNS:
@@ -118,13 +136,19 @@ def accepted(parsed: Parsed, least: float, words: Container[str]) -> Iterator[Li
 
 
 def measure_gum(
-    parser: Parser, folder: Path, errors: list[str], least: float = MIN_CONFIDENCE
+    parser: Parser,
+    folder: Path,
+    errors: list[str],
+    least: float = MIN_CONFIDENCE,
+    *,
+    templates: bool = False,
 ) -> dict[str, object]:
     sentences = list(gum(folder))
     right = wrong = found = wanted = 0
     parsed = parser.parse_words([s.words for s in sentences])
     for sentence, one in zip(sentences, parsed, strict=True):
-        links = {link.y.i: link for link in accepted(one, least, SUBJECT_PRONOUNS)}
+        pairs = accepted(one, least, SUBJECT_PRONOUNS, templates=templates)
+        links = {link.y.i: link for link in pairs}
         for i, word in enumerate(sentence.words):
             if i and word.lower() in SUBJECT_PRONOUNS and subject_mention(sentence, i):
                 wanted += 1
@@ -166,6 +190,8 @@ def measure_gap(
     split: str = "*",
     least: float = MIN_CONFIDENCE,
     words: Container[str] = SUBJECT_PRONOUNS,
+    *,
+    templates: bool = False,
 ) -> dict[str, object]:
     right = wrong = found = wanted = 0
     for path in sorted(folder.glob(f"gap-{split}.tsv")):
@@ -183,7 +209,7 @@ def measure_gap(
                 if 0 <= start < at:
                     names[name] = (start, start + len(row[name]))
             wanted += any(row[f"{n}-coref"].upper() == "TRUE" for n in names)
-            for link in accepted(one, least, words):
+            for link in accepted(one, least, words, templates=templates):
                 if link.y.idx != at:
                     continue
                 for name, (start, end) in names.items():
@@ -223,16 +249,18 @@ def main() -> None:
         "--gap", default="*", help="development, validation or test; all without it"
     )
     arguments.add_argument("--min-confidence", type=float, default=MIN_CONFIDENCE)
+    arguments.add_argument("--templates", action="store_true", help="only what becomes a template")
     options = arguments.parse_args()
-    least = options.min_confidence
+    least, templates = options.min_confidence, options.templates
+    gap = options.folder / "gap"
     parser = Parser()
     errors: list[str] = []
     result = {
         "parser": f"{parser.name} {parser.version}",
-        "gum_dev": measure_gum(parser, options.folder / "gum", errors, least),
-        "gap": measure_gap(parser, options.folder / "gap", errors, options.gap, least),
+        "gum_dev": measure_gum(parser, options.folder / "gum", errors, least, templates=templates),
+        "gap": measure_gap(parser, gap, errors, options.gap, least, templates=templates),
         "gap_possessive": measure_gap(
-            parser, options.folder / "gap", errors, options.gap, least, POSSESSIVES
+            parser, gap, errors, options.gap, least, POSSESSIVES, templates=templates
         ),
     }
     if options.errors:
