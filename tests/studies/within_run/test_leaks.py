@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clinometer.contexts import ContextSet
+from clinometer.contexts import ContextSet, load_contexts
 from clinometer.contexts.mining.languages.english.lexicon import gives_gender_away
 from clinometer.studies.within_run.leaks import find_leaks
 from clinometer.topics import load_topic
@@ -63,3 +63,10 @@ def test_the_command_lists_them(
     assert {row["template"] for row in told["flagged"]} == set(PLANTED)
     assert "crowned king" in out.read_text(encoding="utf-8")
     assert clinometer("contexts", "--topic", "gender").status == 2
+
+
+def test_a_source_is_named_with_its_topic(clinometer: Callable[..., Any]) -> None:
+    given = ("contexts", "conversation", "--leak-model", "pocket:gpt2-s", "--json")
+    done = clinometer(*given, "--topic", "gender")
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["contexts"] == len(load_contexts("conversation-gender"))

@@ -135,7 +135,7 @@ def _leaks(
 
     if name is None:
         raise SettingsError("--leak-model: expected the name of a context set or a .csv file")
-    chosen = load_contexts(name)
+    chosen = load_contexts(name, topic=None if topic is None else load_topic(topic))
     about = topic or chosen.metadata.topic
     if about is None:
         raise SettingsError(f"{name}: its topic is not known; name it with --topic")
