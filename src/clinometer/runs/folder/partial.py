@@ -147,8 +147,9 @@ def cell_words(run: Run, group: int, context: int) -> list[CellWord]:
     known = run.record.words
     if run.path is None or known is None:
         return []
-    scores = _find_cell(RunFolder(run.path), _cell_number(run, group, context))
-    if scores is None or len(scores) != len(known.words):
+    cell = _cell_number(run, group, context)
+    scores = _find_cell(RunFolder(run.path), cell, words=len(known.words))
+    if scores is None:
         return []
     attributes = run.record.topic.attributes
     found = [
@@ -175,17 +176,18 @@ def _cell_number(run: Run, group: int, context: int) -> int:
     return -1
 
 
-def _find_cell(folder: RunFolder, cell: int) -> list[float] | None:
+def _find_cell(folder: RunFolder, cell: int, *, words: int) -> list[float] | None:
     for file in _parts(folder):
         try:
             parquet = pq.ParquetFile(file)
             bounds = parquet.metadata.row_group(0).column(0).statistics
             if bounds is not None and bounds.has_min_max and cell < bounds.min:
                 continue
-            table = parquet.read(columns=["cell", "log_probs"])
+            table = parquet.read()
             place = np.flatnonzero(table["cell"].to_numpy() == cell)
-            if place.size:
-                return [float(v) for v in table["log_probs"][int(place[0])].as_py()]
+            found = from_table(table.take(place[:1]), words=words) if place.size else None
+            if found is not None:
+                return [float(v) for v in found[1].log_probs[0]]
         except _UNREADABLE:
             continue
     return None
