@@ -1,4 +1,4 @@
-"""Work on one part while the caller is busy with the part before or behind it."""
+"""Work on one part while the caller is busy with the part before it or after it."""
 
 from __future__ import annotations
 

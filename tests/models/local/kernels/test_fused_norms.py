@@ -55,3 +55,11 @@ def test_fused_norms_round_once() -> None:
             states.double(), (32,), norm.weight.double(), norm.variance_epsilon
         )
         assert (norm(states).double() - exact).abs().max() < (plain - exact).abs().max()
+
+
+def test_a_norm_that_moves_its_input_stays() -> None:
+    """A model on several devices: the hook is in the norm's forward."""
+    model = model_of(transformers.LlamaConfig(**SIZES))
+    model.model.norm._hf_hook = object()
+    assert fuse_norms(model) == 4
+    assert "forward" not in vars(model.model.norm)

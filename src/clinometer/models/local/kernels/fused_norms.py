@@ -30,6 +30,8 @@ def fuse_norms(model: Any) -> int:
 def _fast(module: Any) -> Any:
     weight = getattr(module, "weight", None)
     eps = getattr(module, "variance_epsilon", getattr(module, "eps", None))
+    if hasattr(module, "_hf_hook"):  # moves its input to another device, in its own forward
+        return None
     if weight is None or weight.ndim != 1 or not isinstance(eps, float):
         return None
     shape = tuple(weight.shape)
