@@ -12,7 +12,7 @@ from tests.report.made import made_run, with_floor
 from clinometer.errors import RunError, SettingsError
 from clinometer.gate.decision import Verdict, decide
 from clinometer.measure import compare
-from clinometer.measure.comparison.margin import LEVEL
+from clinometer.measure.comparison.margin import MARGIN_LEVEL
 from clinometer.runs import Run
 
 
@@ -66,7 +66,7 @@ def test_the_decision_rests_on_the_interval_of_compare(empty: Run) -> None:
     run, baseline = planted(empty, np.random.default_rng(1), 0.03)
     found = decide(run, baseline, margin=0.01, measures=["R", "R_bias"])
     p = [one.preferences.values for one in (run, baseline)]
-    direct = {d.measure: d for d in compare(*p, level=LEVEL, replicates=500).overall}
+    direct = {d.measure: d for d in compare(*p, level=MARGIN_LEVEL, replicates=500).overall}
     for one in found.risks:
         d = direct[one.measure]
         assert (one.low, one.high) == pytest.approx((d.low, d.high), abs=1e-9)

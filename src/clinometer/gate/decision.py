@@ -14,7 +14,7 @@ from clinometer.display.names import IN_SENTENCES, MEASURES
 from clinometer.display.numbers import counted, show
 from clinometer.errors import SettingsError
 from clinometer.measure import Comparison
-from clinometer.measure.comparison.margin import LEVEL, MarginVerdict, margin_verdicts
+from clinometer.measure.comparison.margin import MARGIN_LEVEL, MarginVerdict, margin_verdicts
 from clinometer.ranges import POSITIVE
 from clinometer.runs import Run, compare
 from clinometer.runs.align import Align, resampling_note, run_names
@@ -124,7 +124,7 @@ def decide(
         names=["run", "baseline"],
         align=align,
         clusters=clusters,
-        level=LEVEL,
+        level=MARGIN_LEVEL,
         replicates=_REPLICATES,
     )
     said = {v.measure: v for v in margin_verdicts(found, margin)}
@@ -139,7 +139,7 @@ def decide(
         verdict=verdict,
         reason=_reason(verdict, decisive, margin=margin, found=found, same=same),
         margin=float(margin),
-        level=LEVEL,
+        level=MARGIN_LEVEL,
         risks=tuple(decisive),
         topic=pair[0].record.topic.title or pair[0].record.topic.name,
         contexts=pair[0].record.contexts.name,

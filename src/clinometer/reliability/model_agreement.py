@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.display.plain import Plain
-from clinometer.measure import Estimate
+from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.rank import spearman
 
 

@@ -21,7 +21,7 @@ from clinometer.models.options import SampleOptions
 from clinometer.readouts import OTHER, UNREAD, Readout
 from clinometer.runs.audit import by_wording
 from clinometer.runs.cells import CellGrid
-from clinometer.runs.settings import AuditSettings
+from clinometer.runs import AuditSettings
 from clinometer.topics import Topic, parse_topic
 from clinometer.topics.write import topic_text
 

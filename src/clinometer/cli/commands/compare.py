@@ -18,7 +18,7 @@ from clinometer.cli.table import TerminalTable
 from clinometer.display.numbers import p_value
 from clinometer.display.plain import plain
 from clinometer.errors import SettingsError
-from clinometer.measure.comparison.margin import LEVEL as MARGIN_LEVEL
+from clinometer.measure.comparison.margin import MARGIN_LEVEL
 from clinometer.measure.comparison.margin import MarginVerdict, margin_verdicts
 from clinometer.measure.inference.target import TARGETS
 from clinometer.runs import AuditSettings, Run, compare

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from clinometer.contexts.context_set import ContextSet, context_ids
-from clinometer.contexts.mining import executors
+from clinometer.contexts.mining.executors import run
 from clinometer.contexts.mining.corpora import Source, find_sources
 from clinometer.contexts.mining.languages import Language, open_languages
 from clinometer.contexts.mining.read import Sampled, read_source
@@ -128,7 +128,7 @@ class _MiningRun:
             left = (
                 (n, piece) for n, piece in enumerate(self.sampled.pieces()) if not work.has_part(n)
             )
-            parsed = executors.run(left, self.settings, self.languages, explain=explain, **where)
+            parsed = run(left, self.settings, self.languages, explain=explain, **where)
             store_as_they_come(
                 parsed,
                 work.write_parts,

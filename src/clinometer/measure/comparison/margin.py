@@ -8,7 +8,7 @@ from typing import Any
 from clinometer.measure.comparison.result import Comparison, Difference
 from clinometer.ranges import POSITIVE
 
-LEVEL = 0.9
+MARGIN_LEVEL = 0.9
 """Level of the intervals: each of the two one-sided tests then has a 5 % error rate."""
 
 
@@ -34,7 +34,7 @@ class MarginVerdict:
 
 
 def margin_verdicts(comparison: Comparison, margin: float) -> list[MarginVerdict]:
-    """The verdict of each overall difference of a comparison made with `level` LEVEL."""
+    """The verdict of each overall difference of a comparison made with `level` MARGIN_LEVEL."""
     POSITIVE.check("margin", margin)
     return [
         MarginVerdict(d.a, d.b, d.measure, d.low, d.high, _verdict(d, margin))

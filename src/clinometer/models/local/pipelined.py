@@ -10,7 +10,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 Part = TypeVar("Part")
-Result = TypeVar("Result")
 
 
 def overlapped(

@@ -15,7 +15,7 @@ from clinometer.reliability.statement import Statement
 COLUMNS = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
 
 
-def load(path: Path) -> list[Statement]:
+def read_crows_pairs(path: Path) -> list[Statement]:
     """One statement per pair."""
     rows = read_rows(path)
     need_columns(path, rows, COLUMNS)

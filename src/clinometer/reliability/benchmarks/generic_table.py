@@ -19,7 +19,7 @@ from clinometer.reliability.statement import Statement
 COBIAS_COLUMNS = ("id", "sentence", "target_term", "context_points")
 
 
-def load(path: Path) -> list[Statement]:
+def read_table_of_statements(path: Path) -> list[Statement]:
     """One statement per row."""
     rows = read_rows(path)
     if rows and "sentence" not in rows[0] and "context_points" in rows[0]:

@@ -11,7 +11,7 @@ from clinometer.models.catalog.hub import hub_reachable
 _PATTERNS = ["*.csv", "*.tsv", "*.json", "*.jsonl", "*.parquet", "*.txt.dev", "*.txt.test"]
 
 
-def fetch(name: str) -> Path:
+def fetch_dataset(name: str) -> Path:
     """The folder with a dataset's files; taken from the cache if the hub cannot be reached."""
     require("fetching a dataset", "huggingface_hub")
     from huggingface_hub import snapshot_download

@@ -9,27 +9,25 @@ from functools import partial
 from pathlib import Path
 
 from clinometer.errors import SettingsError, TableError
-from clinometer.reliability.benchmarks import (
-    crows_pairs,
-    generic_table,
-    hub,
-    redditbias,
-    stereoset,
-    winobias,
-    winogender,
-)
+from clinometer.reliability.benchmarks.crows_pairs import read_crows_pairs
+from clinometer.reliability.benchmarks.redditbias import REDDITBIAS_FILES, read_redditbias
+from clinometer.reliability.benchmarks.stereoset import read_stereoset
+from clinometer.reliability.benchmarks.winobias import WINOBIAS_FILES, read_winobias
+from clinometer.reliability.benchmarks.winogender import read_winogender
+from clinometer.reliability.benchmarks.generic_table import read_table_of_statements
+from clinometer.reliability.benchmarks.hub import fetch_dataset, table_in
 from clinometer.reliability.benchmarks.files import SUFFIXES
 from clinometer.reliability.statement import Statement
 from clinometer.storage.untrusted import MOST_TEXT, open_text, read_parquet
 
 FORMATS: dict[str, Callable[[Path], list[Statement]]] = {
-    "crows-pairs": crows_pairs.load,
-    "stereoset": stereoset.load,
-    "stereoset-inter": partial(stereoset.load, tasks=("intersentence",)),
-    "winobias": winobias.load,
-    "winogender": winogender.load,
-    "redditbias": redditbias.load,
-    "table": generic_table.load,
+    "crows-pairs": read_crows_pairs,
+    "stereoset": read_stereoset,
+    "stereoset-inter": partial(read_stereoset, tasks=("intersentence",)),
+    "winobias": read_winobias,
+    "winogender": read_winogender,
+    "redditbias": read_redditbias,
+    "table": read_table_of_statements,
 }
 
 
@@ -63,11 +61,11 @@ def _load(source: str | Path, format: str | None) -> list[Statement]:
         raise SettingsError(f"format: expected one of {', '.join(FORMATS)}; found {format!r}")
     if isinstance(source, str) and source.startswith("hf:"):
         name, _, part = source.removeprefix("hf:").partition("#")
-        folder = hub.fetch(name)
+        folder = fetch_dataset(name)
         known = format or (recognise(folder) if part == "" else None)
         if known in {"winobias", "winogender", "redditbias"}:
             return FORMATS[known](folder)
-        path = hub.table_in(folder, name, part or None)
+        path = table_in(folder, name, part or None)
     else:
         path = Path(source).expanduser()
     if not path.exists():
@@ -87,8 +85,8 @@ def recognise(path: Path) -> str | None:
     """The format of a file or folder, detected from its content; None if no format matches."""
     if path.is_dir():
         for name, pattern in (
-            ("winobias", winobias.PATTERN),
-            ("redditbias", redditbias.PATTERN),
+            ("winobias", WINOBIAS_FILES),
+            ("redditbias", REDDITBIAS_FILES),
             ("winogender", "all_sentences.tsv"),
         ):
             if any(path.glob(pattern)):

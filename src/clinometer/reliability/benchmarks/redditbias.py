@@ -12,14 +12,14 @@ from clinometer.errors import TableError
 from clinometer.reliability.benchmarks.files import need_columns, read_rows
 from clinometer.reliability.statement import Statement
 
-PATTERN = "reddit_comments_*.csv"
+REDDITBIAS_FILES = "reddit_comments_*.csv"
 
 
-def load(path: Path) -> list[Statement]:
+def read_redditbias(path: Path) -> list[Statement]:
     """Every row of every file in the folder."""
-    files = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
+    files = sorted(path.glob(REDDITBIAS_FILES)) if path.is_dir() else [path]
     if not files:
-        raise TableError(f"{path}: expected a folder with RedditBias' {PATTERN}, found none")
+        raise TableError(f"{path}: expected a folder with RedditBias' {REDDITBIAS_FILES}, found none")
     found = []
     for file in files:
         rows = read_rows(file)

@@ -18,12 +18,12 @@ TASKS = ("intrasentence", "intersentence")
 _HUB_LABELS = ("anti-stereotype", "stereotype", "unrelated")
 
 
-def load(path: Path, *, tasks: tuple[str, ...] = ("intrasentence",)) -> list[Statement]:
+def read_stereoset(path: Path, *, tasks: tuple[str, ...] = ("intrasentence",)) -> list[Statement]:
     """Items of the given tasks; intrasentence by default, as in COBIAS."""
     found: list[Statement] = []
     for task, items in _items(path).items():
         if task in tasks:
-            found += [_statement(item, task, path) for item in items]
+            found += [_stereoset_statement(item, task, path) for item in items]
     if not found:
         raise TableError(f"{path}: expected StereoSet items of {' or '.join(tasks)}, found none")
     return found
@@ -45,7 +45,7 @@ def _from_hub(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "sentences": [{"sentence": s, "gold_label": _HUB_LABELS[g]} for s, g in pairs]}
 
 
-def _statement(item: dict[str, Any], task: str, path: Path) -> Statement:
+def _stereoset_statement(item: dict[str, Any], task: str, path: Path) -> Statement:
     try:
         by_label = {s["gold_label"]: s["sentence"].strip() for s in item["sentences"]}
         before = f"{item['context'].strip()} " if task == "intersentence" else ""

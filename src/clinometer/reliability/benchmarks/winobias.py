@@ -13,15 +13,15 @@ from clinometer.errors import TableError
 from clinometer.reliability.statement import Statement
 from clinometer.storage.untrusted import open_text
 
-PATTERN = "*_stereotyped_type*.txt.*"
+WINOBIAS_FILES = "*_stereotyped_type*.txt.*"
 _MARKED = re.compile(r"\[([^\]]*)\]")
 
 
-def load(path: Path) -> list[Statement]:
+def read_winobias(path: Path) -> list[Statement]:
     """Every sentence in the folder, paired with the same line of the other file."""
-    files = sorted(path.glob(PATTERN)) if path.is_dir() else []
+    files = sorted(path.glob(WINOBIAS_FILES)) if path.is_dir() else []
     if not files:
-        raise TableError(f"{path}: expected a folder with WinoBias' {PATTERN}, found none")
+        raise TableError(f"{path}: expected a folder with WinoBias' {WINOBIAS_FILES}, found none")
     lines = {file.name: _lines(file) for file in files}
     found = []
     for name, sentences in lines.items():

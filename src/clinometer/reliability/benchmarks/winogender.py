@@ -16,7 +16,7 @@ _GENDERS = ("male", "female", "neutral")
 _PAIR = {"male": "female", "female": "male", "neutral": "male"}
 
 
-def load(path: Path) -> list[Statement]:
+def read_winogender(path: Path) -> list[Statement]:
     """Every sentence: 240 schemas with three pronouns each."""
     found = []
     for key, sentences in _triples(path).items():

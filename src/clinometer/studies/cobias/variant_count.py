@@ -18,7 +18,7 @@ from clinometer.measure import Estimate
 from clinometer.ranges import VERSIONS
 from clinometer.reliability.dissimilarity import Embed
 from clinometer.reliability.scoring.score import mean_estimate
-from clinometer.reliability.statement import Statement, VariantSet
+from clinometer.reliability import Statement, VariantSet
 
 
 @dataclass(frozen=True)
