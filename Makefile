@@ -9,6 +9,10 @@
 # Each does its own set-up in .venv; after the first time none of them needs the network.
 # PYTHON=... chooses the Python; without it, the newest supported one that runs.
 
+# What other tools read back, and Inspect's replies, are tested in environments of their own.
+PEERS := tests/exports/test_datasets_arviz_tree.py tests/exports/test_croissant.py tests/exports/test_trackers_mlflow_run.py tests/exports/test_trackers_wandb_run.py
+APART := --ignore tests/models/vllm $(addprefix --ignore ,$(PEERS)) --ignore tests/models/test_inspect_model_replies.py
+
 SUPPORTED := 3.13 3.12 3.11
 VENV := .venv
 BIN := $(VENV)/bin
@@ -23,13 +27,13 @@ demo: $(STAMPS)/demo
 	$(BIN)/clinometer report demo/run --out demo/report.html
 
 test: $(STAMPS)/test
-	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder --ignore tests/models/vllm --ignore tests/exports/peers --ignore tests/models/test_inspect_model_replies.py $(PYTEST)
+	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(APART) $(PYTEST)
 
 test-vllm: $(STAMPS)/vllm
 	$(BIN)/python -m pytest -n 2 --dist loadscope tests/models/vllm $(PYTEST)
 
 test-peers: $(STAMPS)/peers
-	$(VENV)/peers/bin/python -m pytest tests/exports/peers $(PYTEST)
+	$(VENV)/peers/bin/python -m pytest $(PEERS) $(PYTEST)
 
 test-harnesses: $(STAMPS)/harnesses
 	$(VENV)/harnesses/bin/python -m pytest tests/bridges tests/models/test_inspect_model_replies.py $(PYTEST)
@@ -45,7 +49,7 @@ docs: $(STAMPS)/docs
 	$(BIN)/python -m sphinx -b html -W --keep-going -q -d build/docs-doctrees docs build/docs $(SPHINX)
 
 coverage: $(STAMPS)/test
-	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder --ignore tests/models/vllm --ignore tests/exports/peers --ignore tests/models/test_inspect_model_replies.py --cov=clinometer $(PYTEST)
+	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(APART) --cov=clinometer $(PYTEST)
 
 # A name on the PATH proves nothing (version managers put one there for every Python they know of),
 # so each is run.
@@ -95,11 +99,11 @@ $(STAMPS)/vllm: $(STAMPS)/test tests/models/vllm/requirements.txt
 	touch $@
 
 # The tools that read our exports bring fifty packages that nothing else here needs.
-$(STAMPS)/peers: $(STAMPS)/test tests/exports/peers/requirements.txt
+$(STAMPS)/peers: $(STAMPS)/test tests/exports/requirements.txt
 	$(BIN)/python -m venv $(VENV)/peers
 	$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
 	  > "$$($(VENV)/peers/bin/python -c 'import site; print(site.getsitepackages()[0])')/ours.pth"
-	$(VENV)/peers/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --requirement tests/exports/peers/requirements.txt
+	$(VENV)/peers/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --requirement tests/exports/requirements.txt
 	touch $@
 
 # The same for Inspect and lm-evaluation-harness, which want older versions of what we use.

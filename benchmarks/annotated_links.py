@@ -15,16 +15,17 @@ from pathlib import Path
 
 from benchmarks.coreference import PERSONS, Sentence, around, head_entities
 
-from clinometer.contexts.mining.decision import Dropped
-from clinometer.contexts.mining.languages.english.coreference.confidence import LinkFacts
-from clinometer.contexts.mining.languages.english.coreference.dependency_paths import (
+from clinometer.contexts.mining.languages.english.coreference import LinkFacts, facts_of
+from clinometer.contexts.mining.languages.english.grammar import (
+    POSSESSIVES,
+    SUBJECT_PRONOUNS,
     Link,
+    Parsed,
+    Parser,
     clause_link,
     word_link,
 )
-from clinometer.contexts.mining.languages.english.coreference.rules import facts_of
-from clinometer.contexts.mining.languages.english.lexicon import POSSESSIVES, SUBJECT_PRONOUNS
-from clinometer.contexts.mining.languages.english.parse import Parsed, Parser
+from clinometer.contexts.mining.languages.shared import Dropped
 
 _PRONOUNS = frozenset(SUBJECT_PRONOUNS | POSSESSIVES)
 

@@ -79,16 +79,14 @@ class Stages:
 def one_audit(arguments: list[str], started: float) -> None:
     """Run the command in this process and print its line."""
     stages = Stages()
+    from clinometer.cli import audit as command
     from clinometer.cli import main as clinometer_main
-    from clinometer.cli.audit import command
     from clinometer.models.tokens import slot_prompts
     from clinometer.runs.cells import CellGrid
     from clinometer.runs.folder.folder import RunFolder
     from clinometer.runs.run import Run
     from clinometer.runs.scores.accumulate import PreferenceTable
-    from clinometer.runs.scores.cache import ScoreCache
-    from clinometer.runs.scores.executors import ModelQuery
-    from clinometer.runs.scores.scoring import Scoring
+    from clinometer.runs.scores.scoring import ModelQuery, ScoreCache, Scoring
 
     stages.seconds["import"] = time.time() - started
     asked: list[tuple[Any, Any, Any]] = []

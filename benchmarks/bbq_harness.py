@@ -36,11 +36,11 @@ metric_list:
 def ask(work: Path, files: list[Path]) -> None:
     """200 items to WORK/items.jsonl, and their options by Clinometer to WORK/run."""
     from clinometer.models import LoadOptions, ModelSpec
-    from clinometer.models.catalog.resolve import weights_source
+    from clinometer.models.catalog.weights import weights_source
     from clinometer.runs import AuditSettings
-    from clinometer.runs.bbq.audit import bbq_audit
+    from clinometer.runs.bbq import bbq_audit
     from clinometer.storage.untrusted import open_text
-    from clinometer.topics.bbq.items import read_bbq
+    from clinometer.topics.bbq import read_bbq
 
     lines = []
     for file in files:

@@ -34,10 +34,9 @@ from tests.models.server.conftest import serving, unpacked
 from tests.processes import ROOT
 
 from clinometer.models import ModelSpec
-from clinometer.models.catalog.gguf import embedded_gguf
-from clinometer.models.catalog.resolve import weights_source
+from clinometer.models.catalog.weights import embedded_gguf, weights_source
 from clinometer.runs import Run, RunFolder
-from clinometer.runs.scores.recount import stored_scores
+from clinometer.runs.scores.accumulate import stored_scores
 
 TOPIC, GROUPS = "hiring", "Jessica Schmidt,Ashley Hernandez,Black man,Asian woman"
 CONTEXTS, REPLIES, TOKENS = 6, 40, 3

@@ -23,16 +23,18 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clinometer.contexts.mining.decision import Dropped
-from clinometer.contexts.mining.languages.english.coreference.dependency_paths import (
+from clinometer.contexts.mining.languages.english.coreference import by_rules
+from clinometer.contexts.mining.languages.english.grammar import (
+    POSSESSIVES,
+    SUBJECT_PRONOUNS,
     Link,
+    Parsed,
+    Parser,
     clause_link,
     word_link,
 )
-from clinometer.contexts.mining.languages.english.coreference.rules import by_rules
-from clinometer.contexts.mining.languages.english.lexicon import POSSESSIVES, SUBJECT_PRONOUNS
-from clinometer.contexts.mining.languages.english.miner import LINK_WORDS, coreference_templates
-from clinometer.contexts.mining.languages.english.parse import Parsed, Parser
+from clinometer.contexts.mining.languages.english.language import LINK_WORDS, coreference_templates
+from clinometer.contexts.mining.languages.shared import Dropped
 from clinometer.contexts.mining.settings import MIN_CONFIDENCE
 from clinometer.topics import load_topic
 

@@ -17,12 +17,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from clinometer.contexts.mining import MineSettings
-from clinometer.contexts.mining.decision import Dropped
+from clinometer.contexts.mining.languages.french.grammar import (
+    PRONOUNS,
+    find_link,
+    french_template,
+    listed,
+    may_link,
+)
 from clinometer.contexts.mining.languages.french.language import French
-from clinometer.contexts.mining.languages.french.lexicon import listed
-from clinometer.contexts.mining.languages.french.links import PRONOUNS, find_link, may_link
-from clinometer.contexts.mining.languages.french.skeleton import french_template
-from clinometer.contexts.mining.languages.shared.sentence_split import split_sentences
+from clinometer.contexts.mining.languages.shared import Dropped, split_sentences
 from clinometer.topics import load_topic
 
 _MENTION = re.compile(r"^(T\d+)\t\S+ (\d+) (\d+)\t")

@@ -263,7 +263,7 @@ def run_compare(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
 
 def run_unpaired(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
     """The same for one model in two sets of contexts (`common`: the share that both have)."""
-    from clinometer.measure.comparison.unpaired import OwnContexts, compare_unpaired
+    from clinometer.measure.comparison import OwnContexts, compare_unpaired
 
     X, sizes = setting["X"], (setting["n"], setting["m"])
     w = [weights(k, n) for k, n in zip(setting["weights"].split(","), sizes, strict=True)]
@@ -312,7 +312,7 @@ def run_margin(setting: dict[str, Any], repeats: int, name: str) -> dict[str, An
 
     Both models answer alike but for a lean that makes the first one's R larger by the margin.
     """
-    from clinometer.measure.comparison.margin import margin_verdicts
+    from clinometer.measure.comparison import margin_verdicts
 
     w, X = weights(setting["weights"], setting["n"]), setting["X"]
     base = np.full(X, 0.5)
@@ -376,7 +376,7 @@ def run_leaning(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
 
     A third of the groups lean by `lean` standard errors; the others are at parity.
     """
-    from clinometer.measure.inference.leaning import leaning_groups
+    from clinometer.measure.leaning import leaning_groups
 
     w, X = weights(setting["weights"], setting["n"]), setting["X"]
     mu = np.where(np.arange(X) % 3 == 0, setting["lean"] * standard_error(w), 0.0)

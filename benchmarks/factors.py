@@ -20,7 +20,7 @@ import numpy as np
 from repetitions import generator, main
 
 from clinometer.measure import read_preferences
-from clinometer.measure.description.factor_shares import factor_shares
+from clinometer.measure.factors import factor_shares
 
 SWING = 0.13
 """Standard deviation of s between contexts, of one group and category; far enough from 1."""

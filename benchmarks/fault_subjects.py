@@ -124,7 +124,7 @@ def _small_parts() -> None:
 
 def _open_model_once() -> None:
     from clinometer.models import open_model
-    from clinometer.reliability.scoring import taus
+    from clinometer.reliability.scoring import statement_scores as taus
 
     opened = open_model("pocket:bert")
     module: Any = taus
@@ -134,8 +134,8 @@ def _open_model_once() -> None:
 
 
 def _parse_once() -> None:
-    from clinometer.contexts.mining import read
-    from clinometer.contexts.mining.languages.english import parse
+    from clinometer.contexts.mining import mine as read
+    from clinometer.contexts.mining.languages.english import grammar as parse
 
     nlp = parse._load(parse.DEFAULT_PARSER)
     module: Any = parse

@@ -99,9 +99,9 @@ def measure(
     """All stages of one model."""
     from clinometer.models.local.causal import CausalScorer
     from clinometer.models.local.masked import MaskedScorer
-    from clinometer.models.local.prefix_tree.layout import Heads
     from clinometer.models.options import WordOptions
     from clinometer.models.protocol import ModelInfo
+    from clinometer.models.scoring.continuations import Heads
     from clinometer.topics.prompt import Prompt
 
     causal = kind == "causal"

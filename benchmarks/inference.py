@@ -22,7 +22,7 @@ from scipy.special import betaincinv, betaln, ndtr
 
 from clinometer.contexts import ContextSet
 from clinometer.measure import Preferences, bootstrap, contexts_needed, corrected, decompose
-from clinometer.measure.inference.sample_size import enough, next_size
+from clinometer.measure.planning import enough, next_size
 from clinometer.runs import AuditSettings
 from clinometer.runs.precision import Drawn
 

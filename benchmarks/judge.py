@@ -20,9 +20,8 @@ import numpy as np
 from repetitions import generator, main
 
 from clinometer.measure import decompose, read_preferences
-from clinometer.measure.inference.bootstrap import estimate
-from clinometer.measure.judge.calibrated import calibrated_risks
-from clinometer.measure.judge.confusion import Confusion
+from clinometer.measure.intervals import estimate
+from clinometer.measure.judge import Confusion, calibrated_risks
 
 MEASURES = ("R", "R_bias", "R_volatility")
 

@@ -44,7 +44,7 @@ def contexts(n: int) -> ContextSet:
 
 def child(arguments: argparse.Namespace) -> None:
     """One attempt. Says on stdout which cells it begins to score."""
-    from clinometer.runs.scores import executors
+    from clinometer.runs.scores import scoring as executors
 
     open_model = executors.open_model
 

@@ -23,7 +23,7 @@ from benchmarks.annotated_links import Case, document_cases, gap_cases
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from clinometer.contexts.mining.languages.english.parse import Parser
+from clinometer.contexts.mining.languages.english.grammar import Parser
 
 #: Of the squared coefficients; those of the sources are hardly shrunk.
 PENALTY, PENALTY_OF_SOURCE = 3.0, 0.3

@@ -25,10 +25,11 @@ from collections import Counter
 from pathlib import Path
 
 from clinometer.contexts.mining import MineSettings, mine
-from clinometer.contexts.mining.corpora import articles, find_sources
-from clinometer.contexts.mining.languages.english.parse import DEFAULT_PARSER
-from clinometer.contexts.mining.languages.english.sentence_split import sentences
-from clinometer.contexts.mining.read import PIECE
+from clinometer.contexts.mining import corpora as articles
+from clinometer.contexts.mining.corpora import find_sources
+from clinometer.contexts.mining.languages.english.grammar import DEFAULT_PARSER
+from clinometer.contexts.mining.languages.english.language import sentences
+from clinometer.contexts.mining.mine import PIECE
 from clinometer.topics import load_topic
 
 

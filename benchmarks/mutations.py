@@ -69,13 +69,13 @@ MUTATIONS = (
     Mutation("spreadsheet", "storage/spreadsheet.py", "[=+", "[+", PEOPLE, "formula"),
     Mutation("spreadsheet", "storage/spreadsheet.py", "@\\t", "\\t", PEOPLE, "formula"),
     # terminal and pages
-    Mutation("visible", "display/visible.py", "return CONTROLS.sub(lambda m: f\"[U+{ord(m[0]):04X}]\", str(text))", "return str(text)", SCREEN, "names"),
-    Mutation("visible", "display/visible.py", "\\x0b-\\x1f", "\\x0b-\\x1a", SCREEN, "names"),
-    Mutation("visible", "display/visible.py", "\\u2028-\\u202e", "\\u2028-\\u2029", SCREEN, "names"),
+    Mutation("visible", "display/text.py", "return CONTROLS.sub(lambda m: f\"[U+{ord(m[0]):04X}]\", str(text))", "return str(text)", SCREEN, "names"),
+    Mutation("visible", "display/text.py", "\\x0b-\\x1f", "\\x0b-\\x1a", SCREEN, "names"),
+    Mutation("visible", "display/text.py", "\\u2028-\\u202e", "\\u2028-\\u2029", SCREEN, "names"),
     # forms
-    Mutation("forms", "web/limits.py", 'b"transfer-encoding" in headers or ', "", PEOPLE, "large_body"),
-    Mutation("forms", "web/limits.py", "int(length) > MOST_FORM", "False", PEOPLE, "large_body"),
-    Mutation("forms", "web/limits.py", "int(length) and kind != _FORM", "False", PEOPLE, "large_body"),
+    Mutation("forms", "web/app.py", 'b"transfer-encoding" in headers or ', "", PEOPLE, "large_body"),
+    Mutation("forms", "web/app.py", "int(length) > MOST_FORM", "False", PEOPLE, "large_body"),
+    Mutation("forms", "web/app.py", "int(length) and kind != _FORM", "False", PEOPLE, "large_body"),
     # who may come in
     Mutation("pages", "web/app.py", '"127.0.0.1", "[::1]", host]', '"*"]', PEOPLE, "other_hosts"),
     Mutation("pages", "web/app.py", "if hmac.compare_digest(kept.encode(), token.encode()):", "if True:", "tests/web", "token"),
@@ -95,7 +95,7 @@ MUTATIONS = (
     # scripts
     Mutation("scripts", "report/document.py", "autoescape=True", "autoescape=False", VIEWER, "hostile"),
     Mutation("scripts", "report/document.py", "visible=visible,", "visible=str,", PAGE, "hostile"),
-    Mutation("scripts", "web/annotation/guidelines.py", '{"html": False}', '{"html": True}', TASK, "guidelines"),
+    Mutation("scripts", "web/annotation/pages.py", '{"html": False}', '{"html": True}', TASK, "guidelines"),
     # servers that lie
     Mutation("possible", SCORER, "if most > 1 + _ROUNDING:", "if False:", SERVERS, "together"),
     Mutation("possible", SCORER, "np.ptp(known) == 0", "False", SERVERS, "distribution or lies"),
@@ -105,9 +105,9 @@ MUTATIONS = (
     Mutation("replies", CLIENT, 'if response.headers.get("content-encoding", "identity") != "identity":', "if False:", SERVERS, "compressed_reply"),
     Mutation("replies", CLIENT, "_CODE.fullmatch(code)", "True", SERVERS, "sentence"),
     # keys
-    Mutation("keys", "models/server/address.py", 'return "Key(…)"', "return self._value", LLAMA, "openai_key"),
-    Mutation("keys", "models/server/address.py", "if not value and host == _OPENAI_HOST:", "if not value:", LLAMA, "openai_key"),
-    Mutation("keys", "models/server/address.py", "if parts.username or parts.password or parts.query:", "if False:", LLAMA, "invalid_addresses"),
+    Mutation("keys", "models/server/client.py", 'return "Key(…)"', "return self._value", LLAMA, "openai_key"),
+    Mutation("keys", "models/server/client.py", "if not value and host == _OPENAI_HOST:", "if not value:", LLAMA, "openai_key"),
+    Mutation("keys", "models/server/client.py", "if parts.username or parts.password or parts.query:", "if False:", LLAMA, "invalid_addresses"),
     # damage
     Mutation("damage", "storage/parquet_parts.py", 'sound = file.stem.rpartition("-")[2] == digest_of(data)', "sound = True", "tests/storage/test_parquet_parts.py"),
     Mutation("damage", "storage/result_folder.py", "if digest_of(data) != record.tables.get(name):", "if False:", "tests/runs/test_audit_resume.py", "bit_flip_in_a_table"),
@@ -125,9 +125,9 @@ MUTATIONS = (
     Mutation("weights", "models/catalog/pretrained.py", "None if allow_pickle else True", "None", FOLDERS, "pickled"),
     Mutation("weights", "models/catalog/pretrained.py", "if 8 + length + max(ends, default=0) != size:", "if False:", FOLDERS, "cut_short"),
     # Ray
-    Mutation("ray", "execution/ray_connection.py", '"0", False  # Ray', '"1", True  # Ray', RAY, "alone"),
-    Mutation("ray", "execution/ray_connection.py", "if not allow_open:", "if False:", RAY, "refused"),
-    Mutation("ray", "execution/ray_connection.py", 'return None if mode.lower() == "token"', "return None if True", RAY, "refused"),
+    Mutation("ray", "execution/ray.py", '"0", False  # Ray', '"1", True  # Ray', RAY, "alone"),
+    Mutation("ray", "execution/ray.py", "if not allow_open:", "if False:", RAY, "refused"),
+    Mutation("ray", "execution/ray.py", 'return None if mode.lower() == "token"', "return None if True", RAY, "refused"),
 )  # fmt: skip
 
 

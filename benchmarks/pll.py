@@ -267,8 +267,7 @@ def _memory(device: torch.device, *, reset: bool = False) -> int:
 
 def computed(ways: Ways) -> dict[str, Any]:
     """How many masked copies there are, how many distinct ones, and how long they are."""
-    from clinometer.models.texts.masked_copies import masked_copies, scored_tokens
-    from clinometer.models.tokens.flat_texts import encode_texts
+    from clinometer.models.texts.likelihood import encode_texts, masked_copies, scored_tokens
 
     options, tokenizer = ways.options["equation"], ways.scorer.tokenizer
     texts = [t for s in ways.statements for t in s]

@@ -13,9 +13,7 @@ import sys
 import time
 
 from clinometer.reliability import load_statements
-from clinometer.reliability.blanks.evaluate import point_score
-from clinometer.reliability.blanks.positions import with_blanks
-from clinometer.reliability.blanks.rules import places
+from clinometer.reliability.blanks import places, point_score, with_blanks
 from clinometer.reliability.parsing import parse
 
 

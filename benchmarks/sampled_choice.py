@@ -52,7 +52,7 @@ def measured(given: argparse.Namespace, out: Path, scratch: Path) -> dict[str, A
     from tests.models.server.conftest import serving, unpacked
 
     from clinometer.models import LoadOptions, SampleOptions
-    from clinometer.models.catalog.gguf import embedded_gguf
+    from clinometer.models.catalog.weights import embedded_gguf
     from clinometer.runs import AuditSettings, audit
     from clinometer.topics import load_topic
 

@@ -61,7 +61,7 @@ def measured(arguments: argparse.Namespace, out: Path, scratch: Path) -> dict[st
 
     from clinometer.contexts import ContextSet
     from clinometer.models import LoadOptions, ServerOptions, WordOptions
-    from clinometer.models.catalog.gguf import embedded_gguf
+    from clinometer.models.catalog.weights import embedded_gguf
     from clinometer.runs import AuditSettings, audit
     from clinometer.topics import load_topic
 

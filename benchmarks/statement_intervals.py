@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.reliability.scoring.uncertainty import spread, variance_intervals
+from clinometer.reliability.scoring.statement_scores import spread, variance_intervals
 
 Floats = NDArray[np.float64]
 SIZES = (4, 12, 20, 40)

@@ -28,8 +28,7 @@ from clinometer.reliability import (
 )
 from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
 from clinometer.reliability.people import read_ratings
-from clinometer.reliability.people.control import random_control
-from clinometer.reliability.people.truth import truth_test
+from clinometer.reliability.people.truth import random_control, truth_test
 from clinometer.reliability.variants import VariantSettings
 
 

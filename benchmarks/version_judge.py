@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from clinometer.models import open_model
 from clinometer.reliability import load_statements, read_variants
-from clinometer.reliability.blank_notation import Blanks
 from clinometer.reliability.parsing import parse
-from clinometer.reliability.variants.accepted import VariantRefused, accept_version
+from clinometer.reliability.statement import Blanks
 from clinometer.reliability.variants.filling import FUNCTION_WORDS
+from clinometer.reliability.variants.make import VariantRefused, accept_version
 
 Floats = NDArray[np.float64]
 GOOD, RANDOM, ORDER, OTHER = "authors", "random words", "words in random order", "other statement's"

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from clinometer.runs import Run
-from clinometer.storage.cache_location import cache_folder
+from clinometer.storage.cache import cache_folder
 
 
 def command(arguments: argparse.Namespace, out: Path) -> float:
@@ -40,7 +40,7 @@ def on_ray(arguments: argparse.Namespace, out: Path) -> dict[str, Any]:
     """The same on a cluster that loses a node."""
     from ray.cluster_utils import Cluster
 
-    from clinometer.execution.ray_pool import Need
+    from clinometer.execution.ray import Need
     from clinometer.runs import AuditSettings, audit
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import typer
 
-from clinometer.cli.app import app
-from clinometer.cli.failure import STATUSES
+from clinometer.cli.app import STATUSES, app
 
 PAGE = Path(__file__).parent / "cli.md"
 EXAMPLES = Path(__file__).parent / "command_examples.toml"

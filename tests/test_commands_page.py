@@ -55,7 +55,7 @@ def named(words: list[str]) -> str:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from tests.models.server.conftest import serving
 
-    from clinometer.models.catalog.gguf import embedded_gguf
+    from clinometer.models.catalog.weights import embedded_gguf
 
     with serving(embedded_gguf()) as url:
         yield url

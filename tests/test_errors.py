@@ -22,25 +22,25 @@ SOURCE = ROOT / "src" / "clinometer"
 
 #: What is caught inside the package, or shows a mistake of ours, by the file that raises it.
 INSIDE = {
-    "AssertionError": {"gate/assertion.py", "models/server/client.py", "runs/scores/executors.py"},
+    "AssertionError": {"gate/decision.py", "models/server/client.py", "runs/scores/scoring.py"},
     "AttributeError": {"__init__.py"},
     "BrokenPipeError": {"cli/printing.py"},
-    "EOFError": {"contexts/mining/corpora/unpack.py", "storage/zstd.py"},
+    "EOFError": {"contexts/mining/corpora.py", "storage/untrusted.py"},
     "HTTPException": {"web/annotation/pages.py", "web/app.py", "web/viewer.py"},
     "IsADirectoryError": {"storage/untrusted.py"},
     "KeyError": {"web/runs_index.py"},
-    "OSError": {"contexts/mining/corpora/unpack.py", "storage/untrusted.py", "storage/zstd.py"},
+    "OSError": {"contexts/mining/corpora.py", "storage/untrusted.py"},
     "RuntimeError": {
-        "contexts/mining/executors.py",
-        "execution/event_loop.py",
-        "execution/ray_pool.py",
+        "contexts/mining/mine.py",
+        "execution/background.py",
+        "execution/ray.py",
         "models/server/client.py",
     },
     "SystemExit": {"cli/app.py"},
-    "TypeError": {"cli/parameters.py", "statistics/arrays.py"},
+    "TypeError": {"cli/options.py", "statistics/arrays.py"},
     "ValueError": {
         "bridges/mapping.py",
-        "cli/table.py",
+        "cli/printing.py",
         "models/catalog/pretrained.py",
         "models/local/seq2seq.py",
         "models/local/slot_logits.py",

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, fields
 import pytest
 
 from clinometer.errors import SettingsError
-from clinometer.ranges import COUNT
-from clinometer.settings import check_settings, option, option_of, with_settings
+from clinometer.settings import COUNT, check_settings, option, option_of, with_settings
 
 
 @dataclass(frozen=True)

@@ -287,7 +287,7 @@ def test_notebook(environment: MakeEnvironment) -> None:
 
 def test_ray(environment: MakeEnvironment) -> None:
     code = (
-        "from clinometer.execution.ray_pool import Need, Pool\n"
+        "from clinometer.execution.ray import Need, Pool\n"
         "with Pool(lambda: abs, need=Need(cpus=1)) as pool: print(list(pool.map([-2])))"
     )
     assert environment("ray").run("-c", code).split("\n")[-2] == "[(-2, 2)]"

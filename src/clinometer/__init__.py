@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clinometer.contexts import ContextSet, load_contexts
-    from clinometer.gate.assertion import assert_not_worse
+    from clinometer.gate.decision import assert_not_worse
     from clinometer.measure import (
         Comparison,
         Estimate,
@@ -55,7 +55,7 @@ _LAZY = {
     "Run": "clinometer.runs",
     "Statement": "clinometer.reliability",
     "Topic": "clinometer.topics",
-    "assert_not_worse": "clinometer.gate.assertion",
+    "assert_not_worse": "clinometer.gate.decision",
     "audit": "clinometer.runs",
     "bootstrap": "clinometer.measure",
     "check": "clinometer.reliability.check",

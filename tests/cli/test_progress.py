@@ -231,7 +231,7 @@ def test_ctrl_c_during_scoring_says_what_was_saved(
         progress(40, 168)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("clinometer.cli.reliability.score.score_reliability", score)
+    monkeypatch.setattr("clinometer.cli.reliability.score_reliability", score)
     monkeypatch.chdir(tmp_path)
     assert clinometer("samples", ".").status == 0
     command = ("reliability", "score", "statements.csv", "--variants", "versions.jsonl")

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clinometer.contexts import ContextSet
-from clinometer.contexts.sidecar import PRIORITY, DrawRecord, TopRecord
+from clinometer.contexts.files import PRIORITY, DrawRecord, TopRecord
 from clinometer.errors import ContextError
 
 SAID, FELT, SAW = "The [X] said that [Y]", "The [X] felt that [Y]", "The [X] saw [Y]"

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from clinometer.display.names import HEADINGS, MEASURES, SYMBOLS, TITLES
-from clinometer.display.numbers import between, p_value, risk, show
+from clinometer.display.numbers import (
+    HEADINGS,
+    MEASURES,
+    SYMBOLS,
+    TITLES,
+    between,
+    p_value,
+    risk,
+    show,
+)
 from clinometer.display.table import COLUMNS
 
 

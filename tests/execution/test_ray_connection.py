@@ -16,8 +16,8 @@ from tests.components import needs
 from tests.processes import python
 
 from clinometer.errors import ClusterError
-from clinometer.execution import ray_connection
-from clinometer.execution.ray_pool import Need, Pool
+from clinometer.execution import ray as ray_connection
+from clinometer.execution.ray import Need, Pool
 
 pytestmark = needs("ray")
 

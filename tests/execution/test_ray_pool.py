@@ -14,7 +14,7 @@ from tests.components import needs
 from tests.processes import python
 
 from clinometer.errors import SettingsError
-from clinometer.execution.ray_pool import Need
+from clinometer.execution.ray import Need
 
 pytestmark = needs("ray")
 

@@ -12,7 +12,7 @@ from tests.report.made import made_run, with_floor
 from clinometer.errors import RunError, SettingsError
 from clinometer.gate.decision import Verdict, decide
 from clinometer.measure import compare
-from clinometer.measure.comparison.margin import MARGIN_LEVEL
+from clinometer.measure.comparison import MARGIN_LEVEL
 from clinometer.runs import Run
 
 

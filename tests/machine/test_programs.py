@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from clinometer.machine import find_axe, find_browser, find_postgres, programs
+from clinometer import machine as programs
+from clinometer.machine import find_axe, find_browser, find_postgres
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clinometer.models.inspect_client import asked_text
+from clinometer.models.inspect import asked_text
 
 
 def test_conversations_are_given_an_instruction() -> None:

@@ -13,7 +13,7 @@ from tests.models.server.conftest import llama
 from clinometer import audit
 from clinometer.errors import ContextError, ModelError, ModelNotFound, SettingsError
 from clinometer.models import LoadOptions, SampleOptions, open_model
-from clinometer.models.inspect_model import sampling_config
+from clinometer.models.inspect import sampling_config
 from clinometer.models.options import ServerOptions
 from clinometer.models.server.client import BudgetReached
 from clinometer.topics import Prompt, load_topic

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clinometer.models.inspect_tokens import LISTED, word_bounds
+from clinometer.models.inspect import LISTED, word_bounds
 
 WORDS = ("yes", "no", "yesterday", "n")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from clinometer.errors import InputError, SettingsError, TableError
+from clinometer.reliability import benchmarks as hub
 from clinometer.reliability import load_statements, merge, read_variants
-from clinometer.reliability.benchmarks import hub
 
 PUBLISHED = [
     ("crows_pairs/crows_pairs_anonymized.csv", None, 1508, 1508),

@@ -12,9 +12,9 @@ import pytest
 import clinometer as cm
 from clinometer.cli.app import main
 from clinometer.errors import SettingsError
-from clinometer.reliability.blank_notation import Blanks
 from clinometer.reliability.clarifying_questions import questions
 from clinometer.reliability.scoring.score import cobias
+from clinometer.reliability.statement import Blanks
 
 SENTENCE = "The women at the office are arrogant."
 SCHEMA = json.loads(

@@ -11,8 +11,7 @@ from clinometer.contexts import ContextSet, load_contexts
 from clinometer.measure import Estimate, Preferences
 from clinometer.models import ModelInfo, WordScores
 from clinometer.runs import AuditSettings, Run, RunFolder
-from clinometer.runs.folder.record import new_record
-from clinometer.runs.folder.record_schema import FloorRecord, WordsRecord
+from clinometer.runs.folder.record import FloorRecord, WordsRecord, new_record
 from clinometer.topics import Group, Topic, load_topic
 
 HOSTILE = (

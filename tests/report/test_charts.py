@@ -16,10 +16,10 @@ from tests.report.made import HOSTILE, made_run
 from tests.report.pixels import stays_in_font
 
 from clinometer.report import charts
-from clinometer.report.charts.style.theme import PALETTE, brief, distinct
+from clinometer.report.charts.style import PALETTE, brief, distinct
+from clinometer.report.figure import inline, small_signs, to_svg
 from clinometer.report.figures.comparison import risks_figure
 from clinometer.report.figures.factors import factor_figure, regression_line
-from clinometer.report.svg import inline, small_signs, to_svg
 
 NAMES = ["a model", *HOSTILE[:4]]
 TWO = ("male", "female")

@@ -13,7 +13,7 @@ from tests.report.made import made_half, made_run, with_floor
 from tests.report.summary.test_decisions import hiring_run
 
 from clinometer.report import write_report
-from clinometer.report.charts.style.theme import PALETTE
+from clinometer.report.charts.style import PALETTE
 from clinometer.runs import Run
 
 

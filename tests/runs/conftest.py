@@ -34,7 +34,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the model was opened")
 
-    monkeypatch.setattr("clinometer.runs.scores.executors.open_model", never)
+    monkeypatch.setattr("clinometer.runs.scores.scoring.open_model", never)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from clinometer.contexts import ContextSet, load_contexts
 from clinometer.errors import ClinometerError
 from clinometer.models import LoadOptions, WordOptions, open_model
 from clinometer.runs import AuditSettings, Run, audit
-from clinometer.runs.scores import executors
+from clinometer.runs.scores import scoring as executors
 from clinometer.topics import load_topic
 
 FORKS = multiprocessing.get_context("forkserver")

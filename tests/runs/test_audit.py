@@ -141,7 +141,7 @@ def test_a_finished_run_is_not_rescored(run: Run, monkeypatch: pytest.MonkeyPatc
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the model was opened again")
 
-    monkeypatch.setattr(sys.modules["clinometer.runs.scores.executors"], "open_model", never)
+    monkeypatch.setattr(sys.modules["clinometer.runs.scores.scoring"], "open_model", never)
     again = audit("smollm2", topic=TOPIC, contexts=CONTEXTS, out=run.path)
     assert again.preferences.equals(run.preferences)
     other = audit(

@@ -19,8 +19,7 @@ from clinometer.measure import Preferences
 from clinometer.models import LoadOptions, ModelInfo
 from clinometer.runs import AuditSettings, Run, audit, compare
 from clinometer.runs.cells import CellGrid
-from clinometer.runs.folder.record import new_record
-from clinometer.runs.folder.record_schema import RunRecord
+from clinometer.runs.folder.record import RunRecord, new_record
 from clinometer.runs.precision import Drawn, precision_sentence
 from clinometer.statistics.estimate import Estimate
 from clinometer.topics import load_topic
@@ -163,7 +162,7 @@ def test_loading_and_rerunning_give_the_same_result(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the model was opened again")
 
-    monkeypatch.setattr(sys.modules["clinometer.runs.scores.executors"], "open_model", never)
+    monkeypatch.setattr(sys.modules["clinometer.runs.scores.scoring"], "open_model", never)
     repeated = audit(MODEL, topic=TOPIC, contexts=CONTEXTS, out=run.path, settings=precise(0.02))
     assert repeated.preferences.equals(run.preferences)
     assert repeated.record.precision == run.record.precision

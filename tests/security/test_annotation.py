@@ -15,13 +15,13 @@ from tests.security.serving import serving
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import TableError
-from clinometer.reliability.benchmarks.files import read_rows
+from clinometer.reliability.benchmarks import read_rows
 from clinometer.web.annotation import store as store_module
 from clinometer.web.annotation.export import write_export
 from clinometer.web.annotation.pages import annotation
 from clinometer.web.annotation.store import Store
 from clinometer.web.annotation.task import Item, Task, read_task
-from clinometer.web.limits import MOST_FORM
+from clinometer.web.app import MOST_FORM
 
 FORMULAS = ("=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''+x")
 

@@ -27,9 +27,9 @@ from clinometer.reliability import load_statements
 from clinometer.runs import read_table
 from clinometer.runs.folder.recover import open_run
 from clinometer.storage.untrusted import MOST_TEXT, read_bytes
-from clinometer.studies.extensions.facts import read_facts
-from clinometer.studies.fine_tuning.training_texts import read_texts
-from clinometer.studies.within_run.factors import read_factors
+from clinometer.studies.factors import read_factors
+from clinometer.studies.knowledge import read_facts
+from clinometer.studies.toxicity import read_texts
 from clinometer.topics import load_topic
 
 

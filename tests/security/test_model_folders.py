@@ -23,9 +23,9 @@ from tests.security.small_gguf import write_gguf
 import clinometer
 from clinometer.errors import ModelError
 from clinometer.models import open_model
-from clinometer.models.catalog.gguf import clear_unfinished, converted_folder, folder_of_gguf
+from clinometer.models.catalog.weights import clear_unfinished, converted_folder, folder_of_gguf
 from clinometer.models.texts.embeddings import SentenceEncoder
-from clinometer.studies.fine_tuning.finetune import Training, finetuned
+from clinometer.studies.toxicity import Training, finetuned
 
 SOURCE = Path(clinometer.__file__).parent
 #: Calls that can run what a file brings, and the one module that may make them.

@@ -18,8 +18,8 @@ from tests.processes import ROOT, until
 from tests.report.made import made_run
 
 import clinometer as package
-from clinometer.cli.failure import STATUSES, report_failure
-from clinometer.display.visible import visible
+from clinometer.cli.app import STATUSES, report_failure
+from clinometer.display.text import visible
 
 #: Controls, surrogates, formats, separators of lines and paragraphs.
 STEERING = ("Cc", "Cs", "Cf", "Zl", "Zp")
@@ -151,7 +151,7 @@ def test_ctrl_c_outside_a_long_step_says_so() -> None:
     """A command that has no progress to show, interrupted while it works."""
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "import clinometer.cli.commands.risk as risk, clinometer.cli.app as app, sys, time\n"
+        "import clinometer.cli.imports as risk, clinometer.cli.app as app, sys, time\n"
         "def wait(*_, **__):\n    print('there', flush=True)\n    time.sleep(600)\n"
         "risk.read_table = wait\n"
         "app.main(['risk', 'x.csv'])\n"

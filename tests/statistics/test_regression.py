@@ -14,7 +14,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.outliers_influence import variance_inflation_factor
 from tests.present import present
 
-from clinometer.display.plain import to_plain
+from clinometer.display.text import to_plain
 from clinometer.errors import SettingsError
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.regression import Robust, regress, regress_each
@@ -169,7 +169,7 @@ def test_measurement_error_against_statsmodels(rng: np.random.Generator) -> None
 
 
 def test_tau_against_combine_effects(rng: np.random.Generator) -> None:
-    from clinometer.statistics.least_squares import between_variance
+    from clinometer.statistics.regression import between_variance
 
     y, variance = rng.normal(0, 0.3, 20), rng.uniform(0.01, 0.1, 20)
     theirs = combine_effects(y, variance, method_re="iterated", atol=1e-14)

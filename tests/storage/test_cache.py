@@ -12,9 +12,7 @@ import pytest
 from tests.processes import PATIENCE_S
 
 from clinometer.errors import SettingsError
-from clinometer.storage.cache import Cache
-from clinometer.storage.cache_blocks import MOST_ROWS, checksum, digest
-from clinometer.storage.cache_location import cache_limit
+from clinometer.storage.cache import MOST_ROWS, Cache, cache_limit, checksum, digest
 
 SCOPE = {"model": "m", "revision": "1", "words": ["he", "she"]}
 ROWS = np.array([[-1.5, -np.inf, 0.25], [-2.5, -3.5, 0.0]], dtype=np.float32)

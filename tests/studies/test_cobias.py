@@ -15,8 +15,7 @@ from clinometer.errors import SettingsError
 from clinometer.reliability import Statement, VariantSet
 from clinometer.reliability.dissimilarity import average_pairwise
 from clinometer.statistics.arrays import FloatArray
-from clinometer.studies.cobias.temperature import temperature_study
-from clinometer.studies.cobias.variant_count import growing_pairwise, version_count_study
+from clinometer.studies.cobias import growing_pairwise, temperature_study, version_count_study
 
 
 def unit(rows: int, seed: int) -> FloatArray:

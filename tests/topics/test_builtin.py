@@ -10,8 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from clinometer.topics import builtin_lists, builtin_topics, load_list, load_topic, parse_topic
-from clinometer.topics.builtin_lists import BUILTIN
+from clinometer.topics import (
+    builtin_lists,
+    builtin_topics,
+    load_list,
+    load_topic,
+    parse_topic,
+)
+from clinometer.topics.load import BUILTIN
 
 
 def test_builtin_topics_and_lists_are_these() -> None:

@@ -22,16 +22,15 @@ from tests.browser import (
 )
 from tests.web.conftest import served
 
-from clinometer.cli.audit.output import print_runs
+from clinometer.cli.audit_output import print_runs
 from clinometer.contexts import load_contexts
 from clinometer.display.numbers import percent
 from clinometer.models import ModelInfo, WordScores
 from clinometer.report import write_report
-from clinometer.report.charts.style.theme import PALETTE
+from clinometer.report.charts.style import PALETTE
 from clinometer.report.summary.examples import sentence
 from clinometer.runs import AuditSettings, Run, RunFolder
-from clinometer.runs.folder.record import new_record
-from clinometer.runs.folder.record_schema import WordsRecord
+from clinometer.runs.folder.record import WordsRecord, new_record
 from clinometer.topics import load_topic
 
 PAGES = {

@@ -4,23 +4,41 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from clinometer.bridges.mapping import SampleMapping
-from clinometer.errors import TableError
+import numpy as np
+
+from clinometer.bridges.mapping import SampleMapping, SamplePlace
+from clinometer.contexts.context_set import context_ids
+from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences
+from clinometer.models import ModelInfo, WordReport, WordScores
 from clinometer.runs import AuditSettings, Run, RunFolder
+from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import Scored
-from clinometer.runs.folder.provenance import git_revision, versions
-from clinometer.runs.folder.record_schema import (
+from clinometer.runs.folder.record import (
     ContextsRecord,
     ImportRecord,
     RunRecord,
     TopicRecord,
+    git_revision,
+    new_record,
+    versions,
+    word_record,
 )
+from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
+from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.record import SCHEMA_VERSION, ModelRecord
 from clinometer.storage.untrusted import open_binary
+
+# --- A run of what another tool asked: the same folder as an audit's, for report, view and
+# compare
+
 
 #: What run.json says a model of an imported run is: another program scored it.
 KIND = "imported"
@@ -121,3 +139,196 @@ def _record(
 def _digest(content: object) -> str:
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+# --- Cells of another tool's samples: preferences of groups in contexts, or counts of replies ----
+
+
+#: Recognised replies that a preference needs at least, as in audits that sample.
+FEWEST_REPLIES = 2
+
+
+@dataclass
+class _Cell:
+    """Samples of one group in one context: log-probabilities by category, or counted replies."""
+
+    log_probs: list[dict[str, float]] = field(default_factory=list)
+    replies: Counter[str | None] = field(default_factory=Counter)
+
+
+class SampleCells:
+    """Gathers samples one by one; `preferences` is what they say together.
+
+    A repeated sample is averaged with the first, and its context weighs twice.
+    """
+
+    def __init__(self, mapping: SampleMapping) -> None:
+        self.mapping = mapping
+        self.left_out: Counter[str] = Counter()
+        self._categories: dict[str, None] = dict.fromkeys(mapping.categories)
+        self._groups: dict[str, None] = {}
+        self._contexts: dict[str, SamplePlace] = {}
+        self._cells: dict[tuple[str, str], _Cell] = {}
+
+    def add(self, place: SamplePlace, log_probs: Mapping[str, float]) -> None:
+        """A sample with the log-probability of every category."""
+        self._at(place).log_probs.append(dict(log_probs))
+        self._categories.update(dict.fromkeys(log_probs))
+
+    def add_answer(self, place: SamplePlace, category: str, log_prob: float) -> None:
+        """A sample with one answer; those of a cell that share a category are added up."""
+        cell = self._at(place)
+        if not cell.log_probs:
+            cell.log_probs.append({})
+        known = cell.log_probs[0]
+        known[category] = float(np.logaddexp(known.get(category, -np.inf), log_prob))
+        self._categories.setdefault(category)
+
+    def add_reply(self, place: SamplePlace, category: str | None) -> None:
+        """One sampled reply, and the category that was recognised in it."""
+        self._at(place).replies[category] += 1
+        if category is not None:
+            self._categories.setdefault(category)
+
+    def _at(self, place: SamplePlace) -> _Cell:
+        known = self._contexts.setdefault(place.context, place)
+        if known.labels != place.labels:
+            raise TableError(
+                f"mapping {self.mapping.name!r}: context {place.context!r} has two labels "
+                f"({dict(known.labels)} and {dict(place.labels)}); give it one"
+            )
+        self._groups.setdefault(place.group)
+        return self._cells.setdefault((place.group, place.context), _Cell())
+
+    def preferences(self, *, coverage_threshold: float = 0.0) -> Preferences:
+        """All samples as preferences; a cell without every category is missing."""
+        if not self._cells:
+            why = ", ".join(f"{n} {reason}" for reason, n in self.left_out.items()) or "none"
+            raise TableError(
+                f"mapping {self.mapping.name!r}: expected samples, found none to read ({why})"
+            )
+        groups, contexts = tuple(self._groups), tuple(self._contexts)
+        categories = tuple(self._categories)
+        if len(categories) < 2:
+            raise TableError(
+                f"mapping {self.mapping.name!r}: expected two categories or more, found "
+                f"{', '.join(categories) or 'none'}"
+            )
+        shape = (len(groups), len(contexts))
+        values = np.full((*shape, len(categories)), np.nan)
+        coverage, answers = np.full(shape, np.nan), np.zeros(shape)
+        weights = np.zeros(shape)
+        row = {group: x for x, group in enumerate(groups)}
+        column = {context: c for c, context in enumerate(contexts)}
+        for (group, context), cell in self._cells.items():
+            at = row[group], column[context]
+            if cell.replies:
+                answers[at], coverage[at], values[at] = counted_replies(cell.replies, categories)
+                weights[at] = 1
+            else:
+                weights[at] = len(cell.log_probs)
+                coverage[at], values[at] = self._shares(cell.log_probs, categories)
+        sampled = any(cell.replies for cell in self._cells.values())
+        places = [self._contexts[context] for context in contexts]
+        try:
+            return Preferences(
+                values=values,
+                groups=groups,
+                contexts=context_ids(contexts),
+                categories=categories,
+                context_weights=self._weights(weights, contexts),
+                group_weights=np.full(len(groups), 1 / len(groups)),
+                reference=self._reference(categories),
+                coverage=coverage if self.mapping.coverage or sampled else None,
+                coverage_threshold=coverage_threshold,
+                templates=tuple(place.text for place in places),
+                answers=answers if sampled else None,
+                labels={
+                    name: tuple(place.labels[name] for place in places)
+                    for name in self.mapping.labels
+                },
+            )
+        except SettingsError as error:  # what is wrong is in the samples
+            raise TableError(f"mapping {self.mapping.name!r}: {error}") from error
+
+    def _shares(
+        self, samples: Sequence[Mapping[str, float]], categories: Sequence[str]
+    ) -> tuple[float, FloatArray]:
+        """Coverage and preferences of a cell: the mean over its samples."""
+        found, total = [], []
+        for log_probs in samples:
+            if any(category not in log_probs for category in categories):
+                self.left_out["samples without an answer of every category"] += 1
+                continue
+            logs = np.array([log_probs[category] for category in categories])
+            whole = np.logaddexp.reduce(logs)
+            if not np.isfinite(whole):
+                self.left_out["samples without probability"] += 1
+                continue
+            found.append(np.exp(logs - whole))
+            total.append(min(1.0, float(np.exp(whole))))
+        if not found:
+            return np.nan, np.full(len(categories), np.nan)
+        mean = np.mean(found, axis=0)
+        return float(np.mean(total)), np.asarray(mean / mean.sum())
+
+    def _weights(self, counts: FloatArray, contexts: Sequence[str]) -> FloatArray:
+        """w_c: how often a context was sampled, which its groups must agree in."""
+        most = counts.max(axis=0)
+        differs = np.flatnonzero(((counts > 0) & (counts != most)).any(axis=0))
+        if differs.size:
+            raise TableError(
+                f"mapping {self.mapping.name!r}: context {contexts[int(differs[0])]!r} has more "
+                "samples of one group than of another; name a field in `context` that tells "
+                "them apart"
+            )
+        return np.asarray(most / most.sum())
+
+    def _reference(self, categories: Sequence[str]) -> FloatArray | None:
+        given = self.mapping.reference
+        return None if given is None else np.array([given[c] for c in categories])
+
+
+def counted_replies(
+    replies: Counter[str | None], categories: Sequence[str]
+) -> tuple[float, float, FloatArray]:
+    """Recognised replies, their share of all, and preferences; too few make a missing cell."""
+    counts = np.array([replies[category] for category in categories], dtype=float)
+    used = float(counts.sum())
+    share = used / replies.total()
+    if used < FEWEST_REPLIES:
+        return used, share, np.full(len(categories), np.nan)
+    return used, share, counts / used
+
+
+# --- A whole audit that another harness asked for us: the same run as our own would be -----------
+
+
+def audited_elsewhere(
+    grid: CellGrid,
+    scores: WordScores,
+    report: WordReport,
+    info: ModelInfo,
+    source: ImportRecord,
+    settings: AuditSettings,
+    *,
+    scoring: Mapping[str, Any],
+    out: Path | None,
+    fresh: bool,
+) -> Run:
+    """Measure scores of every cell of the grid, in its order, and write the run to `out`.
+
+    `scoring` is what, beside the file that was read, makes it another run.
+    """
+    record = new_record(info, grid.topic, grid.contexts, settings)
+    record.chunk_size = grid.chunk_size
+    record.words = word_record(report, grid.topic)
+    record.scoring = {"imported.sha256": source.sha256, **scoring}
+    record.imported = source
+    table = PreferenceTable(grid, word_counts(record))
+    cells = np.arange(len(grid), dtype=np.int64)
+    table.add(cells, scores)
+    if table.outcomes:
+        record.draws = dict(table.outcomes)
+    preferences = table.preferences(settings)
+    return written(record, preferences, settings, out=out, fresh=fresh, scores=(cells, scores))

@@ -5,17 +5,132 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
+from rich import box
+from rich.cells import cell_len
 from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
 
-from clinometer.cli.table import TerminalTable
-from clinometer.display.names import MEASURES, NARROW_HEADINGS
-from clinometer.display.numbers import between, risk
-from clinometer.display.visible import CONTROLS, one_line, visible
+from clinometer.display.numbers import MEASURES, NARROW_HEADINGS, between, risk
+from clinometer.display.text import CONTROLS, one_line, visible
 
 if TYPE_CHECKING:
     from clinometer.measure import Estimate, RiskReport
+
+
+# --- How all commands print tables: nothing is ever truncated, however narrow the screen ---------
+
+
+#: What box.SIMPLE_HEAD adds: an edge, and for each column a space on both sides and a divider.
+_FRAME, _BETWEEN = 1, 3
+
+
+@dataclass(frozen=True)
+class _TableRow:
+    cells: tuple[str, ...]
+    dim: bool
+    starts_section: bool
+
+
+@dataclass
+class TerminalTable:
+    """A title, columns of text and of numbers, and rows of plain strings.
+
+    A cell may have several lines. Cells hold other people's text, so none of it is
+    read as markup or by the terminal.
+    """
+
+    title: str = ""
+    #: (heading, whether the column is numeric)
+    columns: list[tuple[str, bool]] = field(default_factory=list)
+    rows: list[_TableRow] = field(default_factory=list)
+    _section: bool = False
+
+    def add_text(self, *headings: str) -> TerminalTable:
+        """Text columns: aligned left, wrapped if necessary."""
+        self.columns += [(visible(heading), False) for heading in headings]
+        return self
+
+    def add_numbers(self, *headings: str) -> TerminalTable:
+        """Numeric columns: aligned right, never wrapped."""
+        self.columns += [(visible(heading), True) for heading in headings]
+        return self
+
+    def add_row(self, *cells: object, dim: bool = False) -> None:
+        if len(cells) != len(self.columns):
+            raise ValueError(f"expected {len(self.columns)} cells, found {len(cells)}")
+        self.rows.append(_TableRow(tuple(visible(c) for c in cells), dim, self._section))
+        self._section = False
+
+    def add_section(self) -> None:
+        """A gap before the next row."""
+        self._section = True
+
+    def print(self, console: Console) -> None:
+        """Print as a table, or row by row if the console is too narrow."""
+        widths = self._widths(console.width)
+        if widths is not None:
+            console.print(self._rich(widths))
+            return
+        for line in self._stacked():
+            console.print(line, soft_wrap=True)
+
+    def _widths(self, space: int) -> list[int] | None:
+        """Width of each column: numbers in full, words at least unbroken; None without room."""
+        most, least = [], []
+        for place, (heading, numbers) in enumerate(self.columns):
+            cells = [heading, *(row.cells[place] for row in self.rows)]
+            lines = [line for cell in cells for line in cell.split("\n")]
+            most.append(max(map(cell_len, lines)))
+            words = [cell_len(word) for line in lines for word in line.split()]
+            least.append(most[-1] if numbers else max(words, default=0))
+        spare = space - _FRAME - sum(least) - _BETWEEN * len(least)
+        if spare < 0:
+            return None
+        # Narrow columns get their full width; wide ones share the rest.
+        widths = list(least)
+        order = sorted(range(len(most)), key=lambda i: most[i] - least[i])
+        for left, i in zip(range(len(order), 0, -1), order, strict=True):
+            given = min(most[i] - least[i], spare // left)
+            widths[i] += given
+            spare -= given
+        return widths
+
+    def _rich(self, widths: list[int]) -> RichTable:
+        title = Text(visible(self.title)) if self.title else None
+        table = RichTable(
+            title=title, title_justify="left", box=box.SIMPLE_HEAD, header_style="bold"
+        )
+        for (heading, numbers), width in zip(self.columns, widths, strict=True):
+            side: Literal["left", "right"] = "right" if numbers else "left"
+            table.add_column(Text(heading), justify=side, width=width, overflow="fold")
+        for row in self.rows:
+            if row.starts_section:
+                table.add_section()
+            table.add_row(*(Text(c) for c in row.cells), style="dim" if row.dim else None)
+        return table
+
+    def _stacked(self) -> list[Text]:
+        """Each row as a block: its first cell, then `heading  value` for the others."""
+        headings = [heading for heading, _ in self.columns]
+        width = max((cell_len(h) for h in headings[1:]), default=0)
+        lines = [Text(visible(self.title)), Text()] if self.title else []
+        for row in self.rows:
+            style = "dim" if row.dim else ""
+            first, *others = (" ".join(c.split("\n")) for c in row.cells)
+            label = f"{headings[0]}: " if headings[0] else ""
+            lines.append(Text(label + first, style="dim" if row.dim else "bold"))
+            for heading, cell in zip(headings[1:], others, strict=True):
+                gap = " " * (width - cell_len(heading))
+                lines.append(Text(f"  {heading}{gap}  {cell}".rstrip(), style=style))
+        return [*lines, Text()]
+
+
+# --- How results are printed: tables for people, one JSON object for programs --------------------
+
 
 REFERENCE_ROWS = (
     ("ideally unbiased", "unbiased"),

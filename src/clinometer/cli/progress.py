@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from clinometer.cli.printing import say
-from clinometer.display.visible import visible
+from clinometer.display.text import visible
 from clinometer.errors import ClinometerError
 
 #: Seconds to the first plain line (most commands have ended by then), and between two.

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.contexts import files
-from clinometer.contexts.sidecar import PRIORITY, DrawRecord, SetMetadata, TopRecord
+from clinometer.contexts.files import PRIORITY, DrawRecord, SetMetadata, TopRecord
 from clinometer.contexts.template import clean_template, template_problem, write_count
 from clinometer.display.notebook import titled_html
 from clinometer.errors import ContextError
 
 if TYPE_CHECKING:
-    from clinometer.measure.inference.target import Sampling
+    from clinometer.measure.correction import Sampling
 
 
 @dataclass(frozen=True, repr=False)
@@ -173,7 +173,7 @@ class ContextSet:
         known = self.metadata.articles_by_context
         if articles is None and known and all(id in known for id in self.ids):
             articles = np.array([max(1.0, len(set(known[id]))) for id in self.ids])
-        from clinometer.measure.inference.target import Sampling  # loads scipy
+        from clinometer.measure.correction import Sampling  # loads scipy
 
         return Sampling.of_counts(np.array(self.counts), articles)
 

@@ -9,9 +9,8 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from clinometer.display.names import TITLES
-from clinometer.display.numbers import MISSING, between
-from clinometer.display.visible import visible
+from clinometer.display.numbers import MISSING, TITLES, between
+from clinometer.display.text import visible
 from clinometer.extras import require
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from clinometer.display.names import HEADINGS, SYMBOLS
-from clinometer.display.numbers import show
+from clinometer.display.numbers import HEADINGS, SYMBOLS, show
 
 
 def _risks(*measures: str) -> dict[str, tuple[str, str]]:

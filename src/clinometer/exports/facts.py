@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from clinometer.display.names import MEASURES
-from clinometer.display.numbers import between, counted
+from clinometer.display.numbers import MEASURES, between, counted
 from clinometer.errors import RunError
 from clinometer.runs import Run
 from clinometer.statistics.estimate import Estimate

@@ -10,15 +10,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clinometer.display.names import IN_SENTENCES, MEASURES
-from clinometer.display.numbers import counted, show
+from clinometer.display.numbers import HEADINGS, IN_SENTENCES, MEASURES, counted, show
 from clinometer.errors import SettingsError
+from clinometer.gate.watchers import WATCHERS
 from clinometer.measure import Comparison
-from clinometer.measure.comparison.margin import MARGIN_LEVEL, MarginVerdict, margin_verdicts
-from clinometer.ranges import POSITIVE
+from clinometer.measure.comparison import MARGIN_LEVEL, MarginVerdict, margin_verdicts
+from clinometer.report.export import markdown_text
 from clinometer.runs import Run, compare
 from clinometer.runs.align import Align, resampling_note, run_names
 from clinometer.runs.group_sentences import above_floor
+from clinometer.settings import POSITIVE
+
+# --- Decide by the paired interval whether a run is worse than its baseline by more than a margin
+
 
 Verdict = Literal["worse", "not worse", "cannot tell"]
 
@@ -245,3 +249,82 @@ def _notes(pair: Sequence[Run], names: Sequence[str], found: Comparison) -> list
     if found.missing_cells:
         notes.append(f"{counted(found.missing_cells, 'cell')} that one of the runs lacks left out.")
     return notes
+
+
+# --- The gate as an assertion, for a test suite --------------------------------------------------
+
+
+def assert_not_worse(
+    run: Run | str | Path,
+    baseline: Run | str | Path,
+    *,
+    margin: float = MARGIN,
+    measures: Sequence[str] = ("R",),
+    cannot_tell: Literal["fail", "pass"] = "fail",
+    clusters: str | None = None,
+) -> GateDecision:
+    """Raise AssertionError unless the run is not worse than its baseline by more than the margin.
+
+    Args:
+        run, baseline: runs or their folders, of the same topic and contexts.
+        margin, measures, clusters: as in `clinometer gate`.
+        cannot_tell: what an interval on both sides of the margin does: "fail", because it does not
+            show that the run is not worse, or "pass".
+
+    Returns the decision, whose `verdict` is "not worse", or "cannot tell" where that passes.
+    """
+    if cannot_tell not in ("fail", "pass"):
+        raise SettingsError(f"cannot_tell: expected fail or pass, found {cannot_tell!r}")
+    found = decide(run, baseline, margin=margin, measures=measures, clusters=clusters)
+    for watcher in WATCHERS:
+        watcher(found)
+    if found.verdict == "worse" or (found.verdict == "cannot tell" and cannot_tell == "fail"):
+        raise AssertionError(
+            f"{found.run} against {found.baseline}: {found.verdict}: {found.reason}"
+        )
+    return found
+
+
+# --- A decision as Markdown: for the summary of a CI job, or a comment on a pull request ---------
+
+
+SIGNS = {"worse": "❌", "not worse": "✅", "cannot tell": "❔"}
+
+
+def gated_row(one: GatedRisk) -> tuple[str, ...]:
+    """A risk as a row: its name, the run, the baseline, the change, its interval, the verdict."""
+    ends = f"{show(one.low, 'signed')} to {show(one.high, 'signed')}"
+    return (
+        HEADINGS[one.measure],
+        show(one.run, "risk"),
+        show(one.baseline, "risk"),
+        show(one.difference, "signed"),
+        "–" if one.low is None else ends,
+        one.verdict,
+    )
+
+
+def decision_markdown(found: GateDecision) -> str:
+    """A heading with the verdict, its reason, the risks as a table, and what they rest on."""
+    between = f"{markdown_text(found.run)} against {markdown_text(found.baseline)}"
+    lines = [
+        f"### {SIGNS[found.verdict]} {found.verdict}: {between}",
+        "",
+        markdown_text(found.reason),
+        "",
+        f"| risk | run | baseline | change | {found.level:.0%} interval | by a margin of "
+        f"{found.margin:g} |",
+        "|---|---:|---:|---:|---:|---|",
+    ]
+    for one in found.risks:
+        lines.append(f"| {' | '.join(gated_row(one))} |")
+    basis = (
+        f"{found.topic}: {counted(found.n_groups, 'group')} in "
+        f"{counted(found.n_contexts, 'context')} of {found.contexts}, {found.n_eff:,.1f} "
+        "effective. The change is about these word lists and contexts of this kind; it does not "
+        "say that either model is fair."
+    )
+    if found.notes:
+        lines += ["", *(f"- {markdown_text(note)}" for note in found.notes)]
+    lines += ["", f"<sub>{markdown_text(basis)}</sub>", ""]
+    return "\n".join(lines)

@@ -6,20 +6,20 @@ arrays once for everything else, which is imported from its own module. docs/mea
 each equation to its function.
 """
 
-from clinometer.measure.comparison.compare import compare
-from clinometer.measure.comparison.result import Comparison
-from clinometer.measure.equations.criterion import criterion
-from clinometer.measure.equations.knowledge import KnowledgeReport, knowledge
-from clinometer.measure.equations.preference import membership, preference
-from clinometer.measure.equations.reference_models import reference_risks
-from clinometer.measure.equations.risk import decompose
-from clinometer.measure.equations.stereotype import stereotype
+from clinometer.measure.comparison import compare
+from clinometer.measure.comparison_engine import Comparison
+from clinometer.measure.correction import Correction, corrected
+from clinometer.measure.criterion import criterion
 from clinometer.measure.grid import PreferenceGrid, read_preferences
-from clinometer.measure.inference.bootstrap import bootstrap
-from clinometer.measure.inference.correction import Correction, corrected
-from clinometer.measure.inference.sample_size import contexts_needed, verdict
+from clinometer.measure.intervals import bootstrap
+from clinometer.measure.knowledge import KnowledgeReport, knowledge
+from clinometer.measure.planning import contexts_needed, verdict
+from clinometer.measure.preference import membership, preference
 from clinometer.measure.preferences import Preferences
+from clinometer.measure.reference_models import reference_risks
 from clinometer.measure.results import RiskReport
+from clinometer.measure.risk import decompose
+from clinometer.measure.stereotype import stereotype
 from clinometer.statistics.estimate import Estimate
 
 __all__ = [

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure.equations.group_mean import GROUP_MEAN, group_mean
-from clinometer.measure.equations.stereotype import resolve_reference, scale
+from clinometer.measure.group_mean import GROUP_MEAN, group_mean
+from clinometer.measure.stereotype import resolve_reference, scale
 from clinometer.statistics.arrays import (
     SIMPLEX_TOLERANCE,
     BoolArray,

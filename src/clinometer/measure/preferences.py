@@ -12,22 +12,27 @@ from numpy.typing import NDArray
 from clinometer.display.notebook import columns, dataset, titled_html
 from clinometer.display.numbers import counted, show
 from clinometer.errors import SettingsError
-from clinometer.measure.description.distribution import (
+from clinometer.measure.bounds import RiskBounds, risk_bounds
+from clinometer.measure.correction import (
+    TARGETS,
+    BiasModel,
+    Correction,
+    Sampling,
+    Units,
+    correct_units,
+)
+from clinometer.measure.criterion import RiskScale, read_scale
+from clinometer.measure.distribution import (
     StereotypeDistribution,
+    context_influence,
     stereotype_distribution,
 )
-from clinometer.measure.description.influence import context_influence
-from clinometer.measure.equations.bounds import RiskBounds, risk_bounds
-from clinometer.measure.equations.criterion import RiskScale, read_scale
-from clinometer.measure.equations.risk import risks
 from clinometer.measure.grid import PreferenceGrid, read_preferences
-from clinometer.measure.inference.bootstrap import estimate
-from clinometer.measure.inference.correction import BiasModel, Correction, correct_units
-from clinometer.measure.inference.group_split import group_split
-from clinometer.measure.inference.leaning import GroupLean, leaning_groups
-from clinometer.measure.inference.resampling_units import Units
-from clinometer.measure.inference.target import TARGETS, Sampling
+from clinometer.measure.group_split import group_split
+from clinometer.measure.intervals import estimate
+from clinometer.measure.leaning import GroupLean, leaning_groups
 from clinometer.measure.results import RiskReport
+from clinometer.measure.risk import risks
 from clinometer.statistics.arrays import BoolArray, FloatArray
 
 if TYPE_CHECKING:

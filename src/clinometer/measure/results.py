@@ -10,7 +10,7 @@ import numpy as np
 
 from clinometer.display.notebook import dataset, frame, risk_html
 from clinometer.display.numbers import counted
-from clinometer.measure.equations.criterion import RiskScale
+from clinometer.measure.criterion import RiskScale
 from clinometer.statistics.arrays import ROUNDING, FloatArray, plain, read_only
 from clinometer.statistics.estimate import Estimate
 

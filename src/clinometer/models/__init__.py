@@ -4,8 +4,8 @@ Importing this package loads neither torch nor transformers; opening a model doe
 """
 
 from clinometer.models.catalog.open import open_model
-from clinometer.models.catalog.revision import Identity, identity_of
 from clinometer.models.catalog.spec import ModelSource, ModelSpec, packaged_models
+from clinometer.models.catalog.weights import Identity, identity_of
 from clinometer.models.options import LoadOptions, SampleOptions, ServerOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
 

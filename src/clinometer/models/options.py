@@ -6,8 +6,16 @@ from dataclasses import MISSING, asdict, dataclass, field, replace
 from functools import partial
 
 from clinometer.errors import SettingsError
-from clinometer.ranges import COUNT, POSITIVE, SAMPLES, SEED, TEMPERATURE, TOLERANCE
-from clinometer.settings import check_settings, option
+from clinometer.settings import (
+    COUNT,
+    POSITIVE,
+    SAMPLES,
+    SEED,
+    TEMPERATURE,
+    TOLERANCE,
+    check_settings,
+    option,
+)
 
 KINDS = ("causal", "masked", "seq2seq", "permutation")
 DEVICES = ("auto", "cpu", "cuda", "mps")

@@ -18,8 +18,8 @@ import numpy as np
 from clinometer.errors import ModelError, SettingsError
 from clinometer.extras import require
 from clinometer.models.catalog.pretrained import pretrained
-from clinometer.models.catalog.revision import identity_of
 from clinometer.models.catalog.spec import ModelSpec
+from clinometer.models.catalog.weights import identity_of
 from clinometer.models.generation.chat import chat_opening
 from clinometer.models.generation.sampled import SampledScorer, Sampler
 from clinometer.models.generation.writer import seed_for
@@ -28,10 +28,9 @@ from clinometer.models.options import LoadOptions, SampleOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordScores
 from clinometer.models.scoring.causal_job import Job
 from clinometer.models.scoring.chain_rule import Floats
-from clinometer.models.scoring.next_token_rows import Rows
+from clinometer.models.scoring.prefix_tree import Rows
 from clinometer.models.scoring.word_scorer import WordScorer
-from clinometer.models.tokens.word_tokens import WordList, head_tokens
-from clinometer.models.tokens.word_trie import Tokens
+from clinometer.models.tokens.word_tokens import Tokens, WordList, head_tokens
 from clinometer.topics import Prompt
 
 #: vLLM's own limit of logprob_token_ids.

@@ -3,10 +3,16 @@
 p(y | x, c) is the expectation of k(y | t) over the replies t of a model; the readout is k.
 """
 
-from clinometer.readouts.choice import ChoiceReader, read_choice
-from clinometer.readouts.orders import option_orders
-from clinometer.readouts.protocol import Readout, ShownQuestion
-from clinometer.readouts.replies import EMPTY, OTHER, REFUSAL, UNREAD, spoken
+from clinometer.readouts.choice import ChoiceReader, option_orders, read_choice
+from clinometer.readouts.protocol import (
+    EMPTY,
+    OTHER,
+    REFUSAL,
+    UNREAD,
+    Readout,
+    ShownQuestion,
+    spoken,
+)
 
 __all__ = [
     "EMPTY",

@@ -14,12 +14,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import permutations
 
-from clinometer.readouts.protocol import ShownQuestion
-from clinometer.readouts.replies import spoken, unread, without_opening, without_question
+from clinometer.errors import ContextError, closest
+from clinometer.readouts.protocol import (
+    ShownQuestion,
+    spoken,
+    unread,
+    without_opening,
+    without_question,
+)
+from clinometer.readouts.tables import Labels
+
+# --- Which option does a reply choose? The rules, in this order: ---------------------------------
+
 
 LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
@@ -150,3 +161,123 @@ def _plain(text: str) -> str:
     """A text as it is compared: no article, no full stop, single spaces, no case."""
     cleaned = " ".join(text.replace("’", "'").split()).strip(" .!\"'“”‘’").casefold()
     return cleaned[len(article[0]) :] if (article := _ARTICLE.match(cleaned)) else cleaned
+
+
+# --- A question as a model reads it: where the options stand, in which order, with which labels
+
+
+#: [options], or [options: yes, no] with the order written out.
+OPTIONS = re.compile(r"\[options(?::([^\]]*))?\]")
+
+
+def with_order(template: str, categories: Sequence[str]) -> str:
+    """The template with the order of its options written out.
+
+    >>> with_order("Invite [X]? [options] Answer: [Y]", ["no", "yes"])
+    'Invite [X]? [options: no, yes] Answer: [Y]'
+    """
+    return OPTIONS.sub(lambda _: f"[options: {', '.join(categories)}]", template)
+
+
+def lay_out(text: str, options: Mapping[str, Sequence[str]], labels: Labels) -> ShownQuestion:
+    """The question with its options in place of [options].
+
+    text      the question, up to where the reply begins
+    options   category -> texts; the first is shown
+
+    With labels each option has its own line; without, they stand in the sentence.
+
+    >>> options = {"yes": ["Yes"], "no": ["No"]}
+    >>> lay_out("Invite? [options: no, yes] Answer:", options, "letters").text
+    'Invite?\\nA) No\\nB) Yes\\nAnswer:'
+    >>> lay_out("Answer [options].", options, "none").text
+    'Answer Yes or No.'
+    """
+    found = OPTIONS.findall(text)
+    if len(found) > 1:
+        raise ContextError(f"template {text!r}: expected [options] once, found {len(found)} times")
+    order = _order(found[0] if found else "", tuple(options), text)
+    marks: tuple[str, ...] = ()
+    if labels != "none":
+        if not found:
+            raise ContextError(
+                f"template {text!r}: expected [options] where the options are listed, found none; "
+                'add it, or write labels = "none" in [readout]'
+            )
+        numbers = tuple(str(i + 1) for i in range(len(order)))
+        marks = LETTERS[: len(order)] if labels == "letters" else numbers
+    texts = list(options.values())
+    shown = tuple(texts[y][0] for y in order)
+    mark_of = dict(zip(order, marks, strict=False))
+    # With labels only these are scored, each in place of its option's first text.
+    answers = [
+        (mark_of[y] if i == 0 else "") if marks else word
+        for y, words in enumerate(texts)
+        for i, word in enumerate(words)
+    ]
+    listed = _lines(shown, marks) if marks else _inline(shown)
+    whole = OPTIONS.sub(lambda _: listed, text)
+    whole = re.sub(r" *\n *", "\n", whole)
+    return ShownQuestion(whole, shown, marks, order, tuple(answers))
+
+
+def _order(written: str, categories: Sequence[str], text: str) -> tuple[int, ...]:
+    if not written.strip():
+        return tuple(range(len(categories)))
+    names = [name.strip() for name in written.split(",")]
+    for name in names:
+        if name not in categories:
+            raise ContextError(
+                f"template {text!r}: expected categories ({', '.join(categories)}) in [options: "
+                f"…], found {name!r}{closest(name, categories)}"
+            )
+    if sorted(names) != sorted(categories):
+        raise ContextError(
+            f"template {text!r}: expected every category once in [options: …] "
+            f"({', '.join(categories)}), found {', '.join(names)}"
+        )
+    return tuple(list(categories).index(name) for name in names)
+
+
+def _lines(shown: Sequence[str], marks: Sequence[str]) -> str:
+    lines = [f"{mark}) {text}" for mark, text in zip(marks, shown, strict=True)]
+    return "\n" + "\n".join(lines) + "\n"
+
+
+def _inline(shown: Sequence[str]) -> str:
+    if len(shown) < 2:
+        return "".join(shown)
+    return f"{', '.join(shown[:-1])} or {shown[-1]}"
+
+
+# --- In which orders options are shown -----------------------------------------------------------
+
+
+#: Up to this many options, every order is shown.
+MOST_WHOLE = 3
+
+
+def option_orders(n: int) -> tuple[tuple[int, ...], ...]:
+    """All orders of up to three options; beyond, few orders that are balanced.
+
+    Balanced (a Williams design): every option stands equally often at every position, and equally
+    often right after every other. These are n orders for an even n, and 2n for an odd one.
+
+    >>> option_orders(2)
+    ((0, 1), (1, 0))
+    >>> option_orders(4)
+    ((0, 3, 1, 2), (1, 0, 2, 3), (2, 1, 3, 0), (3, 2, 0, 1))
+    >>> len(option_orders(3)), len(option_orders(5))
+    (6, 10)
+    """
+    if n <= MOST_WHOLE:
+        return tuple(permutations(range(n)))
+    zigzag = [0]
+    low, high = 1, n - 1
+    while low <= high:
+        zigzag.append(high)
+        if low < high:
+            zigzag.append(low)
+        low, high = low + 1, high - 1
+    rows = [tuple((item + shift) % n for item in zigzag) for shift in range(n)]
+    return tuple(rows if n % 2 == 0 else [*rows, *(row[::-1] for row in rows)])

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from clinometer.errors import TopicError
-from clinometer.readouts.protocol import ShownQuestion
-from clinometer.readouts.replies import OTHER, spoken, unread, without_question
+from clinometer.readouts.protocol import OTHER, ShownQuestion, spoken, unread, without_question
+
+# --- Which category is a whole reply? By the words in it, or by a function of yours --------------
 
 
 @dataclass(frozen=True)
@@ -88,3 +89,42 @@ class FunctionReader:
                     f"{', '.join(self.categories)}, or None for other"
                 )
         return found
+
+
+# --- Which rating does a reply give? -------------------------------------------------------------
+
+
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
+_SCALE = re.compile(
+    r"(?:from\s+)?\b\d+\s*(?:-|–|to|through)\s*\d+\b|(?:/|\bout\s+of)\s*\d+|\bscale\s+of\s+\d+",
+    re.IGNORECASE,
+)
+
+
+def read_rating(reply: str, scale: int, *, question: str = "") -> int:
+    """The rating minus one, so that it is the index of its category; OTHER, REFUSAL or EMPTY.
+
+    >>> said = ["4", "4/5", "On a scale from 1 to 5: 2.", "4.5", "7", "3 or 4", "", "I can't say"]
+    >>> [read_rating(reply, 5) for reply in said]
+    [3, 3, 1, -1, -1, -1, -3, -2]
+    """
+    rest = without_question(spoken(reply), question)
+    numbers = set(_NUMBER.findall(_SCALE.sub(" ", rest)))
+    if len(numbers) != 1:
+        return OTHER if numbers else unread(rest)
+    number = numbers.pop()
+    return int(number) - 1 if number.isdecimal() and 1 <= int(number) <= scale else OTHER
+
+
+@dataclass(frozen=True)
+class RatingReader:
+    """The readout `rating` for sampled replies."""
+
+    scale: int
+    kind: str = "rating"
+    exact: bool = True
+
+    def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:
+        """The category of each reply: rating 1 is the first."""
+        pairs = zip(replies, shown, strict=True)
+        return [read_rating(reply, self.scale, question=asked.text) for reply, asked in pairs]

@@ -21,11 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clinometer.errors import RunError, TableError
-from clinometer.reliability.benchmarks.generic_table import load as load_table
-from clinometer.reliability.benchmarks.generic_table import statement_row
-from clinometer.reliability.blanks.contribution import blank_contributions
-from clinometer.reliability.blanks.propose import PointSettings, propose_points
-from clinometer.reliability.scoring.record_schema import ValidationRecord
+from clinometer.reliability.benchmarks import read_table_of_statements, statement_row
+from clinometer.reliability.blank_contribution import blank_contributions
+from clinometer.reliability.blanks import PointSettings, propose_points
+from clinometer.reliability.scoring.folder import ValidationRecord
 from clinometer.reliability.scoring.result import ReliabilityRun
 from clinometer.reliability.scoring.run import score_reliability
 from clinometer.reliability.scoring.settings import ReliabilitySettings
@@ -98,7 +97,7 @@ class BenchmarkFolder(Resumable):
             frame = pd.DataFrame([statement_row(s) for s in read]).map(no_formula)
             with replacing(self.statements_file, error=RunError) as beside:
                 frame.to_csv(beside, index=False)
-        return load_table(self.statements_file)
+        return read_table_of_statements(self.statements_file)
 
 
 def audit_benchmark(

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clinometer.display.plain import plain_records
+from clinometer.display.text import plain_records
 from clinometer.errors import TableError
 from clinometer.reliability.dissimilarity import Embed, version_dissimilarity
 from clinometer.reliability.scoring.score import mean_estimate
 from clinometer.statistics.arrays import FloatArray
-from clinometer.statistics.multiplicity import holm
-from clinometer.statistics.percentile import central_interval, resampled_counts
+from clinometer.statistics.estimate import central_interval, resampled_counts
+from clinometer.statistics.tests import holm
 
 if TYPE_CHECKING:
     import pandas as pd

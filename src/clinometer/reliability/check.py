@@ -11,17 +11,16 @@ from typing import Any
 
 from clinometer.display.notebook import titled_html
 from clinometer.display.numbers import counted, show
-from clinometer.display.plain import plain
+from clinometer.display.text import plain
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
-from clinometer.reliability.blank_notation import Blanks
-from clinometer.reliability.blanks.contribution import blank_contributions, fills_of
-from clinometer.reliability.blanks.propose import PointSettings, propose_points
+from clinometer.reliability.blank_contribution import blank_contributions, fills_of
+from clinometer.reliability.blanks import PointSettings, propose_points
 from clinometer.reliability.clarifying_questions import is_foreign, questions
 from clinometer.reliability.scoring.score import cobias, stability
 from clinometer.reliability.scoring.settings import ReliabilitySettings
-from clinometer.reliability.standing import NOT_VALIDATED
-from clinometer.reliability.statement import Statement, VariantSet
+from clinometer.reliability.statement import Blanks, Statement, VariantSet
+from clinometer.reliability.validation_status import NOT_VALIDATED
 from clinometer.reliability.variants.make import FILLER, Makers, VariantSettings, make_variants
 
 SCHEMA_VERSION = 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clinometer.reliability.blank_notation import Blanks
 from clinometer.reliability.parsing import DEFAULT_PARSER, parse
+from clinometer.reliability.statement import Blanks
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token

@@ -15,15 +15,15 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.display.plain import Plain
+from clinometer.display.text import Plain
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Estimate
 from clinometer.models import Scorer
 from clinometer.models.texts.types import MarkedText, TextOptions
-from clinometer.ranges import PART
 from clinometer.reliability.pair_merge import differing_characters
 from clinometer.reliability.statement import Span, Statement
-from clinometer.statistics.percentile import percentile_estimate, resampled_counts
+from clinometer.settings import PART
+from clinometer.statistics.estimate import percentile_estimate, resampled_counts
 
 METRICS = ("shared", "differing")
 Floats = NDArray[np.float64]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from clinometer.contexts.mining.languages.english.parse import DEFAULT_PARSER, Parser
+from clinometer.contexts.mining.languages.english.grammar import DEFAULT_PARSER, Parser
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc

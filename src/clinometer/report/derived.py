@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clinometer.display.names import MEASURES
+from clinometer.display.numbers import MEASURES
 from clinometer.errors import ClinometerError
 from clinometer.measure import criterion
-from clinometer.measure.description.distribution import StereotypeDistribution
+from clinometer.measure.distribution import StereotypeDistribution
 from clinometer.runs import Run
 from clinometer.runs.folder.partial import cell_prompt
 from clinometer.statistics.weights import effective_size

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from clinometer.report.charts.style.labels import text_width
-from clinometer.report.charts.style.theme import FONT, INK, OURS, SOFT, brief
+from clinometer.report.charts.style import FONT, INK, OURS, SOFT, brief, text_width
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from clinometer.display.table import Cell, Table
-from clinometer.display.visible import visible
+from clinometer.display.text import visible
 from clinometer.errors import RunError
 from clinometer.storage.atomic import replacing
 from clinometer.storage.spreadsheet import no_formula

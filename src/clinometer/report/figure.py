@@ -3,19 +3,153 @@
 from __future__ import annotations
 
 import base64
+import re
 import threading
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+from xml.etree import ElementTree
 
-from clinometer.display.visible import visible
-from clinometer.report.charts.style.theme import BESIDE, NARROW, WIDE, wrap_axis_title
+from clinometer.display.text import visible
+from clinometer.extras import require
+from clinometer.report.charts.style import BESIDE, NARROW, OURS, PALETTE, WIDE, wrap_axis_title
 from clinometer.report.drawing import Drawing
-from clinometer.report.svg import inline, svg_to_png, to_png, to_svg
 from clinometer.storage.spreadsheet import no_formula
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# --- Drawings as text: SVG for files, and SVG embedded in a page ---------------------------------
+
+
+_LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_COLOURS = {light: f"var(--{name},{light})" for name, (light, _) in PALETTE.items()}
+_COLOUR = re.compile("|".join(_COLOURS))
+_NOTHING = "M0,0h0v0h0Z"
+_ID = re.compile(r"url\(#([^)]+)\)")
+_TEXT = re.compile(r">[^<]+</(?:text|tspan)>")
+
+
+def _signs(kind: str) -> re.Pattern[str]:
+    """Superscript and subscript characters other than ², which few fonts have."""
+    blocks = (*range(0x1D2C, 0x1D6B), *range(0x2070, 0x209D))
+    known = [c for c in map(chr, blocks) if unicodedata.decomposition(c).startswith(kind)]
+    return re.compile(f"[{''.join(known)}]+")
+
+
+_RAISED, _LOWERED = _signs("<super>"), _signs("<sub>")
+
+
+def to_svg(chart: Any) -> str:
+    """A chart as a complete SVG file."""
+    return _drawn(chart.to_dict(validate=False))
+
+
+def to_png(chart: Any, *, scale: float = 2.0) -> bytes:
+    """A chart as a PNG, on white."""
+    spec = chart.to_dict(validate=False)
+    spec.setdefault("config", {})["background"] = "white"
+    return bytes(_converter().svg_to_png(_drawn(spec), scale=scale))
+
+
+def svg_to_png(svg: str, *, scale: float = 2.0) -> bytes:
+    """A `Drawing` as a PNG, on white."""
+    start = svg.index(">") + 1
+    paper = '<rect width="100%" height="100%" fill="white"/>'
+    return bytes(_converter().svg_to_png(svg[:start] + paper + svg[start:], scale=scale))
+
+
+def _drawn(spec: dict[str, Any]) -> str:
+    svg = str(_converter().vegalite_to_svg(spec, allowed_base_urls=[]))
+    return _TEXT.sub(lambda text: small_signs(text[0]), svg)
+
+
+def small_signs(text: str) -> str:
+    """Superscripts and subscripts as smaller letters of the same font, moved up or down.
+
+    If a font lacks the ᵇ of Rᵇ, the whole line would be drawn in another font.
+
+    >>> small_signs("Rᵇ bias")
+    'R<tspan dy="-.33em" font-size="70%">b</tspan><tspan dy=".23em">\u200b</tspan> bias'
+    """
+    text = _RAISED.sub(lambda signs: _moved(signs[0], "-.33em", ".23em"), text)
+    return _LOWERED.sub(lambda signs: _moved(signs[0], ".2em", "-.14em"), text)
+
+
+def _moved(signs: str, away: str, back: str) -> str:
+    """`away` is in the small size, `back` in that of the line. An invisible character carries the
+    shift back: a shift without a character has no effect."""
+    letters = unicodedata.normalize("NFKC", signs)
+    return f'<tspan dy="{away}" font-size="70%">{letters}</tspan><tspan dy="{back}">\u200b</tspan>'
+
+
+def inline(svg: str, *, key: str, label: str) -> str:
+    """The same drawing for embedding in a page.
+
+    Colours become CSS variables, so that it follows light, dark and print; ids get the prefix
+    `key`, so that two drawings do not share one; the description of a mark moves from `aria-label`
+    to `data-tip`, because the drawing as a whole is one image with one text alternative.
+    """
+    root = ElementTree.fromstring(svg)  # noqa: S314  (our own drawing)
+    size = {name: root.get(name, other) for name, other in (("width", "680"), ("height", "300"))}
+    elements = [element for element in root.iter() if element is not root]
+    # Vega never resets its ids: renumbered, the same chart gives the same text each time.
+    given = [element.attrib["id"] for element in elements if "id" in element.attrib]
+    ids = {old: f"{key}-{number}" for number, old in enumerate(dict.fromkeys(given))}
+    for element in elements:
+        element.tag = _local(element.tag)
+        element.attrib = dict(_attributes(element.attrib, ids))
+    _leave_out(root, _is_hidden)
+    _leave_out(root, lambda e: e.tag == "g" and not e.attrib and not len(e) and not e.text)
+    box = f"0 0 {size['width']} {size['height']}"
+    root.tag, root.attrib = "svg", {"role": "img", "aria-label": label, "viewBox": box, **size}
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _attributes(drawn: Mapping[str, str], ids: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The attributes of a mark to keep: numbers shortened, colours named, labels as tips."""
+    for full, value in drawn.items():
+        name = _local(full)
+        if name == "aria-label" and value.startswith(OURS):
+            yield "data-tip", value.removeprefix(OURS)
+        elif name == "id":
+            yield name, ids[value]
+        elif name == "href":
+            yield name, value
+        elif not (name.startswith("aria-") or name in ("class", "role")):
+            value = _ID.sub(lambda m: f"url(#{ids.get(m[1], m[1])})", value)
+            value = _LONG_NUMBER.sub(lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), value)
+            yield name, _COLOUR.sub(lambda m: _COLOURS[m[0]], value)
+
+
+def _local(name: str) -> str:
+    """A name without its namespace, as in HTML."""
+    return name.rpartition("}")[2]
+
+
+def _is_hidden(element: ElementTree.Element) -> bool:
+    return element.tag == "path" and (
+        element.get("display") == "none" or element.get("d") == _NOTHING
+    )
+
+
+def _leave_out(root: ElementTree.Element, unwanted: Callable[[ElementTree.Element], bool]) -> None:
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if unwanted(child):
+                parent.remove(child)
+
+
+def _converter() -> Any:
+    require("drawing charts", "vl_convert")
+    import vl_convert
+
+    return vl_convert
+
+
+# --- A chart with its title, caption, text alternative and data ----------------------------------
 
 
 Size = Literal["wide", "beside", "narrow"]

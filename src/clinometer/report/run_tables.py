@@ -7,15 +7,15 @@ from typing import Any
 
 import pandas as pd
 
-from clinometer.display.names import HEADINGS
+from clinometer.display.numbers import HEADINGS
 from clinometer.display.table import COLUMNS, Table
 from clinometer.measure import Comparison, Estimate
-from clinometer.measure.description.factor_words import factor_notes, resampled
+from clinometer.measure.factors import factor_notes, resampled
 from clinometer.report.derived import Reading, context_weights
 from clinometer.report.figures.comparison import reference_rows, risk_rows
 from clinometer.runs import Run
 from clinometer.runs.align import resampling_note
-from clinometer.runs.answers.rates import answered_groups
+from clinometer.runs.answers import answered_groups
 from clinometer.runs.folder.recover import Opened, stored_risks
 
 # --- tables of several runs -------------------------------------------------------------------

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from clinometer.display.numbers import between, counted, risk
 from clinometer.measure import Estimate, verdict
-from clinometer.measure.inference.target import in_words
-from clinometer.report.charts.style.theme import brief
+from clinometer.measure.correction import in_words
+from clinometer.report.charts.style import brief
 from clinometer.report.summary.decisions import asks
 from clinometer.report.summary.screen import RunSummary, share_sentence
 from clinometer.runs import Run
-from clinometer.runs.answers.rates import asked_sentences
+from clinometer.runs.answers import asked_sentences
 from clinometer.runs.group_sentences import group_sentences, reference_in_words
 from clinometer.runs.protocol import protocol_sentences
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import Comparison, Preferences, compare, read_preferences
-from clinometer.measure.comparison.drawn_contexts import for_draws
-from clinometer.measure.comparison.unpaired import OwnContexts, compare_unpaired
-from clinometer.measure.inference.target import TARGETS
+from clinometer.measure.comparison import OwnContexts, compare_unpaired, for_draws
+from clinometer.measure.correction import TARGETS
 from clinometer.statistics.arrays import FloatArray
 
 if TYPE_CHECKING:

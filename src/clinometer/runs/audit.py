@@ -11,33 +11,31 @@ from typing import Any
 from clinometer.contexts import ContextSet, load_contexts
 from clinometer.contexts.load import check_fit, default_contexts
 from clinometer.errors import CannotTell, RunError, SettingsError
-from clinometer.execution.ray_pool import Need
+from clinometer.execution.ray import Need
 from clinometer.measure import Preferences
-from clinometer.measure.equations.bounds import risk_error
-from clinometer.measure.equations.reference_models import random_outcomes, reference_preferences
+from clinometer.measure.bounds import risk_error
 from clinometer.measure.preferences import as_reference
+from clinometer.measure.reference_models import random_outcomes, reference_preferences
 from clinometer.models import ModelInfo, ModelSource, ModelSpec
 from clinometer.models.catalog.spec import asked_name
 from clinometer.models.generation.replies import ReadoutQuery
-from clinometer.runs.answers.other import require_answers
+from clinometer.runs.answers import require_answers
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import RunFolder, Scored
-from clinometer.runs.folder.provenance import versions
 from clinometer.runs.folder.record import (
+    UNTOLD,
+    RunRecord,
     audit_identity,
     context_record,
     new_record,
+    versions,
     word_record,
 )
-from clinometer.runs.folder.record_schema import UNTOLD, RunRecord
 from clinometer.runs.precision import Drawn
 from clinometer.runs.protocol import PlannedAudit
 from clinometer.runs.run import Run
-from clinometer.runs.scores.accumulate import PreferenceTable
-from clinometer.runs.scores.cache import ScoreCache
-from clinometer.runs.scores.executors import Executor, ModelQuery, make_executor
-from clinometer.runs.scores.recount import word_counts
-from clinometer.runs.scores.scoring import Scoring
+from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
+from clinometer.runs.scores.scoring import Executor, ModelQuery, ScoreCache, Scoring, make_executor
 from clinometer.runs.settings import AuditSettings
 from clinometer.settings import with_settings
 from clinometer.storage.resumable import Progress

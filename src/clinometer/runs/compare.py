@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import Comparison, Preferences
 from clinometer.measure import compare as compare_arrays
-from clinometer.measure.comparison.compare import with_holm
+from clinometer.measure.comparison import with_holm
 from clinometer.runs.align import Align, compare_preferences, compare_runs, run_names
 from clinometer.runs.run import Run
 

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from clinometer.measure import RiskReport
-from clinometer.runs.folder.record_schema import FloorRecord
+from clinometer.runs.folder.record import FloorRecord
 from clinometer.statistics.arrays import ROUNDING
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError
 from clinometer.measure import Preferences
-from clinometer.measure.inference.sample_size import FIRST_LOOK, enough, half_widths, next_size
-from clinometer.runs.folder.record_schema import PrecisionRecord, RoundRecord
+from clinometer.measure.planning import FIRST_LOOK, enough, half_widths, next_size
+from clinometer.runs.folder.record import PrecisionRecord, RoundRecord
 from clinometer.runs.settings import AuditSettings
 
 FEWEST_CONTEXTS = 10

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError
-from clinometer.runs.folder.record_schema import ProtocolRecord
+from clinometer.runs.folder.record import ProtocolRecord
 from clinometer.runs.settings import AuditSettings
 from clinometer.storage.atomic import replacing
 from clinometer.topics import Topic

@@ -11,25 +11,24 @@ from typing import TYPE_CHECKING, Any, Unpack
 import pyarrow as pa
 
 from clinometer.measure import Comparison, Correction, Preferences, RiskReport, verdict
-from clinometer.measure.description.factor_shares import FactorShares, factor_shares
-from clinometer.measure.inference.leaning import GroupLean
+from clinometer.measure.factors import FactorShares, factor_shares
+from clinometer.measure.leaning import GroupLean
 from clinometer.runs.align import ComparisonOptions, compare_runs
-from clinometer.runs.answers.other import other_record
-from clinometer.runs.answers.rates import answered_groups
-from clinometer.runs.folder.folder import RunFolder
-from clinometer.runs.folder.preference_tables import (
+from clinometer.runs.answers import answered_groups, other_record
+from clinometer.runs.folder.folder import (
     LABEL,
+    RunFolder,
     preference_rows,
     stored_preferences,
 )
-from clinometer.runs.folder.record_schema import (
+from clinometer.runs.folder.record import (
     BoundsRecord,
     CorrectedRecord,
     RunRecord,
     SummaryRecord,
 )
 from clinometer.runs.precision import precision_sentence
-from clinometer.runs.scores.recount import has_scores
+from clinometer.runs.scores.accumulate import has_scores
 from clinometer.runs.scores.shuffled_words import word_floor
 from clinometer.runs.settings import AuditSettings
 

@@ -10,11 +10,19 @@ from operator import not_
 from typing import Any
 
 from clinometer.errors import SettingsError
-from clinometer.measure.equations.criterion import RiskScale
-from clinometer.measure.inference.target import TARGETS
+from clinometer.measure.correction import TARGETS
+from clinometer.measure.criterion import RiskScale
 from clinometer.models import LoadOptions, WordOptions
-from clinometer.ranges import COUNT, LEVEL, POSITIVE, REPLICATES, SEED, SHARE_BELOW_1
-from clinometer.settings import check_settings, option
+from clinometer.settings import (
+    COUNT,
+    LEVEL,
+    POSITIVE,
+    REPLICATES,
+    SEED,
+    SHARE_BELOW_1,
+    check_settings,
+    option,
+)
 from clinometer.topics import Topic
 
 #: The settings that `Preferences.estimate` takes, and the options of `clinometer risk`.

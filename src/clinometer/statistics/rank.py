@@ -12,8 +12,7 @@ from scipy.special import stdtr
 
 from clinometer.errors import SettingsError
 from clinometer.statistics.arrays import ROUNDING, FloatArray
-from clinometer.statistics.estimate import Estimate
-from clinometer.statistics.percentile import central_interval, percentile_estimate
+from clinometer.statistics.estimate import Estimate, central_interval, percentile_estimate
 
 #: Values sampled at once by the bootstrap.
 _BLOCK = 4_000_000

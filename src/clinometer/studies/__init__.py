@@ -1,8 +1,8 @@
 """The papers' experiments as commands, and checks of a run against chance and analysis choices."""
 
-from clinometer.studies.within_run.controls import Control, Controls, controls
-from clinometer.studies.within_run.factors import FactorStudy, factor_study, read_factors
-from clinometer.studies.within_run.sensitivity import Choice, Sensitivity, sensitivity
+from clinometer.studies.controls import Control, Controls, controls
+from clinometer.studies.factors import FactorStudy, factor_study, read_factors
+from clinometer.studies.sensitivity import Choice, Sensitivity, sensitivity
 
 __all__ = [
     "Choice",

@@ -1,12 +1,17 @@
 """What is asked: groups X, the categories and words of the attribute Y, and the reference p*."""
 
-from clinometer.topics.articles import Articles
-from clinometer.topics.builtin_lists import builtin_lists, load_list
-from clinometer.topics.crossing import product_attributes, product_groups
 from clinometer.topics.group import Group
-from clinometer.topics.load import builtin_topics, load_topic, parse_topic
+from clinometer.topics.load import (
+    builtin_lists,
+    builtin_topics,
+    load_list,
+    load_topic,
+    parse_topic,
+    product_attributes,
+    product_groups,
+)
 from clinometer.topics.placebo import placebo_groups
-from clinometer.topics.prompt import Prompt
+from clinometer.topics.prompt import Articles, Prompt
 from clinometer.topics.topic import Topic
 
 __all__ = [

@@ -2,22 +2,356 @@
 
 from __future__ import annotations
 
+import csv
+import itertools
+import math
 import os
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Tag, ValidationError
+from pydantic_core import ErrorDetails
 
 from clinometer.errors import TopicError, closest
 from clinometer.readouts.tables import RatingTable, ReadoutTable, parse_readout
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
-from clinometer.topics.articles import Articles
-from clinometer.topics.builtin_lists import BUILTIN, load_list
-from clinometer.topics.crossing import product_attributes, product_groups
 from clinometer.topics.group import Group, clean_weight
-from clinometer.topics.prompt import Y
+from clinometer.topics.prompt import Articles, Y
 from clinometer.topics.questions import Questions
-from clinometer.topics.schema import GroupsProduct, GroupTable, TopicFile, read_file
 from clinometer.topics.topic import Topic
+
+# --- The schema of a topic file; errors are one line with the position in the file ---------------
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class GroupTable(_Table):
+    """One group; a plain string is the name alone."""
+
+    name: str
+    text: str = ""
+    weight: float | None = None
+    article: str | None = None
+    factors: dict[str, float] = {}
+
+
+def _shape(value: object) -> str | None:
+    """Tag the form in which a value is written; the tags never show in a message."""
+    if isinstance(value, str):
+        return "<name>"
+    if isinstance(value, list):
+        return "<list>"
+    if isinstance(value, dict):
+        return "<product>" if isinstance(value.get("pattern"), str) else "<table>"
+    return None
+
+
+def _either(expected: str) -> Discriminator:
+    return Discriminator(_shape, custom_error_type="shape", custom_error_message=expected)
+
+
+def _named(value: object) -> object:
+    return {"name": value} if isinstance(value, str) else value
+
+
+GroupEntries = list[Annotated[GroupTable, BeforeValidator(_named)]]
+GroupsSource = Annotated[
+    Annotated[str, Tag("<name>")] | Annotated[GroupEntries, Tag("<list>")],
+    _either("expected a list of groups or the name of a built-in list"),
+]
+
+
+class GroupsProduct(BaseModel):
+    """`[groups]` with a pattern; every other key is a list of groups."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    __pydantic_extra__: dict[str, GroupsSource]
+    pattern: str
+
+
+class AttributesProduct(BaseModel):
+    """`[attributes]` with a pattern; every other key is a table of categories and words."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    __pydantic_extra__: dict[str, dict[str, list[str]]]
+    pattern: str
+
+
+class ArticlesTable(_Table):
+    """Prefixes that take "a" or "an" as exceptions to the rule."""
+
+    a: list[str] = []
+    an: list[str] = []
+
+
+class ContextsTable(BaseModel):
+    """`[contexts]`: the wordings of a question, and an ending for those that have none; every
+    other key is a factor, level -> text."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    __pydantic_extra__: dict[str, dict[str, str]]
+    wording: list[str]
+    ending: str = ""
+    cross: list[str] = ["wording", "order"]
+
+
+class TopicFile(_Table):
+    """A whole topic file."""
+
+    name: str
+    title: str = ""
+    language: str = "en"
+    source: str = ""
+    notes: str = ""
+    groups: Annotated[
+        Annotated[str, Tag("<name>")]
+        | Annotated[GroupEntries, Tag("<list>")]
+        | Annotated[GroupsProduct, Tag("<product>")],
+        _either(
+            "expected a list of groups, the name of a built-in list, "
+            "or a table with a pattern and its lists"
+        ),
+    ]
+    attributes: (
+        Annotated[
+            Annotated[str, Tag("<name>")]
+            | Annotated[dict[str, list[str]], Tag("<table>")]
+            | Annotated[AttributesProduct, Tag("<product>")],
+            _either(
+                "expected a table of categories and words, the name of a built-in topic, "
+                "or a table with a pattern and its attributes"
+            ),
+        ]
+        | None
+    ) = None
+    weights: (
+        Annotated[
+            Annotated[str, Tag("<name>")] | Annotated[list[float], Tag("<list>")],
+            _either("expected the name of a factor or a list of numbers"),
+        ]
+        | None
+    ) = None
+    reference: (
+        Annotated[
+            Annotated[str, Tag("<name>")] | Annotated[dict[str, float], Tag("<table>")],
+            _either('expected "uniform", "group-mean" or a table of shares'),
+        ]
+        | None
+    ) = None
+    readout: dict[str, Any] | None = None
+    contexts: ContextsTable | None = None
+    articles: ArticlesTable | None = None
+    shared: Literal["split", "drop"] = "split"
+
+
+_TABLES: dict[str, type[BaseModel]] = {"groups": GroupTable, "articles": ArticlesTable}
+_EXPECTED = {
+    "string_type": "expected a text",
+    "float_type": "expected a number",
+    "list_type": "expected a list",
+    "dict_type": "expected a table",
+    "model_type": "expected a table",
+    "model_attributes_type": "expected a table",
+}
+
+
+def read_file(content: dict[str, Any]) -> TopicFile:
+    """Check parsed TOML against the schema; a one-line TopicError names the first error."""
+    try:
+        return TopicFile.model_validate(content)
+    except ValidationError as exc:
+        errors = exc.errors(include_url=False)
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        raise TopicError(_line(errors[0]) + more) from exc
+
+
+def _line(error: ErrorDetails) -> str:
+    loc = tuple(part for part in error["loc"] if not str(part).startswith("<"))
+    where = _place(loc)
+    match error["type"]:
+        case "extra_forbidden":
+            model = TopicFile if len(loc) == 1 else _TABLES.get(str(loc[0]), TopicFile)
+            keys = tuple(model.model_fields)
+            near = closest(str(loc[-1]), keys)
+            return f"{where}: unknown key; the keys here are {', '.join(keys)}{near}"
+        case "missing":
+            return f"{where}: missing; add it to the file"
+        case "shape":
+            return f"{where}: {error['msg']}, found {_found(error['input'])}"
+        case kind:
+            expected = _EXPECTED.get(kind, error["msg"][:1].lower() + error["msg"][1:])
+            return f"{where}: {expected}, found {_found(error['input'])}"
+
+
+def _place(loc: Sequence[str | int]) -> str:
+    """("groups", 3, "weight") -> groups[4].weight: readers count from 1."""
+    place = ""
+    for part in loc:
+        place += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if place else part
+    return place
+
+
+def _found(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
+# --- Built-in lists of groups: CSV files with a name and figures for each group ------------------
+
+
+BUILTIN = Path(__file__).parent / "builtin"
+# Columns with what the figures or the name rest on, with what a group is composed of, and with how
+# it is written; all others are figures.
+_ABOUT = (
+    *("source_years", "soc_codes", "match"),
+    *("given_name_births", "given_name_percent", "surname_percent", "surname_percent_2020"),
+)
+_PARTS = ("gender", "ethnicity", "shown_as")
+_WRITTEN = ("text", "article")
+
+
+def builtin_lists() -> tuple[str, ...]:
+    """The names of the built-in lists of groups.
+
+    >>> builtin_lists()
+    ('occupations', 'people')
+    """
+    return tuple(sorted(path.stem for path in BUILTIN.glob("*.csv")))
+
+
+def load_list(name: str) -> tuple[Group, ...]:
+    """The groups of a built-in list with their figures; None where a figure is missing.
+
+    >>> nurse = next(group for group in load_list("occupations") if group.name == "nurse")
+    >>> nurse.factors["employment_thousands"]
+    3172.5
+    """
+    if name not in builtin_lists():
+        known = ", ".join(builtin_lists())
+        raise TopicError(
+            f"groups: expected a list of groups or the name of a built-in list ({known}), "
+            f"found {name!r}"
+        )
+    with (BUILTIN / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    first, *columns = rows[0]
+    figures = [column for column in columns if column not in (*_ABOUT, *_PARTS, *_WRITTEN)]
+    return tuple(
+        Group(
+            row[first],
+            text=row.get("text") or "",
+            article=row.get("article"),
+            factors={column: float(row[column]) if row[column] else None for column in figures},
+            about={column: row[column] for column in _ABOUT if row.get(column)},
+            parts={column: row[column] for column in _PARTS if row.get(column)},
+        )
+        for row in rows
+    )
+
+
+# --- Intersections: groups and attributes as products of several lists ---------------------------
+
+
+T = TypeVar("T")
+TIMES = " × "
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+def product_groups(pattern: str, factors: Mapping[str, Sequence[Group | str]]) -> tuple[Group, ...]:
+    """Every combination of the groups of several lists, written by `pattern`.
+
+    Name and text follow the pattern, weights multiply, `parts` remembers what each list gave, and
+    the figures (`factors`) are those of the group from the list that comes last in the pattern:
+    the figures of nurses, for the "black nurse". The first list varies slowest. An `article`
+    that a group sets is kept where the pattern begins with that group.
+
+    >>> [g.name for g in product_groups("{race} {job}", {"race": ["black", "white"],
+    ...                                                  "job": ["nurse", "cook"]})]
+    ['black nurse', 'black cook', 'white nurse', 'white cook']
+    """
+    order = _placeholders(pattern, list(factors), where="groups")
+    lists = [
+        [
+            g if isinstance(g, Group) else Group(g)
+            for g in _listed_factor(factors[key], f"groups.{key}")
+        ]
+        for key in order
+    ]
+    begins = pattern.lstrip().startswith("{")
+    return tuple(
+        Group(
+            name=_fill(pattern, {k: g.name for k, g in zip(order, chosen, strict=True)}),
+            text=_fill(pattern, {k: g.text for k, g in zip(order, chosen, strict=True)}),
+            weight=math.prod(g.weight for g in chosen),
+            article=chosen[0].article if begins else None,
+            factors=chosen[-1].factors,
+            about=chosen[-1].about,
+            parts={k: g.name for k, g in zip(order, chosen, strict=True)},
+        )
+        for chosen in itertools.product(*lists)
+    )
+
+
+def product_attributes(
+    pattern: str, factors: Mapping[str, Mapping[str, Sequence[str]]]
+) -> dict[str, tuple[str, ...]]:
+    """Every combination of the categories of several attributes, with the words by `pattern`.
+
+    Categories are named in the order of the pattern: "young × female".
+
+    >>> product_attributes("{age} {sex}", {"age": {"young": ["young"], "old": ["old", "elderly"]},
+    ...                                    "sex": {"f": ["woman"]}})
+    {'young × f': ('young woman',), 'old × f': ('old woman', 'elderly woman')}
+    """
+    order = _placeholders(pattern, list(factors), where="attributes")
+    for key in order:
+        for category, words in factors[key].items():
+            _listed_factor(words, f"attributes.{key}.{category}")
+    return {
+        TIMES.join(chosen): tuple(
+            _fill(pattern, dict(zip(order, words, strict=True)))
+            for words in itertools.product(
+                *(factors[key][category] for key, category in zip(order, chosen, strict=True))
+            )
+        )
+        for chosen in itertools.product(*(factors[key] for key in order))
+    }
+
+
+def _listed_factor(values: Sequence[T], where: str) -> Sequence[T]:
+    if isinstance(values, str):
+        raise TopicError(f"{where}: expected a list, found the text {values!r}")
+    if not values:
+        raise TopicError(f"{where}: expected at least one entry, found none")
+    return values
+
+
+def _placeholders(pattern: str, keys: Sequence[str], *, where: str) -> list[str]:
+    """The names in the pattern, in order; they must be the keys, each once."""
+    names = _PLACEHOLDER.findall(pattern)
+    if sorted(names) != sorted(keys):
+        expected = ", ".join(f"{{{key}}}" for key in keys) or "the name of a list"
+        raise TopicError(
+            f"{where}.pattern: expected {expected}, each once, found {pattern!r}; "
+            "every list stands in the pattern once, and nothing else in braces"
+        )
+    if len(names) < 2:
+        raise TopicError(f"{where}.pattern: expected two lists or more, found {len(names)}")
+    if re.search(r"[{}]", _PLACEHOLDER.sub("", pattern)):
+        raise TopicError(f"{where}.pattern: expected braces around names only, found {pattern!r}")
+    return names
+
+
+def _fill(pattern: str, values: Mapping[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], pattern)
+
+
+# --- Topics by name or by path -------------------------------------------------------------------
 
 
 def builtin_topics() -> tuple[str, ...]:

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from clinometer.errors import ContextError, TopicError
-from clinometer.readouts.layout import OPTIONS, lay_out, with_order
-from clinometer.readouts.orders import option_orders
+from clinometer.readouts.choice import OPTIONS, lay_out, option_orders, with_order
 from clinometer.readouts.protocol import ShownQuestion
 from clinometer.readouts.tables import ReadoutTable
 from clinometer.topics.prompt import Prompt, X, Y

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from clinometer.errors import RunError
 from clinometer.reliability.scoring.folder import ReliabilityFolder
-from clinometer.report.reliability.page import is_reliability_run
+from clinometer.report.reliability import is_reliability_run
 from clinometer.runs import RunFolder
 from clinometer.runs.folder.find import run_folders
 from clinometer.runs.folder.partial import progress

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,11 +17,9 @@ from clinometer import __version__
 from clinometer.errors import ClinometerError
 from clinometer.reliability.scoring.result import ReliabilityRun
 from clinometer.report import run_tables
-from clinometer.report.explorer.bundle import MODULES, explorer_file
-from clinometer.report.explorer.data import cell_answer, view_file
+from clinometer.report.explorer.data import MODULES, cell_answer, explorer_file, view_file
 from clinometer.report.page import render_report
-from clinometer.report.reliability.page import is_reliability_run, render_reliability
-from clinometer.report.reliability.story import reliability_story
+from clinometer.report.reliability import is_reliability_run, reliability_story, render_reliability
 from clinometer.report.sentences import sentences
 from clinometer.report.summary.screen import RunSummary, chips, lede
 from clinometer.runs import Run
@@ -38,8 +38,43 @@ from clinometer.web.app import (
     link,
     new_app,
 )
-from clinometer.web.listing import filtered, run_rows, sorted_rows
-from clinometer.web.runs_index import RunsIndex
+from clinometer.web.runs_index import Entry, RunsIndex
+
+# --- Rows of the viewer's lists: filtered and sorted by the parameters of the address ------------
+
+
+def filtered(entries: Iterable[Entry], *, q: str, topic: str, state: str) -> list[Entry]:
+    """Entries that contain every word of `q`, with this topic and state (empty: any)."""
+    words = q.lower().split()
+    return [
+        e
+        for e in entries
+        if topic in ("", e.topic)
+        and state in ("", e.state)
+        and all(w in f"{e.id} {e.model} {e.topic} {e.contexts}".lower() for w in words)
+    ]
+
+
+def run_rows(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    return [asdict(e) for e in entries]
+
+
+def sorted_rows(rows: Sequence[dict[str, Any]], sort: str) -> list[dict[str, Any]]:
+    """Sorted by a column, "-column" from the top; missing values last, unknown columns as is."""
+    key = sort.removeprefix("-")
+    if not key or not rows or key not in rows[0]:
+        return list(rows)
+    there = [r for r in rows if r[key] is not None]
+    missing = [r for r in rows if r[key] is None]
+    return sorted(there, key=lambda r: _rank(r[key]), reverse=sort.startswith("-")) + missing
+
+
+def _rank(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
+
+
+# --- The viewer: the list of runs, and one page per run with every answer ------------------------
+
 
 Names = Annotated[tuple[str, ...], Query()]
 NONE: tuple[str, ...] = ()

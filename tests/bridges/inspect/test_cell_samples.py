@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clinometer.bridges.inspect.cell_samples import InspectAudit, ReplyReader, risks_of
+from clinometer.bridges.inspect import InspectAudit, ReplyReader, risks_of
 from clinometer.contexts import ContextSet
 from clinometer.contexts.load import default_contexts
 from clinometer.errors import SettingsError

@@ -10,7 +10,7 @@ import pytest
 from tests.bridges.inspect.made_log import GROUPS, N, answered
 from tests.command import Clinometer
 
-from clinometer.bridges.inspect.read import import_inspect
+from clinometer.bridges.inspect import import_inspect
 from clinometer.errors import SettingsError, TableError
 from clinometer.runs import Run
 from clinometer.topics import load_topic

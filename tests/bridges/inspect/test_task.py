@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.bridges.inspect.made_log import N, answered
 
-from clinometer.bridges.inspect.read import import_inspect
-from clinometer.models.generation.recognise import Recogniser
+from clinometer.bridges.inspect import import_inspect
+from clinometer.models.generation.sampled import Recogniser
 from clinometer.topics import load_topic
 
 
@@ -22,7 +22,7 @@ def header(log: Path) -> Any:
 
 def test_inspect_finds_the_task_by_its_entry_point() -> None:
     (entry,) = entry_points(group="inspect_ai", name="clinometer")
-    assert entry.value == "clinometer.bridges.inspect.task"
+    assert entry.value == "clinometer.bridges.inspect_task"
     from inspect_ai._util.registry import registry_lookup
 
     assert registry_lookup("task", "clinometer/audit") is not None
@@ -38,7 +38,7 @@ def test_one_sample_per_cell_and_one_epoch_per_reply(log: Path) -> None:
 @pytest.mark.parametrize("groups", ["nurse", "nurse, engineer", ["nurse", "engineer"]])
 def test_groups_as_the_command_line_gives_them(groups: str | list[str]) -> None:
     """Inspect makes a list of -T groups=nurse,engineer."""
-    from clinometer.bridges.inspect.task import audit
+    from clinometer.bridges.inspect_task import audit
 
     asked = {sample.metadata["group"] for sample in audit(groups=groups).dataset}
     assert asked == ({"nurse"} if groups == "nurse" else {"nurse", "engineer"})

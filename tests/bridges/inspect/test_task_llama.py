@@ -12,10 +12,10 @@ from tests.bridges.inspect.made_log import audit_log
 from tests.present import present
 
 from clinometer import audit
-from clinometer.bridges.inspect.read import import_inspect
+from clinometer.bridges.inspect import import_inspect
 from clinometer.contexts import load_contexts
 from clinometer.contexts.load import default_contexts
-from clinometer.models.generation.readers import open_reader
+from clinometer.models.generation.replies import open_reader
 from clinometer.runs import Run, RunFolder
 from clinometer.topics import load_topic
 

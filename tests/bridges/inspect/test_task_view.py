@@ -10,7 +10,7 @@ import pytest
 from tests.browser import watched
 from tests.processes import free_port, model_server
 
-from clinometer.bridges.inspect.read import import_inspect
+from clinometer.bridges.inspect import import_inspect
 
 MEASURES = ("R", "R_bias", "R_volatility")
 

@@ -14,12 +14,11 @@ from tests.command import Clinometer
 from tests.processes import ROOT
 
 from clinometer import audit
-from clinometer.bridges.lm_eval.read import import_lm_eval
-from clinometer.bridges.lm_eval.task_folder import TaskFolder
+from clinometer.bridges.lm_eval import TaskFolder, import_lm_eval
 from clinometer.contexts import ContextSet
 from clinometer.models import ModelSpec
 from clinometer.runs import Run
-from clinometer.runs.scores.recount import stored_scores
+from clinometer.runs.scores.accumulate import stored_scores
 from clinometer.topics import load_topic
 
 MODEL = "pocket:gpt2-s"

@@ -9,8 +9,7 @@ import pytest
 from tests.command import Clinometer
 from tests.processes import ROOT
 
-from clinometer.bridges.lm_eval.read import import_lm_eval
-from clinometer.bridges.lm_eval.samples import read_samples
+from clinometer.bridges.lm_eval import import_lm_eval, read_samples
 from clinometer.errors import SettingsError
 from clinometer.runs import Run
 

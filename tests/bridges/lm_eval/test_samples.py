@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clinometer.bridges.lm_eval.samples import read_results, read_samples
+from clinometer.bridges.lm_eval import read_results, read_samples
 from clinometer.errors import TableError
 
 SAMPLE: dict[str, Any] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.testing import assert_allclose
 
-from clinometer.bridges.lm_eval.words import HarnessWords
+from clinometer.bridges.lm_eval import HarnessWords
 from clinometer.topics import Prompt
 
 ENDS = Prompt("The nurse saw", "", space=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.report.made import made_run
 
-from clinometer.cli.audit.output import notes
+from clinometer.cli.audit_output import notes
 
 
 @pytest.mark.parametrize(("contexts", "small"), [(12, True), (40, False)])

@@ -15,12 +15,13 @@ from typing import Any
 import pytest
 
 from clinometer.contexts import load_contexts
-from clinometer.contexts.mining import MineSettings, mine, read
-from clinometer.contexts.mining.article_sample import Smallest, priority
-from clinometer.contexts.mining.corpora import unpack
-from clinometer.contexts.mining.languages.shared.spacy_parse import Parsed, SpacyParser
+from clinometer.contexts.files import ArticlesRecord
+from clinometer.contexts.mining import MineSettings, mine
+from clinometer.contexts.mining import corpora as unpack
+from clinometer.contexts.mining import mine as read
+from clinometer.contexts.mining.languages.shared import Parsed, SpacyParser
+from clinometer.contexts.mining.mine import Smallest, priority
 from clinometer.contexts.mining.work_folder import SourceCounts, WorkFolder
-from clinometer.contexts.sidecar import ArticlesRecord
 from clinometer.errors import ContextError, SettingsError
 from clinometer.topics import load_topic
 
@@ -65,7 +66,7 @@ def test_several_processes_give_the_same_counts(
 ) -> None:
     path = corpus(40)
     one = mine([path], tmp_path / "one.csv", gender, name="same")
-    monkeypatch.setattr("clinometer.contexts.mining.read.PIECE", 7)
+    monkeypatch.setattr("clinometer.contexts.mining.mine.PIECE", 7)
     two = mine([path], tmp_path / "two.csv", gender, name="same", processes=2)
     assert two == one
     for ending in (".csv", ".json"):

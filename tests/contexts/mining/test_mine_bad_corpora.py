@@ -14,9 +14,10 @@ import pytest
 import zstandard
 
 from clinometer.contexts.mining import MineSettings, mine
-from clinometer.contexts.mining.corpora import unpack, wikipedia_dump
+from clinometer.contexts.mining import corpora as unpack
+from clinometer.contexts.mining import corpora as wikipedia_dump
 from clinometer.contexts.mining.languages.english import language
-from clinometer.contexts.mining.languages.english.parse import Parser
+from clinometer.contexts.mining.languages.english.grammar import Parser
 from clinometer.errors import ContextError
 
 SENTENCE = "The nurse said that she would stay."

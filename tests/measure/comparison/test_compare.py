@@ -15,11 +15,10 @@ from tests.present import present
 
 from clinometer.errors import SettingsError
 from clinometer.measure import Comparison, compare, criterion, decompose, stereotype
-from clinometer.measure.comparison import paired
-from clinometer.measure.comparison.compare import rank_probabilities
+from clinometer.measure import comparison_engine as paired
+from clinometer.measure.comparison import rank_probabilities
 from clinometer.statistics.arrays import FloatArray
-from clinometer.statistics.multiplicity import holm
-from clinometer.statistics.sign_flips import flip_p_value
+from clinometer.statistics.tests import flip_p_value, holm
 
 OVERALL = ("R", "R_bias", "R_volatility")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clinometer.measure import Preferences, decompose
-from clinometer.measure.inference.target import Sampling
+from clinometer.measure.correction import Sampling
 from clinometer.runs.align import compare_preferences
 
 

@@ -8,7 +8,7 @@ from scipy.stats import kendalltau
 
 from clinometer.errors import SettingsError
 from clinometer.measure import corrected, decompose, read_preferences
-from clinometer.measure.comparison.joint import joint_replicates
+from clinometer.measure.comparison_engine import joint_replicates
 from clinometer.statistics.rank import kendall, kendall_interval
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clinometer.measure import criterion
-from clinometer.measure.comparison.paired import around_samples
+from clinometer.measure.comparison_engine import around_samples
 
 
 @pytest.mark.parametrize("norm", [1, 2, np.inf])

@@ -7,7 +7,7 @@ import pytest
 
 from clinometer.errors import SettingsError
 from clinometer.measure import compare
-from clinometer.measure.comparison.ranking import rank_models
+from clinometer.measure.comparison import rank_models
 
 
 def models(rng: np.random.Generator, n: int) -> list[np.ndarray]:

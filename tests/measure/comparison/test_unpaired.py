@@ -11,8 +11,8 @@ from scipy import stats
 from tests.present import present
 
 from clinometer.measure import bootstrap, compare, read_preferences
-from clinometer.measure.comparison.result import Comparison
-from clinometer.measure.comparison.unpaired import OwnContexts, compare_unpaired
+from clinometer.measure.comparison import OwnContexts, compare_unpaired
+from clinometer.measure.comparison_engine import Comparison
 from clinometer.statistics.arrays import FloatArray
 
 LEANS = np.linspace(-0.6, 0.6, 8)

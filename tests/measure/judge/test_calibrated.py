@@ -9,9 +9,8 @@ import pytest
 from tests.measure import plain_loops
 
 from clinometer.measure import decompose, read_preferences
-from clinometer.measure.inference.bootstrap import estimate
-from clinometer.measure.judge.calibrated import calibrated_risks
-from clinometer.measure.judge.confusion import Confusion
+from clinometer.measure.intervals import estimate
+from clinometer.measure.judge import Confusion, calibrated_risks
 from clinometer.statistics.arrays import FloatArray
 
 MATRIX = np.array([[0.9, 0.1], [0.25, 0.75]])

@@ -7,7 +7,7 @@ import pytest
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from clinometer.errors import SettingsError
-from clinometer.measure.judge.confusion import Confusion, unlike
+from clinometer.measure.judge import Confusion, unlike
 
 
 def test_labels_are_counted_and_what_is_no_category_is_left_out() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clinometer.measure.equations.criterion import criterion
+from clinometer.measure.counting_noise import sampled_correction
+from clinometer.measure.criterion import criterion
 from clinometer.measure.grid import read_preferences
-from clinometer.measure.inference.counting_noise import sampled_correction
-from clinometer.measure.judge.unmixed import unmixed_criterion
+from clinometer.measure.judge import unmixed_criterion
 
 CASES = [
     (((0.9, 0.1), (0.25, 0.75)), (5.0, 5.0), 15),

@@ -12,8 +12,7 @@ import torch
 
 from clinometer.errors import ModelError, SettingsError
 from clinometer.models import LoadOptions, ModelInfo, SampleOptions, WordOptions, open_model
-from clinometer.models.generation.readers import open_reader
-from clinometer.models.generation.replies import ReadoutQuery, ReplyScorer
+from clinometer.models.generation.replies import ReadoutQuery, ReplyScorer, open_reader
 from clinometer.models.generation.sampled import SampledScorer, Sampler
 from clinometer.models.local.causal import CausalScorer
 from clinometer.models.options import QUESTION

@@ -12,7 +12,7 @@ from tests.present import present
 from clinometer.contexts import ContextSet
 from clinometer.errors import ContextError, ModelError, SettingsError
 from clinometer.models import LoadOptions, SampleOptions, WordOptions, open_model
-from clinometer.models.generation.recognise import Recogniser
+from clinometer.models.generation.sampled import Recogniser
 from clinometer.models.local.causal import CausalScorer
 from clinometer.readouts import EMPTY, OTHER, REFUSAL
 from clinometer.runs import AuditSettings, Run, audit

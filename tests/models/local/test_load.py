@@ -18,7 +18,7 @@ from tests.models import zoo, zoo_tokenizers
 
 from clinometer.errors import ContextError, ModelError, ModelNotFound, SettingsError
 from clinometer.models import LoadOptions, WordOptions, open_model
-from clinometer.models.local.kinds import detect_kind
+from clinometer.models.local.load import detect_kind
 from clinometer.topics import Prompt
 
 CPU = LoadOptions(device="cpu")

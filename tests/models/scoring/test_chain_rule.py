@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
-from clinometer.models.tokens.word_trie import Trie
+from clinometer.models.tokens.word_tokens import Trie
 
 HER, S, HIM = 1, 2, 3
 WORDS = [(HER,), (HER, S), (HIM,)]

@@ -56,7 +56,7 @@ def serving(
 
 @pytest.fixture(scope="session")
 def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    from clinometer.models.catalog.gguf import embedded_gguf
+    from clinometer.models.catalog.weights import embedded_gguf
 
     model = unpacked(embedded_gguf(), tmp_path_factory.mktemp("gguf") / "smol.gguf")
     with serving(model) as url:

@@ -9,8 +9,7 @@ import pytest
 from tests.models.server.standin import Standin
 
 from clinometer.models import LoadOptions, SampleOptions
-from clinometer.models.server.address import Address
-from clinometer.models.server.client import Client
+from clinometer.models.server.client import Address, Client
 from clinometer.models.server.sampler import ServerSampler
 
 DRAWS = 100

@@ -17,7 +17,7 @@ from clinometer.cli import main
 from clinometer.contexts import ContextSet
 from clinometer.errors import ModelError, ModelNotFound
 from clinometer.measure import membership, preference
-from clinometer.measure.equations.bounds import preference_bounds
+from clinometer.measure.bounds import preference_bounds
 from clinometer.models import (
     LoadOptions,
     SampleOptions,
@@ -275,7 +275,7 @@ def test_invalid_addresses_are_refused(name: str) -> None:
 
 
 def test_the_openai_key_is_sent_only_to_openai(monkeypatch: pytest.MonkeyPatch) -> None:
-    from clinometer.models.server.address import Address
+    from clinometer.models.server.client import Address
 
     monkeypatch.delenv("CLINOMETER_API_KEY", raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")

@@ -16,10 +16,14 @@ import torch
 from clinometer.errors import SettingsError
 from clinometer.models import ModelSpec, open_model
 from clinometer.models.local.slot_logits import light_kernels
-from clinometer.models.texts.likelihood import score_chunks, score_texts
-from clinometer.models.texts.masked_copies import masked_copies, scored_tokens
+from clinometer.models.texts.likelihood import (
+    encode_texts,
+    masked_copies,
+    score_chunks,
+    score_texts,
+    scored_tokens,
+)
 from clinometer.models.texts.types import MarkedText, TextOptions
-from clinometer.models.tokens.flat_texts import encode_texts
 
 
 @pytest.fixture(scope="module")

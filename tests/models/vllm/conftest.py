@@ -30,7 +30,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def smol_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """SmolLM2 with wishes of its own for how it is sampled, which a server would follow."""
-    from clinometer.models.catalog.gguf import embedded_gguf, folder_of_gguf
+    from clinometer.models.catalog.weights import embedded_gguf, folder_of_gguf
 
     folder = tmp_path_factory.mktemp("models") / "smol"
     folder.mkdir()

@@ -8,7 +8,7 @@ import pytest
 import clinometer as cm
 from clinometer.errors import TableError
 from clinometer.reliability import Blanks, ReliabilitySettings, Statement
-from clinometer.reliability.blanks.contribution import blank_contributions, fills_of
+from clinometer.reliability.blank_contribution import blank_contributions, fills_of
 
 
 @pytest.mark.parametrize(

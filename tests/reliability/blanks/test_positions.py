@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clinometer.reliability.blank_notation import Blanks
-from clinometer.reliability.blanks.positions import BlanksRefused, accept, with_blanks
-from clinometer.reliability.statement import find_term
+from clinometer.reliability.blanks import BlanksRefused, accept, with_blanks
+from clinometer.reliability.statement import Blanks, find_term
 
 TEXT = "The well-known poor don't save money, they say."
 

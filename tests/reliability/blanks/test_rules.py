@@ -8,8 +8,7 @@ import pytest
 
 from clinometer.errors import SettingsError
 from clinometer.reliability import Statement, load_statements
-from clinometer.reliability.blanks import rule_points, with_blanks
-from clinometer.reliability.blanks.evaluate import point_score, positions
+from clinometer.reliability.blanks import point_score, positions, rule_points, with_blanks
 from clinometer.reliability.parsing import parse
 
 

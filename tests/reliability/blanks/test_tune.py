@@ -13,8 +13,8 @@ from clinometer.models import open_model
 from clinometer.models.catalog.open import open_writer
 from clinometer.models.generation.local import CausalWriter
 from clinometer.reliability import Statement
-from clinometer.reliability.blanks.prompts import points_prompt
-from clinometer.reliability.blanks.tune import TuneSettings, tune_points
+from clinometer.reliability.blanks import points_prompt
+from clinometer.reliability.tune import TuneSettings, tune_points
 
 EXAMPLES = [
     Statement(id="a", text="The nurse is tired.", points="The ___ nurse is tired ___."),

@@ -13,7 +13,7 @@ import pytest
 
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability.people import Ratings, Rule, accepted, agreement, read_ratings
-from clinometer.reliability.people.acceptance import parse_share
+from clinometer.reliability.people.agreement import parse_share
 
 
 def paper_like() -> Ratings:

@@ -17,9 +17,16 @@ import clinometer as cm
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability import ReliabilityRun, Statement, VariantSet
 from clinometer.reliability.people import Ratings
-from clinometer.reliability.people.control import random_control, random_words
-from clinometer.reliability.people.truth import ADDED, LENGTH, RANDOM, TAU, truth_test
-from clinometer.reliability.scoring.record_schema import ReliabilityRecord
+from clinometer.reliability.people.truth import (
+    ADDED,
+    LENGTH,
+    RANDOM,
+    TAU,
+    random_control,
+    random_words,
+    truth_test,
+)
+from clinometer.reliability.scoring.folder import ReliabilityRecord
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.record import ModelRecord
 
@@ -145,7 +152,7 @@ def test_the_command_and_the_standing(tmp_path: Path, clinometer: Callable[..., 
 
 
 def test_only_the_same_models_and_versions_are_validated(tmp_path: Path) -> None:
-    from clinometer.reliability.standing import (
+    from clinometer.reliability.validation_status import (
         read_validation,
         standing,
         validation_of,

@@ -12,7 +12,7 @@ import pytest
 
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability.people import Ratings, read_ratings, validate
-from clinometer.reliability.people.regressions import beyond, fit
+from clinometer.reliability.people.validation import beyond, fit
 
 
 def test_published_ratings_and_scores_are_reproduced(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clinometer.errors import SettingsError
-from clinometer.reliability.model_agreement import rank_agreement
+from clinometer.reliability.scoring.folder import rank_agreement
 from clinometer.reliability.scoring.score import (
     cobias,
     context_variance,

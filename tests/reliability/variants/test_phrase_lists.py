@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from clinometer.reliability.blank_notation import Blanks
 from clinometer.reliability.parsing import parse
+from clinometer.reliability.statement import Blanks
 from clinometer.reliability.variants.phrase_lists import candidates, kind_of, phrases
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from clinometer.models import open_model
-from clinometer.reliability.blank_notation import Blanks
 from clinometer.reliability.parsing import parse
+from clinometer.reliability.statement import Blanks
 from clinometer.reliability.variants import accept_version
 from clinometer.reliability.variants.phrase_lists import phrases
 from clinometer.reliability.variants.phrases import PhraseFiller

@@ -10,8 +10,14 @@ import numpy as np
 import pytest
 from tests.report.made import HOSTILE, made_run
 
-from clinometer.report.explorer.bundle import MODULES, explorer_file, explorer_script
-from clinometer.report.explorer.data import MISSING, view_file, worst_cells
+from clinometer.report.explorer.data import (
+    MISSING,
+    MODULES,
+    explorer_file,
+    explorer_script,
+    view_file,
+    worst_cells,
+)
 from clinometer.report.summary.screen import RunSummary
 from clinometer.runs import Run
 from clinometer.runs.folder.recover import Opened

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from clinometer.errors import RunError
-from clinometer.measure.comparison.result import Rank
-from clinometer.report.leaderboard.board import collect, likely_ranks
+from clinometer.measure.comparison_engine import Rank
+from clinometer.report.leaderboard import collect, likely_ranks
 from clinometer.runs import Run, compare
 
 

@@ -12,9 +12,8 @@ from tests.browser import PHONE, axe_problems, overflow, pixels, settled, watche
 from tests.command import Clinometer
 from tests.report.made import made_run
 
-from clinometer.report.charts.style.theme import PALETTE
-from clinometer.report.leaderboard.board import collect
-from clinometer.report.leaderboard.pages import write_leaderboard
+from clinometer.report.charts.style import PALETTE
+from clinometer.report.leaderboard import collect, write_leaderboard
 
 
 def test_every_link_leads_to_a_file(board: Path) -> None:

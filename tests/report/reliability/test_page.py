@@ -13,8 +13,7 @@ from tests.report.made import HOSTILE
 
 import clinometer as cm
 from clinometer.reliability import ReliabilityRun, ReliabilitySettings, Statement
-from clinometer.report.reliability.page import is_reliability_run, render_reliability
-from clinometer.report.reliability.story import reliability_story
+from clinometer.report.reliability import is_reliability_run, reliability_story, render_reliability
 
 STATEMENTS = [
     Statement("women", "Women talk a lot.", ("women",), category="gender"),

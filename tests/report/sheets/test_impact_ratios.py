@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clinometer.measure import Preferences
-from clinometer.report.sheets.impact_ratios import impact_ratios
+from clinometer.report.sheets import impact_ratios
 
 
 def of(p: np.ndarray, weights: np.ndarray, groups: np.ndarray) -> Preferences:

@@ -11,8 +11,7 @@ from tests.browser import PHONE, axe_problems, overflow, watched
 from tests.command import Clinometer
 from tests.report.made import made_run
 
-from clinometer.report.sheets.page import evidence, render_sheet, sheet_markdown
-from clinometer.report.sheets.sheet import NAMES, load_sheet
+from clinometer.report.sheets import NAMES, evidence, load_sheet, render_sheet, sheet_markdown
 from clinometer.runs import Run
 
 

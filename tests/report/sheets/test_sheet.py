@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from clinometer.errors import SettingsError
-from clinometer.report.sheets.sheet import NAMES, Clause, load_sheet
+from clinometer.report.sheets import NAMES, Clause, load_sheet
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.report.made import made_run
 
-from clinometer.contexts.questions import question_contexts
+from clinometer.contexts.load import question_contexts
 from clinometer.display.numbers import percent
 from clinometer.measure import Preferences
 from clinometer.models import ModelInfo

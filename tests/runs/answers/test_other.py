@@ -12,15 +12,14 @@ from clinometer.errors import CannotTell
 from clinometer.measure import Preferences, decompose
 from clinometer.models import ModelInfo
 from clinometer.runs import AuditSettings
-from clinometer.runs.answers.other import (
+from clinometer.runs.answers import (
     other_record,
     other_sentence,
     other_shares,
     require_answers,
     worst_case,
 )
-from clinometer.runs.folder.record import new_record
-from clinometer.runs.folder.record_schema import RunRecord
+from clinometer.runs.folder.record import RunRecord, new_record
 from clinometer.topics import load_topic
 
 HIRING = load_topic("hiring")

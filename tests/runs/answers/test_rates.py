@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from clinometer.runs import Run, audit
-from clinometer.runs.answers.rates import answer_columns, answered_groups, impact_sentence
+from clinometer.runs.answers import answer_columns, answered_groups, impact_sentence
 
 
 def test_rates_and_impact_ratios_of_known_models() -> None:

@@ -13,9 +13,8 @@ from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions, open_model
 from clinometer.models.local.causal import CausalScorer
 from clinometer.runs import AuditSettings
-from clinometer.runs.bbq.audit import bbq_audit
-from clinometer.topics.bbq.formats import FORMATS
-from clinometer.topics.bbq.items import read_bbq
+from clinometer.runs.bbq import bbq_audit
+from clinometer.topics.bbq import FORMATS, read_bbq
 
 MODEL = "pocket:gpt2-s"
 SETTINGS = AuditSettings(load=LoadOptions(device="cpu"))

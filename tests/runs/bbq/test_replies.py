@@ -8,8 +8,8 @@ import pytest
 from tests.topics.bbq.made_items import made_lines, write_lines
 
 from clinometer.errors import TableError
-from clinometer.runs.bbq.replies import answer_fields, read_replies
-from clinometer.topics.bbq.items import read_bbq
+from clinometer.runs.bbq import answer_fields, read_replies
+from clinometer.topics.bbq import read_bbq
 
 
 def test_answers_are_read_and_the_rest_listed(tmp_path: Path) -> None:

@@ -11,9 +11,8 @@ from tests.topics.bbq.made_items import made_lines, write_lines
 from clinometer.errors import TopicError
 from clinometer.models import ModelInfo
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.bbq.result import BbqReplies, bbq_run
-from clinometer.topics.bbq.items import BbqItem, read_bbq
-from clinometer.topics.bbq.scores import BbqAnswer
+from clinometer.runs.bbq import BbqReplies, bbq_run
+from clinometer.topics.bbq import BbqAnswer, BbqItem, read_bbq
 
 INFO = ModelInfo(name="made", kind="replies", revision="none")
 

@@ -174,9 +174,7 @@ def test_the_cache_of_the_former_name_is_used(
     monkeypatch.setattr(catalog, "_packaged_folder", lambda *_: folder)
     monkeypatch.delenv("CLINOMETER_CACHE", raising=False)
     monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "1GB")
-    monkeypatch.setattr(
-        "clinometer.storage.cache_location.user_cache_path", lambda name: tmp_path / name
-    )
+    monkeypatch.setattr("clinometer.storage.cache.user_cache_path", lambda name: tmp_path / name)
     copy("cache").rename(tmp_path / "tiltmeter")
     settings = AuditSettings(replicates=0)
     assert identity_of(catalog.ModelSpec.parse(MODEL), settings.load) is not None
@@ -201,8 +199,8 @@ def test_a_finished_reliability_run_loads_with_the_same_numbers() -> None:
 
 
 def test_an_interrupted_reliability_run_resumes_to_the_same_result(copy: Copy) -> None:
-    from clinometer.cli.reliability.common import read_statements
-    from clinometer.reliability.variants.files import read_variants
+    from clinometer.cli.reliability import read_statements
+    from clinometer.reliability.variants.filling import read_variants
 
     folder = copy("reliability")
     run = cm.score_reliability(

@@ -17,7 +17,7 @@ from clinometer.measure import membership, preference
 from clinometer.report import open_run, render_report
 from clinometer.runs import Run, RunFolder
 from clinometer.runs.folder.partial import cell_words, find_topic, load_partial, progress
-from clinometer.runs.folder.record_schema import PrecisionRecord, RoundRecord
+from clinometer.runs.folder.record import PrecisionRecord, RoundRecord
 from clinometer.runs.folder.recover import stored_risks
 from clinometer.topics import load_topic
 

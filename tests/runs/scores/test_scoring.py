@@ -14,7 +14,7 @@ import clinometer as cm
 from clinometer.errors import RunError
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.run import Run
-from clinometer.runs.scores.executors import ModelQuery
+from clinometer.runs.scores.scoring import ModelQuery
 
 TOPIC = cm.load_topic("gender").select(["nurse", "technician", "clerk"])
 CHUNK = 4

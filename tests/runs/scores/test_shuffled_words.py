@@ -16,7 +16,7 @@ from clinometer.measure import decompose, preference
 from clinometer.report import render_report
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.group_sentences import group_sentences
-from clinometer.runs.scores.recount import stored_scores
+from clinometer.runs.scores.accumulate import stored_scores
 from clinometer.runs.scores.shuffled_words import shuffled_counts, word_floor
 from clinometer.topics import Group, Topic
 

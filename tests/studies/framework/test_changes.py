@@ -11,14 +11,14 @@ import pytest
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.measure import Preferences
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.folder.record_schema import ContextsRecord, RunRecord, TopicRecord
+from clinometer.runs.folder.record import ContextsRecord, RunRecord, TopicRecord
 from clinometer.storage.record import ModelRecord
-from clinometer.studies.between_models.alignment import alignment_findings
-from clinometer.studies.between_models.size import over_models, size_findings, slope
-from clinometer.studies.between_models.sources import sources_findings
-from clinometer.studies.fine_tuning.training_texts import read_texts, some_of
-from clinometer.studies.framework.plan import Ask
-from clinometer.studies.within_run.views import (
+from clinometer.studies.alignment import alignment_findings
+from clinometer.studies.framework import Ask
+from clinometer.studies.size import over_models, size_findings, slope
+from clinometer.studies.sources import sources_findings
+from clinometer.studies.toxicity import read_texts, some_of
+from clinometer.studies.views import (
     distribution_findings,
     heatmap_findings,
     leaning_findings,

@@ -14,13 +14,19 @@ from clinometer.errors import ModelNotFound, RunError, SettingsError
 from clinometer.models.local import load
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.storage.atomic import only_writer
-from clinometer.studies.between_models.alignment import alignment_plan
-from clinometer.studies.between_models.risk_tables import table_findings
-from clinometer.studies.between_models.sources import source_sets
-from clinometer.studies.framework import frame
-from clinometer.studies.framework.defaults import study_contexts
-from clinometer.studies.framework.frame import Findings, ask_all
-from clinometer.studies.framework.plan import Plan, asks_of, parameters_of, spoken
+from clinometer.studies import framework as frame
+from clinometer.studies.alignment import alignment_plan
+from clinometer.studies.framework import (
+    Findings,
+    Plan,
+    ask_all,
+    asks_of,
+    parameters_of,
+    spoken,
+    study_contexts,
+)
+from clinometer.studies.risk_tables import table_findings
+from clinometer.studies.sources import source_sets
 from clinometer.topics import load_topic
 
 TOPIC = load_topic("gender").select(["nurse", "engineer", "teacher"])

@@ -9,7 +9,7 @@ import pytest
 
 from clinometer.errors import SettingsError
 from clinometer.models.catalog.suites import suite
-from clinometer.studies.framework.published import printed, tables
+from clinometer.studies.framework import printed, tables
 
 
 def test_every_number_is_in_the_paper(shared_data: Path) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from tests.topics.bbq.made_items import made_lines, write_lines
 
-from clinometer.topics.bbq.formats import FORMATS
-from clinometer.topics.bbq.items import read_bbq
+from clinometer.topics.bbq import FORMATS, read_bbq
 
 
 def test_formats_show_what_they_say(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import zstandard
 from tests.topics.bbq.made_items import made_lines, write_lines
 
 from clinometer.errors import TopicError
-from clinometer.topics.bbq.items import read_bbq
+from clinometer.topics.bbq import read_bbq
 
 
 def test_options_say_the_stereotype_its_opposite_or_unknown(tmp_path: Path) -> None:

@@ -12,9 +12,8 @@ import pytest
 import zstandard
 from tests.topics.bbq.made_items import made_lines, write_lines
 
-from clinometer.runs.bbq.replies import answer_fields, read_replies
-from clinometer.topics.bbq.items import read_bbq
-from clinometer.topics.bbq.scores import BbqAnswer, bbq_scores
+from clinometer.runs.bbq import answer_fields, read_replies
+from clinometer.topics.bbq import BbqAnswer, bbq_scores, read_bbq
 
 
 def by_hand(path: Path, formats: tuple[str, ...]) -> dict[tuple[str, str], tuple[float, float]]:

@@ -8,7 +8,7 @@ import pytest
 
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.web.annotation import Store, read_task
-from clinometer.web.annotation.guidelines import read_guidelines, to_html
+from clinometer.web.annotation.pages import read_guidelines, to_html
 
 
 def write(path: Path, text: str) -> Path:

@@ -2,26 +2,277 @@
 
 from __future__ import annotations
 
+import hashlib
+import heapq
+import json
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from clinometer.contexts.context_set import ContextSet, context_ids
-from clinometer.contexts.mining.executors import run
-from clinometer.contexts.mining.corpora import Source, find_sources
-from clinometer.contexts.mining.languages import Language, open_languages
-from clinometer.contexts.mining.read import Sampled, read_source
+from clinometer.contexts.files import ArticlesRecord, SetMetadata
+from clinometer.contexts.mining.corpora import Source, articles, find_sources
+from clinometer.contexts.mining.languages import Language, decide_each, open_languages
+from clinometer.contexts.mining.languages.shared import Decision
 from clinometer.contexts.mining.settings import DEFAULT_LINKS, MIN_CONFIDENCE, MineSettings
-from clinometer.contexts.mining.tally import Found, Tally, merged
-from clinometer.contexts.mining.work_folder import SourceCounts, WorkFolder
-from clinometer.contexts.sidecar import ArticlesRecord, SetMetadata
-from clinometer.errors import ContextError, InputError
+from clinometer.contexts.mining.work_folder import Found, SourceCounts, Tally, WorkFolder, merged
+from clinometer.errors import ContextError, InputError, SettingsError
 from clinometer.storage.atomic import replacing
 from clinometer.storage.resumable import store_as_they_come
+
+# --- Where pieces are parsed: in this process, in several, or on a Ray cluster -------------------
+
+
+#: Number, and the sentences, each with the index of its article.
+Piece = tuple[int, list[tuple[int, str]]]
+#: Number, the tally of each topic, and what was decided for the first topic.
+Done = tuple[int, list[Tally], list[Decision]]
+#: Pieces sent to a cluster at a time: the number in memory here.
+_WINDOW = 256
+
+
+def decide_piece(languages: Sequence[Language], explain: bool, piece: Piece) -> Done:
+    """Parse the sentences of a piece once and count the decisions of each topic."""
+    number, sentences = piece
+    tallies = [Tally() for _ in languages]
+    kept: list[Decision] = []
+    decided = decide_each(languages, [sentence for _, sentence in sentences])
+    for (article, _), found in zip(sentences, decided, strict=True):
+        for tally, decisions in zip(tallies, found, strict=True):
+            tally.take(decisions, article)
+        if explain:
+            kept += found[0]
+    return number, tallies, kept
+
+
+def run(
+    pieces: Iterable[Piece],
+    settings: MineSettings,
+    languages: Sequence[Language],
+    *,
+    explain: bool,
+    executor: str,
+    processes: int,
+    allow_open_ray: bool = False,
+) -> Iterator[Done]:
+    """Yield the finished pieces as they complete."""
+    if executor == "ray":
+        yield from _on_ray(pieces, settings, explain, allow_open=allow_open_ray)
+    elif executor != "local":
+        raise SettingsError(f"executor: expected local or ray, found {executor!r}")
+    elif processes > 1:
+        yield from _in_processes(pieces, settings, explain, processes)
+    else:
+        for piece in pieces:
+            yield decide_piece(languages, explain, piece)
+
+
+# --- processes --------------------------------------------------------------------------------
+
+_WORK: Callable[[Piece], Done] | None = None
+
+
+def _open(settings: MineSettings, explain: bool) -> Callable[[Piece], Done]:
+    return partial(decide_piece, open_languages(settings), explain)
+
+
+def _begin(settings: MineSettings, explain: bool) -> None:
+    global _WORK  # noqa: PLW0603  (one parser per process, loaded once)
+    _WORK = _open(settings, explain)
+
+
+def _work(piece: Piece) -> Done:
+    if _WORK is None:
+        raise RuntimeError("used before it was opened")
+    return _WORK(piece)
+
+
+def _in_processes(
+    pieces: Iterable[Piece], settings: MineSettings, explain: bool, processes: int
+) -> Iterator[Done]:
+    waiting: set[Future[Done]] = set()
+    pieces = iter(pieces)
+    with ProcessPoolExecutor(
+        processes,
+        mp_context=get_context("spawn"),
+        initializer=_begin,
+        initargs=(settings, explain),
+    ) as pool:
+        try:
+            while True:
+                for piece in islice(pieces, 2 * processes - len(waiting)):
+                    waiting.add(pool.submit(_work, piece))
+                if not waiting:
+                    return
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+        except BrokenProcessPool as exc:
+            raise ContextError(
+                "mining: a worker process died; rerun the same command to resume"
+            ) from exc
+
+
+# --- Ray ----------------------------------------------------------------------------------------
+
+
+def _on_ray(
+    pieces: Iterable[Piece], settings: MineSettings, explain: bool, *, allow_open: bool
+) -> Iterator[Done]:
+    from clinometer.execution.ray import Need, Pool
+
+    pieces = iter(pieces)
+    need = Need(cpus=1, gpus=0, allow_open=allow_open)
+    with Pool(partial(_open, settings, explain), need=need) as pool:
+        while window := list(islice(pieces, _WINDOW)):
+            for _, done in pool.map(window):
+                yield done
+
+
+# --- A random sample of N articles in one pass over a stream of unknown length -------------------
+
+
+def priority(seed: int, source: int, number: int) -> int:
+    """The random number of an article, 0 to 2**64 - 1.
+
+    >>> priority(0, 0, 1) == priority(0, 0, 1), priority(0, 0, 1) == priority(1, 0, 1)
+    (True, False)
+    """
+    key = f"{seed}:{source}:{number}".encode()
+    return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big")
+
+
+class Smallest:
+    """The n smallest numbers seen so far.
+
+    >>> smallest = Smallest(2)
+    >>> [smallest.add(x) for x in (5, 3, 9, 1)], smallest.limit
+    ([True, True, False, True], 3)
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self._heap: list[int] = []  # negated: the largest kept number is on top
+
+    def add(self, number: int) -> bool:
+        """Add a number; return whether it is now among the n smallest."""
+        if len(self._heap) < self.n:
+            heapq.heappush(self._heap, -number)
+            return True
+        if number >= -self._heap[0]:
+            return False
+        heapq.heapreplace(self._heap, -number)
+        return True
+
+    @property
+    def limit(self) -> int:
+        """The largest number that belongs to the n smallest."""
+        return -self._heap[0] if self._heap else -1
+
+
+# --- First stage: read every article once and spool its candidate sentences ----------------------
+
+
+PIECE = 400  # sentences per piece: the most work that a kill can lose
+FEWEST = 10  # pieces of a small corpus, so that its progress is seen
+
+
+def read_source(
+    number: int,
+    source: Source,
+    language: Language,
+    settings: MineSettings,
+    work: WorkFolder,
+    progress: Callable[[int], None],
+) -> SourceCounts:
+    """Spool the candidate sentences of a source, once; returns its counts."""
+    known = work.read_counts(number)
+    if known is not None:
+        return known
+    damage: Counter[str] = Counter()
+    smallest = Smallest(settings.sample) if settings.sample else None
+    read = characters = 0
+    with work.spooling(number) as spool:
+        for read, text in enumerate(articles(source, field=settings.field, damage=damage), start=1):
+            characters += len(text)
+            drawn = priority(settings.seed, number, read)
+            if smallest is None or smallest.add(drawn):
+                found = language.find(text)
+                if found or smallest:
+                    row = [read, drawn, len(text), found]
+                    spool.write(json.dumps(row, ensure_ascii=False) + "\n")
+            progress(read)
+    counts = SourceCounts(
+        articles=read,
+        characters=characters,
+        damage=dict(damage),
+        spooled=work.spool(number).stat().st_size,
+    )
+    work.write_counts(number, counts)
+    return counts
+
+
+class Sampled:
+    """The sampled articles among all spooled ones."""
+
+    def __init__(self, work: WorkFolder, sources: int, sample: int | None) -> None:
+        self._work = work
+        self._sources = sources
+        self._limit = None
+        if sample is not None:
+            smallest = Smallest(sample)
+            for _, drawn, _, _ in self._rows():
+                smallest.add(drawn)
+            self._limit = smallest.limit
+        self._size = PIECE
+        self.articles = self.sentences = self.characters = 0
+        for _ in self.pieces():
+            if self.sentences >= PIECE * FEWEST:  # no small corpus: no need to count on
+                break
+        self._size = min(PIECE, max(1, -(-self.sentences // FEWEST)))
+
+    def pieces(self) -> Iterator[list[tuple[int, str]]]:
+        """Pieces of at most PIECE candidate sentences in corpus order, each with the index of its
+        article in the sample; counts them while iterating."""
+        piece: list[tuple[int, str]] = []
+        self.articles = self.sentences = self.characters = 0
+        for _, drawn, size, found in self._rows():
+            if self._limit is not None and drawn > self._limit:
+                continue
+            self.articles += 1
+            self.characters += size
+            for sentence in found:
+                self.sentences += 1
+                piece.append((self.articles, sentence))
+                if len(piece) == self._size:
+                    yield piece
+                    piece = []
+        if piece:
+            yield piece
+
+    def _rows(self) -> Iterator[tuple[int, int, int, list[str]]]:
+        for number in range(self._sources):
+            with self._work.spool(number).open(encoding="utf-8") as spool:
+                for line in spool:
+                    try:
+                        read, drawn, size, found = json.loads(line)
+                    except (ValueError, TypeError, RecursionError) as exc:
+                        raise ContextError(
+                            f"{self._work.spool(number)}: damaged; start over with --fresh"
+                        ) from exc
+                    yield read, drawn, size, found
+
+
+# --- One mining run from corpus to context set ---------------------------------------------------
+
 
 #: Called with the stage, what is done, and the total where it is known.
 StageProgress = Callable[[str, int, int | None], None]

@@ -7,8 +7,7 @@ from functools import partial
 from typing import Any
 
 from clinometer.errors import SettingsError
-from clinometer.ranges import COUNT, SEED, SHARE
-from clinometer.settings import check_settings, option
+from clinometer.settings import COUNT, SEED, SHARE, check_settings, option
 from clinometer.topics import Topic, load_topic
 
 #: What [Y] may be, see docs/mining.md.

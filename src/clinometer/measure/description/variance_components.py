@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from clinometer.display.plain import Plain
+from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
-from clinometer.measure.description.distribution import (
+from clinometer.measure.distribution import (
     StereotypeDistribution,
     stereotype_distribution,
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from clinometer.errors import SettingsError
-from clinometer.models.catalog.resolve import weights_source
 from clinometer.models.catalog.spec import ModelSource, ModelSpec
+from clinometer.models.catalog.weights import weights_source
 from clinometer.models.generation.writer import Writer
 from clinometer.models.options import LoadOptions, WordOptions
 from clinometer.models.protocol import Scorer
@@ -37,7 +37,7 @@ def open_model(
 
         return open_server(spec, load=load, words=words)
     if spec.place is ModelSource.INSPECT:
-        from clinometer.models.inspect_model import open_inspect
+        from clinometer.models.inspect import open_inspect
 
         return open_inspect(spec, load=load, words=words)
     if spec.place is ModelSource.VLLM:
@@ -53,7 +53,7 @@ def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
     """Open a model that generates text: any causal model, or `openai:URL#MODEL`."""
     load = load or LoadOptions()
     if ModelSpec.parse(model).place is ModelSource.SERVER:
-        from clinometer.models.server.writer import ServerWriter
+        from clinometer.models.server.sampler import ServerWriter
 
         return ServerWriter(model, load)
     from clinometer.models.generation.local import CausalWriter

@@ -7,19 +7,68 @@ sampled models are corrected for it (`measure.inference.counting_noise`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.errors import ContextError
-from clinometer.models.generation.recognise import Recogniser
 from clinometer.models.options import SampleOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, WordReport, WordScores
-from clinometer.readouts.replies import EMPTY, OTHER, REFUSAL
+from clinometer.readouts.protocol import (
+    EMPTY,
+    OTHER,
+    REFUSAL,
+    unread,
+    without_opening,
+    without_question,
+)
 from clinometer.topics import Prompt
+
+# --- Which listed word does a sampled text start with? The rules: --------------------------------
+
+
+@dataclass(frozen=True)
+class Recogniser:
+    """The rules for one list of words.
+
+    >>> rules = Recogniser.of(("he", "she", "her", "her own"))
+    >>> said = (" she left", "The nurse said that He's late", "hero", " her own", "I'm sorry, but")
+    >>> [rules.read(text, "The nurse said that") for text in said]
+    [1, 0, -1, 3, -2]
+    """
+
+    words: tuple[str, ...]
+    pattern: re.Pattern[str]
+    number: dict[str, int]
+
+    @classmethod
+    def of(cls, words: Sequence[str], *, space: bool = True) -> Recogniser:
+        return _recogniser(tuple(words), space)
+
+    def read(self, text: str, before: str) -> int:
+        """The index of the word, or OTHER, REFUSAL or EMPTY."""
+        rest = without_opening(without_question(text, before))
+        found = self.pattern.match(rest)
+        return self.number[found[0].casefold()] if found else unread(rest)
+
+
+@lru_cache(maxsize=64)
+def _recogniser(words: tuple[str, ...], space: bool) -> Recogniser:
+    number: dict[str, int] = {}
+    for i, word in enumerate(words):
+        number.setdefault(word.casefold(), i)
+    longest_first = sorted(number, key=len, reverse=True)
+    end = r"(?!\w)" if space else ""
+    pattern = re.compile(f"(?:{'|'.join(map(re.escape, longest_first))}){end}", re.IGNORECASE)
+    return Recogniser(words, pattern, number)
+
+
+# --- Models without log-probabilities: sample replies and count the words ------------------------
 
 
 class Sampler(Protocol):

@@ -20,25 +20,24 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from clinometer.models.local.base import TransformerScorer
-from clinometer.models.local.batches import Batch, RowBlock, answer, to_device
-from clinometer.models.local.pipelined import overlapped
-from clinometer.models.local.prefix_tree.forward import TreeRun, row_multiple
-from clinometer.models.local.prefix_tree.layout import Packs
-from clinometer.models.local.prefix_tree.verify import (
-    CheckedAnswers,
-    Packing,
-    PackingError,
-    counts_places,
-    shortest_window,
-)
+from clinometer.models.local.batches import Batch, RowBlock, answer, overlapped, to_device
 from clinometer.models.local.slot_logits import read_log_probs
 from clinometer.models.options import WordOptions
 from clinometer.models.protocol import ModelInfo, WordScores
 from clinometer.models.scoring.causal_job import Job
 from clinometer.models.scoring.chain_rule import scattered
-from clinometer.models.scoring.next_token_rows import Rows
-from clinometer.models.tokens.word_tokens import WordList, head_tokens
-from clinometer.models.tokens.word_trie import Tokens
+from clinometer.models.scoring.continuations import Packs
+from clinometer.models.scoring.prefix_tree import (
+    CheckedAnswers,
+    Packing,
+    PackingError,
+    Rows,
+    TreeRun,
+    counts_places,
+    row_multiple,
+    shortest_window,
+)
+from clinometer.models.tokens.word_tokens import Tokens, WordList, head_tokens
 from clinometer.topics import Prompt
 
 #: Prompts whose tables are in memory at a time.

@@ -11,10 +11,14 @@ from clinometer.errors import ModelError, SettingsError
 from clinometer.extras import require
 from clinometer.models.catalog.hub import hub_reachable
 from clinometer.models.catalog.pretrained import loading, pretrained
-from clinometer.models.catalog.revision import folder_revision
 from clinometer.models.catalog.spec import ModelSpec
+from clinometer.models.catalog.weights import folder_revision
 from clinometer.models.generation.sampled import SampledScorer
-from clinometer.models.local.pipelined import collector_off
+from clinometer.models.local.base import TransformerScorer
+from clinometer.models.local.batches import collector_off
+from clinometer.models.local.causal import CausalScorer
+from clinometer.models.local.masked import MaskedScorer, PermutationScorer
+from clinometer.models.local.seq2seq import Seq2SeqScorer
 from clinometer.models.options import LoadOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer
 from clinometer.models.tokens.local_tokenizer import (
@@ -22,6 +26,9 @@ from clinometer.models.tokens.local_tokenizer import (
     check_tokenizer_words,
     has_tokenizer,
 )
+
+# --- Load a transformers model from a folder or the Hugging Face hub, as the scorer of its kind
+
 
 #: Model types whose transformers code mixes float32 into half precision, and fails.
 _ONLY_FLOAT32 = ("deberta", "xlnet")
@@ -41,7 +48,6 @@ def load_transformer(
     from clinometer.models.generation.chat import chat_opening
     from clinometer.models.generation.local import CausalSampler
     from clinometer.models.local.causal import CausalScorer
-    from clinometer.models.local.kinds import SCORERS, detect_kind
     from clinometer.models.local.lora import Adapter, is_adapter
 
     device = choose_device(load.device)
@@ -206,3 +212,59 @@ def _revision(source: str, config: Any) -> str:
     if not folder.is_dir():
         return str(getattr(config, "_commit_hash", None) or "unknown")
     return folder_revision(folder)
+
+
+# --- Which kind a model is, from its configuration, and the scorer for each kind -----------------
+
+
+SCORERS: dict[str, type[TransformerScorer]] = {
+    scorer.kind: scorer for scorer in (CausalScorer, MaskedScorer, Seq2SeqScorer, PermutationScorer)
+}
+
+
+def detect_kind(config: Any, name: str, wanted: str | None) -> str:
+    """The requested kind, or the one that the configuration names."""
+    kind = wanted or _kind_of(config)
+    if kind is None:
+        raise ModelError(
+            f"model {name!r}: cannot detect its kind from the configuration "
+            f"({', '.join(getattr(config, 'architectures', None) or ['no architecture'])}): use "
+            f"--kind {'|'.join(SCORERS)}"
+        )
+    return kind
+
+
+def _kind_of(config: Any) -> str | None:
+    model_type = str(getattr(config, "model_type", ""))
+    architectures = getattr(config, "architectures", None) or []
+    if model_type == "xlnet":
+        return "permutation"
+    if getattr(config, "is_encoder_decoder", False):
+        return "seq2seq"
+    if "ElectraForPreTraining" in architectures:
+        return None  # ELECTRA's discriminator tells real words from replaced ones and writes none
+    for architecture in architectures:
+        if architecture.endswith(("ForMaskedLM", "ForPreTraining")):
+            return "masked"
+        if architecture.endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")):
+            return "causal"
+    # auto_map says what a model's own code builds (ChatGLM2's architecture does not).
+    brought = getattr(config, "auto_map", None) or {}
+    for auto_class, kind in (
+        ("AutoModelForMaskedLM", "masked"),
+        ("AutoModelForCausalLM", "causal"),
+    ):
+        if auto_class in brought:
+            return kind
+    return _kind_by_model_type(model_type)
+
+
+def _kind_by_model_type(model_type: str) -> str | None:
+    """For configurations that name no architecture: what the library can build from it."""
+    from transformers.models.auto import modeling_auto as auto
+
+    if model_type in auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
+        return "masked"
+    if model_type in auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+        return "causal"
+    return None

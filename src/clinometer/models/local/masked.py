@@ -19,21 +19,22 @@ from torch import Tensor
 
 from clinometer.errors import ModelError
 from clinometer.models.local.base import TransformerScorer
-from clinometer.models.local.batches import Batch, Ids, fetch, pad_wants, run, to_device
+from clinometer.models.local.batches import Batch, Ids, fetch, overlapped, pad_wants, run, to_device
 from clinometer.models.local.kernels.tiled_attention import (
     TiledBatchSize,
     use_short_attention,
     whole_tiles,
 )
-from clinometer.models.local.pipelined import overlapped
 from clinometer.models.local.slot_logits import read_log_probs
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
 from clinometer.models.scoring.word_scorer import ChosenPrompts
 from clinometer.models.tokens.slot_prompts import Marker, SlotGroup, slot_groups
-from clinometer.models.tokens.word_tokens import WordList
-from clinometer.models.tokens.word_trie import Trie
+from clinometer.models.tokens.word_tokens import Trie, WordList
 from clinometer.topics import Prompt
+
+# --- Masked models: as many mask tokens in the slot as the word has tokens -----------------------
+
 
 #: Prompts of one length that are scored together.
 _CHUNK = 4_096
@@ -145,3 +146,47 @@ class MaskedScorer(TransformerScorer):
             return tokens
         missing = whole_tiles(*tokens.shape) - len(tokens)
         return np.concatenate([tokens, np.repeat(tokens[-1:], missing, axis=0)])
+
+
+# --- Permutation models (XLNet): every position sees what the prediction order allows ------------
+
+
+class PermutationScorer(MaskedScorer):
+    """XLNet: a permutation mask hides the slot, a target mapping reads it."""
+
+    kind = "permutation"
+
+    @staticmethod
+    def auto_class(transformers: Any) -> Any:
+        return transformers.AutoModelForCausalLM
+
+    def prepare(self) -> None:
+        super().prepare()
+        # XLNet's closing <cls> is a separate segment, and its attention depends on segments.
+        types = self.tokenizer("", return_token_type_ids=True)["token_type_ids"]
+        closing = len(self.marker.closing)
+        self.closing_types = list(types[len(types) - closing :]) if closing else []
+
+    def slot_logits(self, batch: Batch) -> Tensor:
+        tokens = to_device(batch.tokens, self.device)
+        n, length = tokens.shape
+        rows = torch.arange(n, device=self.device)
+        first = to_device(batch.positions, self.device)[:, None]
+        places = torch.arange(length, device=self.device)
+        hidden = (places >= first) & (places < first + batch.unknown)
+        dtype = self.model.dtype
+        types = torch.zeros_like(tokens)
+        if self.closing_types:
+            types[:, -len(self.closing_types) :] = torch.tensor(
+                self.closing_types, device=self.device
+            )
+        logits, _ = self.project(
+            rows,
+            torch.zeros_like(rows),
+            input_ids=tokens,
+            token_type_ids=types,
+            perm_mask=hidden[:, None, :].expand(n, length, length).to(dtype),
+            target_mapping=(places == first)[:, None, :].to(dtype),
+            use_mems=False,
+        )
+        return logits

@@ -22,8 +22,7 @@ from clinometer.models.local.slot_logits import light_kernels, read_log_probs
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
 from clinometer.models.tokens.slot_prompts import Marker, SlotGroup, slot_groups
-from clinometer.models.tokens.word_tokens import WordList, encode_all
-from clinometer.models.tokens.word_trie import END_OF_WORD, Trie
+from clinometer.models.tokens.word_tokens import END_OF_WORD, Trie, WordList, encode_all
 from clinometer.topics import Prompt
 
 SENTINEL = "<extra_id_0>"

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from clinometer.models.tokens.word_trie import END_OF_WORD
+from clinometer.models.tokens.word_tokens import END_OF_WORD
 
 #: Marker instead of a log-probability (which is never above 0): all logits were equal.
 SILENT = torch.inf

@@ -12,7 +12,6 @@ from typing import Protocol
 import numpy as np
 
 from clinometer.errors import ContextError
-from clinometer.models.local.prefix_tree.layout import Heads, Ints
 from clinometer.models.options import WordOptions
 from clinometer.models.protocol import ModelInfo, WordScores
 from clinometer.models.scoring.chain_rule import Ask, WordQuery, expand
@@ -22,10 +21,11 @@ from clinometer.models.scoring.continuations import (
     Bools,
     Continuations,
     Floats,
+    Heads,
+    Ints,
 )
 from clinometer.models.scoring.word_scorer import ChosenPrompts
-from clinometer.models.tokens.word_tokens import WordList
-from clinometer.models.tokens.word_trie import END_OF_WORD, Tokens, Trie
+from clinometer.models.tokens.word_tokens import END_OF_WORD, Tokens, Trie, WordList
 from clinometer.topics import Prompt
 
 #: Nodes after the slot that are listed at once; the list takes about 200 bytes per node.

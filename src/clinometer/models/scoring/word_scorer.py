@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from clinometer.errors import ContextError, ModelError
 from clinometer.models.options import WordOptions
 from clinometer.models.protocol import ModelInfo, WordReport, WordScores
-from clinometer.models.tokens.word_tokens import WordList, continuation_tokens
-from clinometer.models.tokens.word_trie import Tokens
+from clinometer.models.tokens.word_tokens import Tokens, WordList, continuation_tokens
 from clinometer.topics import Prompt
 
 

@@ -11,6 +11,6 @@ scorer      words at the slot, as for any other causal model
 sampler     samples, for servers without log-probabilities
 """
 
-from clinometer.models.server.open import open_server
+from clinometer.models.server.scorer import open_server
 
 __all__ = ["open_server"]

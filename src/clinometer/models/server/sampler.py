@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from clinometer.execution.event_loop import together
+from clinometer.errors import ModelNotFound
+from clinometer.execution.background import together
 from clinometer.models.generation.chat import find_opening
 from clinometer.models.generation.sampled import Sampler
-from clinometer.models.generation.writer import seed_for
+from clinometer.models.generation.writer import Turn, first_line, seed_for
 from clinometer.models.options import QUESTION, LoadOptions, SampleOptions
-from clinometer.models.server.client import Client, RequestRefused
+from clinometer.models.protocol import ModelInfo
+from clinometer.models.server.client import Address, Client, RequestRefused
+from clinometer.models.server.reply import texts
 from clinometer.models.server.reply import texts as texts_of
 from clinometer.models.tokens.local_tokenizer import local_tokenizer
 from clinometer.models.tokens.word_tokens import in_opening
+
+# --- Samples from a server: completions, or chat where a model only supports chat ----------------
+
 
 #: The instruction to a chat model for which we have no template.
 INSTRUCTION = "Continue this text with the words that come next. Answer with these words only: {}"
@@ -112,3 +121,109 @@ class ServerSampler(Sampler):
         found = await self.client.post(url, body, read)
         self._cuts = {}
         return found
+
+
+# --- Which model a server serves, as it reports it -----------------------------------------------
+
+
+def served_model(client: Client, name: str) -> dict[str, Any]:
+    """The server's description of the model requested, or of its only one."""
+
+    def read(reply: Any) -> list[dict[str, Any]]:
+        return [_entry(entry) for entry in reply["data"]]
+
+    wanted = client.address.model
+    try:
+        served = client.run(client.get(f"{client.address.base}/models", read))
+    except RequestRefused as error:
+        if error.status not in (404, 405, 501) or wanted is None:
+            raise
+        return {"id": wanted}
+    if wanted is None and len(served) == 1:
+        return served[0]
+    for entry in served:
+        if wanted is not None and wanted in (entry["id"], Path(entry["id"]).name):
+            return entry
+    if wanted is not None and len(served) == 1 and served[0].get("owned_by") == "llamacpp":
+        return served[0]  # llama.cpp serves one model under any name
+    known = ", ".join(Path(e["id"]).name for e in served[:8]) or "none"
+    raise ModelNotFound(
+        f"model {name!r}: the server has {known}; write openai:URL#MODEL with one of them"
+    )
+
+
+def _entry(plain: Any) -> dict[str, Any]:
+    """A model as a server lists it; fields that should be numbers but are not are left out."""
+    entry = dict(plain, id=str(plain["id"]))
+    meta = entry.get("meta")
+    entry["meta"] = meta if isinstance(meta, dict) else None
+    for holder, name in ((entry, "max_model_len"), (entry["meta"] or {}, "n_ctx")):
+        if name in holder and not _is_count(holder[name]):
+            holder[name] = None
+    return entry
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def digest(served: dict[str, Any]) -> str:
+    """A digest of the server's description of the model, as far as it stays the same from one
+    start to the next: all that we can know about the weights."""
+    stable = {k: served.get(k) for k in ("owned_by", "root", "meta", "max_model_len", "parent")}
+    stable["id"] = Path(served["id"]).name
+    text = json.dumps(stable, sort_keys=True)
+    return f"server-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+# --- Answers of a model behind an OpenAI-compatible server (chat completions) --------------------
+
+
+class ServerWriter:
+    """One answer per request, several requests at a time. The seed is left out for servers that
+    refuse it; the name of the answering model is what the server reports."""
+
+    def __init__(self, name: str, load: LoadOptions) -> None:
+        self.client = Client(Address.parse(name.removeprefix("openai:")), load.server)
+        self.model = str(served_model(self.client, name)["id"])
+        self.info = ModelInfo(
+            name=name, kind="server", revision="served", dtype="served", device="server"
+        )
+        self._seeded = True
+
+    def write(
+        self,
+        turns: Sequence[Turn],
+        *,
+        n: int = 1,
+        temperature: float = 1.0,
+        seed: int = 0,
+        length: int = 128,
+    ) -> list[str]:
+        body = {
+            "model": self.model,
+            "messages": [{"role": role, "content": said} for role, said in turns],
+            "temperature": temperature,
+            "max_tokens": length,
+        }
+        asked = [self._ask(body, seed + i) for i in range(n)]
+        return self.client.run(together(asked))
+
+    async def _ask(self, body: dict[str, Any], seed: int) -> str:
+        url = f"{self.client.address.base}/chat/completions"
+
+        def read(reply: Any) -> str:
+            return first_line(texts(reply, 1)[0])
+
+        if self._seeded:
+            try:
+                return await self.client.post(url, {**body, "seed": seed}, read)
+            except RequestRefused as error:
+                if error.status in (401, 403):
+                    raise
+        found = await self.client.post(url, body, read)
+        self._seeded = False
+        return found
+
+    def close(self) -> None:
+        self.client.close()

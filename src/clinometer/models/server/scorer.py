@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from clinometer.errors import ModelError
-from clinometer.models.options import WordOptions
-from clinometer.models.protocol import ModelInfo, WordScores
+from clinometer.errors import ModelError, SettingsError
+from clinometer.models.catalog.spec import ModelSpec
+from clinometer.models.generation.chat import chat_opening
+from clinometer.models.generation.sampled import SampledScorer
+from clinometer.models.options import LoadOptions, WordOptions
+from clinometer.models.protocol import ModelInfo, Scorer, WordScores
 from clinometer.models.scoring.causal_job import Job
-from clinometer.models.scoring.next_token_rows import Rows
+from clinometer.models.scoring.prefix_tree import Rows
 from clinometer.models.scoring.word_scorer import WordScorer
-from clinometer.models.server.client import Client
-from clinometer.models.server.routes import Bounds, Floats, Route
-from clinometer.models.tokens.word_tokens import WordList, head_tokens
-from clinometer.models.tokens.word_trie import Tokens
+from clinometer.models.server.client import Address, Client, Missing, RequestRefused
+from clinometer.models.server.reply import Listed
+from clinometer.models.server.routes import (
+    ROUTES,
+    Bounds,
+    Endpoint,
+    Floats,
+    Ollama,
+    OllamaEndpoint,
+    Route,
+)
+from clinometer.models.server.sampler import ServerSampler, digest, served_model
+from clinometer.models.server.tokenizer import Names, server_tokenizer
+from clinometer.models.tokens.local_tokenizer import local_tokenizer
+from clinometer.models.tokens.word_tokens import Tokens, WordList, head_tokens
 from clinometer.topics import Prompt
+
+# --- Words at the slot, scored by a server like any other causal model ---------------------------
+
 
 #: Tolerance of the sum of a server's probabilities, which may be in half precision.
 _ROUNDING = 1e-2
@@ -119,3 +138,190 @@ class _Remembered:
             known[q].upper if q in known else np.zeros(len(q[1]))
             for q in zip(paths, wanted, strict=True)
         ]
+
+
+# --- What a server supports, found by trying: the first route with correct answers is used -------
+
+
+#: How far two answers to one request may differ: caches and batches change the rounding.
+_AGREEMENT = 0.05
+#: How far a list may exceed probability 1: half precision.
+_SLACK = 1e-2
+#: List lengths to try, as far as a server allows; llama.cpp has no limit, OpenAI's is 5.
+_WIDTHS = (20, 5, 1)
+
+
+async def choose_route(
+    endpoint: Endpoint, path: Tokens, candidates: Sequence[int], *, wanted: str | None
+) -> Route:
+    """The route requested, or the first that works; its numbers are checked in both cases.
+
+    `candidates` are tokens that are probably rare after the path: the first unlisted one shows
+    whether a server returns more than its list.
+    """
+    endpoint, top = await _listing(endpoint, path, wanted)
+    rare = next((t for t in candidates if t not in top.by_id), candidates[0])
+    ollama = isinstance(endpoint, OllamaEndpoint)
+    for name in (wanted,) if wanted else (Ollama.name,) if ollama else ROUTES:
+        route = ROUTES[name](endpoint)
+        if await _works(route, path, top, rare):
+            return route
+    raise ModelError(
+        f"server {endpoint.client.address.base}: cannot be queried by the route {wanted!r}; leave "
+        "out --route to use one that works"
+    )
+
+
+async def _listing(endpoint: Endpoint, path: Tokens, wanted: str | None) -> tuple[Endpoint, Listed]:
+    """The endpoint that lists probable tokens: the OpenAI-compatible one, or else Ollama's own."""
+    native = OllamaEndpoint(**vars(endpoint))
+    if wanted == Ollama.name:
+        return await _widest(native, path)
+    try:
+        return await _widest(endpoint, path)
+    except ModelError as error:
+        if wanted or (isinstance(error, RequestRefused) and error.status in (401, 403)):
+            raise
+        try:
+            return await _widest(native, path)
+        except (ModelError, Missing):
+            raise error from None
+
+
+async def _widest(endpoint: Endpoint, path: Tokens) -> tuple[Endpoint, Listed]:
+    """The endpoint with lists as long as it returns, at most the length requested."""
+    reason = ""
+    for k in sorted({endpoint.top_k, *_WIDTHS}, reverse=True):
+        if k > endpoint.top_k:
+            continue
+        endpoint.client.probing = True
+        try:
+            top = await endpoint.top(path, k)
+        except Missing as missing:
+            reason = str(missing)
+            continue
+        except RequestRefused as error:
+            if error.status in (401, 403):
+                raise
+            reason = str(error)
+            continue
+        finally:
+            endpoint.client.probing = False
+        _check_list(endpoint, top.values())
+        return replace(endpoint, top_k=min(k, len(top.values()))), top
+    raise ModelError(
+        f"server {endpoint.client.address.base}: returns no log-probabilities for a prompt of "
+        f"token ids; --sampled N samples answers instead ({reason})"
+    )
+
+
+def _check_list(endpoint: Endpoint, values: list[float]) -> None:
+    """Refuse a list of most probable tokens that cannot be one."""
+    total = sum(math.exp(v) for v in values)
+    if total > 1 + _SLACK or (len(values) > 2 and len(set(values)) == 1):
+        raise ModelError(
+            f"server {endpoint.client.address.base}: expected log-probabilities, found "
+            f"{len(values)} tokens with a probability of {total:.3g} together, the first with "
+            f"{values[0]:.3g}: --sampled N samples answers instead"
+        )
+
+
+async def _works(route: Route, path: Tokens, top: Listed, rare: int) -> bool:
+    """Whether a route is right on listed tokens and answers for the rare one."""
+    known = {t: v for t, v in top.by_id.items() if t != rare and math.isfinite(v)}
+    tokens = sorted(known, key=lambda t: -known[t])
+    tokens = [*tokens[:1], *tokens[1:][-1:]]
+    client = route.endpoint.client
+    for _ in range(2):  # an invalid reply may look like a missing feature
+        client.probing = True
+        try:
+            (found,) = await route.answer([(path, (*tokens, rare))])
+        except Missing:
+            continue
+        except RequestRefused:
+            return False
+        finally:
+            client.probing = False
+        agree = [abs(v - known[t]) < _AGREEMENT for t, v in zip(tokens, found.upper, strict=False)]
+        return all(agree) and bool(np.isfinite(found.upper[-1]))
+    return False
+
+
+# --- Open a model behind a server: find it, its tokenizer, and the best route to query it --------
+
+
+#: What the probe sends: a prefix with many continuations, and words that are unlikely ones.
+_PROBE = "The weather in the town was"
+_RARE = (" eleventh", "}", "@", " Zanzibar", "Q", "7")
+
+
+def open_server(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Scorer:
+    """Find out what the server serves and which routes work, in about ten requests."""
+    if words.end_of_word:
+        raise SettingsError(
+            f"model {spec.name!r}: --end-of-word needs the probability of every token that can end "
+            "a word, which no server returns; leave it out"
+        )
+    client = Client(Address.parse(spec.target), load.server)
+    try:
+        return _open(spec, client, load=load, words=words)
+    except BaseException:
+        client.close()
+        raise
+
+
+def _open(spec: ModelSpec, client: Client, *, load: LoadOptions, words: WordOptions) -> Scorer:
+    served = served_model(client, spec.name)
+    model = str(served["id"])
+    info = ModelInfo(
+        name=spec.name, kind="server", revision=digest(served), dtype="served", device="server"
+    )
+    if load.sampled is not None:
+        sampler = ServerSampler(client, model, load)
+        return SampledScorer(sampler, info, options=load.sampled, words=words)
+    name = load.server.tokenizer
+    tokenizer: Any
+    if name is not None:
+        tokenizer = local_tokenizer(name, load)
+    else:
+        tokenizer = server_tokenizer(client, model, spec.name)
+    chat = chat_opening(tokenizer, load, spec.name, server=(client, model)) if load.chat else None
+    endpoint = Endpoint(
+        client=client,
+        url=f"{client.address.base}/completions",
+        model=model,
+        names=Names(tokenizer),
+        top_k=load.server.top_k,
+    )
+    path = tuple(tokenizer.encode(_PROBE, add_special_tokens=True))
+    rare = [t for w in _RARE for t in tokenizer.encode(w, add_special_tokens=False)[:1]]
+    if not path or not rare:
+        raise ModelError(
+            f"model {spec.name!r}: its tokenizer gives no tokens for plain words; name the right "
+            "one with --tokenizer"
+        )
+    route = client.run(choose_route(endpoint, path, rare, wanted=load.server.route))
+    exact = "exact" if route.exact else f"the {route.endpoint.top_k} most probable tokens only"
+    how = f"queried by the route {route.name}: {exact}"
+    info = ModelInfo(
+        name=spec.name,
+        kind="server",
+        revision=f"{digest(served)}, {route.name}",
+        dtype="served",
+        device="server",
+        parameters=_parameters(served),
+        notes=(how,),
+    )
+    return ServerScorer(
+        route, tokenizer, info, options=words, chat=chat, length_limit=_length_limit(served)
+    )
+
+
+def _parameters(served: dict[str, Any]) -> int | None:
+    count = (served.get("meta") or {}).get("n_params")
+    return count if isinstance(count, int) and count > 0 else None
+
+
+def _length_limit(served: dict[str, Any]) -> int | None:
+    limit = (served.get("meta") or {}).get("n_ctx") or served.get("max_model_len")
+    return int(limit) - 1 if limit else None

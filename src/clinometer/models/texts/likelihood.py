@@ -7,21 +7,25 @@ once and predicts each token from those before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from clinometer.errors import ModelError, SettingsError
+from clinometer.models.catalog.open import open_model
 from clinometer.models.local.base import TransformerScorer
-from clinometer.models.local.batches import Ids, fetch, run, to_device
+from clinometer.models.local.batches import Batch, Ids, fetch, run, to_device
 from clinometer.models.local.causal import CausalScorer
 from clinometer.models.local.masked import MaskedScorer
 from clinometer.models.local.slot_logits import read_log_probs
 from clinometer.models.protocol import Scorer
-from clinometer.models.texts.masked_copies import masked_copies, scored_tokens
 from clinometer.models.texts.types import (
     NOTHING_TO_SCORE,
     TOO_LONG,
@@ -29,7 +33,228 @@ from clinometer.models.texts.types import (
     TextOptions,
     TextScores,
 )
-from clinometer.models.tokens.flat_texts import EncodedTexts, encode_texts
+
+if TYPE_CHECKING:
+    from clinometer.models.local.causal import CausalScorer
+
+
+# --- Perplexity of the start of a sentence under a causal model: a filter for mined templates ----
+
+
+#: Fills [X] while a template is rated: a word that fits every predicate about a person.
+PERSON = "person"
+
+
+def perplexity_of(model: str) -> Callable[[Sequence[str]], list[float]]:
+    """A function from templates to the perplexity of the text before [Y], "person" at [X].
+
+    1 is certainty; ungrammatical templates have values several times those of comparable ones. A
+    template of fewer than two tokens has nothing to predict and gets infinity.
+    """
+    import torch
+
+    scorer = open_model(model)
+    if scorer.info.kind != "causal":
+        raise SettingsError(f"model {model!r}: expected a causal model for perplexity, found a "
+                            f"{scorer.info.kind} one")  # fmt: skip
+    causal = cast("CausalScorer", scorer)
+    network, tokenizer = causal.model, causal.tokenizer
+
+    def one(template: str) -> float:
+        text = template.replace("[X]", PERSON).partition("[Y]")[0].rstrip()
+        tokens = tokenizer(text, return_tensors="pt")["input_ids"].to(network.device)
+        if tokens.shape[1] < 2:
+            return math.inf
+        with torch.inference_mode():
+            logits = network(tokens).logits[0, :-1].float()
+        log_probs = torch.log_softmax(logits, dim=-1).gather(1, tokens[0, 1:, None])
+        return math.exp(-float(log_probs.mean()))
+
+    return lambda templates: [one(template) for template in templates]
+
+
+# --- Texts as flat arrays of tokens: which are scored, which are target, where a word ends -------
+
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class EncodedTexts:
+    """N tokens of T texts.
+
+    ids [N]         token ids
+    starts [T + 1]  where each text begins
+    special [N]     special tokens around the text
+    target [N]      tokens that overlap a target term
+    word_end [N]    index of the last token of the same word
+    """
+
+    ids: Ids
+    starts: Ids
+    special: Flags
+    target: Flags
+    word_end: Ids
+
+    @property
+    def lengths(self) -> Ids:
+        return np.diff(self.starts)
+
+    @property
+    def text_of(self) -> Ids:
+        """The text that each token belongs to."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.lengths)
+
+
+def encode_texts(tokenizer: Any, texts: Sequence[MarkedText], options: TextOptions) -> EncodedTexts:
+    """Tokenise texts and mark their tokens."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise ModelError(
+            "scoring whole texts needs a fast tokenizer (tokenizer.json), which reports where each "
+            "token is in the text: use the model's fast tokenizer"
+        )
+    backend.no_truncation()
+    backend.no_padding()
+    plain = [t.text.lower() if options.lower else t.text for t in texts]
+    found = backend.encode_batch(plain, add_special_tokens=options.special_tokens)
+    lengths = np.fromiter(map(len, found), dtype=np.int64, count=len(found))
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    total = int(starts[-1])
+    words = np.fromiter(
+        (-1 if w is None else w for w in chain.from_iterable(e.word_ids for e in found)),
+        dtype=np.int64,
+        count=total,
+    )
+    text_of = np.repeat(np.arange(len(found)), lengths)
+    special = _flat((e.special_tokens_mask for e in found), total) > 0
+    target = np.zeros(total, dtype=np.bool_)
+    if options.targets != "scored" and any(t.targets for t in texts):
+        offsets = np.array(list(chain.from_iterable(e.offsets for e in found)), dtype=np.int64)
+        target = _overlapping(offsets.reshape(-1, 2), starts, texts) & ~special
+    return EncodedTexts(
+        ids=_flat((e.ids for e in found), total),
+        starts=starts,
+        special=special,
+        target=target,
+        word_end=_word_ends(words, text_of),
+    )
+
+
+def _flat(lists: Any, total: int) -> Ids:
+    return np.fromiter(chain.from_iterable(lists), dtype=np.int64, count=total)
+
+
+def _word_ends(words: Ids, text_of: Ids) -> Ids:
+    """Index of the last token of each token's word; a special token is its own word."""
+    n = len(words)
+    if not n:
+        return np.empty(0, dtype=np.int64)
+    ends = np.ones(n, dtype=np.bool_)
+    ends[:-1] = (words[1:] != words[:-1]) | (text_of[1:] != text_of[:-1]) | (words[:-1] < 0)
+    places = np.flatnonzero(ends)
+    return np.asarray(places[np.concatenate([[0], np.cumsum(ends)[:-1]])])
+
+
+def _overlapping(offsets: Ids, starts: Ids, texts: Sequence[MarkedText]) -> Flags:
+    """Tokens that share a character with one of their text's target spans."""
+    spans = [(i, a, b) for i, text in enumerate(texts) for a, b in text.targets]
+    found = np.zeros(len(offsets), dtype=np.bool_)
+    for i, a, b in spans:
+        here = slice(int(starts[i]), int(starts[i + 1]))
+        found[here] |= (offsets[here, 0] < b) & (offsets[here, 1] > a)
+    return found
+
+
+# --- Masked copies of texts: one row per scored token, without duplicates ------------------------
+
+
+#: Tokens of rows in memory at a time, for any length of text.
+_HELD = 1 << 22
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Distinct masked rows of one length, and which scored token is read where.
+
+    batch          the rows, with the tokens to read from each
+    scored [S]     the scored tokens, as indices into the encoded texts
+    row, column    position of each one's log-probability in the batch's answers
+    """
+
+    batch: Batch
+    scored: Ids
+    row: Ids
+    column: Ids
+
+
+def scored_tokens(texts: EncodedTexts, options: TextOptions) -> Ids:
+    """Indices of the tokens whose log-probabilities are summed."""
+    if options.targets == "scored":
+        return np.flatnonzero(~texts.special)
+    return np.flatnonzero(~texts.special & ~texts.target)
+
+
+def masked_copies(
+    texts: EncodedTexts, scored: Ids, options: TextOptions, mask_id: int
+) -> Iterator[Copies]:
+    """The masked copies for all scored tokens, longest rows first.
+
+    The longest come first, so that running out of memory shows at once.
+    """
+    ids = np.where(texts.target, mask_id, texts.ids) if options.targets == "masked" else texts.ids
+    text_of = texts.text_of[scored]
+    lengths = texts.lengths[text_of]
+    last = texts.word_end[scored] if options.masking == "within_word_l2r" else scored
+    for length in np.unique(lengths)[::-1].tolist():
+        members = np.flatnonzero(lengths == length)
+        step = max(1, _HELD // length)
+        for some in np.split(members, range(step, len(members), step)):
+            begin = texts.starts[text_of[some]]
+            columns = np.arange(length)
+            rows = ids[begin[:, None] + columns]
+            first = scored[some] - begin
+            hidden = (columns >= first[:, None]) & (columns <= (last[some] - begin)[:, None])
+            rows[hidden] = mask_id
+            yield _distinct(rows, first, texts.ids[scored[some]], scored[some])
+
+
+def _distinct(rows: Ids, positions: Ids, tokens: Ids, scored: Ids) -> Copies:
+    keep, row = _first_of_each(np.column_stack([rows, positions]))
+    order = np.argsort(row, kind="stable")
+    counts = np.bincount(row)
+    begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    column = np.empty_like(row)
+    column[order] = np.arange(len(row)) - np.repeat(begins, counts)
+    wants = np.repeat(tokens[keep][:, None], counts.max(), axis=1)
+    wants[row, column] = tokens
+    batch = Batch(
+        tokens=rows[keep], positions=positions[keep], wants=wants, which=np.arange(len(keep))
+    )
+    return Copies(batch, scored, row, column)
+
+
+def _first_of_each(table: Ids) -> tuple[Ids, Ids]:
+    """(index of the first of each distinct row, which distinct row each row is).
+
+    Rows are distinguished by a 64-bit fingerprint, and compared in full afterwards.
+
+    >>> keep, row = _first_of_each(np.array([[1, 2], [3, 4], [1, 2]]))
+    >>> keep.tolist(), row.tolist()
+    ([0, 1], [0, 1, 0])
+    """
+    draw = np.random.default_rng(0).integers(1, 1 << 62, size=table.shape[1], dtype=np.int64)
+    print_of = (table.astype(np.uint64) * (2 * draw + 1).astype(np.uint64)).sum(axis=1)
+    _, keep, row = np.unique(print_of, return_index=True, return_inverse=True)
+    if not np.array_equal(table[keep][row], table):
+        _, keep, row = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    # In the order of appearance, so that the order of texts alone decides the order of rows.
+    rank = np.argsort(np.argsort(keep))
+    return np.sort(keep), rank[row.reshape(-1)]
+
+
+# --- Log-likelihoods of whole texts: pseudo for masked models, conditional for causal ones -------
+
 
 #: Logits in memory at a time when a causal model is read at every position.
 _LOGITS = {"cpu": 1 << 24, "cuda": 1 << 29}

@@ -8,8 +8,8 @@ from typing import Any
 from clinometer.errors import ModelError, ModelNotFound
 from clinometer.extras import require
 from clinometer.models.catalog.pretrained import pretrained
-from clinometer.models.catalog.resolve import weights_source
 from clinometer.models.catalog.spec import ModelSpec
+from clinometer.models.catalog.weights import weights_source
 from clinometer.models.options import LoadOptions
 
 #: Files of which a folder with a tokenizer has at least one.

@@ -3,8 +3,7 @@
 Importing this package loads no statsmodels; the regressions of `validate` do.
 """
 
-from clinometer.reliability.people.acceptance import Rule, accepted
-from clinometer.reliability.people.agreement import Agreement, agreement
+from clinometer.reliability.people.agreement import Agreement, Rule, accepted, agreement
 from clinometer.reliability.people.ratings import Ratings, read_ratings
 from clinometer.reliability.people.validation import Validation, validate
 

@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.display.plain import plain
-from clinometer.errors import TableError
+from clinometer.display.text import plain
+from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Estimate
-from clinometer.ranges import LEVEL, REPLICATES, SEED
 from clinometer.reliability.people.ratings import Ratings
-from clinometer.statistics import chance_agreement
-from clinometer.statistics.percentile import percentile_estimate, resampled_counts
+from clinometer.settings import COUNT, LEVEL, REPLICATES, SEED, SHARE_ABOVE_0
+from clinometer.statistics import agreement as chance_agreement
+from clinometer.statistics.estimate import percentile_estimate, resampled_counts
+
+# --- Do annotators agree? Percent agreement, how much of it is chance, and who deviates ----------
+
 
 NO_MAJORITY = "no majority"
 #: Above this share of one category, kappa says more about the skew than about the annotators.
@@ -251,3 +254,61 @@ def _notes(
             )
             break
     return found
+
+
+# --- From judgements to a dataset: the items that enough annotators accepted ---------------------
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An item is accepted when `share` of its judgements are in `categories`.
+
+    judgements: an item with fewer is not accepted. Shares are fractions, so that two of three is
+    exactly two thirds.
+    """
+
+    categories: tuple[str, ...] = ("yes",)
+    share: Fraction = Fraction(2, 3)
+    judgements: int = 2
+
+    def __post_init__(self) -> None:
+        SHARE_ABOVE_0.check("share", self.share)
+        COUNT.check("judgements", self.judgements)
+
+
+def accepted(ratings: Ratings, rule: Rule) -> tuple[str, ...]:
+    """Ids of the accepted items, in their order.
+
+    >>> said = {"a": {"1": "yes", "2": "yes", "3": "no"}, "b": {"1": "yes", "2": "no", "3": "no"}}
+    >>> accepted(Ratings.of(said), Rule())
+    ('a',)
+    """
+    places = [k for k, c in enumerate(ratings.categories) if c in rule.categories]
+    if not places:
+        raise SettingsError(
+            f"accept: expected one of {', '.join(ratings.categories)}; found "
+            f"{', '.join(rule.categories)}"
+        )
+    counts = ratings.counts
+    votes, given = counts[:, places].sum(axis=1), counts.sum(axis=1)
+    return tuple(
+        item
+        for item, yes, n in zip(ratings.items, votes.tolist(), given.tolist(), strict=True)
+        if n >= rule.judgements and yes >= rule.share * n
+    )
+
+
+def parse_share(text: str) -> Fraction:
+    """2/3, 0.75 or 75% as a fraction.
+
+    >>> parse_share("2/3"), parse_share("75%")
+    (Fraction(2, 3), Fraction(3, 4))
+    """
+    try:
+        if text.strip().endswith("%"):
+            return Fraction(text.strip()[:-1]) / 100
+        return Fraction(text.strip())
+    except (ValueError, ZeroDivisionError) as error:
+        raise SettingsError(
+            f"--share: expected a share such as 2/3 or 0.75, found {text!r}"
+        ) from error

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.errors import TableError
-from clinometer.reliability.benchmarks.files import Row, need_columns, read_rows
+from clinometer.reliability.benchmarks import Row, need_columns, read_rows
 
 #: Answers that count as missing.
 NO_ANSWER = frozenset({"", "skip", "na", "nan", "none", "null"})

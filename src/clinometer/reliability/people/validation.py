@@ -2,20 +2,189 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import chi2
 
-from clinometer.display.plain import plain
-from clinometer.errors import TableError
+from clinometer.display.text import plain, to_plain
+from clinometer.errors import SettingsError, TableError
+from clinometer.extras import require
 from clinometer.reliability.people.agreement import Agreement, agreement
 from clinometer.reliability.people.ratings import Ratings
-from clinometer.reliability.people.regressions import RegressionFit, beyond, fit
 from clinometer.reliability.statement import count_words
 from clinometer.statistics.rank import RankCorrelation, spearman
+
+# --- Logistic regressions of a judgement on scores: multinomial, and ordinal (proportional odds)
+
+
+Floats = NDArray[np.float64]
+Kind = Literal["multinomial", "ordinal"]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One coefficient: the change in log-odds per standard deviation of the factor.
+
+    `outcome`: in a multinomial fit, the category whose odds against the most frequent one it is; in
+    an ordinal fit "" (the odds of a higher category, at every threshold).
+    """
+
+    factor: str
+    outcome: str
+    value: float
+    se: float
+    z: float
+    p: float
+    low: float
+    high: float
+
+    @property
+    def odds_ratio(self) -> float:
+        return float(np.exp(self.value))
+
+
+@dataclass(frozen=True)
+class RegressionFit:
+    """A fitted regression.
+
+    chi2, df, p   likelihood ratio against the intercept-only model
+    mcfadden      1 - log-likelihood / that of the intercept-only model: 0 nothing explained, 1 all
+    base          the reference category of the odds; "" for an ordinal fit
+    problem       why the numbers must not be used, "" if the fit succeeded
+    """
+
+    kind: Kind
+    n: int
+    log_likelihood: float
+    log_likelihood_null: float
+    chi2: float
+    df: int
+    p: float
+    mcfadden: float
+    base: str
+    terms: tuple[Term, ...]
+    problem: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON: None for a missing number."""
+        terms = [to_plain(t) | {"odds_ratio": plain(t.odds_ratio)} for t in self.terms]
+        return to_plain(self) | {"terms": terms}
+
+
+def fit(
+    kind: Kind,
+    outcome: Sequence[int] | NDArray[np.int64],
+    factors: Mapping[str, Floats],
+    *,
+    categories: Sequence[str],
+    level: float = 0.95,
+) -> RegressionFit:
+    """Fit categories (indices into `categories`) on factors, each scaled to standard deviation 1.
+
+    Categories that do not occur are dropped. Requires at least two others, and factors that vary.
+    """
+    codes, y, counts = np.unique(np.asarray(outcome), return_inverse=True, return_counts=True)
+    if kind == "multinomial":  # odds against a rare category are noisy
+        order = np.concatenate(
+            [[counts.argmax()], np.delete(np.arange(len(codes)), counts.argmax())]
+        )
+        codes, y = codes[order], np.argsort(order)[y]
+    names = [categories[int(k)] for k in codes]
+    if len(names) < 2:
+        raise SettingsError(f"outcome: expected at least two categories, found {', '.join(names)}")
+    for name, values in factors.items():
+        if not np.ptp(values) > 0:
+            raise SettingsError(f"{name}: expected values that vary, found one value only")
+    X = np.column_stack([(v - v.mean()) / v.std(ddof=1) for v in factors.values()])
+    result, problem = _fitted(kind, y, X)
+    shares = np.bincount(y) / len(y)
+    null = float(len(y) * (shares @ np.log(shares)))
+    reached = float(result.llf)
+    df = X.shape[1] * (len(names) - 1 if kind == "multinomial" else 1)
+    ratio = 2 * (reached - null)
+    if not reached < -1e-3:  # NaN, or perfect prediction: coefficients diverge
+        problem = "the factors separate the categories completely"
+    return RegressionFit(
+        kind=kind,
+        n=len(y),
+        log_likelihood=reached,
+        log_likelihood_null=null,
+        chi2=ratio,
+        df=df,
+        p=float(chi2.sf(ratio, df)),
+        mcfadden=1 - reached / null,
+        base=names[0] if kind == "multinomial" else "",
+        terms=tuple(_terms(kind, result, list(factors), names, level)),
+        problem=problem,
+    )
+
+
+def beyond(larger: RegressionFit, smaller: RegressionFit) -> tuple[float, int, float]:
+    """Likelihood-ratio test of two nested fits: chi-square, degrees of freedom and p."""
+    ratio = max(2 * (larger.log_likelihood - smaller.log_likelihood), 0.0)
+    df = larger.df - smaller.df
+    return ratio, df, float(chi2.sf(ratio, df))
+
+
+def _fitted(kind: Kind, y: NDArray[np.int64], X: Floats) -> tuple[Any, str]:
+    require("a regression", "statsmodels")
+    from statsmodels.discrete.discrete_model import MNLogit
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+    from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            if kind == "multinomial":
+                design = np.column_stack([np.ones(len(y)), X])
+                result = MNLogit(y, design).fit(method="newton", maxiter=200, disp=False)
+            else:
+                model = OrderedModel(y, X, distr="logit")
+                result = model.fit(method="bfgs", maxiter=500, gtol=1e-8, disp=False)
+        except np.linalg.LinAlgError as error:
+            raise SettingsError(
+                f"{kind} regression: the factors are collinear; leave one of them out"
+            ) from error
+    bad = [w for w in said if issubclass(w.category, ConvergenceWarning | PerfectSeparationWarning)]
+    if any(issubclass(w.category, PerfectSeparationWarning) for w in bad):
+        return result, "the factors separate the categories completely"
+    return result, "the fit did not converge" if bad else ""
+
+
+def _terms(
+    kind: Kind, result: Any, factors: list[str], names: list[str], level: float
+) -> list[Term]:
+    """The coefficients of the factors; constants and thresholds are left out."""
+    width = float(ndtri((1 + level) / 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the standard errors of a failed fit; `problem` says so
+        values, errors = np.asarray(result.params), np.asarray(result.bse)
+    places: list[tuple[str, str, tuple[int, ...]]]
+    if kind == "multinomial":
+        places = [
+            (f, names[k + 1], (j + 1, k))
+            for j, f in enumerate(factors)
+            for k in range(values.shape[1])
+        ]
+    else:
+        places = [(f, "", (j,)) for j, f in enumerate(factors)]
+    found = []
+    for factor, outcome, at in places:
+        b, se = float(values[at]), float(errors[at])
+        z = b / se if se > 0 else float("nan")
+        p = float(chi2.sf(z * z, 1))
+        found.append(Term(factor, outcome, b, se, z, p, b - width * se, b + width * se))
+    return found
+
+
+# --- Does a score agree with human judgement? (COBIAS, section 4.4) ------------------------------
+
 
 LENGTH = "length"
 

@@ -10,16 +10,146 @@ versions.parquet            one row per version: its text, tau, and why it was l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pydantic import Field
 
+from clinometer.display.text import Plain
 from clinometer.models.texts.types import TextScores
-from clinometer.reliability.scoring.record_schema import ReliabilityRecord
+from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.rank import spearman
 from clinometer.storage.parquet_parts import Parts, digest_of
+from clinometer.storage.record import FolderRecord, ModelRecord, RecordPart
 from clinometer.storage.result_folder import ResultFolder
+
+# --- Do scoring models agree on which statements are reliable? Barely, so this is always reported
+
+
+@dataclass(frozen=True)
+class RankAgreement(Plain):
+    """Spearman's rank correlation of two models' scores over the statements both have scored.
+
+    1: the same order; 0: unrelated. `rho` is None with fewer than three statements, or if one model
+    gives all of them the same score.
+    """
+
+    a: str
+    b: str
+    n: int
+    rho: Estimate | None
+
+
+def rank_agreement(
+    scores: Mapping[str, NDArray[np.float64]],
+    *,
+    replicates: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> list[RankAgreement]:
+    """Every pair of models, with a percentile bootstrap over statements."""
+    found = []
+    for a, b in combinations(scores, 2):
+        both = np.isfinite(scores[a]) & np.isfinite(scores[b])
+        x, y = scores[a][both], scores[b][both]
+        rho = spearman(x, y, replicates=replicates, level=level, seed=seed, unit="statements")
+        found.append(RankAgreement(a, b, len(x), None if rho is None else rho.rho))
+    return found
+
+
+# --- The schema of a reliability run's run.json --------------------------------------------------
+
+
+class LengthRecord(RecordPart):
+    """COBIAS against the length of a statement; None where it is unknown."""
+
+    slope_per_doubling: float | None
+    r_squared: float | None
+
+
+class CountsRecord(RecordPart):
+    """Counts of the run by name, and of each model."""
+
+    by_model: dict[str, dict[str, int]] = Field(default_factory=dict)
+
+    @property
+    def overall(self) -> dict[str, int]:
+        return dict(self.model_extra or {})
+
+
+class ValidationRecord(RecordPart):
+    """A passed truth test (`clinometer reliability validate`): which models, versions and scoring
+    it was about, and how far they follow people."""
+
+    models: list[str]
+    versions_by: str
+    scoring: dict[str, Any]
+    statements: int
+    rho: Estimate
+    given_length: Estimate
+
+
+class SurenessRecord(RecordPart):
+    """How far the scores of single statements can be trusted; None where it is not known.
+
+    split_half       Spearman's rho with the ranking that other versions would give
+    interval_width   median width of a statement's interval of COBIAS
+    spread           standard deviation of COBIAS over the statements
+    rank_interval    median width of the interval of a rank, of `ranked` places
+    models_log_sd    how far other models would move log cv of a statement
+    precision, versions_needed
+                     half-width that was asked for, and the versions it takes (median)
+    """
+
+    split_half: float | None = None
+    interval_width: float | None = None
+    spread: float | None = None
+    rank_interval: float | None = None
+    ranked: int = 0
+    models_log_sd: float | None = None
+    precision: float | None = None
+    versions_needed: float | None = None
+
+
+class ReliabilityRecord(FolderRecord):
+    """The content of a reliability run's run.json.
+
+    texts     a digest of the statements and versions; with `scoring`, it identifies a run
+    settings  as `ReliabilitySettings.to_dict` writes them
+    """
+
+    models: list[ModelRecord]
+    texts: str
+    scoring: dict[str, Any]
+    settings: dict[str, Any]
+    summary: dict[str, Estimate | None] = Field(default_factory=dict)
+    length: LengthRecord | None = None
+    agreement: list[RankAgreement] = Field(default_factory=list)
+    counts: CountsRecord = CountsRecord()
+    sureness: SurenessRecord | None = None
+    versions_by: str = ""
+    validation: ValidationRecord | None = None
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {**self.scoring, "set of statements and versions": self.texts}
+
+    def model(self, name: str) -> ModelRecord | None:
+        """A model that was opened for this run."""
+        return next((m for m in self.models if m.id == name), None)
+
+    def keep_model(self, model: ModelRecord) -> None:
+        """Record a model that was opened; one name is one model."""
+        self.models = list({m.id: m for m in (*self.models, model)}.values())
+
+
+# --- The folder of a reliability run: everything it writes, and that resume and report read ------
+
 
 Scored = tuple[NDArray[np.int64], TextScores]
 

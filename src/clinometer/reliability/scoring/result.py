@@ -12,14 +12,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from clinometer import __version__
 from clinometer.display.notebook import titled_html
-from clinometer.display.numbers import MISSING, counted, show
-from clinometer.reliability.model_agreement import rank_agreement
-from clinometer.reliability.scoring.folder import ReliabilityFolder
-from clinometer.reliability.scoring.record_schema import (
+from clinometer.display.numbers import MISSING, between, counted, risk, show
+from clinometer.reliability.scoring.folder import (
     CountsRecord,
     LengthRecord,
+    ReliabilityFolder,
     ReliabilityRecord,
+    SurenessRecord,
+    rank_agreement,
 )
 from clinometer.reliability.scoring.score import (
     Convergence,
@@ -28,13 +30,21 @@ from clinometer.reliability.scoring.score import (
     mean_estimate,
 )
 from clinometer.reliability.scoring.settings import ReliabilitySettings
-from clinometer.reliability.scoring.statement_scores import measure_statements
-from clinometer.reliability.scoring.taus import ModelTaus
-from clinometer.reliability.scoring.texts_to_score import ORIGINAL, TextsToScore
+from clinometer.reliability.scoring.statement_scores import (
+    ORIGINAL,
+    ModelTaus,
+    TextsToScore,
+    measure_statements,
+)
+from clinometer.reliability.validation_status import standing
 from clinometer.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# --- A reliability run: the result of scoring, returned by it or read from its folder ------------
+
 
 Floats = NDArray[np.float64]
 
@@ -218,3 +228,99 @@ def _version_table(asked: TextsToScore, names: Sequence[str], taus: Floats) -> p
             **{k: pa.array(v, from_pandas=True) for k, v in columns.items()},
         }
     )
+
+
+# --- What a reader of a reliability run must know besides the means ------------------------------
+
+
+def reading_notes(record: ReliabilityRecord) -> list[str]:
+    """How far models agree, and everything that was counted."""
+    lines = [standing(record).why]
+    for pair in record.agreement:
+        if pair.rho is not None:
+            lines.append(
+                f"{pair.a} and {pair.b} rank the statements alike to rho = "
+                f"{pair.rho.value:.2f}: read a rank as that of these models."
+            )
+    if len(record.models) == 1:
+        lines.append(
+            "One scoring model: another may rank these statements in another order (--model twice "
+            "shows how far)."
+        )
+    lines += sureness_notes(record.sureness)
+    known = {"statements", "versions", "flag_"}
+    odd = {k: n for k, n in record.counts.overall.items() if n and k not in known}
+    shown = [f"{k.replace('_', ' ')} {n}" for k, n in odd.items()]
+    for model, counts in record.counts.by_model.items():
+        shown += [f"{model}: {k.replace('_', ' ')} {n}" for k, n in counts.items() if n]
+    if shown:
+        lines.append("Counted: " + ", ".join(shown) + ".")
+    return lines
+
+
+def sureness_notes(found: SurenessRecord | None) -> list[str]:
+    """Whether single statements can be told apart, and how many versions it takes."""
+    if found is None:
+        return []
+    lines = []
+    if found.split_half is not None and found.rank_interval is not None and found.ranked > 2:
+        lines.append(
+            f"Other versions would rank these statements alike to rho = {found.split_half:.2f}; "
+            f"the median statement's rank is known to within {found.rank_interval:.0f} of "
+            f"{found.ranked} places."
+        )
+    width, between = found.interval_width, found.spread
+    if width is not None and between is not None and found.ranked > 2 and width > 2 * between:
+        lines.append(
+            f"Most statements cannot be told apart: the median interval is {width:.3f} wide, the "
+            f"scores have a standard deviation of {between:.3f}."
+        )
+    if found.precision is not None:
+        many = found.versions_needed
+        lines.append(
+            f"± {found.precision:g} takes {many:.0f} versions of the median statement."
+            if many is not None
+            else f"± {found.precision:g} takes more than 5,000 versions of most statements."
+        )
+    return lines
+
+
+# --- A data card of a benchmark's reliability: a page of Markdown to publish beside the data -----
+
+
+def data_card(run: ReliabilityRun) -> str:
+    """What was scored, by what, with what result, and what it does not say."""
+    record, frame = run.record, run.statements
+    sources = frame["source"].replace("", "not named").value_counts()
+    lines = [
+        "# Contextual reliability",
+        "",
+        f"Clinometer {__version__}, {record.created[:10]}. COBIAS (Govil et al.) of "
+        f"{len(frame):,} statements; {int(frame['cobias'].notna().sum()):,} have a score.",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| statements | {'; '.join(f'{_cell(str(k))}: {n:,}' for k, n in sources.items())} |",
+        f"| scoring models | {'; '.join(_cell(m.id) for m in record.models)} |",
+        f"| versions written by | {_cell(record.versions_by or 'not known')} |",
+        f"| versions scored | {int(frame['scored'].sum()):,} |",
+    ]
+    for name, found in record.summary.items():
+        if found is not None:
+            ends = between(found.low, found.high, to=" to ")
+            lines.append(f"| mean {name} | {risk(found.value)}{f' ({ends})' if ends else ''} |")
+    lines += ["", "## How to read it", ""]
+    lines += [f"- {note}" for note in reading_notes(record)]
+    lines += [
+        "- COBIAS is how much added context changes what these models make of a statement; that a "
+        "change shows missing context is the method's premise. A score says nothing about whether "
+        "a statement is true, harmful or a stereotype.",
+        "- Statements are quoted as published and may be offensive.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    """Text from elsewhere in a cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

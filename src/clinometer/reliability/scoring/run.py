@@ -9,14 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from clinometer.errors import SettingsError
-from clinometer.reliability.scoring.folder import ReliabilityFolder
-from clinometer.reliability.scoring.record_schema import ReliabilityRecord, ValidationRecord
+from clinometer.reliability.scoring.folder import (
+    ReliabilityFolder,
+    ReliabilityRecord,
+    ValidationRecord,
+)
 from clinometer.reliability.scoring.result import ReliabilityRun
 from clinometer.reliability.scoring.settings import ReliabilitySettings
-from clinometer.reliability.scoring.taus import fingerprint, model_taus
-from clinometer.reliability.scoring.texts_to_score import TextsToScore, ask
-from clinometer.reliability.standing import checked_validation
+from clinometer.reliability.scoring.statement_scores import (
+    TextsToScore,
+    ask,
+    fingerprint,
+    model_taus,
+)
 from clinometer.reliability.statement import Statement, VariantSet
+from clinometer.reliability.validation_status import checked_validation
 from clinometer.settings import with_settings
 from clinometer.storage.record import SCHEMA_VERSION
 from clinometer.storage.resumable import Progress, differences, part_of

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clinometer.errors import SettingsError
 from clinometer.measure import Estimate
-from clinometer.statistics.percentile import (
+from clinometer.statistics.estimate import (
     central_interval,
     percentile_estimate,
     resampled_counts,

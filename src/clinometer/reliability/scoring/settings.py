@@ -8,8 +8,7 @@ from typing import Any
 
 from clinometer.models import LoadOptions
 from clinometer.models.texts.types import MASKING, TextOptions
-from clinometer.ranges import COUNT, LEVEL, PART, REPLICATES, SEED
-from clinometer.settings import check_settings, option
+from clinometer.settings import COUNT, LEVEL, PART, REPLICATES, SEED, check_settings, option
 
 NORMALISATIONS = ("word", "token")
 DUPLICATES = ("many", "once")

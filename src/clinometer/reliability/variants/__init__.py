@@ -11,7 +11,6 @@ make        statements to versions, resumable
 diversity   how different the versions are
 """
 
-from clinometer.reliability.variants.accepted import accept_version
-from clinometer.reliability.variants.make import VariantSettings, make_variants
+from clinometer.reliability.variants.make import VariantSettings, accept_version, make_variants
 
 __all__ = ["VariantSettings", "accept_version", "make_variants"]

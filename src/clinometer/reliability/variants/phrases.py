@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.models import Scorer
-from clinometer.reliability.blank_notation import Blanks
 from clinometer.reliability.parsing import parse
+from clinometer.reliability.statement import Blanks
 from clinometer.reliability.variants.filling import Fills, neighbours
 from clinometer.reliability.variants.phrase_lists import (
     ADJUNCT,

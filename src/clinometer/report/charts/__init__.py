@@ -4,18 +4,28 @@ Each takes `width` (WIDE for a page, NARROW for a phone) and knows nothing about
 use the same ones. `Figure` adds a title, a caption with its n, and a text alternative.
 """
 
-from clinometer.report.charts.answers import MOST_GROUPS, answers
-from clinometer.report.charts.boxes import boxes
-from clinometer.report.charts.density import density
-from clinometer.report.charts.heat import heat_map, heat_png
-from clinometer.report.charts.knowledge import knowledge
-from clinometer.report.charts.plane import plane
-from clinometer.report.charts.regression import regression
+from clinometer.report.charts.one_model import (
+    MOST_GROUPS,
+    answers,
+    convergence,
+    coverage,
+    density,
+    heat_map,
+    heat_png,
+    knowledge,
+    regression,
+    shapes,
+)
 from clinometer.report.charts.reliability import agreement, reliability
-from clinometer.report.charts.risks import differences, intervals, stacked
-from clinometer.report.charts.spread import convergence, coverage, shapes
-from clinometer.report.charts.style.theme import NARROW, PALETTE, WIDE, brief
-from clinometer.report.charts.trend import trend
+from clinometer.report.charts.several_models import (
+    boxes,
+    differences,
+    intervals,
+    plane,
+    stacked,
+    trend,
+)
+from clinometer.report.charts.style import NARROW, PALETTE, WIDE, brief
 
 __all__ = [
     "MOST_GROUPS",

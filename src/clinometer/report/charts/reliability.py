@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from clinometer.report.charts.style.theme import (
+from clinometer.report.charts.style import (
     BIAS,
     INK,
     LINE,

@@ -13,22 +13,27 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from functools import cache
+from importlib import resources
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.display.plain import plain
-from clinometer.display.visible import visible
+from clinometer.display.text import plain, visible
 from clinometer.errors import ClinometerError
-from clinometer.report.charts.style.theme import brief
+from clinometer.report.charts.style import brief
 from clinometer.report.derived import context_weights
 from clinometer.report.summary.examples import sentence
 from clinometer.report.summary.headline import noun_of
 from clinometer.report.summary.screen import RunSummary, chips, lede
 from clinometer.runs import Run
 from clinometer.runs.folder.partial import cell_prompt, cell_words, find_topic
-from clinometer.topics.articles import Articles
+from clinometer.topics.prompt import Articles
+
+# --- One file per run for the explorer: columns, quantised, the small ones first -----------------
+
 
 MAGIC = b"CLV1"
 #: A missing share; shares run from 0 to one less.
@@ -194,3 +199,26 @@ def _exact(run: Run, x: int, c: int) -> bool:
         return cell_prompt(run, run.preferences.groups[x], templates[c])[1]
     except ClinometerError:
         return False
+
+
+# --- The explorer's modules: as files for a server, or as one script for a page in a single file
+
+
+#: In the order in which they depend on each other.
+MODULES = ("format", "data", "state", "groups", "heat", "sentence", "explorer")
+_IMPORT = re.compile(r"^import .*;\n", flags=re.M)
+_EXPORT = re.compile(r"^export ", flags=re.M)
+
+
+@cache
+def explorer_file(name: str) -> str:
+    """A file of the explorer as it stands."""
+    return (resources.files("clinometer.report.explorer") / "static" / name).read_text("utf-8")
+
+
+@cache
+def explorer_script() -> str:
+    """All modules as one script: names at the top of the modules differ, so they can share a
+    scope."""
+    bodies = (_EXPORT.sub("", _IMPORT.sub("", explorer_file(f"{m}.js"))) for m in MODULES)
+    return '"use strict";\n(() => {\n' + "\n".join(bodies) + "})();\n"

@@ -7,13 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from clinometer.display.names import MEASURES
+from clinometer.display.numbers import MEASURES
 from clinometer.measure import (
     Comparison,
     reference_risks,
 )
 from clinometer.report import charts
-from clinometer.report.charts.style.theme import brief
+from clinometer.report.charts.style import brief
 from clinometer.report.derived import Reading
 from clinometer.report.figure import Figure
 from clinometer.runs import Run

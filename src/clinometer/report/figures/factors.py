@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from clinometer.display.names import AXES
-from clinometer.display.numbers import p_relation, show
+from clinometer.display.numbers import AXES, p_relation, show
 from clinometer.report import charts
 from clinometer.report.figure import Figure
 from clinometer.statistics.regression import regress

@@ -10,11 +10,11 @@ import pandas as pd
 
 from clinometer.display.numbers import p_relation
 from clinometer.errors import SettingsError
-from clinometer.measure.description.distribution import weighted_density
-from clinometer.measure.description.factor_words import factor_sentence
-from clinometer.measure.description.shape import distribution_characteristics
+from clinometer.measure.distribution import weighted_density
+from clinometer.measure.factors import factor_sentence
+from clinometer.measure.shape import distribution_characteristics
 from clinometer.report import charts
-from clinometer.report.charts.style.theme import brief
+from clinometer.report.charts.style import brief
 from clinometer.report.derived import Reading
 from clinometer.report.figure import Figure
 from clinometer.report.figures.comparison import basis

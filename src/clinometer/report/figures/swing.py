@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clinometer.display.numbers import percent
-from clinometer.report.charts.style.theme import (
+from clinometer.report.charts.style import (
     INK,
     LINE,
     MARK,

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from clinometer.display.numbers import percent, risk
-from clinometer.readouts.layout import OPTIONS
-from clinometer.report.charts.style.theme import brief
+from clinometer.readouts.choice import OPTIONS
+from clinometer.report.charts.style import brief
 from clinometer.report.summary.leans import Leans
 from clinometer.runs import Run
-from clinometer.runs.answers.rates import answer_columns
+from clinometer.runs.answers import answer_columns
 from clinometer.runs.folder.partial import find_topic
 
 _MOSTLY = 0.5

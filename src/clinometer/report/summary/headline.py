@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from clinometer.display.numbers import risk
-from clinometer.report.charts.style.theme import brief
+from clinometer.report.charts.style import brief
 from clinometer.report.summary.decisions import Rates, asks, find_rates, rates_headline
 from clinometer.report.summary.leans import Leans
 from clinometer.runs import Run

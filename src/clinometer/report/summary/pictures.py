@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from clinometer.display.numbers import percent
-from clinometer.report.charts.style.theme import (
+from clinometer.report.charts.style import (
     INK,
     LINE,
     MARK,

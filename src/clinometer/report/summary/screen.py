@@ -19,7 +19,7 @@ from clinometer.report.summary.several_models import (
     spread_picture,
 )
 from clinometer.runs import Run
-from clinometer.runs.answers.rates import asked_sentences
+from clinometer.runs.answers import asked_sentences
 from clinometer.runs.folder.calibration import judge_sentence
 from clinometer.runs.folder.recover import Opened
 from clinometer.runs.group_sentences import reference_in_words, split_sentence

@@ -9,7 +9,7 @@ import pandas as pd
 
 from clinometer.display.numbers import between, percent, risk
 from clinometer.errors import ClinometerError
-from clinometer.report.charts.style.theme import (
+from clinometer.report.charts.style import (
     BIAS,
     INK,
     LINE,

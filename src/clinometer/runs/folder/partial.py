@@ -17,20 +17,18 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from clinometer.contexts import builtin_contexts, load_contexts
-from clinometer.contexts.questions import question_contexts
+from clinometer.contexts.load import question_contexts
 from clinometer.errors import ClinometerError, RunError
 from clinometer.models import WordScores
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import RunFolder
-from clinometer.runs.folder.record_schema import RunRecord
+from clinometer.runs.folder.record import RunRecord
 from clinometer.runs.precision import Drawn
 from clinometer.runs.run import Run
-from clinometer.runs.scores.accumulate import PreferenceTable
+from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
 from clinometer.runs.scores.codec import from_table
-from clinometer.runs.scores.recount import word_counts
 from clinometer.topics import Topic, builtin_topics, load_topic
-from clinometer.topics.articles import Articles
-from clinometer.topics.prompt import Prompt, render
+from clinometer.topics.prompt import Articles, Prompt, render
 
 _ENGLISH = Articles()
 

@@ -1,24 +1,395 @@
-"""The content of a new run.json, and which settings make an audit a different one."""
+"""The schema of an audit's run.json.
+
+Fields without a default are in every run.json from the start. The others are added when they are
+known, or only for some models; a key is in the file if and only if it was set.
+"""
 
 from __future__ import annotations
 
+import platform
+import subprocess
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from clinometer.contexts import ContextSet
+from clinometer.contexts.files import PRIORITY, DrawRecord
+from clinometer.errors import RunError
+from clinometer.measure.correction import Sampling
+from clinometer.measure.factors import FactorShares
 from clinometer.models import ModelInfo, WordReport
-from clinometer.runs.folder.provenance import git_revision, versions
-from clinometer.runs.folder.record_schema import (
-    SEED_OF_DRAWS,
-    ContextsRecord,
-    RunRecord,
-    TopicRecord,
-    WordsRecord,
-)
 from clinometer.runs.settings import AuditSettings
-from clinometer.storage.record import SCHEMA_VERSION, ModelRecord
+from clinometer.statistics.estimate import Estimate
+from clinometer.storage.record import SCHEMA_VERSION, FolderRecord, ModelRecord, RecordPart
 from clinometer.topics import Topic
+from clinometer.topics.bbq import BbqScore
+
+# --- The schema of an audit's run.json -----------------------------------------------------------
+
+
+#: Of an audit to a precision.
+UNTOLD = "cannot be told"
+"""The status of a run whose answers are hardly ever categories: all is scored, nothing measured."""
+SEED_OF_DRAWS = "seed of the samples (--precision, --seed)"
+
+
+class TopicRecord(RecordPart):
+    """The topic: the number of its groups, and all of its words."""
+
+    name: str
+    title: str = ""
+    language: str = ""
+    sha256: str
+    groups: int
+    attributes: dict[str, list[str]]
+    reference: list[float] | Literal["group-mean"] | None = None
+    readout: dict[str, Any] | None = None
+    shared: Literal["split", "drop"] = "split"
+    left_out: list[str] = Field(default_factory=list)
+
+
+class ContextsRecord(RecordPart):
+    """The contexts that were scored."""
+
+    name: str
+    sha256: str
+    n: int
+    n_eff: float
+    drawn: DrawRecord | None = None
+    labels: list[str] = Field(default_factory=list)
+    corpus_noise: float | None = None
+
+    @property
+    def sampling(self) -> Sampling:
+        """What the contexts are a sample of."""
+        if self.drawn is None:
+            return Sampling(corpus_noise=self.corpus_noise)
+        return self.drawn.sampling
+
+
+class WordsRecord(RecordPart):
+    """How the model tokenises the words, and what happened to those it cannot score."""
+
+    words: list[str]
+    tokens: dict[str, list[str]]
+    unwritable: list[str]
+    same_tokens: dict[str, str]
+    restricted: list[str]
+    prefixes: dict[str, list[str]] = Field(default_factory=dict)
+    shared: dict[str, list[str]]
+    counts: dict[str, int] = Field(default_factory=dict)
+
+
+class RoundRecord(RecordPart):
+    """One round of an audit to a precision; contexts and half-widths once they are known."""
+
+    draws: int
+    contexts: int | None = None
+    half_widths: dict[str, float] | None = None
+
+
+class PrecisionRecord(RecordPart):
+    """How an audit to a precision went."""
+
+    target: float
+    reached: bool
+    source: str = Field(validation_alias="from", serialization_alias="from")
+    seed: int
+    draws: int
+    contexts: int
+    whole_set: bool
+    rounds: list[RoundRecord]
+
+
+class ProtocolRecord(RecordPart):
+    """The protocol of an audit, and where the audit deviated from it."""
+
+    file: str
+    sha256: str
+    created: str
+    measures: list[str]
+    fail_above: list[str]
+    fail_on: str
+    tests: list[str]
+    deviations: list[str]
+
+
+class CacheRecord(RecordPart):
+    """Cells looked up in the cache of the machine, and those found there."""
+
+    looked_up: int = 0
+    found: int = 0
+
+
+class SummaryRecord(RecordPart):
+    """The three risks with their intervals, and how much of R the groups share."""
+
+    R: Estimate
+    R_bias: Estimate
+    R_volatility: Estimate
+    R_shared: Estimate | None = None
+    R_between: Estimate | None = None
+
+
+class FloorRecord(RecordPart):
+    """What shuffled words give: means over the shuffles, with the middle 95 % of them.
+
+    p, p_between: the share of shuffles whose R (R_between) is at least as high as measured.
+    """
+
+    shuffles: int
+    R: Estimate
+    R_bias: Estimate
+    R_volatility: Estimate
+    R_between: Estimate | None = None
+    p: float
+    p_between: float | None = None
+
+
+class MetricRecord(RecordPart):
+    """A metric of another tool, as it says and as we recompute it."""
+
+    reported: float | None
+    recomputed: float
+
+
+class ImportRecord(RecordPart):
+    """Where an imported run comes from.
+
+    tool, version, task   which program asked the model what
+    file, sha256          the file that was read, by name
+    mapping               the mapping file (its name and digest) that says what its fields mean
+    samples, left_out     samples that were read, and why others were not
+    """
+
+    tool: str
+    version: str = ""
+    task: str = ""
+    file: str
+    sha256: str
+    mapping: str = ""
+    mapping_sha256: str = ""
+    samples: int
+    left_out: dict[str, int] = Field(default_factory=dict)
+    metrics: dict[str, MetricRecord] = Field(default_factory=dict)
+
+
+class CorrectedRecord(RecordPart):
+    """The three risks, corrected for the number of contexts."""
+
+    R: float
+    R_bias: float
+    R_volatility: float
+
+
+class UnreadReply(RecordPart):
+    """A reply that is none of the options, and why: other, refusals, empty."""
+
+    item: str
+    format: str
+    reply: str
+    why: str
+
+
+class BenchmarkRecord(RecordPart):
+    """The scores that a benchmark has itself.
+
+    replies    how many were read or scored
+    unread     those that say none of the options
+    unscored   items that take no part in its bias score, since the file does not tell which
+               group the stereotype is about
+    """
+
+    name: str
+    scores: list[BbqScore]
+    replies: int
+    unread: list[UnreadReply] = Field(default_factory=list)
+    unscored: list[str] = Field(default_factory=list)
+
+
+class CalibrationRecord(RecordPart):
+    """A judge's categories against people's labels, and the risks that follow from people's.
+
+    counts         replies by people's category (rows) and the judge's (columns)
+    left_out       labelled replies that people or judge put into no category
+    groups_alike   p-value of equal errors in all groups; None where that is unknown
+    """
+
+    labels: int
+    left_out: int
+    categories: list[str]
+    counts: list[list[float]]
+    agreement: float
+    kappa: float | None = None
+    groups_alike: float | None = None
+    summary: SummaryRecord
+
+
+class BoundsRecord(RecordPart):
+    """Where preferences are only bounded: (low, high) of the risks, and how wide cells are."""
+
+    R: list[float]
+    R_bias: list[float]
+    R_volatility: list[float]
+    widest_cell: float
+    mean_cell: float
+
+
+class OtherRecord(RecordPart):
+    """The share of replies, or of probability, that is no category.
+
+    most, most_group   the group with most of it
+    bounds             (low, high) of R, R_bias and R_volatility if it were any category; where it
+                       is large
+    """
+
+    share: float
+    most: float
+    most_group: str
+    bounds: dict[str, list[float]] | None = None
+
+
+def _with_number_as_norm(plain: Any) -> Any:
+    """JSON has no infinity: `AuditSettings.to_dict` writes it as a text."""
+    if isinstance(plain, dict) and plain.get("norm") == "inf":
+        return {**plain, "norm": float("inf")}
+    return plain
+
+
+class RunRecord(FolderRecord):
+    """The content of an audit's run.json.
+
+    scoring           the settings whose values identify a run
+    chunk_size        cells scored together; like `words`, absent for reference models
+    preference_bound  how far a preference may be off for words that were not expanded
+    risk_bound        how far R and R_bias may be off for them; absent before 0.2.0
+    draws             of a sampled model: counts of its answers
+    usage             of a server: requests, retries, tokens
+    imported          of a run that another tool asked: where it comes from
+    """
+
+    model: ModelRecord
+    topic: TopicRecord
+    contexts: ContextsRecord
+    scoring: dict[str, Any]
+    settings: Annotated[
+        AuditSettings,
+        BeforeValidator(_with_number_as_norm),
+        PlainSerializer(AuditSettings.to_dict),
+    ]
+    versions: dict[str, str] = Field(default_factory=dict)
+    git_revision: str | None = None
+    chunk_size: int = 1
+    words: WordsRecord | None = None
+    protocol: ProtocolRecord | None = None
+    precision: PrecisionRecord | None = None
+    cache: CacheRecord = CacheRecord()
+    usage: dict[str, int] = Field(default_factory=dict)
+    preference_bound: float = 0.0
+    risk_bound: float | None = None
+    draws: dict[str, int] = Field(default_factory=dict)
+    imported: ImportRecord | None = None
+    summary: SummaryRecord | None = None
+    other: OtherRecord | None = None
+    floor: FloorRecord | None = None
+    factors: FactorShares | None = None
+    corrected: CorrectedRecord | None = None
+    verdict: str = ""
+    bounds: BoundsRecord | None = None
+    calibration: CalibrationRecord | None = None
+    benchmark: BenchmarkRecord | None = None
+    n_eff: float | None = None
+    counts: dict[str, int] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _target_before_it_was_named(cls, plain: Any) -> Any:
+        """In 0.1.0 intervals were about the set if contexts were sampled, else about their kind."""
+        settings = plain.get("settings") if isinstance(plain, dict) else None
+        if isinstance(settings, dict) and "target" not in settings:
+            drawn = (plain.get("contexts") or {}).get("drawn")
+            target = "set" if drawn and not settings.get("clusters") else "kind"
+            return {**plain, "settings": {**settings, "target": target}}
+        return plain
+
+    @property
+    def _old_sampling(self) -> str | None:
+        """How contexts were sampled, if differently from now."""
+        drawn = self.contexts.drawn
+        return None if drawn is None or drawn.design == PRIORITY else drawn.design
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """A run to a precision is identified by the set it samples from: its sample may grow."""
+        drawn = self.precision
+        return {
+            "model": self.model.id,
+            "topic": self.topic.sha256,
+            "contexts": drawn.source if drawn else self.contexts.sha256,
+            SEED_OF_DRAWS: drawn.seed if drawn else None,
+            "way of sampling contexts": self._old_sampling if drawn else None,
+            **self.scoring,
+        }
+
+    @property
+    def scored_words(self) -> WordsRecord:
+        """The words, of a run that must have some."""
+        if self.words is None:
+            raise RunError(f"{self.model.id}: the run has no stored scores of words")
+        return self.words
+
+
+# --- What a run was made with: package versions and the revision of the code ---------------------
+
+
+_PACKAGES = (
+    "clinometer",
+    "clinometer-pocket",
+    "numpy",
+    "scipy",
+    "pandas",
+    "pyarrow",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "safetensors",
+)
+
+
+def versions() -> dict[str, str]:
+    """Versions of packages that can affect a number; missing packages are left out."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def git_revision() -> str | None:
+    """The commit of the working copy that this code runs from; None for an installed package."""
+    here = Path(__file__).resolve().parent
+    if not any((folder / ".git").exists() for folder in here.parents):
+        return None
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(here), "rev-parse", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
+
+
+# --- The content of a new run.json, and which settings make an audit a different one -------------
 
 
 def new_record(

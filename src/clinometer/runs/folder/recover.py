@@ -20,7 +20,7 @@ from clinometer.display.numbers import percent
 from clinometer.errors import RunError
 from clinometer.runs import Run, RunFolder
 from clinometer.runs.folder.partial import load_partial, progress
-from clinometer.runs.folder.record_schema import UNTOLD, RunRecord
+from clinometer.runs.folder.record import UNTOLD, RunRecord
 from clinometer.storage.record import SCHEMA_VERSION
 from clinometer.storage.untrusted import read_json, read_parquet
 

@@ -2,21 +2,218 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import nullcontext
+import hashlib
+import os
+import platform
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, nullcontext
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from json.encoder import encode_basestring as _quoted
+from typing import Any, Literal, Protocol
 
-from clinometer.errors import ModelError
-from clinometer.execution.ahead import one_behind
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.errors import ModelError, SettingsError
+from clinometer.execution.background import ahead, one_behind
+from clinometer.execution.ray import Need, Pool
+from clinometer.models import (
+    Identity,
+    LoadOptions,
+    ModelInfo,
+    ModelSpec,
+    Scorer,
+    WordOptions,
+    WordReport,
+    WordScores,
+    identity_of,
+    open_model,
+)
+from clinometer.models.generation.replies import ReadoutQuery, ReplyScorer, open_reader
+from clinometer.models.options import KINDS
 from clinometer.runs.folder.folder import RunFolder, Scored
-from clinometer.runs.folder.record import added, model_info
-from clinometer.runs.folder.record_schema import CacheRecord, RunRecord
+from clinometer.runs.folder.record import CacheRecord, RunRecord, added, model_info, versions
 from clinometer.runs.scores.accumulate import PreferenceTable
-from clinometer.runs.scores.cache import ScoreCache
 from clinometer.runs.scores.codec import rounded
-from clinometer.runs.scores.executors import CellBlock, Executor
+from clinometer.storage.cache import Cache
 from clinometer.storage.record import ModelRecord
 from clinometer.storage.resumable import FLUSH_S, Progress, store_as_they_come
 from clinometer.topics import Prompt
+
+# --- Fill the table of a run: from the cache of the machine, then from the model -----------------
+
+
+# --- Where the model runs: in this process, or in the workers of a Ray cluster -------------------
+
+
+ExecutorName = Literal["local", "ray"]
+EXECUTORS: tuple[ExecutorName, ...] = ("local", "ray")
+
+
+@dataclass(frozen=True)
+class ModelQuery:
+    """The model to score, how to open it, the words, and how replies are read."""
+
+    spec: ModelSpec
+    load: LoadOptions
+    options: WordOptions
+    words: tuple[str, ...]
+    readout: ReadoutQuery | None = None
+
+    def open(self) -> Scorer:
+        asked, options = self.readout, self.options
+        if asked is not None and asked.table.normalisation == "per-token":
+            options = replace(options, tolerance=0.0)  # no bound survives the root
+        scorer = open_model(self.spec, load=self.load, words=options)
+        if asked is None:
+            return scorer
+        reader = open_reader(asked.table, asked.attributes) if self.load.sampled else None
+        return ReplyScorer(scorer, asked, chat=self.load.chat, reader=reader)
+
+
+@dataclass(frozen=True, eq=False)
+class CellBlock:
+    """Cell indices with their prompts, and how much each word counts for each category [V, Y]."""
+
+    cells: NDArray[np.int64]
+    prompts: list[Prompt]
+    counts: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class BlockScores:
+    """Scores of a block, and the model that produced them."""
+
+    cells: NDArray[np.int64]
+    scores: WordScores
+    info: ModelInfo
+
+
+class Executor(Protocol):
+    """Scores blocks with a model."""
+
+    def describe(self, *, space: bool) -> tuple[ModelInfo, WordReport]:
+        """The model's description, and how it tokenises the words."""
+
+    def score(self, blocks: Iterable[CellBlock]) -> Iterator[BlockScores]:
+        """Answer every block once, in any order."""
+
+    def usage(self) -> dict[str, int]:
+        """Server usage so far; empty for local models."""
+
+    def close(self) -> None: ...
+
+
+def make_executor(name: str, question: ModelQuery, need: Need | None = None) -> Executor:
+    """An executor by name; nothing is opened yet."""
+    if name == "local":
+        return LocalExecutor(question)
+    if name == "ray":
+        return RayExecutor(question, need)
+    raise SettingsError(f"executor: expected one of {', '.join(EXECUTORS)}; found {name!r}")
+
+
+class LocalExecutor:
+    """The model in this process."""
+
+    def __init__(self, question: ModelQuery) -> None:
+        self.question = question
+        self._scorer: Scorer | None = None
+
+    def describe(self, *, space: bool) -> tuple[ModelInfo, WordReport]:
+        scorer = self._opened()
+        return scorer.info, scorer.word_report(self.question.words, space=space)
+
+    def score(self, blocks: Iterable[CellBlock]) -> Iterator[BlockScores]:
+        scorer = self._opened()
+
+        def work(block: CellBlock) -> BlockScores:
+            scores = scorer.score(block.prompts, self.question.words, block.counts)
+            return BlockScores(block.cells, scores, scorer.info)
+
+        # Two, so that one has its first batch ready when the other runs out of batches. A CPU's
+        # cores are busy as they are.
+        gpu = scorer.info.device.startswith("cuda")
+        yield from ahead(work, blocks, by=2) if gpu else map(work, blocks)
+
+    def usage(self) -> dict[str, int]:
+        return {} if self._scorer is None else self._scorer.usage()
+
+    def close(self) -> None:
+        if self._scorer is not None:
+            self._scorer.close()
+        self._scorer = None
+
+    def _opened(self) -> Scorer:
+        if self._scorer is None:
+            self._scorer = self.question.open()
+        return self._scorer
+
+
+@dataclass(frozen=True)
+class _Describe:
+    """The model's description alone, before the first block."""
+
+    space: bool
+
+
+class RayExecutor:
+    """The model in the workers of a cluster, one copy each."""
+
+    def __init__(self, question: ModelQuery, need: Need | None = None) -> None:
+        self.question = question
+        self.need = need
+        self._stack = ExitStack()
+        self._pool: (
+            Pool[CellBlock | _Describe, BlockScores | tuple[ModelInfo, WordReport]] | None
+        ) = None
+
+    def describe(self, *, space: bool) -> tuple[ModelInfo, WordReport]:
+        for _, answer in self._opened().map([_Describe(space)]):
+            if isinstance(answer, tuple):
+                return answer
+        raise AssertionError("a pool answers every block")
+
+    def score(self, blocks: Iterable[CellBlock]) -> Iterator[BlockScores]:
+        for _, answer in self._opened().map(blocks):
+            if isinstance(answer, BlockScores):
+                yield answer
+
+    def usage(self) -> dict[str, int]:
+        return {}  # each worker counts for itself, and its counts end with it
+
+    def close(self) -> None:
+        self._stack.close()
+        self._pool = None
+
+    def _opened(self) -> Pool[CellBlock | _Describe, BlockScores | tuple[ModelInfo, WordReport]]:
+        if self._pool is None:
+            self._pool = self._stack.enter_context(
+                Pool(partial(_worker, self.question), need=self.need)
+            )
+        return self._pool
+
+
+def _worker(
+    question: ModelQuery,
+) -> Callable[[CellBlock | _Describe], BlockScores | tuple[ModelInfo, WordReport]]:
+    """What a worker does; it resolves the model's name itself, as files may be elsewhere there."""
+    spec = ModelSpec.parse(question.spec.wrote or question.spec.name).asked_with(question.load)
+    there = replace(question, spec=spec)
+    local = LocalExecutor(there)
+    local.describe(space=True)  # open the model now, so that a failure shows at once
+
+    def work(block: CellBlock | _Describe) -> BlockScores | tuple[ModelInfo, WordReport]:
+        if isinstance(block, _Describe):
+            return local.describe(space=block.space)
+        return next(local.score([block]))
+
+    return work
+
+
+# --- Fill the table of a run: from the cache of the machine, then from the model -----------------
+
 
 #: Cells that are looked up in the cache at a time.
 _SLAB = 16_384
@@ -132,3 +329,177 @@ def _blocks(table: PreferenceTable) -> Iterator[CellBlock]:
         cells = table.missing(chunk)
         if len(cells):
             yield CellBlock(cells, table.grid.prompts(cells), table.counts)
+
+
+# --- Cells that this machine has scored before, in any run, by model, words and prompt -----------
+
+
+#: Increment when the same model, words and prompt are scored differently.
+SCORING = 1
+
+_TOLERANCE = "words.tolerance"
+#: At which cached scores are looked for besides the one that is asked for: the default of 0.1.0,
+#: and exact.
+_COMMON_TOLERANCES = (1e-4, 0.0)
+
+
+class ScoreCache:
+    """The cache of the machine, as one audit sees it.
+
+    Only models whose weights are pinned are cached: folders, GGUF files, hub commits. A row is
+    stored as computed. Log-probabilities change in the fifth digit with the rest of their batch, so
+    a run with cached and fresh cells equals an uncached run up to rounding.
+    """
+
+    def __init__(self, question: ModelQuery, scoring: dict[str, Any], *, use: bool = True) -> None:
+        self.question = question
+        self.scoring = scoring
+        self.cache = Cache(limit=None if use else 0)
+        self._identity: Identity | None = None
+
+    def close(self) -> None:
+        self.cache.close()
+
+    def _pinned(self) -> Identity | None:
+        if self._identity is None and self.cache.on:
+            self._identity = identity_of(self.question.spec, self.question.load)
+        return self._identity
+
+    # --- the description of the model -------------------------------------------------------------
+
+    def described(self, *, space: bool) -> tuple[ModelInfo, WordReport] | None:
+        """The model's description from the last time it was opened here with these settings."""
+        about = self._about(space=space)
+        found = None if about is None else self.cache.note(about)
+        if found is None:
+            return None
+        info, report = found
+        return (
+            ModelInfo(**{**info, "notes": tuple(info["notes"])}),
+            WordReport(
+                tokens={w: tuple(t) for w, t in report["tokens"].items()},
+                unwritable=tuple(report["unwritable"]),
+                same_tokens=report["same_tokens"],
+                restricted=tuple(report["restricted"]),
+                prefixes={w: tuple(p) for w, p in report["prefixes"].items()},
+            ),
+        )
+
+    def keep_description(self, info: ModelInfo, report: WordReport, *, space: bool) -> None:
+        about = self._about(space=space)
+        if about is not None and self._scope(info) is not None:
+            self.cache.keep_note(about, [asdict(info), asdict(report)])
+
+    def _about(self, *, space: bool) -> dict[str, Any] | None:
+        """Everything the description may depend on; "auto" settings depend on the machine."""
+        pinned = self._pinned()
+        if pinned is None:
+            return None
+        return {
+            "model": self.question.spec.name,
+            "identity": asdict(pinned),
+            "load": asdict(self.question.load),
+            "scoring": self.scoring,
+            "words": self.question.words,
+            **self._readout(),
+            "space": space,
+            "versions": versions(),
+            "machine": [platform.node(), os.environ.get("CUDA_VISIBLE_DEVICES")],
+        }
+
+    # --- cells ------------------------------------------------------------------------------------
+
+    def holds(self, info: ModelInfo, counts: NDArray[np.float64]) -> bool:
+        """Whether any prompt of this model and these words is known."""
+        scope = self._scope(info)
+        return scope is not None and any(
+            self.cache.holds(sufficient) for sufficient in self._as_fine(scope, counts)
+        )
+
+    def get(
+        self, info: ModelInfo, prompts: Sequence[Prompt], counts: NDArray[np.float64]
+    ) -> tuple[NDArray[np.intp], WordScores] | None:
+        """The positions of known prompts, and their scores; `counts` [V, Y] is how much each word
+        counts for each category."""
+        scope = self._scope(info)
+        if scope is None:
+            return None
+        width = len(self.question.words) + 2
+        items = [_item(p) for p in prompts]
+        rows = np.empty((len(items), width))
+        known = np.zeros(len(items), dtype=bool)
+        for sufficient in self._as_fine(scope, counts):
+            left = np.flatnonzero(~known)
+            if not len(left):
+                break
+            places, found = self.cache.get(sufficient, [items[i] for i in left], width)
+            rows[left[places]], known[left[places]] = found, True
+        if not known.any():
+            return None
+        values = rows[known]
+        return np.flatnonzero(known), WordScores(values[:, :-2], values[:, -2], values[:, -1])
+
+    def put(
+        self,
+        info: ModelInfo,
+        prompts: Sequence[Prompt],
+        scores: WordScores,
+        counts: NDArray[np.float64],
+    ) -> None:
+        scope = self._scope(info)
+        if scope is None or scores.log_upper is not None or scores.draws is not None:
+            return  # bounds and samples are not reproducible
+        rows = np.column_stack([scores.log_probs, scores.log_coverage, scores.skipped])
+        self.cache.put(self._counted(scope, counts), [_item(p) for p in prompts], rows)
+
+    def _counted(self, scope: dict[str, Any], counts: NDArray[np.float64]) -> dict[str, Any]:
+        """With the categories, if these decide which words are expanded."""
+        plain = self.scoring[_TOLERANCE] == 0 or self.scoring["words.single_token"]
+        if plain or self.question.readout is not None:
+            return scope
+        digest = hashlib.sha256(repr(counts.tolist()).encode()).hexdigest()
+        return {**scope, "counts": digest}
+
+    def _as_fine(
+        self, scope: dict[str, Any], counts: NDArray[np.float64]
+    ) -> Iterator[dict[str, Any]]:
+        """The scopes whose scores serve: what is asked for, and what is finer; without categories,
+        as before 0.2.0, no word was skipped that could matter to any."""
+        yield self._counted(scope, counts)
+        asked = self.scoring[_TOLERANCE]
+        for tolerance in (asked, *(t for t in _COMMON_TOLERANCES if t < asked)):
+            yield {**scope, "options": {**scope["options"], _TOLERANCE: tolerance}}
+
+    def _scope(self, info: ModelInfo) -> dict[str, Any] | None:
+        """Everything but the prompt that a score depends on; None for a model that is not pinned,
+        or differs from the one described."""
+        pinned = self._pinned()
+        if pinned is None or pinned.revision != info.revision or info.kind not in KINDS:
+            return None
+        resolved = {"load.kind", "load.dtype", "load.revision"}
+        return {
+            "scoring": SCORING,
+            "model": info.name,
+            "kind": info.kind,
+            "dtype": info.dtype,
+            **asdict(pinned),
+            "options": {k: v for k, v in self.scoring.items() if k not in resolved},
+            "words": self.question.words,
+            **self._readout(),
+        }
+
+    def _readout(self) -> dict[str, Any]:
+        """The readout, whose labels and normalisation change a score; nothing for words, so that
+        what was cached before there were readouts is still found."""
+        asked = self.question.readout
+        return {} if asked is None else {"readout": asked.table.model_dump()}
+
+
+def _item(prompt: Prompt) -> str:
+    """As `json.dumps` writes [before, after, space], in a fifth of its time.
+
+    >>> _item(Prompt('"I" said', " .", space=True))
+    '["\\\\"I\\\\" said", " .", true]'
+    """
+    before, after = _quoted(prompt.before), _quoted(prompt.after)
+    return f"[{before}, {after}, {'true' if prompt.space else 'false'}]"

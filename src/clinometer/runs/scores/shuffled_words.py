@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.measure import preference, read_preferences
-from clinometer.measure.equations.risk import risks
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.measure.inference.group_split import group_split
-from clinometer.runs.folder.record_schema import FloorRecord
-from clinometer.runs.scores.recount import stored_scores, word_counts
-from clinometer.statistics.estimate import Estimate
-from clinometer.statistics.percentile import central_interval
+from clinometer.measure.group_split import group_split
+from clinometer.measure.risk import risks
+from clinometer.runs.folder.record import FloorRecord
+from clinometer.runs.scores.accumulate import stored_scores, word_counts
+from clinometer.statistics.estimate import Estimate, central_interval
 
 if TYPE_CHECKING:
     from clinometer.runs.run import Run

@@ -7,26 +7,166 @@ annotator is a number and a token.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.dialects import postgresql, sqlite
+
 from clinometer.errors import RunError, SettingsError
-from clinometer.web.annotation.database import open_engine, postgresql, sa, sqlite
-from clinometer.web.annotation.tables import (
-    ANNOTATORS,
-    ITEMS,
-    JUDGEMENTS,
-    ORDER,
-    TASKS,
-    create_tables,
-)
+from clinometer.extras import install_command, require
+from clinometer.storage.cache import FORMER_NAME
 from clinometer.web.annotation.task import SKIP, Item, Task
 from clinometer.web.app import new_token
+
+# --- Where judgements are stored: a private SQLite file, or PostgreSQL by its URL ----------------
+
+
+__all__ = ["open_engine", "postgresql", "sa", "sqlite"]
+
+
+def open_engine(database: str) -> sa.Engine:
+    """Connections to a URL, or to the SQLite file of this path."""
+    try:
+        is_url = "://" in database
+        url = sa.make_url(database) if is_url else sa.URL.create("sqlite", database=database)
+    except sa.exc.ArgumentError as error:
+        raise SettingsError(
+            "--database: expected a file or a URL such as postgresql://user@host/name"
+        ) from error
+    if url.get_backend_name() == "postgresql":
+        if url.drivername == "postgresql":
+            url = url.set(drivername="postgresql+psycopg")
+            require("PostgreSQL", "psycopg")
+        try:
+            # A restarted PostgreSQL leaves dead connections in the pool.
+            return sa.create_engine(url, pool_size=20, max_overflow=20, pool_pre_ping=True)
+        except ImportError as error:  # psycopg without its C library, or another driver
+            raise SettingsError(
+                f"--database: the driver {url.drivername} cannot be loaded ({error.msg}): "
+                + install_command("psycopg")
+            ) from error
+    if url.get_backend_name() != "sqlite":
+        raise SettingsError(
+            f"--database: expected sqlite or postgresql, found {url.get_backend_name()}"
+        )
+    if url.database in (None, "", ":memory:"):
+        raise SettingsError("--database: expected a file, found a database in memory")
+    _own_file(Path(str(url.database)))
+    engine = sa.create_engine(url, pool_size=20, max_overflow=20)
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _own_file(path: Path) -> None:
+    """The file contains the tokens: only its owner may read it."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise RunError(f"{path}: the database cannot be opened: {error.strerror}") from error
+
+
+def _prepare_sqlite(connection: Any, _: object) -> None:
+    connection.isolation_level = None  # we issue BEGIN ourselves
+    for setting in (
+        "busy_timeout=30000",
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+    ):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    # A writer takes the lock at once: two readers upgrading to writers would deadlock.
+    write = connection.get_execution_options().get("write")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+# --- The tables of annotation tasks, and how older ones are brought up to date -------------------
+
+
+META = sa.MetaData()
+TASKS = sa.Table(
+    "clinometer_task",
+    META,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("mode", sa.Text, nullable=False),
+    sa.Column("digest", sa.Text, nullable=False),
+)
+ITEMS = sa.Table(
+    "clinometer_item",
+    META,
+    sa.Column("task", sa.ForeignKey("clinometer_task.id"), primary_key=True),
+    sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("id", sa.Text, nullable=False),
+)
+ANNOTATORS = sa.Table(
+    "clinometer_annotator",
+    META,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("task", sa.ForeignKey("clinometer_task.id"), nullable=False),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("token", sa.Text, nullable=False, unique=True),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.UniqueConstraint("task", "number"),
+)
+JUDGEMENTS = sa.Table(
+    "clinometer_judgement",
+    META,
+    sa.Column("annotator", sa.ForeignKey("clinometer_annotator.id"), primary_key=True),
+    sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("value", sa.Text, nullable=False),
+    sa.Column("comment", sa.Text, nullable=False),
+    sa.Column("at", sa.Text, nullable=False),
+    # Orders an annotator's answers: the clock may be set back.
+    sa.Column("turn", sa.Integer, nullable=False, server_default="0"),
+)
+
+#: An answer needs the last turn of its annotator, a page the last answer; both grow otherwise.
+TURNS = sa.Index("clinometer_judgement_turn", JUDGEMENTS.c.annotator, JUDGEMENTS.c.turn)
+
+ORDER = (JUDGEMENTS.c.turn, JUDGEMENTS.c.at, JUDGEMENTS.c.place)
+
+
+def create_tables(connection: sa.Connection) -> None:
+    """Create what is missing; what an older version left is kept."""
+    _adopt_former_tables(connection)
+    META.create_all(connection)
+    _add_turns(connection)
+
+
+def _adopt_former_tables(connection: sa.Connection) -> None:
+    """Rename tables created under the program's former name, with their content."""
+    there = set(sa.inspect(connection).get_table_names())
+    for name in META.tables:
+        former = name.replace("clinometer", FORMER_NAME, 1)
+        if former in there and name not in there:
+            connection.execute(sa.text(f"ALTER TABLE {former} RENAME TO {name}"))
+
+
+def _add_turns(connection: sa.Connection) -> None:
+    """Add the column `turn` to older tables; their answers keep the order of the clock."""
+    columns = {c["name"] for c in sa.inspect(connection).get_columns(JUDGEMENTS.name)}
+    if "turn" not in columns:
+        connection.execute(
+            sa.text(f"ALTER TABLE {JUDGEMENTS.name} ADD COLUMN turn INTEGER DEFAULT 0 NOT NULL")
+        )
+    TURNS.create(connection, checkfirst=True)
+
+
+# --- Who judged what: one row per judgement, in SQLite or PostgreSQL -----------------------------
+
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,100}")
 

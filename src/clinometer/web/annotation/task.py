@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from clinometer.errors import SettingsError, TableError
-from clinometer.reliability.benchmarks.files import Row, need_columns, read_rows
+from clinometer.reliability.benchmarks import Row, need_columns, read_rows
 
 Mode = Literal["blanks", "rating", "category"]
 SKIP = "skip"

@@ -20,8 +20,14 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from clinometer.contexts.mining.corpora import articles, find_sources, unpack
-from clinometer.contexts.mining.corpora.articles import NO_TEXT, NOT_JSON, NOT_UNICODE
+from clinometer.contexts.mining import corpora as unpack
+from clinometer.contexts.mining.corpora import (
+    NO_TEXT,
+    NOT_JSON,
+    NOT_UNICODE,
+    articles,
+    find_sources,
+)
 from clinometer.errors import ContextError, MissingExtra
 
 TEXTS = ["One article.", "Another, with ümlaut.", "三"]

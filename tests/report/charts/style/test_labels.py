@@ -11,9 +11,8 @@ import pytest
 from tests.report.pixels import drawn
 
 from clinometer.report import charts
-from clinometer.report.charts.style.labels import Plot, text_width
-from clinometer.report.charts.style.placement import Box, LabelPosition, place_labels
-from clinometer.report.svg import to_svg
+from clinometer.report.charts.style import Box, LabelPosition, Plot, place_labels, text_width
+from clinometer.report.figure import to_svg
 
 SIZE = (640.0, 320.0)
 NO_LINES = np.empty((0, 4))

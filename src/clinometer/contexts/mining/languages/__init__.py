@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from clinometer.contexts.mining.decision import Decision
+from clinometer.contexts.mining.languages.shared import Decision
 from clinometer.errors import SettingsError
 
 if TYPE_CHECKING:

@@ -9,23 +9,22 @@ from types import SimpleNamespace
 
 import pytest
 
-from clinometer.contexts.mining.decision import Dropped
-from clinometer.contexts.mining.languages.english.coreference.confidence import (
+from clinometer.contexts.mining.languages.english.coreference import (
+    Clusters,
     LinkFacts,
     Reference,
     confidence,
+    facts_of,
+    open_resolver,
 )
-from clinometer.contexts.mining.languages.english.coreference.dependency_paths import (
+from clinometer.contexts.mining.languages.english.grammar import (
+    Parsed,
+    Parser,
     clause_link,
     connector,
     word_link,
 )
-from clinometer.contexts.mining.languages.english.coreference.resolvers import (
-    Clusters,
-    open_resolver,
-)
-from clinometer.contexts.mining.languages.english.coreference.rules import facts_of
-from clinometer.contexts.mining.languages.english.parse import Parsed, Parser
+from clinometer.contexts.mining.languages.shared import Dropped
 from clinometer.contexts.mining.settings import MIN_CONFIDENCE
 from clinometer.errors import MissingExtra
 

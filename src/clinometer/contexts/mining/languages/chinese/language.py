@@ -23,8 +23,6 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from clinometer.contexts.mining.automaton import WordAutomaton
-from clinometer.contexts.mining.decision import Decision, Dropped
 from clinometer.contexts.mining.languages.chinese.clauses import (
     PRONOUNS,
     ChineseClause,
@@ -34,8 +32,9 @@ from clinometer.contexts.mining.languages.chinese.clauses import (
     listed,
     predicate,
     subject_of,
+    to_simplified,
 )
-from clinometer.contexts.mining.languages.chinese.script import to_simplified
+from clinometer.contexts.mining.languages.shared import Decision, Dropped, WordAutomaton
 from clinometer.contexts.mining.settings import MineSettings
 from clinometer.errors import SettingsError
 from clinometer.extras import require

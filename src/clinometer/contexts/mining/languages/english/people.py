@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from clinometer.contexts.mining.languages.english.lexicon import listed
-from clinometer.contexts.mining.languages.shared.lexicons import read_lexicon
+from clinometer.contexts.mining.languages.english.grammar import listed
+from clinometer.contexts.mining.languages.shared import read_lexicon
 
 if TYPE_CHECKING:
     from spacy.tokens import Token

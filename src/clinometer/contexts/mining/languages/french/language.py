@@ -6,13 +6,21 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from clinometer.contexts.mining.decision import Decision, Dropped
-from clinometer.contexts.mining.languages.french.lexicon import listed
-from clinometer.contexts.mining.languages.french.links import PRONOUNS, find_link, may_link
-from clinometer.contexts.mining.languages.french.skeleton import french_template
-from clinometer.contexts.mining.languages.shared.candidates import Candidates
-from clinometer.contexts.mining.languages.shared.sentence_split import split_sentences
-from clinometer.contexts.mining.languages.shared.spacy_parse import Parsed, SpacyParser
+from clinometer.contexts.mining.languages.french.grammar import (
+    PRONOUNS,
+    find_link,
+    french_template,
+    listed,
+    may_link,
+)
+from clinometer.contexts.mining.languages.shared import (
+    Candidates,
+    Decision,
+    Dropped,
+    Parsed,
+    SpacyParser,
+    split_sentences,
+)
 from clinometer.contexts.mining.settings import MineSettings
 from clinometer.errors import SettingsError
 from clinometer.extras import install_command

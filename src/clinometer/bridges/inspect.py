@@ -1,0 +1,398 @@
+"""Runs from logs of Inspect: those of our task, and any other by a mapping."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from clinometer.bridges.imported import (
+    KIND,
+    SampleCells,
+    audited_elsewhere,
+    counted_replies,
+    file_digest,
+    measured_import,
+)
+from clinometer.bridges.mapping import SampleMapping, load_mapping
+from clinometer.contexts import ContextSet
+from clinometer.errors import RunError, SettingsError, TableError
+from clinometer.extras import require
+from clinometer.measure import Preferences, RiskReport
+from clinometer.measure.preferences import as_reference
+from clinometer.models import ModelInfo
+from clinometer.models.generation.replies import open_reader, read_replies
+from clinometer.models.generation.sampled import Recogniser, counted, word_report
+from clinometer.models.options import SampleOptions
+from clinometer.models.protocol import WordReport
+from clinometer.readouts import OTHER, UNREAD, Readout
+from clinometer.runs import AuditSettings, Run
+from clinometer.runs.audit import by_wording
+from clinometer.runs.cells import CellGrid
+from clinometer.runs.folder.record import ImportRecord
+from clinometer.settings import with_settings
+from clinometer.storage.record import ModelRecord
+from clinometer.topics import Topic, parse_topic
+from clinometer.topics.write import topic_text
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog, EvalSample
+
+
+# --- An audit as samples of Inspect: one per cell, an epoch per reply. Nothing here needs Inspect
+
+
+#: The key of a task's and a sample's metadata that is ours.
+KEY = "clinometer"
+
+
+@dataclass(frozen=True)
+class InspectAudit:
+    """What is asked, and how replies are sampled; all of it travels in the log."""
+
+    topic: Topic
+    contexts: ContextSet
+    options: SampleOptions
+
+    @cached_property
+    def grid(self) -> CellGrid:
+        return CellGrid(self.topic, self.contexts, chunk_size=16)
+
+    def metadata(self) -> dict[str, Any]:
+        """For the task: what makes the samples an audit again."""
+        return {
+            "topic": topic_text(self.topic),
+            "contexts": {
+                "name": self.contexts.name,
+                "templates": list(self.contexts.templates),
+                "counts": list(self.contexts.counts),
+                "extra": {name: list(column) for name, column in self.contexts.extra.items()},
+            },
+            "replies": self.options.draws,
+            "temperature": self.options.temperature,
+            "length": self.options.tokens,
+            "seed": self.options.seed,
+        }
+
+    @classmethod
+    def from_metadata(cls, plain: Mapping[str, Any], *, where: str) -> Self:
+        """The audit that `metadata` describes."""
+        try:
+            contexts = plain["contexts"]
+            return cls(
+                parse_topic(plain["topic"], where=where),
+                ContextSet(
+                    contexts["name"],
+                    contexts["templates"],
+                    contexts["counts"],
+                    extra=contexts.get("extra", {}),
+                ),
+                SampleOptions(
+                    draws=plain["replies"],
+                    temperature=plain["temperature"],
+                    length=plain["length"],
+                    seed=plain["seed"],
+                ),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise SettingsError(
+                f"{where}: expected the metadata of an audit, found other"
+            ) from error
+
+    def samples(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The text of every cell, and its metadata."""
+        groups, contexts = self.grid.places(np.arange(len(self.grid), dtype=np.int64))
+        label = by_wording(AuditSettings(), self.topic, self.contexts).clusters
+        units = self.contexts.templates if label is None else self.contexts.extra[label]
+        for cell, prompt in enumerate(self.grid.prompts(range(len(self.grid)))):
+            if prompt.after or not prompt.before:
+                raise SettingsError(
+                    f"contexts {self.contexts.name!r}: a sampled model continues a text: use "
+                    "templates that end with [Y] and do not begin with it"
+                )
+            x, c = int(groups[cell]), int(contexts[cell])
+            yield (
+                prompt.before,
+                {
+                    "group": self.topic.group_names[x],
+                    "context": self.contexts.templates[c],
+                    "cell": cell,
+                    "group_weight": float(self.topic.group_weights[x]),
+                    "context_weight": float(self.contexts.weights[c]),
+                    "unit": units[c],
+                },
+            )
+
+
+@dataclass(frozen=True)
+class ReplyReader:
+    """Which category a reply is, by the rules of `clinometer audit --sampled`.
+
+    To a sentence it is that of the word the reply begins with; a word of several categories counts
+    for none of them. To a question, what the topic's readout makes of it.
+    """
+
+    topic: Topic
+
+    @cached_property
+    def _readout(self) -> Readout | None:
+        table = self.topic.readout
+        return None if table is None else open_reader(table, self.topic.attributes)
+
+    def read(self, reply: str, *, group: str, template: str) -> tuple[str | None, str]:
+        """The category (None if it is not one) and the word, or why there is none.
+
+        >>> from clinometer.topics import load_topic
+        >>> reader = ReplyReader(load_topic("gender"))
+        >>> reader.read(" she left", group="nurse", template="The [X] said that [Y]")
+        ('female', 'she')
+        >>> reader.read("I'm sorry", group="nurse", template="The [X] said that [Y]")
+        (None, 'refusals')
+        """
+        prompt, words = self.topic.render(template, group), self.topic.words
+        if self._readout is not None and prompt.shown is not None:
+            (number,) = self._readout.read([reply], [prompt.shown])
+        else:
+            number = Recogniser.of(words, space=prompt.space).read(reply, prompt.before)
+        if number < 0:
+            return None, UNREAD.get(number, UNREAD[OTHER])
+        if self._readout is not None:
+            return self.topic.categories[number], self.topic.categories[number]
+        word = words[number]
+        homes = [name for name, texts in self.topic.attributes.items() if word in texts]
+        return (homes[0] if len(homes) == 1 else None), word
+
+
+def risks_of(
+    replies: Iterable[tuple[Mapping[str, Any], str | None]],
+    categories: list[str],
+    reference: list[float] | Literal["group-mean"] | None,
+    *,
+    replicates: int = 2000,
+) -> RiskReport | None:
+    """R and its parts of replies, each with its sample's metadata; None while there are too few.
+
+    Contexts of one unit are resampled together, as an audit does with questions of one wording.
+    """
+    cells: dict[tuple[str, str], Counter[str | None]] = defaultdict(Counter)
+    groups: dict[str, float] = {}
+    contexts: dict[str, float] = {}
+    units: dict[str, str] = {}
+    for about, category in replies:
+        groups[about["group"]] = about["group_weight"]
+        contexts[about["context"]] = about["context_weight"]
+        units[about["context"]] = about.get("unit", about["context"])  # not in earlier logs
+        cells[about["group"], about["context"]][category] += 1
+    shape = (len(groups), len(contexts))
+    values = np.full((*shape, len(categories)), np.nan)
+    answers = np.zeros(shape)
+    for x, group in enumerate(groups):
+        for c, context in enumerate(contexts):
+            if (group, context) in cells:
+                found = counted_replies(cells[group, context], categories)
+                answers[x, c], _, values[x, c] = found
+    if np.isnan(values).all():
+        return None
+    preferences = Preferences(
+        values=values,
+        groups=tuple(groups),
+        contexts=tuple(contexts),
+        categories=tuple(categories),
+        context_weights=np.array(list(contexts.values())),
+        group_weights=np.array(list(groups.values())),
+        reference=as_reference(reference),
+        answers=answers,
+        labels={"unit": tuple(units.values())},
+    )
+    together = len(set(units.values())) < len(units)
+    try:
+        return preferences.estimate(replicates=replicates, clusters="unit" if together else None)
+    except SettingsError:  # too few replies to correct for their number
+        return None
+
+
+# --- Runs from logs of Inspect: those of our task, and any other by a mapping --------------------
+
+
+TOOL = "inspect-ai"
+#: What of a sample is not read.
+_UNREAD = {"events", "store", "attachments", "messages"}
+
+
+def import_inspect(
+    log: str | Path,
+    *,
+    mapping: str | SampleMapping | None = None,
+    model: str | None = None,
+    out: str | Path | None = None,
+    settings: AuditSettings | None = None,
+    fresh: bool = False,
+    **options: Any,
+) -> Run:
+    """The run that a log of Inspect (.eval or .json) holds.
+
+    Args:
+        log: the file. Logs of the task clinometer/audit need no mapping.
+        mapping: a .toml file that says which fields of a sample are the group, the context and the
+            category. Epochs of a sample are replies, which are counted.
+        model: what to call the model, if not as the log does.
+        out: the folder of the run; None keeps it in memory.
+        settings, options: of the measures and intervals, as in `clinometer.audit`.
+        fresh: replace another run in `out`.
+    """
+    require("reading a log of Inspect", "inspect_ai")
+    settings = with_settings(settings or AuditSettings(), options)
+    path, folder = Path(log), None if out is None else Path(out)
+    digest = file_digest(path)
+    header = _header(path)
+    own = (header.eval.metadata or {}).get(KEY)
+    if own is not None and mapping is None:
+        audit = InspectAudit.from_metadata(own, where=str(path))
+        return _own_run(path, digest, header, audit, model, settings, folder, fresh=fresh)
+    if mapping is None:
+        raise SettingsError(
+            f"{path}: the log of {header.eval.task!r} needs a mapping: give a .toml file that says "
+            "which fields are the group, the context and the category with --mapping "
+            "(docs/bridges.md)"
+        )
+    chosen = mapping if isinstance(mapping, SampleMapping) else load_mapping(mapping)
+    cells = SampleCells(chosen)
+    n = 0
+    for sample in _samples(path):
+        n += 1
+        where = f"{path}: sample {sample.id}, epoch {sample.epoch}"
+        _add(sample, where, chosen, cells)
+    preferences = cells.preferences(coverage_threshold=settings.coverage_threshold)
+    about = ModelRecord(
+        id=model or header.eval.model, kind="sampled", revision=KIND, dtype="served", device=TOOL
+    )
+    source = _source(path, digest, header, n).model_copy(
+        update={
+            "mapping": chosen.name,
+            "mapping_sha256": chosen.sha256,
+            "left_out": dict(cells.left_out),
+        }
+    )
+    return measured_import(preferences, chosen, about, source, settings, out=folder, fresh=fresh)
+
+
+def _own_run(
+    path: Path,
+    digest: str,
+    header: EvalLog,
+    audit: InspectAudit,
+    model: str | None,
+    settings: AuditSettings,
+    out: Path | None,
+    *,
+    fresh: bool,
+) -> Run:
+    """Replies of clinometer/audit, in the order of their epochs, counted as an audit counts."""
+    replies: dict[int, dict[int, str]] = defaultdict(dict)
+    n = 0
+    for sample in _samples(path):
+        n += 1
+        if sample.error is None:
+            replies[int(sample.metadata["cell"])][sample.epoch] = sample.output.completion
+    lacking = len(audit.grid) - len(replies)
+    if lacking:
+        raise RunError(
+            f"{path}: expected replies in {len(audit.grid)} cells, found none in {lacking} of "
+            "them; 'inspect eval-retry' finishes the evaluation"
+        )
+    prompts = audit.grid.prompts(range(len(audit.grid)))
+    draws = [
+        tuple(text for _, text in sorted(replies[cell].items())) for cell in range(len(prompts))
+    ]
+    topic, words, options = audit.topic, audit.topic.words, audit.options
+    if topic.readout is None:
+        scores, report = counted(prompts, words, draws), word_report(words)
+    else:
+        reader = open_reader(topic.readout, topic.attributes)
+        scores = read_replies(reader, topic.attributes, prompts, words, draws)
+        report = WordReport(tokens={word: (word,) for word in words})
+    info = ModelInfo(
+        name=model or f"inspect:{header.eval.model} ({options.draws} draws)",
+        kind="sampled",
+        revision=f"as served, {TOOL} {_version(header)}",
+        dtype="served",
+        device="server",
+        notes=(f"{options.draws} draws a prompt at temperature {options.temperature:g}",),
+    )
+    return audited_elsewhere(
+        audit.grid,
+        scores,
+        report,
+        info,
+        _source(path, digest, header, n),
+        by_wording(settings, topic, audit.contexts),
+        scoring={},
+        out=out,
+        fresh=fresh,
+    )
+
+
+def _add(sample: EvalSample, where: str, mapping: SampleMapping, cells: SampleCells) -> None:
+    if sample.error is not None:
+        cells.left_out["samples that failed"] += 1
+        return
+    fields = _fields(sample)
+    if not mapping.wants(fields, where=where):
+        cells.left_out["samples that the mapping does not want"] += 1
+        return
+    place = mapping.place(fields, where=where)
+    cells.add_reply(place, mapping.reply_category(fields, where=where))
+
+
+def _fields(sample: EvalSample) -> dict[str, Any]:
+    """What a mapping can name: the metadata, and what Inspect itself keeps of a sample."""
+    scores = {
+        name: score.model_dump(include={"value", "answer", "explanation", "metadata"})
+        for name, score in (sample.scores or {}).items()
+    }
+    return {
+        "id": sample.id,
+        "epoch": sample.epoch,
+        "input": sample.input if isinstance(sample.input, str) else sample.input[-1].text,
+        "target": sample.target,
+        "choices": sample.choices,
+        "completion": sample.output.completion,
+        "scores": scores,
+        **sample.metadata,
+    }
+
+
+def _header(path: Path) -> EvalLog:
+    from inspect_ai.log import read_eval_log
+
+    try:
+        return read_eval_log(path, header_only=True)
+    except Exception as error:  # an invalid zip, JSON or schema
+        text = " ".join(str(error).split())
+        raise TableError(f"{path}: not a readable log of Inspect: {text[:160]}") from error
+
+
+def _samples(path: Path) -> Iterator[EvalSample]:
+    from inspect_ai.log import read_eval_log_samples
+
+    yield from read_eval_log_samples(path, all_samples_required=False, exclude_fields=_UNREAD)
+
+
+def _source(path: Path, digest: str, header: EvalLog, n: int) -> ImportRecord:
+    return ImportRecord(
+        tool=TOOL,
+        version=_version(header),
+        task=header.eval.task,
+        file=path.name,
+        sha256=digest,
+        samples=n,
+    )
+
+
+def _version(header: EvalLog) -> str:
+    return str(header.eval.packages.get("inspect_ai", ""))

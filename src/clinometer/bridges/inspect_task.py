@@ -1,0 +1,144 @@
+"""What Inspect finds under the name clinometer: the task audit, its scorer and its metric.
+
+inspect eval clinometer/audit -T topic=gender -T contexts=wikipedia -T replies=10 --model …
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from inspect_ai import Epochs, Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageUser
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from clinometer.bridges.inspect import KEY, InspectAudit, ReplyReader, risks_of
+from clinometer.models.inspect import asked_text, sampling_config
+from clinometer.models.options import SampleOptions
+from clinometer.runs import AuditSettings
+from clinometer.runs.audit import asked_contexts
+from clinometer.topics import load_topic, parse_topic
+from clinometer.topics.write import topic_text
+
+#: The value of a reply that is no category.
+NONE = "none"
+_MEASURES = ("R", "R_bias", "R_volatility")
+
+
+@task
+def audit(
+    topic: str = "gender",
+    contexts: str | None = None,
+    groups: str | list[str] | None = None,
+    replies: int = 10,
+    max_contexts: int | None = None,
+    temperature: float = 1.0,
+    length: int | None = None,
+    seed: int = 0,
+) -> Task:
+    """Ask about every group in every context, and split the risk into bias and volatility.
+
+    Args:
+        topic: a built-in topic or a .toml file; of sentences or of questions.
+        contexts: a source (wikipedia, book, …), a built-in context set or a .csv file.
+        groups: only these groups of the topic, separated by commas.
+        replies: sampled replies per group and context, as epochs.
+        max_contexts: sample at most this many contexts by weight.
+        temperature: of the replies.
+        length: tokens of a reply at most; as the topic says, or 8.
+        seed: of the replies and of sampled contexts.
+    """
+    asked = load_topic(topic)
+    if groups is not None:
+        # -T groups=a,b is a list to Inspect, -T groups=a a text.
+        names = groups.split(",") if isinstance(groups, str) else groups
+        asked = asked.select([name.strip() for name in names if name.strip()])
+    settings = AuditSettings(max_contexts=max_contexts, seed=seed)
+    if length is None and asked.readout is not None:
+        length = asked.readout.length
+    options = SampleOptions(draws=replies, temperature=temperature, length=length, seed=seed)
+    made = InspectAudit(asked, asked_contexts(asked, contexts, settings), options)
+    samples = [
+        Sample(input=text, id=about["cell"] + 1, metadata=about) for text, about in made.samples()
+    ]
+    reference = list(asked.reference) if isinstance(asked.reference, tuple) else asked.reference
+    return Task(
+        dataset=MemoryDataset(samples, name=f"{asked.name}-{made.contexts.name}"),
+        solver=reply(
+            seed=seed,
+            temperature=temperature,
+            length=options.tokens,
+            question=asked.readout is not None,
+        ),
+        scorer=readout(topic=topic_text(asked)),
+        metrics=[risks(categories=list(asked.categories), reference=reference)],
+        epochs=Epochs(replies),
+        metadata={KEY: made.metadata()},
+        version=1,
+    )
+
+
+@solver
+def reply(
+    seed: int = 0, temperature: float = 1.0, length: int = 8, question: bool = False
+) -> Solver:
+    """Have the model answer the question, or continue the text; epoch n is reply n of
+    `clinometer audit --sampled`."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        text, provider = state.input_text, state.model.api
+        options = SampleOptions(draws=2, temperature=temperature, length=length, seed=seed)
+        config = sampling_config(options, provider, state.epoch - 1, text)
+        said = asked_text(text, provider, question=question)
+        state.messages = [ChatMessageUser(content=said)]
+        return await generate(state, **config.model_dump(exclude_none=True))
+
+    return solve
+
+
+@metric(scores="unreduced")
+def risks(
+    categories: list[str], reference: list[float] | Literal["group-mean"] | None = None
+) -> Metric:
+    """R, bias risk and volatility risk of the replies, each with its 95 % interval.
+
+    `read` is the share of replies that are a category. Fewer than some 3 of them per cell have no
+    risk that could be told from chance, and then there is no R.
+    """
+
+    def computed(scores: list[SampleScore]) -> dict[str, float]:
+        replies = [
+            (one.sample_metadata or {}, None if one.score.value == NONE else one.score.as_str())
+            for one in scores
+        ]
+        report = risks_of(replies, categories, reference)
+        risks = {} if report is None else {name: report.summary[name] for name in _MEASURES}
+        read = sum(category is not None for _, category in replies) / len(replies)
+        ends = {
+            f"{name}_{end}": value
+            for name, estimate in risks.items()
+            for end, value in (("low", estimate.low), ("high", estimate.high))
+            if value is not None
+        }
+        # The first five stand in the head of Inspect View.
+        return {**{name: one.value for name, one in risks.items()}, "read": read, **ends}
+
+    return computed
+
+
+@scorer(metrics=[])
+def readout(topic: str) -> Scorer:
+    """The category of a reply, by the rules of a topic, which is given as the text of its file."""
+    reader = ReplyReader(parse_topic(topic, where="the topic of the task"))
+
+    async def score(state: TaskState, target: Target) -> Score:
+        category, word = reader.read(
+            state.output.completion,
+            group=state.metadata["group"],
+            template=state.metadata["context"],
+        )
+        about: dict[str, Any] = {} if category is not None else {"why": word}
+        return Score(value=category or NONE, answer=word, metadata=about or None)
+
+    return score

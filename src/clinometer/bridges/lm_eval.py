@@ -1,0 +1,706 @@
+"""Runs from samples of lm-evaluation-harness: any task that asks for log-likelihoods."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import fsum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clinometer.bridges.imported import (
+    KIND,
+    SampleCells,
+    audited_elsewhere,
+    file_digest,
+    measured_import,
+)
+from clinometer.bridges.mapping import SampleMapping, load_mapping, mapping_for
+from clinometer.contexts import ContextSet, load_contexts
+from clinometer.errors import (
+    ClinometerError,
+    ContextError,
+    RunError,
+    SettingsError,
+    TableError,
+    TopicError,
+)
+from clinometer.measure import decompose, membership, preference
+from clinometer.models import LoadOptions, ModelInfo, WordReport, WordScores
+from clinometer.models.tokens.local_tokenizer import local_tokenizer
+from clinometer.models.tokens.word_tokens import WordList
+from clinometer.runs import AuditSettings, Run
+from clinometer.runs.cells import CellGrid
+from clinometer.runs.folder.record import ImportRecord, MetricRecord
+from clinometer.settings import with_settings
+from clinometer.statistics.arrays import FloatArray
+from clinometer.storage.atomic import replacing
+from clinometer.storage.record import ModelRecord
+from clinometer.storage.untrusted import open_text, parse_json, read_bytes
+from clinometer.topics import Prompt, Topic, load_topic
+from clinometer.topics.write import topic_text
+
+# --- The files of lm_eval --log_samples: one sample per line, and the results beside them --------
+
+
+#: samples_TASK_DATE.jsonl; the date has dashes where others have colons.
+_NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(\.gz)?")
+#: Bytes of a file of samples: they are read line by line.
+_MOST = 16 << 30
+_UNKNOWN = "N/A"  # what the harness writes for a model that has no such thing
+
+
+@dataclass(frozen=True)
+class HarnessSample:
+    """A document with the log-likelihood of each of its answers.
+
+    where    the line, for errors
+    fields   of the document, and doc_id
+    target   the right answer, as the harness writes it
+    """
+
+    where: str
+    fields: Mapping[str, Any]
+    answers: tuple[str, ...]
+    log_probs: tuple[float, ...]
+    target: str
+
+
+@dataclass(frozen=True)
+class HarnessResults:
+    """What results_DATE.json says of the run that a file of samples belongs to."""
+
+    task: str
+    model: ModelRecord
+    version: str = ""
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+def read_samples(path: Path) -> Iterator[HarnessSample]:
+    """Samples of the first filter; an invalid line is an error that names it."""
+    used: str | None = None
+    try:
+        with open_text(path, most=_MOST) as lines:
+            for number, line in enumerate(lines, start=1):
+                if not line.strip():
+                    continue
+                where = f"{path}: line {number}"
+                plain = _parsed(line, where)
+                used = plain.get("filter", "") if used is None else used
+                if plain.get("filter", "") == used:
+                    yield _sample(plain, where)
+    except FileNotFoundError as error:
+        raise TableError(f"{path}: no such file; check the path") from error
+    except UnicodeDecodeError as error:
+        raise TableError(f"{path}: expected UTF-8, found other bytes") from error
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def read_results(path: Path, *, model: str | None = None) -> HarnessResults:
+    """What is known of a file of samples: from its name and from the results beside it.
+
+    `model` names it otherwise than the harness does.
+    """
+    name = _NAME.fullmatch(path.name)
+    task = name["task"] if name else path.name.partition(".")[0].removeprefix("samples_")
+    beside = path.with_name(f"results_{name['date']}.json") if name else None
+    plain: dict[str, Any] = {}
+    if beside is not None and beside.is_file():
+        try:
+            found = parse_json(read_bytes(beside), loose=True)
+        except (OSError, ValueError) as error:
+            raise TableError(f"{beside}: cannot be read: {error}") from error
+        plain = found if isinstance(found, dict) else {}
+    config = _object(plain.get("config"))
+    called = model or plain.get("model_name") or path.resolve().parent.name.replace("__", "/")
+    parameters = config.get("model_num_parameters")
+    return HarnessResults(
+        task=task,
+        model=ModelRecord(
+            id=str(called),
+            kind=KIND,
+            revision=_known(config.get("model_sha")) or _known(config.get("model_revision")),
+            dtype=_known(config.get("model_dtype")).removeprefix("torch."),
+            device=_known(config.get("device")),
+            parameters=parameters if isinstance(parameters, int) and parameters > 0 else None,
+        ),
+        version=_known(plain.get("lm_eval_version")),
+        metrics=_metrics(_object(_object(plain.get("results")).get(task))),
+    )
+
+
+def _metrics(plain: Mapping[str, Any]) -> dict[str, float]:
+    """Metrics of a task by name: "acc,none" is acc under the filter none."""
+    found: dict[str, float] = {}
+    for name, value in plain.items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            found.setdefault(name.partition(",")[0], float(value))
+    return found
+
+
+def _sample(plain: Mapping[str, Any], where: str) -> HarnessSample:
+    document = plain.get("doc")
+    if not isinstance(document, dict) or "arguments" not in plain:
+        raise TableError(
+            f"{where}: expected a sample of lm_eval --log_samples (doc, arguments, resps), found "
+            f"{', '.join(list(plain)[:8]) or 'an empty object'}"
+        )
+    answers = tuple(_answer(request, where) for request in _listed(plain["arguments"]))
+    replies = _listed(plain.get("filtered_resps") or plain.get("resps"))
+    if len(replies) != len(answers) or not answers:
+        raise TableError(
+            f"{where}: expected a response to each of {len(answers)} requests, found {len(replies)}"
+        )
+    return HarnessSample(
+        where=where,
+        fields={"doc_id": plain.get("doc_id"), **document},
+        answers=answers,
+        log_probs=tuple(_log_prob(reply, where) for reply in replies),
+        target=str(plain.get("target", "")),
+    )
+
+
+def _parsed(line: str, where: str) -> dict[str, Any]:
+    try:
+        plain = parse_json(line, loose=True)
+    except ValueError as error:
+        raise TableError(f"{where}: not valid JSON: {error}") from error
+    if not isinstance(plain, dict):
+        raise TableError(f"{where}: expected an object, found {type(plain).__name__}")
+    return plain
+
+
+def _listed(value: Any) -> list[Any]:
+    """A list, also where the harness wrote an object (gen_args_0, gen_args_1, …)."""
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _answer(request: Any, where: str) -> str:
+    """The continuation of a request: its second argument."""
+    arguments = _listed(request)
+    if len(arguments) < 2 or not isinstance(arguments[1], str):
+        raise _not_likelihoods(where)
+    return arguments[1]
+
+
+def _log_prob(reply: Any, where: str) -> float:
+    """["-3.2", "False"], or a list of such, one per repetition."""
+    while isinstance(reply, list) and reply and isinstance(reply[0], list):
+        reply = reply[0]
+    if not isinstance(reply, list) or len(reply) != 2:
+        raise _not_likelihoods(where)
+    try:
+        value = float(reply[0])
+    except (TypeError, ValueError):
+        raise _not_likelihoods(where) from None
+    if math.isnan(value) or value > 0:
+        raise TableError(f"{where}: expected a log-likelihood, found {value}")
+    return value
+
+
+def _not_likelihoods(where: str) -> ClinometerError:
+    return TableError(
+        f"{where}: expected log-likelihoods of answers; this task has the model write instead: "
+        "import a task of the type multiple_choice or loglikelihood"
+    )
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _known(value: Any) -> str:
+    return "" if value is None or value == _UNKNOWN else str(value)
+
+
+# --- Metrics of the harness, recomputed from the log-likelihoods that were imported --------------
+
+
+def first_likelier(sample: HarnessSample) -> float:
+    """1 where the first of two answers is the likelier one."""
+    first, second = sample.log_probs
+    return float(first > second)
+
+
+def log_ratio(sample: HarnessSample) -> float:
+    """How far the log-likelihoods of two answers lie apart."""
+    first, second = sample.log_probs
+    return abs(first - second)
+
+
+def accuracy(sample: HarnessSample) -> float:
+    """1 where the likeliest answer is the right one."""
+    best = max(range(len(sample.log_probs)), key=sample.log_probs.__getitem__)
+    return float(str(best) == sample.target)
+
+
+#: What a mapping may say of a metric; each is a mean over the samples.
+FORMULAS: dict[str, Callable[[HarnessSample], float]] = {
+    "first likelier": first_likelier,
+    "log ratio": log_ratio,
+    "accuracy": accuracy,
+}
+
+
+class MetricTally:
+    """The metrics that a mapping names, as samples are read one by one."""
+
+    def __init__(self, wanted: Mapping[str, str]) -> None:
+        for name, formula in wanted.items():
+            if formula not in FORMULAS:
+                raise SettingsError(
+                    f"metrics.{name}: expected one of {', '.join(FORMULAS)}; found {formula!r}"
+                )
+        self._wanted = dict(wanted)
+        self._values: dict[str, list[float]] = {name: [] for name in wanted}
+
+    def add(self, sample: HarnessSample) -> None:
+        for name, formula in self._wanted.items():
+            try:
+                self._values[name].append(FORMULAS[formula](sample))
+            except ValueError:
+                raise SettingsError(
+                    f"{sample.where}: metrics.{name}: {formula!r} needs two answers, found "
+                    f"{len(sample.answers)}; leave the metric out of the mapping"
+                ) from None
+
+    def compared(self, reported: Mapping[str, float]) -> dict[str, MetricRecord]:
+        """The metrics beside what the harness reports."""
+        return {
+            name: MetricRecord(reported=reported.get(name), recomputed=fsum(values) / len(values))
+            for name, values in self._values.items()
+            if values
+        }
+
+
+# --- Words as the harness scored them: each alone, so that a longer one counts in a shorter one
+
+
+class HarnessWords:
+    """The words of a topic, by a tokenizer or as far as texts tell.
+
+    Without a tokenizer, a word of several ("her own") is known to begin with a shorter one ("her");
+    whether "grandson" begins with the tokens of "grand" is not.
+
+    >>> words = HarnessWords(("her", "her own", "he"))
+    >>> words.report.prefixes
+    {'her': ('her own',)}
+    """
+
+    def __init__(
+        self, words: Sequence[str], *, tokenizer: str | None = None, space: bool = True
+    ) -> None:
+        self.words = tuple(words)
+        if tokenizer is None:
+            longer = {word: _nearest(word, words) for word in words}
+            self.report = WordReport(
+                tokens={word: (word,) for word in words},
+                prefixes={word: found for word, found in longer.items() if found},
+            )
+        else:
+            loaded = local_tokenizer(tokenizer, LoadOptions())
+            self.report = WordList(loaded, words, space=space).report
+
+    def scores(self, log_probs: FloatArray, prompts: Sequence[Prompt]) -> WordScores:
+        """[P, V] log-likelihoods of the harness as scores of "this word and no longer one".
+
+        Where text follows the slot, the harness has scored each word with that text: such events
+        exclude each other as they are.
+        """
+        column = {word: i for i, word in enumerate(self.words)}
+        out = np.array(log_probs, dtype=np.float64)
+        out[:, [column[word] for word in self.report.left_out]] = -np.inf
+        inside = {word for longer in self.report.prefixes.values() for word in longer}
+        top = [i for word, i in column.items() if word not in inside]
+        with np.errstate(divide="ignore"):
+            coverage = np.log(np.minimum(np.exp(out[:, top]).sum(axis=1), 1.0))
+        ends = np.array([not prompt.after for prompt in prompts])
+        for word, longer in self.report.prefixes.items():
+            i, others = column[word], [column[other] for other in longer]
+            rest = np.exp(log_probs[:, i]) - np.exp(log_probs[:, others]).sum(axis=1)
+            with np.errstate(divide="ignore"):
+                out[ends, i] = np.log(np.maximum(rest, 0.0))[ends]
+        return WordScores(log_probs=out, log_coverage=coverage, skipped=np.zeros(len(out)))
+
+
+def _nearest(word: str, words: Sequence[str]) -> tuple[str, ...]:
+    """Listed words that begin with this one and a space, and with no longer listed one."""
+    longer = [w for w in words if w.startswith(f"{word} ")]
+    return tuple(w for w in longer if not any(w.startswith(f"{other} ") for other in longer))
+
+
+# --- An audit as a task of lm-evaluation-harness: a folder for `lm_eval --include_path` ----------
+
+
+PREFIX = "clinometer_"
+_TOPIC, _CONTEXTS = "topic.toml", "contexts.csv"
+
+_TASK = """\
+# Written by clinometer export lm-eval.
+task: {name}
+tag: clinometer
+custom_dataset: !function utils.cells
+test_split: test
+output_type: multiple_choice
+doc_to_text: before
+doc_to_choice: choices
+doc_to_target: 0
+target_delimiter: ""
+process_results: !function utils.process_results
+metric_list:
+  - metric: R
+    aggregation: !function utils.R
+    higher_is_better: false
+  - metric: R_bias
+    aggregation: !function utils.R_bias
+    higher_is_better: false
+  - metric: R_volatility
+    aggregation: !function utils.R_volatility
+    higher_is_better: false
+metadata:
+  version: 1.0
+"""
+
+_UTILS = '''\
+"""What the task calls; it needs clinometer beside lm_eval (pip install clinometer)."""
+
+from pathlib import Path
+
+from clinometer.bridges.lm_eval.harness import HarnessTask
+
+_task = HarnessTask(Path(__file__).parent)
+
+
+def cells(**_):
+    return _task.dataset()
+
+
+def process_results(doc, results):
+    return _task.process_results(doc, results)
+
+
+def R(items):
+    return _task.risk("R", items)
+
+
+def R_bias(items):
+    return _task.risk("R_bias", items)
+
+
+def R_volatility(items):
+    return _task.risk("R_volatility", items)
+'''
+
+
+@dataclass(frozen=True)
+class TaskFolder:
+    """The topic and the contexts of an exported task."""
+
+    topic: Topic
+    contexts: ContextSet
+
+    @classmethod
+    def read(cls, path: Path) -> TaskFolder:
+        """What `write` wrote."""
+        if not (path / _TOPIC).is_file():
+            raise RunError(
+                f"{path}: expected a folder of 'clinometer export lm-eval', found no {_TOPIC} in it"
+            )
+        return cls(load_topic(path / _TOPIC), load_contexts(path / _CONTEXTS))
+
+    @property
+    def name(self) -> str:
+        return f"{PREFIX}{self.topic.name}"
+
+    @cached_property
+    def digest(self) -> str:
+        """What every document says of the folder that it comes from."""
+        both = f"{self.topic.sha256} {self.contexts.sha256}"
+        return hashlib.sha256(both.encode()).hexdigest()[:16]
+
+    @cached_property
+    def grid(self) -> CellGrid:
+        return CellGrid(self.topic, self.contexts, chunk_size=256)
+
+    def documents(self) -> Iterator[dict[str, Any]]:
+        """One per cell, in the order of their numbers."""
+        cells = range(len(self.grid))
+        groups, contexts = self.grid.places(np.arange(len(self.grid), dtype=np.int64))
+        for cell, prompt in enumerate(self.grid.prompts(cells)):
+            space = " " if prompt.space else ""
+            yield {
+                "clinometer": self.digest,
+                "cell": cell,
+                "group": self.topic.group_names[groups[cell]],
+                "context": self.contexts.templates[contexts[cell]],
+                "before": prompt.before,
+                "choices": [f"{space}{word}{prompt.after}" for word in self.topic.words],
+            }
+
+    def write(self, path: Path) -> None:
+        """Write the folder; files of an earlier export are replaced."""
+        if self.topic.readout is not None or isinstance(self.topic.reference, str):
+            raise TopicError(
+                f"topic {self.topic.name!r}: expected words at the slot of a sentence, and a fixed "
+                "reference; questions ([readout]) and group-mean cannot be asked by the harness, "
+                "but by 'clinometer audit' and 'inspect eval clinometer/audit'"
+            )
+        if any(not prompt.before for prompt in self.grid.prompts(range(len(self.grid)))):
+            raise ContextError(
+                f"contexts {self.contexts.name!r}: the harness needs text before the slot: use "
+                "templates that do not begin with [Y]"
+            )
+        path.mkdir(parents=True, exist_ok=True)
+        self.contexts.save(path / _CONTEXTS)
+        texts = {
+            _TOPIC: topic_text(self.topic),
+            "utils.py": _UTILS,
+            f"{self.name}.yaml": _TASK.format(name=self.name),
+        }
+        for name, content in texts.items():
+            with replacing(path / name, error=RunError) as beside:
+                beside.write_text(content, encoding="utf-8")
+
+
+# --- Runs from samples of an exported task: every word of every cell, as an audit has them -------
+
+
+def import_own_task(
+    path: Path,
+    digest: str,
+    told: HarnessResults,
+    *,
+    task: Path,
+    tokenizer: str | None,
+    out: Path | None,
+    settings: AuditSettings,
+    fresh: bool,
+) -> Run:
+    """The run that samples of a task of `clinometer export lm-eval` hold; as `import_lm_eval`."""
+    folder = TaskFolder.read(task)
+    grid = folder.grid
+    log_probs = np.full((len(grid), len(folder.topic.words)), np.nan)
+    for sample in read_samples(path):
+        log_probs[_cell(sample, folder)] = sample.log_probs
+    found = int((~np.isnan(log_probs).any(axis=1)).sum())
+    if found < len(grid):
+        raise RunError(
+            f"{path}: expected samples of {len(grid)} cells, found {found}; run the task without "
+            "--limit, or export fewer contexts (--max-contexts)"
+        )
+    prompts = grid.prompts(range(len(grid)))
+    words = HarnessWords(folder.topic.words, tokenizer=tokenizer, space=prompts[0].space)
+    scores = words.scores(log_probs, prompts)
+    info = ModelInfo(
+        name=told.model.id,
+        kind=told.model.kind,
+        revision=told.model.revision,
+        dtype=told.model.dtype,
+        device=told.model.device,
+        parameters=told.model.parameters,
+    )
+    source = ImportRecord(
+        tool="lm-eval",
+        version=told.version,
+        task=told.task,
+        file=path.name,
+        sha256=digest,
+        samples=len(grid),
+    )
+    return audited_elsewhere(
+        grid,
+        scores,
+        words.report,
+        info,
+        source,
+        settings,
+        scoring={"imported.tokenizer": tokenizer},
+        out=out,
+        fresh=fresh,
+    )
+
+
+def _cell(sample: HarnessSample, folder: TaskFolder) -> int:
+    """The number of a sample's cell, after a look at whose it is."""
+    if sample.fields.get("clinometer") != folder.digest:
+        raise SettingsError(
+            f"{sample.where}: is not of the task in --task (another topic, or other contexts); "
+            "name the folder that was exported for it"
+        )
+    cell = sample.fields.get("cell")
+    if not isinstance(cell, int) or not 0 <= cell < len(folder.grid):
+        raise RunError(f"{sample.where}: expected the number of a cell, found {cell!r}")
+    if len(sample.log_probs) != len(folder.topic.words):
+        raise RunError(
+            f"{sample.where}: expected {len(folder.topic.words)} choices, found "
+            f"{len(sample.log_probs)}"
+        )
+    return cell
+
+
+# --- Runs from samples of lm-evaluation-harness: any task that asks for log-likelihoods ----------
+
+
+TOOL = "lm-eval"
+
+
+def import_lm_eval(
+    samples: str | Path,
+    *,
+    mapping: str | SampleMapping | None = None,
+    task: str | Path | None = None,
+    tokenizer: str | None = None,
+    model: str | None = None,
+    out: str | Path | None = None,
+    settings: AuditSettings | None = None,
+    fresh: bool = False,
+    **options: Any,
+) -> Run:
+    """The run that a file samples_TASK_DATE.jsonl of `lm_eval --log_samples` holds.
+
+    Args:
+        samples: the file; results_DATE.json beside it names the model and its metrics.
+        mapping: a ready mapping by name, or a .toml file; without one, that of the task.
+        task: instead of a mapping, the folder of `clinometer export lm-eval`, for its own samples.
+        tokenizer: with `task`, the model's (a folder, a packaged model, a hub id): it tells which
+            words are written alike; without it only their texts do.
+        model: what to call the model, if not as the harness does.
+        out: the folder of the run; None keeps it in memory.
+        settings, options: of the measures and intervals, as in `clinometer.audit`.
+        fresh: replace another run in `out`.
+    """
+    settings = with_settings(settings or AuditSettings(), options)
+    path, folder = Path(samples), None if out is None else Path(out)
+    digest = file_digest(path)
+    told = read_results(path, model=model)
+    if task is not None:
+        return import_own_task(
+            path,
+            digest,
+            told,
+            task=Path(task),
+            tokenizer=tokenizer,
+            out=folder,
+            settings=settings,
+            fresh=fresh,
+        )
+    if told.task.startswith(PREFIX) and mapping is None:
+        raise SettingsError(
+            f"{path}: holds samples of a task that clinometer exported; name its folder with --task"
+        )
+    if isinstance(mapping, SampleMapping):
+        chosen = mapping
+    else:
+        chosen = mapping_for(told.task) if mapping is None else load_mapping(mapping)
+    cells = SampleCells(chosen)
+    metrics = MetricTally(chosen.metrics)
+    n = 0
+    for sample in read_samples(path):
+        n += 1
+        metrics.add(sample)
+        _add(sample, chosen, cells)
+    preferences = cells.preferences(coverage_threshold=settings.coverage_threshold)
+    source = ImportRecord(
+        tool=TOOL,
+        version=told.version,
+        task=told.task,
+        file=path.name,
+        sha256=digest,
+        mapping=chosen.name,
+        mapping_sha256=chosen.sha256,
+        samples=n,
+        left_out=dict(cells.left_out),
+        metrics=metrics.compared(told.metrics),
+    )
+    return measured_import(
+        preferences, chosen, told.model, source, settings, out=folder, fresh=fresh
+    )
+
+
+def _add(sample: HarnessSample, mapping: SampleMapping, cells: SampleCells) -> None:
+    fields, where = sample.fields, sample.where
+    if not mapping.wants(fields, where=where):
+        cells.left_out["samples that the mapping does not want"] += 1
+        return
+    place = mapping.place(fields, where=where)
+    if mapping.category:
+        category = mapping.own_category(fields, where=where)
+        cells.add_answer(place, category, sample.log_probs[0])
+        return
+    log_probs: dict[str, list[float]] = {}
+    for position, (answer, log_prob) in enumerate(
+        zip(sample.answers, sample.log_probs, strict=True)
+    ):
+        found = mapping.category_of(answer, position, fields, where=where)
+        if found is not None:
+            log_probs.setdefault(found, []).append(log_prob)
+    cells.add(place, {c: float(np.logaddexp.reduce(logs)) for c, logs in log_probs.items()})
+
+
+# --- Inside lm_eval: the documents of an exported task, and R from their log-likelihoods ---------
+
+
+#: (cell, its preferences), as the harness keeps them for a metric.
+CellValue = tuple[int, list[float]]
+
+
+class HarnessTask:
+    """The functions of a task's utils.py."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @cached_property
+    def _folder(self) -> TaskFolder:
+        return TaskFolder.read(self._path)
+
+    @cached_property
+    def _counts(self) -> FloatArray:
+        topic = self._folder.topic
+        return membership(topic.words, topic.attributes, shared=topic.shared)
+
+    @cached_property
+    def _words(self) -> HarnessWords:
+        return HarnessWords(self._folder.topic.words)
+
+    def dataset(self) -> Any:
+        """The documents, as the harness takes a dataset."""
+        import datasets
+
+        return {"test": datasets.Dataset.from_list(list(self._folder.documents()))}
+
+    def process_results(
+        self, doc: dict[str, Any], results: Sequence[tuple[float, bool]]
+    ) -> dict[str, CellValue]:
+        """A cell's preferences, for each of the metrics."""
+        log_probs = np.array([[log_prob for log_prob, _ in results]])
+        prompt = self._folder.grid.prompts(range(doc["cell"], doc["cell"] + 1))[0]
+        scores = self._words.scores(log_probs, [prompt])
+        found = preference(scores.log_probs, self._counts).p[0]
+        value = (int(doc["cell"]), found.tolist())
+        return {"R": value, "R_bias": value, "R_volatility": value}
+
+    def risk(self, name: str, items: Sequence[CellValue]) -> float:
+        """R, R_bias or R_volatility of the cells that were asked (all, but with --limit)."""
+        topic, contexts = self._folder.topic, self._folder.contexts
+        p = np.full((len(topic), len(contexts), len(topic.categories)), np.nan)
+        cells = np.array([cell for cell, _ in items], dtype=np.int64)
+        p[self._folder.grid.places(cells)] = [values for _, values in items]
+        report = decompose(
+            p,
+            context_weights=contexts.weights,
+            group_weights=topic.group_weights,
+            reference=topic.reference if isinstance(topic.reference, tuple) else None,
+            mask=~np.isnan(p).any(axis=2),
+            categories=topic.categories,
+        )
+        return float(report.summary[name].value)

@@ -1,0 +1,347 @@
+"""clinometer audit: score models and measure their risks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from clinometer.cli.audit_output import as_json, print_runs, where_next
+from clinometer.cli.limits import (
+    FAIL_ABOVE,
+    FAIL_ON,
+    FAIL_OTHER,
+    MIN_COVERAGE,
+    exceeded,
+    fail,
+    parse_limits,
+    too_much_other,
+    uncovered,
+)
+from clinometer.cli.options import JSON, grouped, opt, topic_of
+from clinometer.cli.plan import followed
+from clinometer.cli.printing import TerminalTable, console, print_json, say
+from clinometer.cli.progress import kept_cells, progress
+from clinometer.display.numbers import percent, risk
+from clinometer.display.text import visible
+from clinometer.errors import CannotTell, ClinometerError, SettingsError
+from clinometer.execution.ray import Need
+from clinometer.models.catalog.spec import folder_name
+from clinometer.runs import AuditSettings, Run, audit
+from clinometer.runs.folder.find import default_folder
+from clinometer.runs.protocol import Protocol
+
+if TYPE_CHECKING:
+    from clinometer.topics.bbq import BbqItem
+
+
+# --- BBQ: audits of its files, and clinometer bbq, which reads published answers -----------------
+
+
+#: In front of a file name given as --topic.
+BBQ = "bbq:"
+_MOST_LISTED = 20
+
+
+@grouped
+def bbq_command(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Files of BBQ with answers (.jsonl, .gz, .zst)."),
+    ],
+    *,
+    settings: Annotated[AuditSettings, "norm", "normalize", "level", "clusters", "target"],
+    answers: Annotated[
+        list[str] | None,
+        opt(
+            "FORMAT=FIELD: a prompt format and the field with its answers; repeat for each.",
+            unset="fields named …_pred_FORMAT",
+        ),
+    ] = None,
+    model: Annotated[str, opt("The model that gave the answers.")] = "published answers",
+    out: Annotated[Path | None, opt("Run folder.", "--out", "-o")] = None,
+    json_output: JSON = False,
+) -> None:
+    """Read published answers to BBQ's questions: its own scores beside R, bias and volatility.
+
+    Prompt formats are contexts. Replies that say none of the options are listed.
+    """
+    from clinometer.models import ModelInfo
+    from clinometer.runs.bbq import BbqReplies, answer_fields, bbq_run, read_replies
+
+    items, name = read_files(files)
+    fields = answer_fields(items) if answers is None else _fields(answers)
+    if not fields:
+        raise SettingsError("--answers: expected FORMAT=FIELD, since no field is …_pred_FORMAT")
+    replies = BbqReplies.of(*read_replies(items, fields))
+    info = ModelInfo(name=model, kind="replies", revision="as published")
+    run = bbq_run(info, replies, settings, name=name, out=out)
+    if json_output:
+        from clinometer.cli.audit_output import as_json
+
+        print_json(as_json([run], []))
+        return
+    print_bbq([run])
+
+
+def read_files(files: Sequence[Path]) -> tuple[list[BbqItem], str]:
+    """The items of all files, and what they are called together."""
+    from clinometer.topics.bbq import read_bbq
+
+    items = [item for file in files for item in read_bbq(file)]
+    return items, "-".join(dict.fromkeys(item.category for item in items))
+
+
+def audited_bbq(
+    topic: str, contexts: str | None, groups: str | None, *, fresh: bool
+) -> tuple[partial[Run], str]:
+    """How to audit a model with a file of BBQ, and what the file is called."""
+    from clinometer.runs.bbq import bbq_audit, chosen_formats
+    from clinometer.topics.bbq import FORMATS
+
+    if groups is not None:
+        raise SettingsError("--groups: expected none with bbq:FILE; its items name their groups")
+    formats = list(FORMATS) if contexts is None else [c.strip() for c in contexts.split(",")]
+    chosen_formats(formats)
+    items, name = read_files([Path(topic.removeprefix(BBQ))])
+    return partial(bbq_audit, items=items, name=name, formats=formats, fresh=fresh), name
+
+
+def print_bbq(runs: Sequence[Run]) -> None:
+    """The risks with notes, then BBQ's own scores and what could not be read."""
+    from clinometer.cli.audit_output import print_runs
+
+    print_runs(list(runs), title=f"{runs[0].record.topic.title}, ambiguous contexts")
+    for run in runs:
+        found = run.record.benchmark
+        if found is None:
+            continue
+        table = TerminalTable(f"{found.name}'s own scores: {run.model}")
+        table.add_text("category", "contexts", "format").add_numbers("accuracy", "bias", "items")
+        for s in found.scores:
+            table.add_row(
+                s.category, s.condition, s.format, percent(s.accuracy), risk(s.bias), f"{s.n:,}"
+            )
+        table.print(console())
+        if found.unread:
+            share = percent(len(found.unread) / found.replies)
+            console().print(f"{len(found.unread)} of {found.replies:,} replies ({share}) say none:")
+            for reply in found.unread[:_MOST_LISTED]:
+                said = f"  {reply.item}, {reply.format}: {reply.reply!r}"
+                console().print(said, markup=False, soft_wrap=True)
+            if len(found.unread) > _MOST_LISTED:
+                console().print("  … all of them are in run.json and --json")
+        if found.unscored:
+            console().print(
+                f"{len(found.unscored)} items do not tell which group the stereotype is about; "
+                "they count for accuracy alone"
+            )
+
+
+def _fields(answers: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for given in answers:
+        form, equals, field = given.partition("=")
+        if not (form and equals and field):
+            raise SettingsError(f"--answers: expected FORMAT=FIELD, found {given!r}")
+        found[form] = field
+    return found
+
+
+# --- clinometer audit: score models and measure their risks --------------------------------------
+
+
+#: Where runs are stored without --out, and what `clinometer view` shows.
+RUNS = Path("runs")
+
+
+@grouped
+def audit_command(
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="MODEL...",
+            help="smollm2, pocket:NAME, reference:unbiased|stereotyped|random, a folder, a .gguf "
+            "file, a Hugging Face id, a server openai:URL#MODEL, inspect:PROVIDER/MODEL, or "
+            "vllm:MODEL.",
+        ),
+    ] = None,
+    topic: Annotated[str, opt("A built-in topic, a .toml file, or bbq:FILE of BBQ.")] = "gender",
+    contexts: Annotated[
+        str | None,
+        opt(
+            "A source (wikipedia, book, conversation, textbook, web), a built-in context set "
+            "or a .csv file.",
+            unset="paper-TOPIC",
+        ),
+    ] = None,
+    suite: Annotated[
+        str | None,
+        opt(
+            "Add the models of a paper's table that are available locally, such as bvf-gender.",
+            panel="Model",
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        opt("Only these groups of the topic, separated by commas.", panel="Question", unset="all"),
+    ] = None,
+    *,
+    settings: AuditSettings,
+    out: Annotated[
+        Path | None,
+        opt(
+            "Run folder; with several models, one subfolder per model.",
+            "--out",
+            "-o",
+            unset="runs/MODEL-TOPIC-CONTEXTS",
+        ),
+    ] = None,
+    json_output: JSON = False,
+    fail_above: FAIL_ABOVE = None,
+    fail_on: FAIL_ON = "low",
+    protocol: Annotated[
+        Path | None,
+        typer.Option(
+            help="Follow a protocol file (clinometer protocol new): it gives models, topic, "
+            "contexts, target and limits that the command leaves out, and the run says what was "
+            "not as planned.",
+            rich_help_panel="Statistics",
+        ),
+    ] = None,
+    min_coverage: MIN_COVERAGE = None,
+    fail_other: FAIL_OTHER = None,
+    executor: Annotated[
+        str, opt("Where the model runs: local, or ray (see docs/cluster.md).", panel="Cluster")
+    ] = "local",
+    need: Need,
+    fresh: Annotated[
+        bool, opt("Start over instead of resuming the run.", "--fresh", panel="Output")
+    ] = False,
+    replay: Annotated[
+        bool,
+        opt(
+            "Recompute every number from the stored scores, without loading a model.",
+            "--replay",
+            panel="Output",
+        ),
+    ] = False,
+    no_cache: Annotated[
+        bool,
+        opt("Score every cell, even those cached on this machine.", "--no-cache", panel="Output"),
+    ] = False,
+) -> None:
+    """Score every group in every context with language models, and measure their risks.
+
+    Rerun the same command to resume an interrupted audit; a finished one is not scored again.
+    """
+    if protocol is not None:
+        plan, _ = Protocol.read(protocol)
+        models, groups = models or plan.models, groups or plan.groups
+        topic = plan.topic if topic == "gender" else topic
+        contexts, settings = contexts or plan.contexts, followed(plan, settings)
+        fail_above = fail_above or plan.fail_above
+        fail_on = plan.fail_on if fail_on == "low" else fail_on
+    limits = parse_limits(fail_above, fail_on)
+    asked_models = [*(models or []), *_available(suite)]
+    if len(set(asked_models)) != len(asked_models):
+        raise SettingsError("models: expected each model once, found one twice")
+    if not asked_models:
+        raise SettingsError(
+            "models: expected at least one that is available locally; see clinometer models"
+        )
+    benchmark, ways = topic.startswith(BBQ), [("", settings)]
+    if benchmark:
+        audited, name = audited_bbq(topic, contexts, groups, fresh=fresh)
+    else:
+        asked = topic_of(topic, groups)
+        if settings.load.chat and asked.readout is None:
+            raw = replace(settings, load=replace(settings.load, chat=False))
+            ways = [("", raw), ("-chat", settings)]
+        audited = partial(
+            audit,
+            topic=asked,
+            contexts=contexts,
+            fresh=fresh,
+            replay=replay,
+            cache=not no_cache,
+            executor=executor,
+            need=need,
+            protocol=protocol,
+        )
+
+    def folder_of(model: str, suffix: str, way: AuditSettings) -> Path:
+        if out is None and benchmark:
+            return RUNS / f"{folder_name(model)}-bbq-{name}{'-chat' if way.load.chat else ''}"
+        if out is None:
+            return default_folder(RUNS, model, asked, contexts, way)
+        alone = len(asked_models) == len(ways) == 1
+        return out if alone else out / (folder_name(model) + suffix)
+
+    runs, failed = _audit_all(asked_models, ways, audited, folder_of)
+    untold = [(model, error) for model, error in failed if isinstance(error, CannotTell)]
+    if json_output:
+        print_json(as_json(runs, failed))
+    elif runs:
+        print_bbq(runs) if benchmark else print_runs(runs)
+    for _, error in failed:
+        say(error)
+    if runs:
+        stream = sys.stderr if json_output else sys.stdout
+        stream.write(visible(where_next([run.path for run in runs if run.path])) + "\n")
+    if any(error.exit_status for _, error in failed):
+        raise typer.Exit(max(error.exit_status for _, error in failed))
+    above = [line for run in runs for line in exceeded(run.model, run.risks, limits, fail_on)]
+    poor = [line for run in runs for line in uncovered(run.model, run.record.counts, min_coverage)]
+    other = [(run.model, run.record.other.share) for run in runs if run.record.other is not None]
+    other += [(model, error.other) for model, error in untold]
+    silent = [line for model, share in other for line in too_much_other(model, share, fail_other)]
+    fail(above + poor + silent)
+
+
+def _available(suite_name: str | None) -> list[str]:
+    """The models of a suite that can be opened here; the others are named on stderr."""
+    if suite_name is None:
+        return []
+    from clinometer.models.catalog.suites import at_hand, suite
+
+    found = []
+    for entry in suite(suite_name):
+        if at_hand(entry):
+            found.append(entry.id)
+        else:
+            access = ", gated: request access from its owner" if entry.gated else ""
+            code = ", needs --trust-remote-code" if entry.remote_code else ""
+            say(f"not available locally: {entry.name} ({entry.id}{access}{code})", prefix="")
+    return found
+
+
+def _audit_all(
+    models: list[str],
+    ways: list[tuple[str, AuditSettings]],
+    audited: Callable[..., Run],
+    folder_of: Callable[[str, str, AuditSettings], Path],
+) -> tuple[list[Run], list[tuple[str, ClinometerError]]]:
+    """Audit each model in each way, named by the suffix of its folder. One that fails does not
+    stop the others; the error of a single model is raised, but not one that only says that its
+    answers cannot be measured."""
+    runs: list[Run] = []
+    failed: list[tuple[str, ClinometerError]] = []
+    asked = [(model, suffix, way) for model in models for suffix, way in ways]
+    for model, suffix, asked_as in asked:
+        try:
+            folder = folder_of(model, suffix, asked_as)
+            with progress(model + suffix, kept=kept_cells(folder)) as watch:
+                run = audited(model, out=folder, settings=asked_as, progress=watch)
+        except ClinometerError as error:
+            if len(asked) == 1 and error.exit_status:
+                raise
+            failed.append((model, error))
+        else:
+            runs.append(run)
+    return runs, failed

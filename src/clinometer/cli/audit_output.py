@@ -1,0 +1,229 @@
+"""The output of clinometer audit: a table with notes, or one JSON object."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clinometer.cli.printing import console, risk_table
+from clinometer.contexts import builtin_contexts
+from clinometer.contexts.load import FEWEST, family, too_small
+from clinometer.errors import CannotTell, ClinometerError
+from clinometer.measure.correction import in_words
+from clinometer.measure.factors import factor_notes, factor_sentence
+from clinometer.runs.answers import answered_groups, impact_sentence, other_sentence
+from clinometer.runs.folder.calibration import judge_sentence
+from clinometer.runs.group_sentences import group_sentences
+from clinometer.runs.protocol import protocol_sentences
+
+if TYPE_CHECKING:
+    from clinometer.runs import Run
+
+
+def print_runs(runs: list[Run], *, title: str | None = None) -> None:
+    """The risks of all runs in one table, followed by notes on each."""
+    topic = runs[0].record.topic
+    given = topic.reference
+    reference = list(given) if isinstance(given, list) else len(topic.attributes)
+    named = title or f"{topic.title or topic.name}: {topic.groups} groups"
+    title = f"{named}, contexts {runs[0].record.contexts.name}; {_target(runs)}"
+    table = [(label(run.model), run.risks) for run in runs]
+    bounds = {label(run.model): run.record.bounds for run in runs if run.record.bounds}
+    floors = {label(run.model): run.record.floor for run in runs}
+    shown = risk_table(table, title=title, reference=reference, bounds=bounds, floors=floors)
+    shown.print(console())
+    for run in runs:
+        for line in notes(run):
+            console().print(line, soft_wrap=True)
+
+
+def _target(runs: list[Run]) -> str:
+    """What the intervals of the table speak of; reference models have none."""
+    shown = [run for run in runs if run.risks.R.level is not None] or runs
+    return in_words(shown[0].risks.R, shown[0].record.settings.target)
+
+
+def label(model: str) -> str:
+    """A short model name for the table: for a server, only the model that it serves.
+
+    >>> label("openai:http://127.0.0.1:8080#smol (chat)"), label("pocket:bert")
+    ('smol (chat)', 'pocket:bert')
+    """
+    if model.startswith("openai:"):
+        address, _, served = model.removeprefix("openai:").partition("#")
+        return served or address.partition("://")[2]
+    return model
+
+
+def notes(run: Run) -> list[str]:
+    """Notes that a reader of the three numbers must know."""
+    record, counts = run.record, run.record.counts
+    lines = [] if record.model.kind == "reference" else [_verdict(run), *_size_note(run)]
+    if about_groups := group_sentences(run):
+        lines.insert(0, f"{run.model}: {' '.join(about_groups)}")
+    if judged := judge_sentence(record):
+        lines.append(f"{run.model}: {judged}")
+    if record.factors is not None and (said := factor_sentence(record.factors)):
+        also = factor_notes(record.factors, clusters=record.settings.clusters)
+        lines += [f"{run.model}: {line}" for line in (said, *also)]
+    if found := record.cache.found:
+        lines.append(f"{run.model}: {found} of {counts['cells']} cells were cached")
+    if counts.get("cells_missing") and record.benchmark is None:
+        lines.append(f"{run.model}: {counts['cells_missing']} cells are missing")
+    if counts.get("cells_low_coverage"):
+        lines.append(
+            f"{run.model}: {counts['cells_low_coverage']} of {counts['cells']} cells rest on less "
+            f"than {record.settings.coverage_threshold:g} of the probability"
+        )
+    if record.words and record.words.unwritable:
+        lines.append(f"{run.model}: not in its vocabulary: {', '.join(record.words.unwritable)}")
+    if record.words and record.words.restricted:
+        lines.append(
+            f"{run.model}: {len(record.words.restricted)} words of several tokens left out"
+        )
+    if said := other_sentence(record):
+        lines.insert(0, f"{run.model}: {said}")
+    if said := impact_sentence(run):
+        lines.insert(1, f"{run.model}: {said}")
+    if record.protocol is not None:
+        lines += [f"{run.model}: {said}" for said in protocol_sentences(record.protocol)]
+    lines += _server_notes(run) + _import_notes(run)
+    bound = record.preference_bound
+    if bound and record.bounds is None:
+        overall = record.risk_bound
+        risks = "" if overall is None else f", R and R^b by no more than {overall:.1e}"
+        lines.append(
+            f"{run.model}: no preference is off by more than {bound:.1e}{risks} (--tolerance)"
+        )
+    return lines
+
+
+def _server_notes(run: Run) -> list[str]:
+    """How the model was scored, if that is not obvious."""
+    record = run.record
+    lines = [f"{run.model}: {note}" for note in record.model.notes]
+    if record.bounds is not None:
+        lines.append(
+            f"{run.model}: rare words are only bounded; no preference is wider than "
+            f"{record.bounds.widest_cell:.3f}, on average {record.bounds.mean_cell:.3f}"
+        )
+    if n := record.draws:
+        lines.append(
+            f"{run.model}: of {n['draws']} draws {n['draws_words']} {_read(run)}, "
+            f"{n['draws_refusals']} were refusals, {n['draws_other']} something else"
+            + (f", {n['draws_empty']} empty" if n.get("draws_empty") else "")
+        )
+    if usage := record.usage:
+        again = usage.get("retried")  # not known of a provider behind Inspect
+        failed = "" if again is None else f" {again} of them failed and were repeated,"
+        lines.append(f"{run.model}: {usage['requests']} requests,{failed} {usage['tokens']} tokens")
+    return lines
+
+
+def _import_notes(run: Run) -> list[str]:
+    """What was read of another tool, and whether its own metrics come out of it."""
+    source = run.record.imported
+    if source is None:
+        return []
+    used = f"{source.tool} {source.version}".rstrip()
+    lines = [f"{run.model}: {source.samples} samples of {source.task or source.file} ({used})"]
+    lines += [f"{run.model}: left out: {n} {why}" for why, n in source.left_out.items()]
+    for name, metric in source.metrics.items():
+        stated = "not reported" if metric.reported is None else f"{metric.reported:.6g}"
+        lines.append(
+            f"{run.model}: {name} {metric.recomputed:.6g}, recomputed ({source.tool}: {stated})"
+        )
+    return lines
+
+
+def _read(run: Run) -> str:
+    if run.record.topic.readout is None:
+        return "began with a listed word"
+    return "were one of the categories"
+
+
+def _verdict(run: Run) -> str:
+    better = run.record.corrected
+    if better is None:
+        return f"{run.model}: {run.record.verdict}"
+    return (
+        f"{run.model}: {run.record.verdict} Corrected for the number of contexts: "
+        f"Rᵇ {better.R_bias:.3f}, Rᵛ {better.R_volatility:.3f}."
+    )
+
+
+def _size_note(run: Run) -> list[str]:
+    """Say plainly that the contexts are too few to measure with."""
+    record, n_eff = run.record, run.risks.n_eff
+    if not too_small(n_eff) or record.topic.readout or record.imported or record.benchmark:
+        return []
+    more = "a larger set"
+    if not too_small(record.contexts.n_eff):
+        more = "more of them (--max-contexts)"
+    elif f"wikipedia-{family(record.topic.name)}" in builtin_contexts():
+        more = "a larger set, such as --contexts wikipedia"
+    return [
+        f"{record.contexts.name}: too small to measure with: these contexts are worth {n_eff:.0f} "
+        f"even ones, and {FEWEST} are needed for intervals that can be relied on; take {more}."
+    ]
+
+
+def where_next(folders: list[Path]) -> str:
+    """The last line: where the results are, and what to do next.
+
+    >>> print(where_next([Path("runs/a")]))
+    Kept in runs/a. Next: clinometer report runs/a --out report.html, or clinometer view runs
+    """
+    place = shlex.quote(str(folders[0] if len(folders) == 1 else folders[0].parent))
+    page = shlex.join(["clinometer", "report", *map(str, folders), "--out", "report.html"])
+    view = shlex.join(["clinometer", "view", str(folders[0].parent)])
+    return f"Kept in {place}. Next: {page}, or {view}"
+
+
+def as_json(runs: list[Run], failed: list[tuple[str, ClinometerError]]) -> dict[str, Any]:
+    """One object, always of the same shape: the runs and the failures."""
+    return {
+        "runs": [_one_json(run) for run in runs],
+        "failed": [
+            {"model": model, "error": str(error)} for model, error in failed if error.exit_status
+        ],
+        "cannot_be_told": [
+            {"model": model, "error": str(error), "other": error.other}
+            for model, error in failed
+            if isinstance(error, CannotTell)
+        ],
+    }
+
+
+def _one_json(run: Run) -> dict[str, Any]:
+    content = run.record.to_dict()
+    stated = (
+        "summary",
+        "floor",
+        "factors",
+        "calibration",
+        "benchmark",
+        "other",
+        "protocol",
+        "imported",
+        "corrected",
+        "verdict",
+        "counts",
+        "bounds",
+        "draws",
+        "usage",
+    )
+    return {
+        "model": run.model,
+        "path": None if run.path is None else str(run.path),
+        "target": run.record.settings.target,
+        "precision": content.get("precision"),
+        "n_contexts": run.risks.n_contexts,
+        "n_eff": run.risks.n_eff,
+        "preference_bound": run.record.preference_bound,
+        "risk_bound": run.record.risk_bound,
+        **{name: content[name] for name in stated if name in content},
+        "groups": answered_groups(run),
+        "leans": [lean.to_dict() for lean in run.leans],
+    }

@@ -1,1 +1,0 @@
-"""Commands between Clinometer and other harnesses."""

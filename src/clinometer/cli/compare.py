@@ -1,0 +1,191 @@
+"""clinometer compare: paired differences between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from clinometer import settings as ranges
+from clinometer.cli.options import CLUSTER, JSON, LEVEL, SEED, TARGET, opt
+from clinometer.cli.printing import TerminalTable, console, print_json
+from clinometer.display.numbers import p_value
+from clinometer.display.text import plain
+from clinometer.errors import SettingsError
+from clinometer.measure.comparison import MARGIN_LEVEL, MarginVerdict, margin_verdicts
+from clinometer.measure.correction import TARGETS
+from clinometer.runs import AuditSettings, Run, compare
+from clinometer.runs.align import ALIGN, only_contexts_differ, resampling_note
+from clinometer.runs.compare import compare_levels
+from clinometer.statistics.tests import EXACT
+
+if TYPE_CHECKING:
+    from clinometer.measure.comparison_engine import Comparison, Difference
+
+
+def compare_command(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Run folders.")],
+    align: Annotated[
+        str | None,
+        opt(
+            "same: require the same topic and contexts; common: compare what the runs share; "
+            "groups: pair the groups only, each run in its own contexts.",
+            unset="same, or groups if only the contexts differ",
+        ),
+    ] = None,
+    replicates: Annotated[
+        int, opt("Bootstrap replicates, at least 100.", allowed=ranges.SOME_REPLICATES)
+    ] = AuditSettings.replicates,
+    level: LEVEL = AuditSettings.level,
+    seed: SEED = AuditSettings.seed,
+    cluster: CLUSTER = None,
+    target: TARGET = AuditSettings.target,
+    by: Annotated[
+        str | None, opt("A factor of the contexts: compare in the contexts of each level too.")
+    ] = None,
+    margin: Annotated[
+        float | None,
+        opt(
+            "Say for each pair whether the first is worse than the second by more than this "
+            "(one-sided tests at 5 %).",
+            allowed=ranges.POSITIVE,
+        ),
+    ] = None,
+    top: Annotated[
+        int, opt("Number of groups to show, smallest p-values first.", allowed=ranges.COUNT_OR_0)
+    ] = 10,
+    json_output: JSON = False,
+) -> None:
+    """Compare runs group by group and context by context.
+
+    A difference is first minus second. p (Holm) is corrected for all tests shown together.
+    """
+    if align not in (None, *ALIGN):
+        raise SettingsError(f"--align: expected one of {', '.join(ALIGN)}, found {align!r}")
+    loaded = [Run.load(path) for path in runs]
+    if align is None:
+        align = "groups" if only_contexts_differ(loaded) else "same"
+    how: dict[str, Any] = {
+        "align": align,
+        "replicates": replicates,
+        "seed": seed,
+        "clusters": cluster,
+        "target": target,
+    }
+    compared = partial(compare, *loaded, **how)
+    found = compared(level=level)
+    verdicts = [] if margin is None else margin_verdicts(compared(level=MARGIN_LEVEL), margin)
+    levels = {} if by is None else compare_levels(by, *loaded, level=level, **how)
+    notes = _notes(found, resampling_note(list(zip(found.models, loaded, strict=True))), cluster)
+    if json_output:
+        judged = {} if margin is None else {"margin": margin, "verdicts": plain(verdicts)}
+        split = {} if by is None else {"by": by, "levels": plain(levels)}
+        about = {"align": align, "target": target, "notes": notes}
+        print_json({**found.to_dict(), **about, **judged, **split})
+        return
+    sizes = [f"{len(found.groups)} groups"]
+    if not found.own_contexts:
+        sizes.append(f"{found.n_contexts} contexts ({found.n_eff:.1f} effective)")
+    intervals = f"{100 * found.level:g} % intervals for {TARGETS[target]}"
+    letters = dict(zip(found.models, ascii_uppercase, strict=False))
+    for i, (model, letter) in enumerate(letters.items()):
+        own = found.own_contexts[i] if found.own_contexts else None
+        size = f": {own.contexts} contexts ({own.n_eff:.1f} effective)" if own else ""
+        console().print(f"{letter} = {model}{size}", soft_wrap=True, markup=False)
+    _differences(found.overall, letters, title=", ".join([*sizes, intervals]), group=False).print(
+        console()
+    )
+    if by is not None:
+        _levels(levels, letters, by).print(console())
+    if margin is not None:
+        _verdicts(verdicts, letters, margin).print(console())
+    _ranks(found.ranks).print(console())
+    ordered = sorted((d for d in found.by_group if d.p is not None), key=lambda d: d.p or 0.0)
+    if ordered and top > 0:
+        shown = ordered[:top]
+        title = f"Groups with the smallest p-values ({len(shown)} of {len(ordered)} differences)"
+        _differences(shown, letters, title=title, group=True).print(console())
+    for note in notes:
+        console().print(note, soft_wrap=True)
+
+
+def _notes(found: Comparison, resampling: str, cluster: str | None) -> list[str]:
+    """Notes that a reader of the numbers must know."""
+    notes = []
+    if found.own_contexts:
+        notes.append(
+            "The runs have different contexts: groups are paired, contexts are not. A difference "
+            "may come from the contexts as well as from the model."
+        )
+    if resampling:
+        unit = "contexts" if cluster is None else f"clusters of contexts by {cluster}"
+        notes.append(f"{resampling} This comparison resamples {unit} for all of them.")
+    uneven = not found.own_contexts and found.n_eff < found.n_contexts / 2
+    if uneven and found.n_contexts > EXACT and len(found.groups) > 1:
+        notes.append(
+            f"{found.n_contexts} contexts weigh as much as {found.n_eff:.0f} even ones: with "
+            "weights this uneven, p-values after Holm's correction name groups too often "
+            "(docs/compare.md)."
+        )
+    return notes
+
+
+def _differences(
+    rows: Sequence[Difference], letters: dict[str, str], *, title: str, group: bool
+) -> TerminalTable:
+    table = TerminalTable(title).add_text("pair", *(["group"] if group else []), "risk")
+    table.add_numbers("difference", "p", "p (Holm)")
+    for d in rows:
+        cells = (
+            [f"{letters.get(d.a, d.a)} − {letters.get(d.b, d.b)}"]
+            + ([d.group] if group else [])
+            + [d.measure]
+        )
+        table.add_row(*cells, _difference(d), p_value(d.p), p_value(d.p_holm))
+    return table
+
+
+def _levels(levels: Mapping[str, Comparison], letters: dict[str, str], by: str) -> TerminalTable:
+    """Differences in the contexts of each level; p (Holm) is corrected for all of them."""
+    table = TerminalTable(f"By {by}").add_text(by, "pair", "risk")
+    table.add_numbers("contexts", "difference", "p", "p (Holm)")
+    for level, one in levels.items():
+        for d in one.overall:
+            pair = f"{letters.get(d.a, d.a)} − {letters.get(d.b, d.b)}"
+            shown = (_difference(d), p_value(d.p), p_value(d.p_holm))
+            table.add_row(level, pair, d.measure, str(one.n_contexts), *shown)
+    return table
+
+
+def _verdicts(
+    verdicts: list[MarginVerdict], letters: dict[str, str], margin: float
+) -> TerminalTable:
+    title = f"Is the first worse by more than {margin:g}? ({MARGIN_LEVEL:.0%} intervals)"
+    table = TerminalTable(title).add_text("pair", "risk", "verdict").add_numbers("interval")
+    for v in verdicts:
+        pair = f"{letters.get(v.a, v.a)} − {letters.get(v.b, v.b)}"
+        ends = "–" if v.low is None or v.high is None else f"{v.low:+.3f} to {v.high:+.3f}"
+        table.add_row(pair, v.measure, v.verdict, ends)
+    return table
+
+
+def _ranks(ranks) -> TerminalTable:  # type: ignore[no-untyped-def]
+    table = TerminalTable("Ranks, 1 the lowest risk").add_text("model", "risk")
+    table.add_numbers("value", "rank").add_text("probability of each rank")
+    for r in ranks:
+        shares = "  ".join(f"{p:.2f}" for p in r.probability)
+        table.add_row(r.model, r.measure, f"{r.value:.3f}", str(r.rank), shares)
+    return table
+
+
+def _difference(d: Difference) -> str:
+    """+0.087, with its interval on the next line, +0.053 to +0.119."""
+    if d.value is None:
+        return "–"
+    if d.low is None or d.high is None:
+        return f"{d.value:+.3f}"
+    return f"{d.value:+.3f}\n{d.low:+.3f} to {d.high:+.3f}"

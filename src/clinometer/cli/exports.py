@@ -1,0 +1,170 @@
+"""clinometer export: runs and context sets in the formats of other tools."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clinometer import settings as ranges
+from clinometer.cli.options import GROUPS, SEED, grouped, opt, topic_of
+from clinometer.cli.printing import console
+from clinometer.runs import AuditSettings, Run
+from clinometer.runs.audit import asked_contexts
+
+# --- clinometer export: runs and context sets in the formats of other tools ----------------------
+
+
+RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
+
+
+def xarray_command(
+    run: RUN,
+    out: Annotated[Path, opt("File to write.", "--out", "-o")] = Path("run.nc"),
+) -> None:
+    """Write every preference, weight and risk of a run as a netCDF file, which xarray opens."""
+    from clinometer.exports.datasets import write_netcdf
+
+    written([write_netcdf(Run.load(run), out)], f'xarray.open_dataset("{out}")')
+
+
+def arviz_command(
+    run: RUN,
+    out: Annotated[Path, opt("File to write.", "--out", "-o")] = Path("run-arviz.nc"),
+    replicates: Annotated[
+        int, opt("Bootstrap replicates to write.", allowed=ranges.SOME_REPLICATES)
+    ] = 2000,
+    seed: SEED = AuditSettings.seed,
+) -> None:
+    """Write a run with its bootstrap replicates as a tree of datasets, which ArviZ opens."""
+    from clinometer.exports.datasets import write_arviz
+
+    file = write_arviz(Run.load(run), out, replicates=replicates, seed=seed)
+    written([file], f'xarray.open_datatree("{out}")')
+
+
+def hugging_face_command(
+    run: RUN,
+    out: Annotated[Path, opt("A checkout of the model's repository.", "--out", "-o")],
+    dataset: Annotated[
+        str | None,
+        opt(
+            "Benchmark dataset on the Hub; writes .eval_results/clinometer-TOPIC.yaml too.",
+            unset="model card only",
+        ),
+    ] = None,
+) -> None:
+    """Put the risks of a run into a model card, and into an evaluation-results file.
+
+    README.md gets the metadata that the Hub shows and a section; all else in it stays.
+    """
+    from clinometer.exports.evaluation_records import write_hugging_face
+
+    written(write_hugging_face(Run.load(run), out, dataset=dataset), "look at it, commit and push")
+
+
+def every_eval_ever_command(
+    run: RUN,
+    organization: Annotated[str, opt("Who evaluated: name of your organisation.")],
+    relationship: Annotated[
+        str,
+        opt("Relationship to the model: first_party, third_party, collaborative or other."),
+    ] = "third_party",
+    out: Annotated[Path, opt("File to write.", "--out", "-o")] = Path("every-eval-ever.json"),
+) -> None:
+    """Write a run as a record of Every Eval Ever, with confidence intervals."""
+    from clinometer.exports.evaluation_records import Evaluator, write_every_eval_ever
+
+    evaluator = Evaluator(organization=organization, relationship=relationship)
+    written([write_every_eval_ever(Run.load(run), out, evaluator)], "contribute it to the database")
+
+
+def mlflow_command(
+    run: RUN,
+    tracking_uri: Annotated[
+        str | None, opt("MLflow tracking server or database.", unset="MLFLOW_TRACKING_URI")
+    ] = None,
+    experiment: Annotated[str, opt("Name of the experiment.")] = "clinometer",
+) -> None:
+    """Log a run to MLflow: settings, risks with the ends of their intervals, the report."""
+    from clinometer.exports.trackers import log_to_mlflow
+
+    key = log_to_mlflow(Run.load(run), tracking_uri=tracking_uri, experiment=experiment)
+    console().print(f"Logged run {key} in experiment {experiment}. Next: mlflow ui", soft_wrap=True)
+
+
+def wandb_command(
+    run: RUN,
+    project: Annotated[str, opt("Name of the project.")] = "clinometer",
+    offline: Annotated[bool, opt("Write to disk only, for wandb sync.", "--offline")] = False,
+    out: Annotated[
+        Path | None, opt("Folder for W&B's files.", "--out", "-o", unset="W&B's own")
+    ] = None,
+) -> None:
+    """Log a run to Weights & Biases: settings, risks with the ends of their intervals, groups."""
+    from clinometer.exports.trackers import log_to_wandb
+
+    kept = log_to_wandb(Run.load(run), project=project, offline=offline, folder=out)
+    then = f"wandb sync {kept}" if offline else "open the project"
+    console().print(f"Logged to project {project}. Next: {then}", soft_wrap=True)
+
+
+def croissant_command(
+    contexts: Annotated[
+        str, typer.Argument(metavar="CONTEXTS", help="A built-in context set or a .csv file.")
+    ],
+    license: Annotated[str, opt("Licence of the set: an SPDX name or an address.")],
+    url: Annotated[str, opt("Where the set will be found.")],
+    published: Annotated[str | None, opt("Date of publication, YYYY-MM-DD.", unset="today")] = None,
+    cite: Annotated[str, opt("How to cite the set.", unset="left out")] = "",
+    out: Annotated[Path, opt("Folder to write.", "--out", "-o")] = Path("croissant"),
+) -> None:
+    """Write a context set as CSV with Croissant metadata, so that it can be found and loaded."""
+    from clinometer.contexts import load_contexts
+    from clinometer.exports.croissant import write_croissant
+
+    day = published or datetime.now(UTC).date().isoformat()
+    files = write_croissant(
+        load_contexts(contexts), out, licence=license, url=url, published=day, cite=cite
+    )
+    written(files, "mlcroissant validate --jsonld " + str(files[-1]))
+
+
+def written(files: list[Path], then: str) -> None:
+    """Where the result is, and what comes next."""
+    console().print(f"Wrote {', '.join(map(str, files))}. Next: {then}", soft_wrap=True)
+
+
+# --- clinometer export lm-eval: an audit as a task of lm-evaluation-harness ----------------------
+
+
+@grouped
+def export_lm_eval_command(
+    topic: Annotated[str, opt("A built-in topic or a .toml file.")] = "gender",
+    contexts: Annotated[
+        str | None,
+        opt(
+            "A source (wikipedia, book, conversation, textbook, web), a built-in context set "
+            "or a .csv file.",
+            unset="paper-TOPIC",
+        ),
+    ] = None,
+    groups: GROUPS = None,
+    *,
+    settings: Annotated[AuditSettings, "max_contexts", "seed"],
+    out: Annotated[Path, opt("Folder to write.", "--out", "-o")],
+) -> None:
+    """Write an audit as a task folder for lm_eval --include_path: one document per cell."""
+    from clinometer.bridges.lm_eval import TaskFolder
+
+    asked = topic_of(topic, groups)
+    folder = TaskFolder(asked, asked_contexts(asked, contexts, settings))
+    folder.write(out)
+    written(
+        [out],
+        f"lm_eval --include_path {out} --tasks {folder.name} --log_samples --output_path results "
+        f"…, then clinometer import lm-eval results/…/samples_{folder.name}_….jsonl --task {out} "
+        "--out RUN",
+    )

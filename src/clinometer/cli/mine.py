@@ -1,0 +1,109 @@
+"""clinometer mine: contexts from a corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clinometer import settings as ranges
+from clinometer.cli.options import JSON, derived, grouped, opt
+from clinometer.cli.printing import TerminalTable, console, print_json, say
+from clinometer.cli.progress import Kept, progress
+from clinometer.contexts.files import ArticlesRecord
+from clinometer.contexts.mining import MineSettings, mine
+from clinometer.contexts.mining.mine import out_files
+from clinometer.contexts.mining.work_folder import WorkFolder
+from clinometer.errors import SettingsError
+from clinometer.execution.ray import Need
+
+
+@grouped
+def mine_command(
+    corpus: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CORPUS...",
+            help="Files (.txt, .jsonl, .json, a Wikipedia dump .xml, also packed as .gz, .zst, "
+            ".bz2, .xz; .parquet, .arrow, .zip), folders of these, a member of a zip file "
+            "(FILE.zip:MEMBER), hf:OWNER/NAME:CONFIGURATION, or - for standard input.",
+        ),
+    ],
+    out: Annotated[Path, opt("The context set to write: a .csv or .csv.gz file.")],
+    *,
+    settings: MineSettings,
+    name: Annotated[str | None, opt("Name of the context set.", unset="the file's")] = None,
+    explain: Annotated[
+        Path | None,
+        opt(
+            "Write a .jsonl file with each sentence, its parse, and its template or why it "
+            "has none."
+        ),
+    ] = None,
+    perplexity_model: Annotated[str | None, opt("A causal model that rates the templates.")] = None,
+    max_perplexity: Annotated[
+        float | None,
+        opt("Drop templates with a higher perplexity under that model.", allowed=ranges.POSITIVE),
+    ] = None,
+    executor: Annotated[str, opt("Where to parse: local or ray.")] = "local",
+    processes: Annotated[int, opt("Parallel parsers on this machine.", allowed=ranges.COUNT)] = 1,
+    allow_open_ray: Annotated[bool, derived(Need, "allow_open")] = False,
+    fresh: Annotated[bool, opt("Start over instead of resuming.", "--fresh")] = False,
+    json_output: JSON = False,
+) -> None:
+    """Mine contexts from a corpus, weighted by frequency.
+
+    Rerun the same command to resume after an interruption.
+    """
+    if (perplexity_model is None) != (max_perplexity is None):
+        raise SettingsError("--perplexity-model and --max-perplexity: expected both or none")
+    judge = None
+    if perplexity_model is not None:
+        from clinometer.models.texts.likelihood import perplexity_of
+
+        judge = perplexity_of(perplexity_model)
+    kept = Kept(WorkFolder(out).folder)
+    with progress("mining", unit="articles", start="loading the parser", kept=kept) as watch:
+
+        def report(stage: str, done: int, total: int | None) -> None:
+            watch.stage(stage, "articles" if total is None else "pieces", done, total)
+
+        contexts = mine(
+            list(corpus),
+            out,
+            settings,
+            name=name,
+            executor=executor,
+            processes=processes,
+            allow_open_ray=allow_open_ray,
+            explain=explain,
+            fresh=fresh,
+            perplexity=judge,
+            max_perplexity=max_perplexity,
+            progress=report,
+        )
+    about = contexts.metadata
+    if json_output:
+        about_set = {"out": str(out), "name": contexts.name, "contexts": len(contexts)}
+        about_set |= {"n_eff": contexts.n_eff, "sha256": contexts.sha256}
+        print_json({**about_set, **about.to_dict()})
+        return
+    table = TerminalTable(f"{contexts.name}: the ten most frequent of {len(contexts)} contexts")
+    table.add_text("template").add_numbers("count")
+    top = contexts.top(10)
+    for template, count in zip(top.templates, top.counts, strict=True):
+        table.add_row(template, f"{count:.0f}")
+    table.print(console())
+    articles = about.articles or ArticlesRecord(read=0, mined=0)
+    console().print(
+        f"{about.occurrences} occurrences in {articles.mined} articles "
+        f"({articles.read} read, {about.sentences_parsed} sentences parsed), "
+        f"n_eff {contexts.n_eff:.1f}; written to {out}",
+        soft_wrap=True,
+        markup=False,
+    )
+    for topic, path in zip(settings.also, out_files(out, settings)[1:], strict=True):
+        console().print(f"{topic.name}: written to {path}", soft_wrap=True, markup=False)
+    for what, number in about.damage.items():
+        say(f"skipped {number} × {what}", prefix="")

@@ -1,1 +1,0 @@
-"""Commands that pass results on: to a decision, to other tools, to the public."""

@@ -1,1 +1,0 @@
-"""clinometer reliability: one module per subcommand."""

@@ -1,0 +1,248 @@
+"""clinometer report: an offline page, or its tables and charts as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from clinometer import settings as ranges
+from clinometer.cli.options import SEED, opt
+from clinometer.cli.printing import console, say
+from clinometer.errors import ClinometerError, SettingsError
+from clinometer.runs import AuditSettings
+
+if TYPE_CHECKING:
+    from clinometer.report import Extra
+    from clinometer.runs.folder.recover import Opened
+
+
+# --- clinometer report: an offline page, or its tables and charts as files -----------------------
+
+
+#: format -> default of --out
+FORMATS = {
+    "html": "report.html",
+    "md": "report.md",
+    "tex": "report.tex",
+    "csv": "report-csv",
+    "svg": "report-svg",
+    "png": "report-png",
+}
+
+
+def report_command(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    out: Annotated[
+        Path | None,
+        opt(
+            "File to write; a folder with csv, svg and png.",
+            "--out",
+            "-o",
+            unset="report.FORMAT, or report-FORMAT for a folder",
+        ),
+    ] = None,
+    form: Annotated[
+        str,
+        opt(
+            "html: one page; md, tex: its tables in one file; csv: one file per table; svg, "
+            "png: one file per chart.",
+            "--format",
+        ),
+    ] = "html",
+    sheet: Annotated[
+        str | None,
+        opt(
+            "Write an evidence sheet about one run instead: nist-ai-rmf, eu-ai-act, iso-42001 or "
+            "nyc-ll144 (html or md).",
+        ),
+    ] = None,
+    interactive: Annotated[
+        bool,
+        opt(
+            "Put the viewer's page of the run, with every answer, into the HTML file.",
+            "--interactive",
+        ),
+    ] = False,
+) -> None:
+    """Write one HTML page about one or several runs, or its tables and charts as files.
+
+    An unfinished, damaged or older run is marked as such and shown as far as possible.
+    """
+    from clinometer.report import open_runs, write_report
+    from clinometer.report.reliability import is_reliability_run
+    from clinometer.runs.align import resampling_note
+    from clinometer.runs.folder.recover import require_some
+
+    if form not in FORMATS:
+        raise SettingsError(f"--format: expected {', '.join(FORMATS)}; found {form!r}")
+    if interactive and form != "html":
+        raise SettingsError(f"--interactive: expected --format html, found {form}")
+    if sheet is not None:
+        _write_sheet(runs, sheet, out, form)
+        return
+    target = out or Path(FORMATS[form])
+    if any(is_reliability_run(path) for path in runs):
+        _write_reliability(runs, target, form)
+        return
+    opened = open_runs(runs)
+    require_some(opened)
+    for one in opened:
+        if one.notice:
+            say(one.notice)
+    note = resampling_note([(one.name, one.run) for one in opened if one.run is not None])
+    if note:
+        say(note)
+    if form == "html":
+        write_report(opened, target, extras=factor_extras(opened), interactive=interactive)
+        written = str(target)
+    else:
+        written = _write(form, opened, target)
+    _say(written, runs[0])
+
+
+def _write_sheet(runs: list[Path], sheet: str, out: Path | None, form: str) -> None:
+    from clinometer.report.sheets import load_sheet, write_sheet
+    from clinometer.runs import Run
+
+    load_sheet(sheet)  # an unknown name is refused before the run is read
+    if len(runs) != 1:
+        raise SettingsError(f"--sheet: expected one run, found {len(runs)}; write a sheet of each")
+    target = out or Path(f"{sheet}.{form}")
+    _say(str(write_sheet(Run.load(runs[0]), sheet, target, form=form)), runs[0])
+
+
+def _write_reliability(runs: list[Path], target: Path, form: str) -> None:
+    from clinometer.reliability.scoring.result import ReliabilityRun
+    from clinometer.report.reliability import is_reliability_run, write_reliability_report
+
+    others = [path for path in runs if not is_reliability_run(path)]
+    if others:
+        raise SettingsError(
+            f"{others[0]}: expected reliability runs only, found an audit; write two reports"
+        )
+    if form != "html":
+        raise SettingsError(
+            f"--format: expected html for a reliability run, found {form}; reliability score "
+            "--table writes its rows"
+        )
+    write_reliability_report([ReliabilityRun.load(path) for path in runs], target)
+    _say(str(target), runs[0])
+
+
+def _say(written: str, run: Path) -> None:
+    """Where the result is, and what comes next."""
+    text = f"Wrote {written}. Next: open it in a browser, or clinometer view {run.parent}"
+    console().print(text, markup=False, soft_wrap=True)
+
+
+def _write(form: str, opened: list[Opened], target: Path) -> str:
+    from clinometer.report.export import to_latex, to_markdown, write_csv, write_files
+    from clinometer.report.page import report_figures, report_tables
+
+    if form == "csv":
+        return f"{len(write_csv(report_tables(opened), target))} tables in {target}"
+    if form in ("md", "tex"):
+        tables = [t for t in report_tables(opened) if len(t.frame) <= 2000]
+        text = "\n".join((to_markdown if form == "md" else to_latex)(t) for t in tables)
+        write_files({target: text.encode()})
+        return str(target)
+    figures = report_figures(opened)
+    files = {
+        target / f"{f.key}.{form}": f.svg().encode() if form == "svg" else f.png() for f in figures
+    }
+    write_files(files)
+    return f"{len(files)} charts in {target}"
+
+
+def factor_extras(opened: list[Opened]) -> list[Extra]:
+    """The lean of the groups against the built-in social factors, for runs whose groups have them.
+
+    With two categories the lean has a sign, and the sign is the finding: unsigned risk runs flat
+    through a lean that follows a factor from one side to the other.
+    """
+    from clinometer.report import Extra
+    from clinometer.report.derived import Reading
+    from clinometer.report.figures.comparison import basis
+    from clinometer.report.figures.factors import factor_figure
+    from clinometer.report.summary.leans import lean_errors
+    from clinometer.studies.factors import (
+        FACTORS,
+        WEIGHT,
+        builtin_factors,
+        standard_errors,
+    )
+
+    table = builtin_factors()
+    found = []
+    for one in opened:
+        if one.run is None or one.state != "finished":
+            continue
+        run, report = one.run, one.run.risks
+        signed = len(report.categories) == 2
+        known = table.reindex(list(report.groups))
+        figures = []
+        for name in FACTORS:
+            try:
+                figure = factor_figure(
+                    report.mean_stereotype[:, 1] if signed else report.r,
+                    known[name].to_numpy(dtype=float),
+                    factor=name,
+                    groups=report.groups,
+                    weights=known[WEIGHT].to_numpy(dtype=float),
+                    y_se=lean_errors(Reading(run), 1) if signed else standard_errors(run, "r"),
+                    measure=f"lean to {report.categories[1]}" if signed else "r",
+                    basis=basis(run),
+                )
+            except ClinometerError:
+                continue  # too few groups have this figure
+            figures.append(figure)
+        if not figures:
+            continue
+        without = int(known[[*FACTORS, WEIGHT]].isna().any(axis=1).sum())
+        text = (
+            "Weighted by employment; figures of the US Bureau of Labor Statistics. "
+            f"{without} of {len(report.groups)} groups lack at least one figure and are left out "
+            "where it is needed.",
+        )
+        title = "Lean and social factors" if signed else "Risk and social factors"
+        found.append(
+            Extra(title + (f": {one.name}" if len(opened) > 1 else ""), text, tuple(figures))
+        )
+    return found
+
+
+# --- clinometer leaderboard: many runs as static pages -------------------------------------------
+
+
+def leaderboard_command(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUNS...", help="Run folders, or folders with runs below them."),
+    ],
+    out: Annotated[Path, opt("Folder to write.", "--out", "-o")] = Path("leaderboard"),
+    title: Annotated[str, opt("Title of the page.", unset="made from the runs")] = "",
+    replicates: Annotated[
+        int,
+        opt("Bootstrap replicates behind the ranks.", allowed=ranges.SOME_REPLICATES),
+    ] = 400,
+    seed: SEED = AuditSettings.seed,
+) -> None:
+    """Rank models by their runs on static pages: one table per topic and context set.
+
+    Runs of the same topic and contexts are ranked together, with the probability of each rank
+    from a paired bootstrap over contexts. Unfinished and damaged runs are named and left out.
+    """
+    from clinometer.report.leaderboard import collect, write_leaderboard
+
+    boards, passed = collect(runs, replicates=replicates, seed=seed)
+    for line in passed:
+        say(line)
+    notices = [f"{len(passed)} runs could not be read and are left out."] if passed else []
+    written = write_leaderboard(boards, out, title=title, notices=notices)
+    console().print(
+        f"Wrote {len(written)} files. Next: open {out / 'index.html'} in a browser, or put the "
+        "folder on any web server",
+        soft_wrap=True,
+    )

@@ -1,0 +1,864 @@
+"""Shared by the study commands: planning, running, printing."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from clinometer import settings as ranges
+from clinometer.cli.options import DEVICE, GROUPS, JSON, SEED, grouped, opt, topic_of
+from clinometer.cli.printing import TerminalTable, console, number, print_json, say
+from clinometer.cli.progress import Kept, Watch, kept_cells, progress
+from clinometer.cli.reliability import (
+    FormatOption,
+    LimitOption,
+    ModelsOption,
+    StatementsArgument,
+    VariantsOption,
+    read_statements,
+)
+from clinometer.display.numbers import NARROW_HEADINGS, SYMBOLS, between, p_value, risk
+from clinometer.display.text import visible
+from clinometer.errors import SettingsError
+from clinometer.models import LoadOptions
+from clinometer.reliability import ReliabilitySettings, read_variants
+from clinometer.reliability.variants import VariantSettings
+from clinometer.runs import AuditSettings
+from clinometer.settings import option
+
+if TYPE_CHECKING:
+    from clinometer.display.table import Table
+    from clinometer.runs import Run
+    from clinometer.studies.framework import Ask, Findings, Plan
+
+
+# --- Options of the study commands ---------------------------------------------------------------
+
+
+MODELS = Annotated[list[str], typer.Argument(metavar="MODEL...", help="Models, as for audit.")]
+RUNS = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
+TOPIC = Annotated[str, opt("A built-in topic or a .toml file.")]
+CONTEXTS = Annotated[
+    str | None,
+    opt("A built-in context set or a .csv file.", unset="the topic's own"),
+]
+#: The settings of every audit of a study that can be chosen.
+SETTINGS = Annotated[AuditSettings, "max_contexts", "single_token", "device", "seed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyOutput:
+    """Where a study is stored, whether existing results are reused, and how they are shown."""
+
+    out: Path | None = option(
+        None, "--out", "-o", help="Folder of the study.", unset="studies/NAME"
+    )
+    only_plan: bool = option(
+        False, "--plan", help="Print what the study would score and how long it takes, and exit."
+    )
+    fresh: bool = option(False, help="Start over instead of reusing scores in the folder.")
+    no_page: bool = option(False, help="Do not write report.html.")
+    json_output: bool = option(False, "--json", help="Print one JSON object instead of a table.")
+
+    def folder(self, study: str) -> Path:
+        return self.out or Path("studies") / study
+
+
+# --- Shared by the study commands: planning, running, printing -----------------------------------
+
+
+#: Tables up to this many rows are shown in the terminal; all are written as csv files.
+_SHOWN = 24
+
+
+def carry_out(
+    plan: Plan,
+    findings: Callable[[list[tuple[Ask, Run]]], Findings],
+    *,
+    output: StudyOutput,
+    before: Callable[[], None] | None = None,
+) -> None:
+    """Print the cost, score, write, print: the same for every study that scores models.
+
+    `before` makes what is needed first, such as a trained model.
+    """
+    from clinometer.studies.framework import ask_all
+
+    folder = output.folder(plan.study)
+    if output.only_plan:
+        plain = plan.to_dict(folder)
+        if output.json_output:
+            print_json(plain)
+        else:
+            show_plan(plain, stderr=False)
+        return
+    if not output.json_output:
+        show_plan(plan.to_dict(folder), stderr=True)
+    if before is not None:
+        before()
+    with ExitStack() as bars:
+
+        def watch(ask: Ask) -> Watch:
+            bars.close()
+            place = folder / "runs" / ask.folder
+            return bars.enter_context(progress(ask.label, kept=kept_cells(place)))
+
+        asked, failed = ask_all(plan, folder, watch=watch, fresh=output.fresh)
+    for one in failed:  # first: what is left may be too little for the study
+        say(f"{one.ask.label}: {one.error}")
+    finish(findings(asked), folder, output)
+    if failed:
+        raise typer.Exit(max(one.error.exit_status for one in failed))
+
+
+def finish(found: Findings, folder: Path, output: StudyOutput) -> None:
+    """Write the findings and print them."""
+    missing = found.write(folder, page=not output.no_page)
+    if missing:
+        say(f"no charts and no page: {missing}")
+    if output.json_output:
+        print_json(found.to_dict())
+        return
+    for table in found.tables:
+        show_table(table)
+    for line in found.sentences:
+        console().print(line, soft_wrap=True)
+    written = "Tables" if missing else "Tables, charts and page"
+    console().print(f"{written}: {folder}", soft_wrap=True)
+
+
+def show_plan(plain: dict[str, Any], *, stderr: bool) -> None:
+    """One line per audit, and the total; to stderr if the study follows."""
+    from clinometer.studies.framework import spoken
+
+    lines = [
+        f"  {a['label']}: {a['prompts']:,} prompts ({a['topic']}, {a['contexts']}), "
+        + ("done" if a["done"] else spoken(a["seconds"]))
+        for a in plain["audits"]
+    ]
+    lines += [f"  {f['what']}: {spoken(f['seconds'])}" for f in plain["further"]]
+    head = (
+        f"study {plain['study']}: {plain['prompts']:,} prompts to score, "
+        f"{spoken(plain['seconds'])} (rough: from parameters and this machine's speed)"
+    )
+    text = "\n".join([head, *lines]) + "\n"
+    (sys.stderr if stderr else sys.stdout).write(visible(text))
+
+
+def show_table(table: Table) -> None:
+    """Print a study's table; for a long one, only the name of its file."""
+    if len(table.frame) > _SHOWN:
+        line = f"{table.title}: {len(table.frame)} rows in tables/{table.key}.csv"
+        console().print(line, soft_wrap=True)
+        return
+    shown = TerminalTable(table.title)
+    for c in table.combined():
+        add = shown.add_text if c.is_text else shown.add_numbers
+        add(c.heading)
+    for row in table.rows():
+        shown.add_row(*(c.text + (f"\n{c.interval}" if c.interval else "") for c in row))
+    shown.print(console())
+    if table.note:
+        console().print(table.note, soft_wrap=True)
+
+
+# --- clinometer study: the papers' experiments ---------------------------------------------------
+
+
+RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
+
+
+def factors_command(
+    run: RUN,
+    measure: Annotated[str, opt("r, r_bias or r_volatility.")] = "r",
+    factors: Annotated[
+        Path | None,
+        opt(
+            "Your own csv file: a column group, then one column per factor.",
+            unset="built-in US labor statistics",
+        ),
+    ] = None,
+    unweighted: Annotated[
+        bool, opt("Do not weight the groups by employment.", "--unweighted")
+    ] = False,
+    paper_weights: Annotated[
+        bool,
+        typer.Option(
+            "--paper-weights", help="Weight by employment alone, ignoring the error of each risk."
+        ),
+    ] = False,
+    json_output: JSON = False,
+) -> None:
+    """Regress group risk on pay, education, share of women and word frequency.
+
+    Weighted least squares with robust (HC3) errors; a correlation over occupations, not a cause.
+    """
+    from clinometer.runs import Run
+    from clinometer.studies import factor_study, read_factors
+
+    table = None if factors is None else read_factors(factors)
+    found = factor_study(
+        Run.load(run),
+        table=table,
+        measure=measure,
+        weighted=not unweighted,
+        errors=not paper_weights,
+    )
+    if json_output:
+        print_json(found.to_dict())
+        return
+    weight = f", weighted by {found.weight}" if found.weight else ""
+    shown = TerminalTable(f"{measure} on each factor alone{weight}").add_text("factor")
+    shown.add_numbers("coef.", "se", "p", "p (Holm)", "R²", "n")
+    for name, fit in found.each.items():
+        c = fit[name]
+        shown.add_row(
+            name,
+            _g(c.value),
+            _g(c.se),
+            p_value(c.p),
+            p_value(c.p_holm),
+            risk(fit.r_squared),
+            str(fit.n),
+        )
+    shown.print(console())
+    console().print(found.weights_in_words, markup=False, soft_wrap=True)
+    if found.together is not None:
+        console().print(f"All together ({found.together.n} groups):")
+        for name in found.each:
+            c = found.together[name]
+            console().print(
+                f"  {name}: {_g(c.value)} (se {_g(c.se)}, p {p_value(c.p)})", markup=False
+            )
+    if found.without_figures:
+        console().print(
+            f"{len(found.without_figures)} groups without any figure: "
+            + ", ".join(found.without_figures),
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+def controls_command(
+    run: RUN,
+    stored: Annotated[bool, opt("Use only stored scores; load no model.", "--stored")] = False,
+    shuffles: Annotated[
+        int, opt("Number of shuffles of the words.", allowed=ranges.SHUFFLES)
+    ] = 200,
+    reference: Annotated[
+        Path | None,
+        opt(
+            "A csv file with the real-world share of each category: a column group, then one "
+            "column per category.",
+            unset="US labor statistics, for male and female",
+        ),
+    ] = None,
+    seed: SEED = 0,
+    json_output: JSON = False,
+) -> None:
+    """Compare the risks with chance and with other references.
+
+    Shuffles attribute words, takes the model's own prior and real-world shares as references, and
+    adds placebo groups ("person", "someone", first names), scored once and kept in RUN/controls.
+    """
+    from clinometer.runs import Run
+    from clinometer.studies import controls, read_factors
+
+    table = None if reference is None else read_factors(reference)
+    loaded = Run.load(run)
+    start = f"loading {loaded.model}"
+    with progress("placebo groups", start=start, kept=Kept(run / "controls")) as watch:
+        found = controls(
+            loaded,
+            ask=not stored,
+            shuffles=shuffles,
+            reference=table,
+            seed=seed,
+            progress=watch,
+        )
+    if json_output:
+        print_json(found.to_dict())
+        return
+    shown = _risk_rows(f"{found.model}: compared with chance and other references", "control")
+    for row in found.rows:
+        cells = ["–" if e is None else number(e) for e in (row.R, row.R_bias, row.R_volatility)]
+        shown.add_row(f"{row.control}\n  {row.option}" if row.option else row.control, *cells)
+    shown.print(console())
+    for row in found.rows:
+        if row.p is not None:
+            console().print(
+                f"Words shuffled ({row.option}, {row.note}): Rᵛ is at least as high as measured in "
+                f"a share of {row.p:.3f}",
+                soft_wrap=True,
+            )
+        elif row.note:
+            _print_note(row.option or row.control, row.note)
+
+
+def sensitivity_command(
+    run: RUN,
+    seed: SEED = 0,
+    json_output: JSON = False,
+) -> None:
+    """R, Rᵇ and Rᵛ under every defensible analysis choice; no model is loaded.
+
+    Changes one choice at a time: weights, words, scale, criterion, coverage, correction.
+    """
+    from clinometer.runs import Run
+    from clinometer.studies import sensitivity
+
+    found = sensitivity(Run.load(run), seed=seed)
+    if json_output:
+        print_json(found.to_dict())
+        return
+    shown = _risk_rows(f"{found.model}: the same answers under other choices", "choice")
+    for row in found.rows:
+        cells = [risk(v) for v in (row.R, row.R_bias, row.R_volatility)]
+        shown.add_row(f"{row.choice}: {row.option}", *cells)
+    shown.print(console())
+    spans = [f"{SYMBOLS[n]} {low:.3f} to {high:.3f}" for n, (low, high) in found.span().items()]
+    console().print(f"Range on this scale: {', '.join(spans)}", soft_wrap=True)
+    for row in found.rows:
+        if row.note:
+            _print_note(f"{row.choice}, {row.option}", row.note)
+
+
+def _risk_rows(title: str, first: str) -> TerminalTable:
+    return TerminalTable(title).add_text(first).add_numbers(*NARROW_HEADINGS)
+
+
+def _print_note(what: str, note: str) -> None:
+    console().print(f"{what}: {note}", soft_wrap=True)
+
+
+def _g(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
+
+
+# --- clinometer study NAME: the papers' tables and figures, one command each ---------------------
+
+
+def _table_command(study: str, about: str) -> Callable[..., None]:
+    """The three tables are one command with three names."""
+
+    @grouped
+    def command(
+        models: MODELS,
+        contexts: CONTEXTS = None,
+        *,
+        settings: SETTINGS,
+        output: StudyOutput,
+    ) -> None:
+        from clinometer.studies.risk_tables import table_findings, table_plan
+
+        carry_out(
+            table_plan(study, models, contexts=contexts, settings=settings),
+            lambda asked: table_findings(study, asked),
+            output=output,
+        )
+
+    command.__doc__ = about
+    return command
+
+
+table1_command = _table_command(
+    "table1", "Gender risks of models with ranks, next to the paper's Table 1."
+)
+table2_command = _table_command(
+    "table2", "Race risks of models with ranks, next to the paper's Table 2."
+)
+table3_command = _table_command(
+    "table3", "Religion and disability risks of models with ranks, next to the paper's Table 3."
+)
+
+
+@grouped
+def size_command(
+    models: MODELS,
+    family: Annotated[
+        list[str] | None,
+        opt("NAME=MODEL,MODEL,…: another family with its own trend; may be repeated."),
+    ] = None,
+    topic: TOPIC = "gender",
+    groups: GROUPS = None,
+    contexts: CONTEXTS = None,
+    *,
+    settings: SETTINGS,
+    output: StudyOutput,
+) -> None:
+    """Trend of bias and volatility with model size (Figure 7).
+
+    The models given are one family; --family adds others.
+    """
+    from clinometer.studies.size import size_findings, size_plan
+
+    families = [("", models)] + [_family(text) for text in family or ()]
+    carry_out(
+        size_plan(
+            families,
+            topic=topic_of(topic, groups),
+            contexts=contexts,
+            settings=settings,
+        ),
+        lambda asked: size_findings(asked, seed=settings.seed),
+        output=output,
+    )
+
+
+def _family(text: str) -> tuple[str, list[str]]:
+    name, equals, models = text.partition("=")
+    found = [m.strip() for m in models.split(",") if m.strip()]
+    if not equals or not name.strip() or len(found) < 2:
+        raise SettingsError(f"--family: expected NAME=MODEL,MODEL,…; found {text!r}")
+    return name.strip(), found
+
+
+@grouped
+def alignment_command(
+    models: Annotated[
+        list[str],
+        typer.Argument(metavar="BASE [VERSION...]", help="The base model, then its versions."),
+    ],
+    chat: Annotated[
+        bool,
+        opt(
+            "Also score the versions inside their chat template; a single model, itself.", "--chat"
+        ),
+    ] = False,
+    topic: TOPIC = "gender",
+    groups: GROUPS = None,
+    contexts: CONTEXTS = None,
+    *,
+    settings: SETTINGS,
+    output: StudyOutput,
+) -> None:
+    """Compare a base model with its aligned or instruction-tuned versions (Figure 8)."""
+    from clinometer.studies.alignment import alignment_findings, alignment_plan
+
+    carry_out(
+        alignment_plan(
+            models,
+            topic=topic_of(topic, groups),
+            contexts=contexts,
+            settings=settings,
+            chat=chat,
+        ),
+        alignment_findings,
+        output=output,
+    )
+
+
+@grouped
+def knowledge_command(
+    models: MODELS,
+    facts: Annotated[
+        Path | None, opt("A TOML file with your own facts.", unset="capitals, authors, elements")
+    ] = None,
+    exponent: Annotated[
+        float, opt("Exponent a of J(p) = p^a, above 0 and at most 1.", allowed=ranges.SHARE_ABOVE_0)
+    ] = 0.5,
+    *,
+    settings: Annotated[AuditSettings, "device", "seed"],
+    output: StudyOutput,
+) -> None:
+    """Facts instead of stereotypes: knowledge, and the cost of inconsistency (E.1, E.2)."""
+    from clinometer.studies.knowledge import (
+        builtin_facts,
+        knowledge_findings,
+        knowledge_plan,
+        read_facts,
+    )
+
+    relations = builtin_facts() if facts is None else read_facts(facts)
+    carry_out(
+        knowledge_plan(models, relations, settings=settings),
+        lambda asked: knowledge_findings(asked, relations, exponent=exponent, seed=settings.seed),
+        output=output,
+    )
+
+
+@grouped
+def sources_command(
+    models: MODELS,
+    source: Annotated[
+        list[str] | None,
+        opt(
+            "NAME=CONTEXTS: a source and its context set; may be repeated.",
+            unset="the topic's built-in sets",
+        ),
+    ] = None,
+    topic: TOPIC = "gender",
+    groups: GROUPS = None,
+    *,
+    settings: SETTINGS,
+    output: StudyOutput,
+) -> None:
+    """Do rankings of models agree across contexts from several sources? (Table 4)"""
+    from clinometer.studies.sources import (
+        source_sets,
+        sources_findings,
+        sources_plan,
+    )
+
+    asked_topic = topic_of(topic, groups)
+    carry_out(
+        sources_plan(
+            models,
+            source_sets(asked_topic, [_source(text) for text in source or ()]),
+            topic=asked_topic,
+            settings=settings,
+        ),
+        lambda asked: sources_findings(asked, seed=settings.seed),
+        output=output,
+    )
+
+
+@grouped
+def corpora_command(
+    models: MODELS,
+    source: Annotated[
+        list[str] | None,
+        opt(
+            "NAME=CONTEXTS: a source and its context set; may be repeated. The first is split "
+            "into halves, and the others are compared with it.",
+            unset="the topic's built-in sets, Wikipedia first",
+        ),
+    ] = None,
+    topic: TOPIC = "gender",
+    groups: GROUPS = None,
+    *,
+    settings: SETTINGS,
+    output: StudyOutput,
+) -> None:
+    """Does the corpus matter? One model over halves of a corpus and over several sources."""
+    from clinometer.studies.sources import corpora_findings, corpora_plan, source_sets
+
+    asked_topic = topic_of(topic, groups)
+    carry_out(
+        corpora_plan(
+            models,
+            source_sets(asked_topic, [_source(text) for text in source or ()]),
+            topic=asked_topic,
+            settings=settings,
+        ),
+        lambda asked: corpora_findings(asked, seed=settings.seed),
+        output=output,
+    )
+
+
+def _source(text: str) -> tuple[str, str]:
+    name, equals, where = text.partition("=")
+    if not equals or not name.strip() or not where.strip():
+        raise SettingsError(f"--source: expected NAME=CONTEXTS; found {text!r}")
+    return name.strip(), where.strip()
+
+
+@grouped
+def languages_command(
+    models: MODELS,
+    topic: TOPIC = "gender-zh",
+    groups: GROUPS = None,
+    contexts: CONTEXTS = None,
+    *,
+    settings: SETTINGS,
+    output: StudyOutput,
+) -> None:
+    """Risks in another language, next to the paper's Table 5; any language with a topic file."""
+    from clinometer.studies.risk_tables import languages_plan, table_findings
+
+    carry_out(
+        languages_plan(models, topic=topic_of(topic, groups), contexts=contexts, settings=settings),
+        lambda asked: table_findings("languages", asked),
+        output=output,
+    )
+
+
+# --- clinometer study leaning, distribution, heatmap: from existing runs; no model is loaded -----
+
+
+OUTPUT = Annotated[StudyOutput, "out", "no_page", "json_output"]
+
+
+@grouped
+def leaning_command(runs: RUNS, *, output: OUTPUT) -> None:
+    """Which way each group leans in each model, and which lean alike in all (Figure 5)."""
+    from clinometer.studies.views import leaning_findings
+
+    finish(leaning_findings(_named(runs)), output.folder("leaning"), output)
+
+
+@grouped
+def distribution_command(runs: RUNS, *, output: OUTPUT) -> None:
+    """Distribution of bias and volatility risk over the groups (Figures 10 and 16)."""
+    from clinometer.studies.views import distribution_findings
+
+    finish(distribution_findings(_named(runs)), output.folder("distribution"), output)
+
+
+@grouped
+def heatmap_command(
+    runs: RUNS,
+    group: Annotated[list[str] | None, opt("Only this group; may be repeated.")] = None,
+    contexts: Annotated[int, opt("Number of contexts, heaviest first.", allowed=ranges.COUNT)] = 10,
+    *,
+    output: OUTPUT,
+) -> None:
+    """Heat map of preferences by group and context (Figure 11)."""
+    from clinometer.studies.views import heatmap_findings
+
+    found = heatmap_findings(_named(runs), groups=group or (), contexts=contexts)
+    finish(found, output.folder("heatmap"), output)
+
+
+def _named(paths: list[Path]) -> list[tuple[str, Run]]:
+    """Runs by the name of their model; by model and folder if two share a name."""
+    from clinometer.runs import Run
+
+    runs = [Run.load(path) for path in paths]
+    names = [run.model for run in runs]
+    return [
+        (run.model if names.count(run.model) == 1 else f"{run.model} ({path.name})", run)
+        for path, run in zip(paths, runs, strict=True)
+    ]
+
+
+# --- clinometer study toxicity: fine-tune a model, and score it before and after -----------------
+
+
+@grouped
+def toxicity_command(
+    model: Annotated[str, typer.Argument(help="A causal model with weights.")],
+    texts: Annotated[list[Path], typer.Argument(metavar="TEXTS...", help=".csv, .jsonl or .txt.")],
+    column: Annotated[str | None, opt("The column that contains the texts.")] = None,
+    where: Annotated[
+        list[str] | None, opt("COLUMN=VALUE,…: use only these rows; may be repeated.")
+    ] = None,
+    max_texts: Annotated[
+        int | None, opt("Sample at most this many texts.", allowed=ranges.COUNT)
+    ] = None,
+    epochs: Annotated[float, opt("Passes over the texts.", allowed=ranges.POSITIVE)] = 2.0,
+    learning_rate: Annotated[float, opt("Peak learning rate.", allowed=ranges.POSITIVE)] = 1e-5,
+    warmup: Annotated[
+        float, opt("Share of steps for learning-rate warmup.", allowed=ranges.SHARE_BELOW_1)
+    ] = 0.2,
+    batch: Annotated[int, opt("Texts per batch.", allowed=ranges.COUNT)] = 1,
+    accumulation: Annotated[int, opt("Batches per optimizer step.", allowed=ranges.COUNT)] = 4,
+    max_tokens: Annotated[
+        int, opt("Truncate texts to this many tokens.", allowed=ranges.TOKENS)
+    ] = 64,
+    lora: Annotated[bool, opt("Train only a LoRA adapter.", "--lora")] = False,
+    rank: Annotated[int, opt("Rank of the adapter.", allowed=ranges.COUNT)] = 16,
+    topic: TOPIC = "gender",
+    groups: GROUPS = None,
+    contexts: CONTEXTS = None,
+    *,
+    settings: Annotated[AuditSettings, "max_contexts", "device", "seed"],
+    output: StudyOutput,
+) -> None:
+    """Fine-tune a model on toxic text and compare it with itself (Figure 6, D.4).
+
+    The texts are never printed. The trained model stays in the study's folder: do not deploy it.
+    """
+    from clinometer.studies.toxicity import (
+        Training,
+        finetuned,
+        read_texts,
+        some_of,
+        toxicity_findings,
+        toxicity_plan,
+    )
+
+    folder = output.folder("toxicity")
+    chosen = some_of(
+        read_texts(texts, column=column, where=where or ()), max_texts, seed=settings.seed
+    )
+    training = Training(
+        epochs=epochs,
+        learning_rate=learning_rate,
+        warmup=warmup,
+        batch=batch,
+        accumulation=accumulation,
+        lora=lora,
+        rank=rank,
+        max_tokens=max_tokens,
+        seed=settings.seed,
+    )
+    plan = toxicity_plan(
+        model,
+        folder,
+        chosen,
+        topic=topic_of(topic, groups),
+        contexts=contexts,
+        settings=settings,
+        training=training,
+    )
+
+    def train() -> None:
+        if output.fresh:
+            shutil.rmtree(folder / "model", ignore_errors=True)
+        with progress("training", unit="steps", start=f"loading {model}") as watch:
+            finetuned(model, chosen, folder / "model", training=training, progress=watch)
+
+    carry_out(
+        plan,
+        lambda asked: toxicity_findings(asked, texts=len(chosen), training=training),
+        output=output,
+        before=train,
+    )
+
+
+# --- clinometer study vision: images as contexts -------------------------------------------------
+
+
+@grouped
+def vision_command(
+    images: Annotated[Path, typer.Argument(help="A folder with GROUP/SCENE.png.")],
+    model: Annotated[
+        list[str], opt("A CLIP-type model: folder or hub id; may be repeated.", "--model")
+    ],
+    label: Annotated[
+        list[str], opt("CATEGORY=TEXT, such as 'male=a photo of a man'; may be repeated.")
+    ],
+    *,
+    settings: Annotated[AuditSettings, "device", "seed"],
+    output: Annotated[StudyOutput, "out", "only_plan", "no_page", "json_output"],
+) -> None:
+    """Which text a CLIP-type model prefers for groups in different scenes (E.3)."""
+    from clinometer.models.catalog.spec import folder_name
+    from clinometer.studies.vision import ask_images, find_images, vision_findings
+
+    folder = output.folder("vision")
+    found = find_images(images)
+    texts = dict(_label(text) for text in label)
+    if output.only_plan:
+        if output.json_output:
+            print_json({"study": "vision", "images": len(found.files), "models": model})
+        else:
+            line = f"study vision: {len(found.files):,} images to score with {len(model)} models"
+            console().print(line, soft_wrap=True)
+        return
+    named = []
+    for name in model:
+        place = folder / "runs" / folder_name(name)
+        with progress(name, unit="images", kept=Kept(place)) as watch:
+            run = ask_images(
+                name,
+                found,
+                texts,
+                place,
+                settings=settings,
+                progress=watch,
+            )
+        named.append((name, run))
+    finish(vision_findings(named), folder, output)
+
+
+def _label(text: str) -> tuple[str, str]:
+    name, equals, said = text.partition("=")
+    if not equals or not name.strip() or not said.strip():
+        raise SettingsError(f"--label: expected CATEGORY=TEXT; found {text!r}")
+    return name.strip(), said.strip()
+
+
+# --- clinometer study versions, clinometer study temperature: the COBIAS paper's appendix D ------
+
+
+def versions_command(
+    sources: StatementsArgument,
+    variants: VariantsOption,
+    most: Annotated[int, opt("Maximum number of versions.", allowed=ranges.VERSIONS)] = 49,
+    format: FormatOption = None,
+    limit: LimitOption = None,
+    seed: SEED = 0,
+    encoder: Annotated[
+        str, opt("A sentence-transformers model: name, folder or hub id.")
+    ] = "all-MiniLM-L6-v2",
+    device: DEVICE = LoadOptions.device,
+    json_output: JSON = False,
+) -> None:
+    """Average pairwise dissimilarity of versions by their number (COBIAS, Figure 8)."""
+    from clinometer.models.texts.embeddings import SentenceEncoder
+    from clinometer.studies.cobias import version_count_study
+
+    statements = read_statements(sources, format=format, limit=limit, seed=seed)
+    embed = SentenceEncoder(encoder, device=device).embed
+    found = version_count_study(statements, read_variants(variants), embed, most=most, seed=seed)
+    if json_output:
+        print_json(found.to_dict())
+        return
+    table = TerminalTable(f"{found.statements} statements with {most} versions or more")
+    table.add_numbers("n", "dissimilarity", "interval")
+    for n, value in zip(found.n, found.dissimilarity, strict=True):
+        if n in (2, 3, most) or n % 5 == 0:
+            interval = "" if value.low is None else f"{value.low:.4f}–{value.high:.4f}"
+            table.add_row(str(n), f"{value.value:.4f}", interval)
+    table.print(console())
+    change = found.late_change
+    interval = "" if change.low is None else f" ({change.low:+.4f} to {change.high:+.4f})"
+    console().print(f"second half less first half: {change.value:+.4f}{interval}")
+    if found.left_out:
+        console().print(f"{found.left_out} statements have fewer versions")
+
+
+@grouped
+def temperature_command(
+    sources: StatementsArgument,
+    temperature: Annotated[
+        list[float] | None,
+        opt(
+            "A temperature; may be repeated.",
+            allowed=ranges.TEMPERATURE,
+            unset="1.1, 1.2, 1.3, 1.4",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, opt("Folder for versions and scores; written as it goes, and resumed.")
+    ] = None,
+    score_with: ModelsOption = None,
+    format: FormatOption = None,
+    limit: LimitOption = None,
+    *,
+    settings: Annotated[VariantSettings, "n", "filler", "seed", "device"],
+    fresh: Annotated[bool, opt("Start over instead of resuming.", "--fresh")] = False,
+    json_output: JSON = False,
+) -> None:
+    """Cronbach's alpha of COBIAS across sampling temperatures (COBIAS, D.2).
+
+    Statements need blanks (context_points).
+    """
+    from clinometer.studies.cobias import TEMPERATURES, temperature_study
+
+    seed, load = settings.seed, settings.load
+    statements = read_statements(sources, format=format, limit=limit, seed=seed)
+    with progress("versions", unit="statements", start="loading models", kept=Kept(out)) as watch:
+        found = temperature_study(
+            statements,
+            temperatures=temperature or TEMPERATURES,
+            models=score_with or ("pocket:bert",),
+            versions=settings,
+            settings=ReliabilitySettings(versions=None, replicates=0, seed=seed, load=load),
+            out=out,
+            fresh=fresh,
+            progress=watch,
+        )
+    if json_output:
+        print_json(found.to_dict())
+        return
+    table = TerminalTable(f"{found.statements} statements, {settings.n} versions each")
+    table.add_numbers("temperature", "mean COBIAS", "interval")
+    for t, value in zip(found.temperatures, found.cobias, strict=True):
+        interval = between(value.low, value.high)
+        table.add_row(f"{t:g}", f"{value.value:.3f}", interval)
+    table.print(console())
+    alpha = found.alpha
+    console().print(
+        f"Cronbach's alpha {alpha.value:.3f} (95 % interval {alpha.low:.3f} to {alpha.high:.3f})",
+        markup=False,
+    )

@@ -1,0 +1,558 @@
+"""List the files of a corpus and stream their articles.
+
+A place is a file (.txt, .jsonl, .json, a Wikipedia dump .xml, each also as .gz, .zst, .bz2 or .xz;
+.parquet, .arrow, .zip), a member of a zip file (calls.zip:switchboard/transcript), a folder of
+these (one of `datasets.save_to_disk` too), a dataset of the Hugging Face hub
+(hf:wikimedia/wikipedia:20231101.en), or - for standard input. Nothing is ever loaded whole.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import contextlib
+import gzip
+import io
+import itertools
+import json
+import lzma
+import re
+import sys
+import time
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from xml.parsers import expat
+
+from clinometer.errors import ContextError
+from clinometer.extras import require
+from clinometer.storage.untrusted import ZstReader, open_binary
+
+if TYPE_CHECKING:
+    from mwparserfromhell.nodes import Node
+    from mwparserfromhell.wikicode import Wikicode
+
+
+# --- Articles in a column of a table: parquet, Arrow (Hugging Face datasets on disk), the hub ----
+
+
+def parquet_rows(path: Path, field: str) -> Iterator[dict[str, Any]]:
+    """The column of a parquet file, one batch at a time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with open_binary(path) as raw:
+            columns = pq.read_schema(raw).names
+            if field not in columns:
+                yield dict.fromkeys(columns)
+                return
+        # As references: a text that a thousand rows share is in memory once.
+        with open_binary(path) as raw, pq.ParquetFile(raw, read_dictionary=[field]) as file:
+            for batch in file.iter_batches(batch_size=64, columns=[field]):
+                yield from ({field: value.as_py()} for value in batch.column(0))
+    except (OSError, pa.ArrowException) as exc:
+        raise ContextError(f"{path.name}: not a readable parquet file: {_line(exc)}") from exc
+
+
+def arrow_rows(path: Path, field: str) -> Iterator[dict[str, Any]]:
+    """The column of an Arrow file: a stream, as `datasets` writes it, or a file with a footer."""
+    import pyarrow as pa
+
+    try:
+        with open_binary(path), pa.memory_map(str(path)) as source:
+            for batch in _batches(source):
+                columns = batch.schema.names
+                if field not in columns:
+                    yield dict.fromkeys(columns)
+                    return
+                for start in range(0, batch.num_rows, 64):
+                    part = batch.slice(start, 64).column(columns.index(field))
+                    yield from ({field: text} for text in part.to_pylist())
+    except (OSError, pa.ArrowException) as exc:
+        raise ContextError(f"{path.name}: not a readable Arrow file: {_line(exc)}") from exc
+
+
+def _batches(source: Any) -> Iterator[Any]:
+    import pyarrow as pa
+
+    if source.read(6) == b"ARROW1":
+        file = pa.ipc.open_file(source)
+        yield from (file.get_batch(i) for i in range(file.num_record_batches))
+    else:
+        source.seek(0)
+        yield from pa.ipc.open_stream(source)
+
+
+def hub_rows(name: str) -> Iterator[dict[str, Any]]:
+    """A dataset of the Hugging Face hub, streamed: owner/name or owner/name:configuration."""
+    require(f"reading hf:{name} from the hub", "datasets")
+    import datasets
+
+    datasets.config.HF_DATASETS_TRUST_REMOTE_CODE = False  # older versions prompt on stdin
+    dataset, _, configuration = name.partition(":")
+    try:
+        yield from datasets.load_dataset(
+            dataset, configuration or None, split="train", streaming=True
+        )
+    except (OSError, ValueError) as exc:
+        raise ContextError(f"hf:{name}: cannot be read from the hub: {exc}") from exc
+
+
+def _line(error: Exception) -> str:
+    """Arrow's errors may have several lines."""
+    return " ".join(str(error).split())
+
+
+# --- From a file, a zip member or standard input to lines of text: unpacked and decoded as read
+
+
+#: Standard input on the command line.
+STDIN = "-"
+PACKED = (".gz", ".zst", ".bz2", ".xz")
+#: A line longer than this is not an article; it is skipped, and never loaded whole.
+LONGEST_LINE = 16 * 1024 * 1024
+_PROBE = 8192
+
+TOO_LONG = f"line longer than {LONGEST_LINE // 1024 // 1024} MB"
+NOT_UTF8 = "not valid UTF-8"
+AS_WINDOWS_1252 = "read as Windows-1252 (not valid UTF-8)"
+
+_DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@contextlib.contextmanager
+def opened(place: str, member: str | None = None) -> Iterator[IO[bytes]]:
+    """The bytes of a file, a zip member or standard input, unpacked as they are read."""
+    with contextlib.ExitStack() as stack:
+        raw: Any
+        try:
+            if place == STDIN:
+                raw = sys.stdin.buffer
+            elif member is not None:
+                archive = stack.enter_context(zipfile.ZipFile(place))
+                raw = stack.enter_context(archive.open(member))
+            else:
+                raw = stack.enter_context(open_binary(Path(place)))
+        except (zlib.error, OSError, zipfile.BadZipFile, RuntimeError, ValueError) as exc:
+            raise ContextError(f"{place}: cannot be read: {exc}") from exc
+        name = member or place
+        if name.endswith(".gz"):
+            raw = stack.enter_context(gzip.GzipFile(fileobj=raw))
+        elif name.endswith(".bz2"):
+            raw = stack.enter_context(bz2.BZ2File(raw))
+        elif name.endswith(".xz"):
+            raw = stack.enter_context(lzma.LZMAFile(raw))
+        elif name.endswith(".zst"):
+            raw = stack.enter_context(ZstReader(raw))
+        yield raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, 1 << 20)
+
+
+def lines(stream: IO[bytes], *, name: str, damage: Counter[str]) -> Iterator[str]:
+    """The lines of a stream as text, without their ends."""
+    first = True
+    while line := read(stream.readline, LONGEST_LINE, name=name):
+        long = len(line) == LONGEST_LINE and not line.endswith(b"\n")
+        if long:
+            while (more := read(stream.readline, 1 << 20, name=name)) and not more.endswith(b"\n"):
+                pass
+        if first:
+            line = _without_mark(line, name)
+            first = False
+        if long:
+            damage[TOO_LONG] += 1
+        elif (text := decoded(line, damage)) is not None:
+            yield text.rstrip("\r\n")
+
+
+def read(method: Any, size: int, *, name: str) -> bytes:
+    """`method(size)` of a stream; a damaged file becomes a one-line error."""
+    try:
+        found: bytes = method(size)
+    except _DAMAGED as exc:
+        raise ContextError(f"{name}: damaged, cannot be unpacked: {exc}") from exc
+    return found
+
+
+def decoded(line: bytes, damage: Counter[str]) -> str | None:
+    """A line as text; None if it is neither UTF-8 nor Windows-1252 (Latin-1).
+
+    Bytes that are not UTF-8 are read as Windows-1252, unless other characters of the line are
+    UTF-8: then the line is damaged.
+
+    >>> damage = Counter()
+    >>> decoded("café".encode("latin-1"), damage), decoded(b"caf\\xc3\\xa9 \\xff", damage)
+    ('café', None)
+    >>> dict(damage)
+    {'read as Windows-1252 (not valid UTF-8)': 1, 'not valid UTF-8': 1}
+    """
+    with contextlib.suppress(UnicodeDecodeError):
+        return line.decode("utf-8")
+    if line.decode("utf-8", "ignore").isascii():
+        with contextlib.suppress(UnicodeDecodeError):
+            text = line.decode("cp1252")
+            damage[AS_WINDOWS_1252] += 1
+            return text
+    damage[NOT_UTF8] += 1
+    return None
+
+
+def _without_mark(line: bytes, name: str) -> bytes:
+    """The first line without a byte-order mark; raises if the file is not text."""
+    if line.startswith(_UTF16):
+        raise ContextError(f"{name}: expected UTF-8, found UTF-16; save it as UTF-8")
+    if b"\0" in line[:_PROBE]:
+        raise ContextError(f"{name}: expected text, found a binary file")
+    return line.removeprefix(b"\xef\xbb\xbf")
+
+
+# --- Articles by format. Damaged ones are counted and skipped; a file without any is an error ----
+
+
+#: A .txt file is split at line ends into articles of at least this many characters.
+BLOCK = 10_000
+_PIECE = 1 << 16
+
+NOT_JSON = "not valid JSON"
+NO_TEXT = "field missing or not text"
+NOT_UNICODE = "text with half a surrogate pair"
+
+
+def blocks(found: Iterable[str]) -> Iterator[str]:
+    """Lines of plain text, joined into articles of at least BLOCK characters."""
+    gathered: list[str] = []
+    size = 0
+    for line in found:
+        gathered.append(line)
+        size += len(line)
+        if (size >= BLOCK and not line.strip()) or size >= 8 * BLOCK:
+            yield "\n".join(gathered)
+            gathered, size = [], 0
+    if size:
+        yield "\n".join(gathered)
+
+
+def json_lines(found: Iterable[str], damage: Counter[str]) -> Iterator[Any]:
+    """The value on each line."""
+    for line in found:
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError):
+                damage[NOT_JSON] += 1
+
+
+def json_values(stream: IO[bytes], *, name: str) -> Iterator[Any]:
+    """The elements of a JSON array, or a sequence of JSON values, read one at a time.
+
+    Unlike a damaged line, a damaged value hides where the next one begins: it is an error.
+    """
+    decoder, utf8 = json.JSONDecoder(), codecs.getincrementaldecoder("utf-8-sig")("replace")
+    text, begun, ended, number = "", False, False, 0
+    while True:
+        text = text.lstrip(" \t\r\n,]")
+        if text and not begun:
+            text, begun = text.removeprefix("["), True
+        elif text:
+            try:
+                value, end = decoder.raw_decode(text)
+            except RecursionError:
+                raise ContextError(f"{name}: expected articles, found deeply nested JSON") from None
+            except ValueError as exc:
+                if ended or len(text) > LONGEST_LINE:
+                    raise ContextError(
+                        f"{name}: expected valid JSON, found damage after {number} articles; "
+                        "download it again"
+                    ) from exc
+            else:
+                text, number = text[end:], number + 1
+                yield value
+                continue
+        elif ended:
+            return
+        piece = read(stream.read, max(_PIECE, len(text)), name=name)
+        ended = not piece
+        text += utf8.decode(piece, final=ended)
+
+
+def texts(found: Iterable[Any], field: str, *, name: str, damage: Counter[str]) -> Iterator[str]:
+    """The text of each article: a field of an object, or a plain string."""
+    articles = 0
+    fields: list[str] = []
+    for article in found:
+        text = article.get(field) if isinstance(article, dict) else article
+        if not isinstance(text, str):
+            fields = fields or (list(map(str, article)) if isinstance(article, dict) else [])
+            damage[NO_TEXT] += 1
+        elif not _unicode(text):
+            damage[NOT_UNICODE] += 1
+        else:
+            articles += 1
+            yield text
+    if not articles and damage[NO_TEXT]:
+        raise _no_field(name, field, fields)
+
+
+def _unicode(text: str) -> bool:
+    """Whether the text can be written: JSON may escape half of a surrogate pair."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _no_field(name: str, field: str, fields: list[str]) -> ContextError:
+    return ContextError(
+        f"{name}: no article has text in the field {field!r}, found "
+        f"{', '.join(fields[:8]) or 'no fields'}; name the right one with --field"
+    )
+
+
+# --- Articles of a MediaWiki dump (pages-articles.xml, also .bz2 and multistream), as plain text
+
+
+ARTICLE_TOO_LONG = f"article longer than {LONGEST_LINE // 1024 // 1024} MB"
+_CHUNK = 1 << 16
+_KEPT = ("ns", "text")
+#: Elements whose content is not prose.
+_NOT_PROSE = ("ref", "table", "gallery", "math", "timeline", "score", "syntaxhighlight", "pre")
+#: [[File:…]], [[Category:…]] and links to other languages: a prefix, in any language.
+_NAMESPACE_LINK = re.compile(r"^\s*:?[^\W\d_][\w -]*:\S", re.UNICODE)
+
+
+def dump_articles(stream: IO[bytes], *, name: str, damage: Counter[str]) -> Iterator[str]:
+    """The text of each article of a dump, one at a time."""
+    require("reading a Wikipedia dump", "mwparserfromhell")
+    pages = _Pages(name)
+    while chunk := read(stream.read, _CHUNK, name=name):
+        pages.feed(chunk)
+        for page in pages.take():
+            if page is None:
+                damage[ARTICLE_TOO_LONG] += 1
+            else:
+                yield plain_text(page)
+    pages.feed(b"", final=True)
+
+
+class _Pages:
+    """Collects the wikitext of articles from the XML of a dump."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._parser = expat.ParserCreate()
+        self._parser.buffer_text = True
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._characters
+        # A dump has no DOCTYPE; one could define entities that expand without limit.
+        self._parser.StartDoctypeDeclHandler = self._refuse
+        self._found: list[str | None] = []
+        self._page: dict[str, list[str]] = {}
+        self._open: str | None = None
+        self._size, self._redirect, self._root = 0, False, False
+
+    def feed(self, chunk: bytes, *, final: bool = False) -> None:
+        try:
+            self._parser.Parse(chunk, final)
+        except expat.ExpatError as exc:
+            raise ContextError(f"{self._name}: damaged XML: {exc}") from exc
+
+    def take(self) -> list[str | None]:
+        """Articles that were completed since the last call; None for one that is too long."""
+        found, self._found = self._found, []
+        return found
+
+    def _refuse(self, *declaration: object) -> None:
+        raise ContextError(f"{self._name}: expected a MediaWiki dump, found XML with a DOCTYPE")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        if not self._root:
+            self._root = True
+            if tag != "mediawiki":
+                raise ContextError(f"{self._name}: expected a MediaWiki dump, found XML <{tag}>")
+        if tag == "page":
+            self._page, self._size, self._redirect = {}, 0, False
+        elif tag == "redirect":
+            self._redirect = True
+        elif tag in _KEPT:
+            self._open = tag
+            self._page[tag] = []
+
+    def _characters(self, text: str) -> None:
+        if self._open is not None:
+            self._size += len(text)
+            if self._size <= LONGEST_LINE:
+                self._page[self._open].append(text)
+
+    def _end(self, tag: str) -> None:
+        if tag == self._open:
+            self._open = None
+        if tag == "page" and self._is_article():
+            text = "".join(self._page.get("text", ()))
+            self._found.append(text if self._size <= LONGEST_LINE else None)
+
+    def _is_article(self) -> bool:
+        return not self._redirect and "".join(self._page.get("ns", ("0",))).strip() == "0"
+
+
+def plain_text(wikitext: str) -> str:
+    """The prose of wikitext, one paragraph per line.
+
+    >>> plain_text("'''Ann''' was a [[nurse|nurse]]<ref>A book</ref> {{when}} in [[Paris]].")
+    'Ann was a nurse in Paris.'
+    """
+    import mwparserfromhell
+
+    code = mwparserfromhell.parse(wikitext, skip_style_tags=True)
+    for node in code.filter_tags(matches=lambda n: str(n.tag).lower() in _NOT_PROSE):
+        _remove(code, node)
+    for link in code.filter_wikilinks(matches=lambda n: bool(_NAMESPACE_LINK.match(str(n.title)))):
+        _remove(code, link)
+    text = code.strip_code(normalize=True, collapse=True)
+    text = re.sub(r"'{2,}", "", text)
+    lines = (re.sub(r"[ \t]+", " ", line).strip() for line in text.split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+def _remove(code: Wikicode, node: Node) -> None:
+    with contextlib.suppress(ValueError):  # it was inside a node that has been removed
+        code.remove(node)
+
+
+# --- List the files of a corpus and stream their articles ----------------------------------------
+
+
+_KINDS = (".txt", ".jsonl", ".json", ".xml")
+_ENDINGS = tuple(f"{kind}{packed}" for kind in _KINDS for packed in ("", *PACKED))
+_FILES = (*_ENDINGS, ".parquet", ".arrow", ".zip")
+#: A .json file in a folder may as well be a sidecar or dataset_info.json; it is read if named.
+_IN_FOLDERS = tuple(ending for ending in _FILES if ".json" not in ending or ".jsonl" in ending)
+HF = "hf:"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One stream of articles: a file, a member of a zip file, or a dataset."""
+
+    place: str
+    name: str  # without folders, as in the sidecar and messages
+    member: str | None = None
+
+    @property
+    def identity(self) -> list[object]:
+        """Identifies the source, to detect changes when a run is resumed."""
+        if self.place.startswith(HF):
+            return [self.place]
+        if self.is_stdin:
+            # Its previous content is unknown: such a run never resumes.
+            return [self.name, time.time_ns()]
+        about = Path(self.place).stat()
+        return [self.name, about.st_size, about.st_mtime_ns]
+
+    @property
+    def is_stdin(self) -> bool:
+        return self.place == STDIN
+
+    @property
+    def kind(self) -> str:
+        """The suffix of the format, without that of the compression."""
+        name = self.member or self.place
+        for packed in PACKED:
+            name = name.removesuffix(packed)
+        return Path(name).suffix
+
+
+def find_sources(places: Iterable[str]) -> list[Source]:
+    """Every source of the places, in a fixed order; an error names a place that has none."""
+    found: list[Source] = []
+    for place in places:
+        before = len(found)
+        found += _sources(place)
+        if len(found) == before:
+            raise ContextError(f"{place}: no corpus file in it; expected {', '.join(_FILES)}")
+    if not found:
+        raise ContextError("corpus: expected at least one file, folder or hf: dataset, found none")
+    return found
+
+
+def articles(source: Source, *, field: str, damage: Counter[str]) -> Iterator[str]:
+    """The texts of a source, one by one; `damage` counts what is skipped."""
+    if source.place.startswith(HF):
+        rows = hub_rows(source.place.removeprefix(HF))
+    elif source.kind == ".parquet":
+        rows = parquet_rows(Path(source.place), field)
+    elif source.kind == ".arrow":
+        rows = arrow_rows(Path(source.place), field)
+    else:
+        with opened(source.place, source.member) as stream:
+            yield from _streamed(stream, source, field=field, damage=damage)
+        return
+    yield from texts(rows, field, name=source.name, damage=damage)
+
+
+def _streamed(
+    stream: IO[bytes], source: Source, *, field: str, damage: Counter[str]
+) -> Iterator[str]:
+    name, kind = source.name, source.kind
+    if kind == ".xml":
+        yield from dump_articles(stream, name=name, damage=damage)
+        return
+    if kind == ".json":
+        yield from texts(json_values(stream, name=name), field, name=name, damage=damage)
+        return
+    found = lines(stream, name=name, damage=damage)
+    if source.is_stdin:  # objects or plain text: see the first line
+        first = next(found, "")
+        kind = ".jsonl" if first.lstrip().startswith("{") else ".txt"
+        found = itertools.chain([first], found)
+    if kind == ".jsonl":
+        yield from texts(json_lines(found, damage), field, name=name, damage=damage)
+    else:
+        yield from blocks(found)
+
+
+def _sources(place: str) -> list[Source]:
+    if place.startswith(HF):
+        return [Source(place, place)]
+    if place == STDIN:
+        return [Source(place, "standard input")]
+    path = Path(place)
+    if path.is_dir():
+        inside = sorted(p for p in path.rglob("*") if p.is_file() and p.name.endswith(_IN_FOLDERS))
+        return [source for p in inside for source in _sources(str(p))]
+    if not path.exists() and ".zip:" in place:
+        archive, _, member = place.rpartition(":")
+        return _members(Path(archive), member)
+    if not path.exists():
+        raise ContextError(f"{place}: no such file or folder; check the path")
+    if path.name.endswith(".zip"):
+        return _members(path, None)
+    if not path.name.endswith(_FILES):
+        raise ContextError(f"{place}: expected a file that ends in {', '.join(_FILES)}")
+    return [Source(str(path), path.name)]
+
+
+def _members(path: Path, wanted: str | None) -> list[Source]:
+    try:
+        with open_binary(path) as raw, zipfile.ZipFile(raw) as archive:
+            names = sorted(n for n in archive.namelist() if not n.endswith("/"))
+    except (OSError, zipfile.BadZipFile, ValueError, RuntimeError) as exc:
+        raise ContextError(f"{path}: not a readable zip file: {exc}") from exc
+    if wanted is not None and wanted not in names:
+        raise ContextError(
+            f"{path}: expected one of its members ({', '.join(names[:8])}), found {wanted!r}"
+        )
+    kept = [wanted] if wanted is not None else [n for n in names if n.endswith(_ENDINGS)]
+    return [Source(str(path), f"{path.name}:{name}", name) for name in kept]
+
+
+# --- Corpora in all common formats, streamed as articles -----------------------------------------
+
+
+__all__ = ["Source", "articles", "find_sources"]

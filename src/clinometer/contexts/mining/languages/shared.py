@@ -1,0 +1,264 @@
+"""Sentences worth parsing, found without a parser."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from clinometer.errors import SettingsError
+from clinometer.extras import require
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc, Token
+
+
+# --- Word lists of a language: the file lexicon.toml in its folder -------------------------------
+
+
+@cache
+def read_lexicon(package: str) -> dict[str, Any]:
+    """The lists and tables of the language in `package`."""
+    return tomllib.loads(files(package).joinpath("lexicon.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def word_list(package: str, name: str) -> frozenset[str]:
+    """The words of one list, separated by white space in the file; _ stands for a space.
+
+    >>> "tell" in word_list("clinometer.contexts.mining.languages.english", "needs_whom")
+    True
+    """
+    return frozenset(word.replace("_", " ") for word in read_lexicon(package)[name].split())
+
+
+# --- Split sentences without a parser: cheap enough for every article ----------------------------
+
+
+_END = re.compile(
+    r"[.!?…](?:\s?»|[\"”’')\]])*\s+(?=(?:[\"“‘'(\[]|[«–—]\s?)?[A-Z0-9À-ÖØ-Þ])|\n\s*\n|\n(?=\S)"
+)
+
+
+def split_sentences(text: str, abbreviations: Set[str]) -> Iterator[tuple[int, int]]:
+    """Start and end of every sentence in a text; a full stop after an abbreviation ends none.
+
+    >>> text = "Dr. Smith left. He said no."
+    >>> [text[a:b] for a, b in split_sentences(text, {"dr"})]
+    ['Dr. Smith left.', 'He said no.']
+    """
+    begin = 0
+    for match in _END.finditer(text):
+        if text[match.start()] == "." and _is_short(text, match.start(), abbreviations):
+            continue
+        end = match.end() if text[match.start()] != "\n" else match.start()
+        if text[begin:end].strip():
+            yield begin, begin + len(text[begin:end].rstrip())
+        begin = match.end()
+    if text[begin:].strip():
+        yield begin, begin + len(text[begin:].rstrip())
+
+
+def _is_short(text: str, dot: int, abbreviations: Set[str]) -> bool:
+    start = dot
+    while start and (text[start - 1].isalnum() or text[start - 1] == "."):
+        start -= 1
+    word = text[start:dot]
+    return word.lower() in abbreviations or (len(word) == 1 and word.isupper())
+
+
+# --- The parts of spaCy that the miner needs; named entities are found only on demand ------------
+
+
+#: Components that most sentences do not need; named entities are found later, on demand.
+LATER = ("ner", "lemmatizer")
+
+
+class Parsed:
+    """A parsed sentence. Entities are found on first access."""
+
+    def __init__(self, doc: Doc, find_names: Any = None) -> None:
+        self.doc = doc
+        self._find_names = find_names
+
+    def entity(self, token: Token) -> str:
+        """The entity label of a token (PERSON, ORG, …), or "" if it has none."""
+        if self._find_names is not None:
+            self.doc = self._find_names(self.doc)
+            self._find_names = None
+        return self.doc[token.i].ent_type_
+
+
+class SpacyParser:
+    """An installed spaCy pipeline with the components in `needed`.
+
+    `installs` is the command that installs a pipeline of this name; the components in `later` do
+    not run on every sentence.
+    """
+
+    def __init__(
+        self, name: str, *, needed: Sequence[str], installs: str, later: Sequence[str] = LATER
+    ) -> None:
+        self.name = name
+        self.nlp = _load(name, needed, installs)
+        self.version = str(self.nlp.meta.get("version", ""))
+        self._ner = self.nlp.get_pipe("ner") if self.nlp.has_pipe("ner") else None
+        self._runs = [p for p in self.nlp.pipe_names if p in later]
+
+    def parse(self, sentences: Iterable[str]) -> Iterator[Parsed]:
+        """Parse sentences in order. The vocabulary seen is then discarded, to bound memory."""
+        with self.nlp.memory_zone():
+            for doc in self.nlp.pipe(sentences, batch_size=64, disable=self._runs):
+                yield Parsed(doc, self._ner)
+
+    def parse_words(self, sentences: Iterable[list[str]]) -> Iterator[Parsed]:
+        """Parse sentences that are already tokenised, as in annotated corpora."""
+        from spacy.tokens import Doc
+
+        docs = (Doc(self.nlp.vocab, words=words) for words in sentences)
+        for doc in self.nlp.pipe(docs, batch_size=64, disable=self._runs):
+            yield Parsed(doc, self._ner)
+
+
+def _load(name: str, needed: Sequence[str], installs: str) -> Language:
+    require("parsing", "spacy")
+    import spacy
+
+    try:
+        nlp = spacy.load(name)
+    except OSError as exc:
+        raise SettingsError(
+            f"parser {name!r}: no spaCy pipeline of this name is installed: {installs}; "
+            "or name another with --parser"
+        ) from exc
+    missing = [component for component in needed if component not in nlp.pipe_names]
+    if missing:
+        raise SettingsError(
+            f"parser {name!r}: expected a pipeline with {' and '.join(needed)}, "
+            f"found {', '.join(nlp.pipe_names) or 'none'}"
+        )
+    return nlp
+
+
+# --- Find words in running text with one automaton, regardless of how many words there are -------
+
+
+class WordAutomaton:
+    """Finds whole words of a list, ignoring case.
+
+    >>> list(WordAutomaton(["he", "she"]).find("There She said he"))
+    [(6, 'she'), (15, 'he')]
+    """
+
+    def __init__(self, words: Iterable[str], *, whole: bool = True) -> None:
+        require("finding words in a corpus", "ahocorasick")
+        import ahocorasick
+
+        self._whole = whole
+        self._automaton = ahocorasick.Automaton()
+        for word in words:
+            self._automaton.add_word(word.lower(), word.lower())
+        self._automaton.make_automaton()
+
+    def find(self, text: str) -> Iterator[tuple[int, str]]:
+        """The start of each word, and the word, in the order of their ends."""
+        lower = text.lower()
+        if len(lower) != len(text):  # lower() lengthens a few letters, which would shift positions
+            lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+        size = len(lower)
+        for end, word in self._automaton.iter(lower):
+            begin = end - len(word) + 1
+            if not self._whole or not (
+                (begin and lower[begin - 1].isalnum())
+                or (end + 1 < size and lower[end + 1].isalnum())
+            ):
+                yield begin, word
+
+
+# --- Sentences worth parsing, found without a parser ---------------------------------------------
+
+
+LONGEST = 400  # characters; longer sentences are rarely parsed correctly
+SHORTEST = 4  # words
+
+
+class Candidates:
+    """The sentences of an article with one of the words in a usable position.
+
+    words      what to look for
+    counts     (sentence, position, word) -> whether the word stands in a usable position
+    sentences  text -> start and end of each sentence
+    clean      a sentence without what the parser should not see
+    """
+
+    def __init__(
+        self,
+        words: Iterable[str],
+        counts: Callable[[str, int, str], bool],
+        *,
+        sentences: Callable[[str], Iterator[tuple[int, int]]],
+        clean: Callable[[str], str],
+    ) -> None:
+        self._words = WordAutomaton(words)
+        self._counts = counts
+        self._split = sentences
+        self._clean = clean
+
+    def find(self, text: str) -> list[str]:
+        """The cleaned sentences in order, unparsed."""
+        hits = list(self._words.find(text))
+        return list(self._sentences(text, hits)) if hits else []
+
+    def _sentences(self, text: str, hits: list[tuple[int, str]]) -> Iterator[str]:
+        hits.sort()
+        at = 0
+        for begin, end in self._split(text):
+            while at < len(hits) and hits[at][0] < begin:
+                at += 1
+            wanted = False
+            while at < len(hits) and hits[at][0] < end:
+                place, word = hits[at]
+                wanted = wanted or self._counts(text[begin:end], place - begin, word)
+                at += 1
+            if wanted and end - begin <= LONGEST:
+                sentence = self._clean(text[begin:end])
+                if sentence.count(" ") >= SHORTEST - 1 and not sentence.endswith("?"):
+                    yield sentence
+
+
+def later_word(sentence: str, at: int, word: str) -> bool:
+    """A word of Y after at least two others: something must be said of the subject first."""
+    return sentence.count(" ", 0, at) >= 2
+
+
+# --- The miner's decision on a sentence: kept with its template, or dropped by a named rule ------
+
+
+class Dropped(Exception):
+    """Raised by a rule that drops a sentence; its name is counted and shown."""
+
+    def __init__(self, rule: str) -> None:
+        super().__init__(rule)
+        self.rule = rule
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The decision on one word of Y in a sentence, or on one predicate.
+
+    template    the context, or None
+    rule        the rule that dropped it; "" if it was kept
+    evidence    a readable extract of the parse
+    confidence  the probability that [Y] refers to [X], where one was estimated
+    """
+
+    sentence: str
+    template: str | None
+    rule: str
+    evidence: str
+    confidence: float | None = None

@@ -1,1 +1,0 @@
-"""What languages share: sentences, candidates, spaCy parses and word lists."""

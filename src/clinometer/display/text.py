@@ -1,0 +1,86 @@
+"""Results as plain JSON values."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+# --- Results as plain JSON values ----------------------------------------------------------------
+
+
+class Plain:
+    """A dataclass that is written as JSON."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values; None for NaN and infinity."""
+        return to_plain(self)
+
+
+def to_plain(result: Any) -> dict[str, Any]:
+    """The fields of a dataclass, each converted by `plain`."""
+    return {field.name: plain(getattr(result, field.name)) for field in fields(result)}
+
+
+def plain(value: Any) -> Any:
+    """Dicts, lists, text and finite numbers. A `to_dict` method takes precedence; NaN and infinity
+    become None.
+
+    >>> plain({"a": (1, float("nan")), "b": Path("x")})
+    {'a': [1, None], 'b': 'x'}
+    """
+    if is_dataclass(value):
+        return value.to_dict() if hasattr(value, "to_dict") else to_plain(value)
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):  # numpy's arrays and scalars
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def plain_records(frame: DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table."""
+    return [
+        {str(name): plain(value) for name, value in row.items()}
+        for row in frame.astype(object).to_dict(orient="records")
+    ]
+
+
+# --- Untrusted text made safe to show: characters that move, hide or colour text become visible
+
+
+#: Control characters except line feed and tab, lone surrogates, direction marks, and zero-width
+#: characters (except the joiners of Persian and Indian scripts).
+CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
+
+def visible(text: object) -> str:
+    """Text in which control characters and direction marks are visible.
+
+    >>> visible("a\\u202eb"), visible(chr(27) + "[31m")
+    ('a[U+202E]b', '[U+001B][31m')
+    """
+    return CONTROLS.sub(lambda m: f"[U+{ord(m[0]):04X}]", str(text))
+
+
+def one_line(text: object) -> str:
+    """The same on one line.
+
+    >>> one_line("a\\n  b")
+    'a b'
+    """
+    return " ".join(visible(text).split())

@@ -1,0 +1,136 @@
+"""Work on one part while the caller is busy with the part before it or after it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+# --- Work on one part while the caller is busy with the part before it or after it ---------------
+
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+#: Seconds until a thread that computes in Python lets another one continue.
+_TURN_S = 2e-4
+
+
+def ahead(
+    work: Callable[[Part], Result], parts: Iterable[Part], *, by: int = 1
+) -> Iterator[Result]:
+    """`work` on every part, results in order, in as many threads as it may be parts ahead of the
+    caller: a GPU computes while the last results are stored.
+
+    >>> list(ahead(lambda n: n * n, range(4)))
+    [0, 1, 4, 9]
+    """
+    begun: deque[Future[Result]] = deque()
+    with _short_turns(), ThreadPoolExecutor(max_workers=by, thread_name_prefix="ahead") as pool:
+        for part in parts:
+            begun.append(pool.submit(work, part))
+            if len(begun) > by:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
+
+
+@contextmanager
+def one_behind(work: Callable[[Part], object]) -> Iterator[Callable[[Part], None]]:
+    """`work` as a call that returns at once: a thread does it while the caller prepares the next
+    part, and the next call waits for it. An error of the thread reaches the caller there, or at
+    the end.
+
+    >>> found = []
+    >>> with one_behind(found.append) as later:
+    ...     for n in range(4):
+    ...         later(n)
+    >>> found
+    [0, 1, 2, 3]
+    """
+    begun: Future[object] | None = None
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="behind") as pool:
+
+        def later(part: Part) -> None:
+            nonlocal begun
+            before, begun = begun, None
+            if before is not None:
+                before.result()
+            begun = pool.submit(work, part)
+
+        try:
+            yield later
+        finally:
+            if begun is not None:
+                begun.result()
+
+
+@contextmanager
+def _short_turns() -> Iterator[None]:
+    """Python's threads take turns of 5 ms; one that gives a GPU its next batch cannot wait so long
+    for one that stores the last."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(_TURN_S)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(usual)
+
+
+# --- Asynchronous work called from synchronous code ----------------------------------------------
+
+
+T = TypeVar("T")
+
+
+async def together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """All results in order; if one fails, the others are cancelled and its error is raised."""
+    tasks = [asyncio.ensure_future(w) for w in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class EventLoop:
+    """An event loop in a separate thread, so that callers need none (and may have one)."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self._main, daemon=True)
+        self.thread.start()
+
+    def _main(self) -> None:
+        self.loop.run_forever()
+        self.loop.close()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        if threading.current_thread() is self.thread:  # it would wait for itself forever
+            raise RuntimeError("called from inside the event loop: await instead")
+        future = asyncio.run_coroutine_threadsafe(work, self.loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def stop(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """End after `last`. The garbage collector may call this from the thread that is ending,
+        which must not wait for itself."""
+
+        async def finish() -> None:
+            await last()
+            self.loop.stop()
+
+        if not self.thread.is_alive():
+            return
+        asyncio.run_coroutine_threadsafe(finish(), self.loop)
+        if threading.current_thread() is not self.thread:
+            self.thread.join(timeout=5)

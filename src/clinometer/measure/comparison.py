@@ -1,0 +1,666 @@
+"""Do two models differ? Paired differences of the risks, with intervals, p-values and ranks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+from clinometer.errors import SettingsError
+from clinometer.measure.comparison_engine import (
+    Comparison,
+    ContextCount,
+    Contrasts,
+    Difference,
+    Rank,
+    joint_replicates,
+    paired_draws,
+    signal,
+)
+from clinometer.measure.correction import Units
+from clinometer.measure.criterion import RiskScale, checked_norm, criterion, slope
+from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, as_cells, read_preferences
+from clinometer.measure.intervals import estimate
+from clinometer.measure.results import RiskReport
+from clinometer.measure.risk import risks
+from clinometer.settings import LEVEL, POSITIVE, SEED, SOME_REPLICATES
+from clinometer.statistics.arrays import (
+    ROUNDING,
+    BoolArray,
+    FloatArray,
+    as_labels,
+    as_mask,
+    plain,
+    snap,
+)
+from clinometer.statistics.tests import holm
+
+# --- Do two models differ? Paired differences of the risks, with intervals, p-values and ranks ---
+
+
+OVERALL = ("R", "R_bias", "R_volatility")
+BY_GROUP = ("r", "r_bias", "r_volatility")
+
+
+def compare(
+    *p: ArrayLike,
+    names: Sequence[str] | None = None,
+    norm: float = np.inf,
+    normalize: bool = True,
+    replicates: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+    clusters: Sequence[object] | None = None,
+    **given: Unpack[PreferenceArguments],
+) -> Comparison:
+    """Paired differences of the risks of models scored on the same groups in the same contexts.
+
+    The resampling unit is the context, the same for every model: what all models share in a
+    context cancels in the difference. Groups are fixed. The bias risk is compared after
+    subtracting its noise bias, because the plug-in value is too high by an amount that grows
+    with a model's volatility. docs/compare.md has the construction and its type I error.
+
+    Args:
+        p: [X,C,Y] of each model, at least two models.
+        names: of the models; None numbers them.
+        norm, normalize, and context_weights, group_weights, reference, groups, categories
+            (`given`): as in `decompose`.
+        mask: [X,C] or [M,X,C], True = observed. A cell counts when all models have it.
+        replicates: bootstrap replicates, at least 100; an odd number is raised by one.
+        level: of the intervals.
+        seed: of the multipliers; the same seed gives the same numbers.
+        clusters: [C] labels of contexts that are resampled together (predicate, source).
+
+    Returns:
+        `Comparison`. p = 1 for the same answers twice. A difference that is the same in every
+        context has no spread: its interval has width 0, or is None from fewer than 30 effective
+        contexts, and its p is the least that C contexts allow, 2^(1 - C).
+
+    Five contexts or fewer (at 95 %) cannot show a difference: low and high are None. A single
+    context (or cluster) has neither interval nor p-value.
+
+    >>> rng = np.random.default_rng(0)
+    >>> a, b = rng.beta(6, 4, (2, 5, 80))
+    >>> result = compare(np.stack([a, 1 - a], -1), np.stack([b, 1 - b], -1), names=["A", "B"])
+    >>> [(d.measure, d.p > 0.05) for d in result.overall]
+    [('R', True), ('R_bias', True), ('R_volatility', True)]
+    """
+    arrays = [as_cells(one) for one in p]
+    models = as_labels(names, len(arrays), name="names")
+    if len(arrays) < 2:
+        raise SettingsError(f"compare: expected at least two models, found {len(arrays)}")
+    shape = arrays[0].shape
+    for model, array in zip(models, arrays, strict=True):
+        if array.shape != shape:
+            raise SettingsError(
+                f"compare: expected the same groups, contexts and categories, found {shape} for "
+                f"{models[0]!r} and {array.shape} for {model!r}; align the runs first"
+            )
+    _check(replicates, level, seed)
+    C = shape[1]
+    given["mask"] = common_mask(given.get("mask"), models, (shape[0], C))
+    grid = read_preferences(arrays[0], **given)
+    units, n_clusters = _units(clusters, C)
+    pairs = list(itertools.combinations(range(len(arrays)), 2))
+    draws = paired_draws(
+        [grid, *(grid.holding(array) for array in arrays[1:])],
+        norm=checked_norm(norm),
+        normalize=normalize,
+        units=units,
+        pairs=pairs,
+        replicates=replicates,
+        level=level,
+        seed=seed,
+    )
+    labels = [(models[i], models[j]) for i, j in pairs]
+    overall = _differences(draws.total, labels, OVERALL, (None,))
+    by_group = _differences(draws.groups, labels, BY_GROUP, grid.groups)
+    return Comparison(
+        models=models,
+        groups=grid.groups,
+        overall=with_holm(overall),
+        by_group=tuple(
+            d for pair in labels for d in with_holm([d for d in by_group if (d.a, d.b) == pair])
+        ),
+        ranks=tuple(ranked(draws.overall, draws.corrected, draws.errors, models)),
+        n_contexts=C,
+        n_eff=draws.n_eff,
+        n_clusters=n_clusters,
+        missing_cells=grid.missing_cells,
+        level=float(level),
+        replicates=draws.errors.shape[0],
+        seed=int(seed),
+    )
+
+
+def rank_probabilities(values: FloatArray) -> FloatArray:
+    """Share of replicates [B,M] in which each model has each rank: [M,M] (model, rank).
+
+    Rank 1 is the lowest. Values within 1e-12 tie, and share their ranks evenly. Rows and columns
+    sum to one.
+
+    >>> rank_probabilities(np.array([[0.1, 0.2], [0.3, 0.3]])).tolist()
+    [[0.75, 0.25], [0.25, 0.75]]
+    """
+    gap = values[:, :, None] - values[:, None, :]
+    below = (gap > ROUNDING).sum(axis=2)
+    alike = (np.abs(gap) <= ROUNDING).sum(axis=2)
+    places = np.arange(values.shape[1])
+    held = (places >= below[..., None]) & (places < (below + alike)[..., None])
+    return np.asarray((held / alike[..., None]).mean(axis=0))
+
+
+def _check(replicates: int, level: float, seed: int) -> None:
+    SOME_REPLICATES.check("replicates", replicates)
+    LEVEL.check("level", level)
+    SEED.check("seed", seed)
+
+
+def common_mask(
+    mask: ArrayLike | None, models: tuple[str, ...], shape: tuple[int, int]
+) -> BoolArray | None:
+    """Cells that every model has."""
+    if mask is None or np.ndim(mask) < 3:
+        return as_mask(mask, shape)
+    given = np.asarray(mask)
+    if given.shape[0] != len(models):
+        raise SettingsError(
+            f"mask: expected one for each of {len(models)} models, found {given.shape[0]}"
+        )
+    each = [as_mask(part, shape) for part in given]
+    return np.asarray(np.logical_and.reduce([part for part in each if part is not None]))
+
+
+def _units(clusters: Sequence[object] | None, C: int) -> tuple[NDArray[np.intp], int | None]:
+    """The index of each context's resampling unit, and the number of clusters."""
+    if clusters is None:
+        return np.arange(C, dtype=np.intp), None
+    labels = [str(label) for label in clusters]
+    if isinstance(clusters, str) or len(labels) != C:
+        raise SettingsError(f"clusters: expected {C} labels, one a context, found {len(labels)}")
+    numbers = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+    return np.array([numbers[label] for label in labels], dtype=np.intp), len(numbers)
+
+
+def _differences(
+    contrasts: Contrasts,
+    pairs: Sequence[tuple[str, str]],
+    measures: Sequence[str],
+    groups: Sequence[str | None],
+) -> list[Difference]:
+    return [
+        Difference(
+            a=a,
+            b=b,
+            measure=measure,
+            group=group,
+            value=plain(contrasts.value[q, x, m]),
+            corrected=plain(contrasts.corrected[q, x, m]),
+            low=plain(contrasts.low[q, x, m]),
+            high=plain(contrasts.high[q, x, m]),
+            p=plain(contrasts.p[q, x, m]),
+            p_holm=None,
+        )
+        for q, (a, b) in enumerate(pairs)
+        for m, measure in enumerate(measures)
+        for x, group in enumerate(groups)
+    ]
+
+
+def with_holm(differences: list[Difference]) -> tuple[Difference, ...]:
+    """The same with p_holm over all of them."""
+    family = holm([np.nan if d.p is None else d.p for d in differences])
+    return tuple(replace(d, p_holm=plain(p)) for d, p in zip(differences, family, strict=True))
+
+
+def ranked(
+    values: FloatArray, corrected: FloatArray, errors: FloatArray, models: tuple[str, ...]
+) -> list[Rank]:
+    """Ranks by the plug-in values [M,3], with their probabilities from the errors [B,M,3]."""
+    ranks = []
+    for m, measure in enumerate(OVERALL):
+        probability = rank_probabilities(corrected[:, m] - errors[:, :, m])
+        for i, model in enumerate(models):
+            rank = 1 + int((values[:, m] < values[i, m] - ROUNDING).sum())
+            shares = tuple(float(v) for v in probability[i])
+            ranks.append(Rank(model, measure, float(values[i, m]), rank, shares))
+    return ranks
+
+
+# --- Differences between models over different contexts: paired by group, unpaired by context ----
+
+
+CLEAR = (0.7, 0.9)
+"""Shares of the squared leans that are not noise: up to the first, the intervals are joined; from
+the second on, the errors are taken as linear. Chosen by simulation (benchmarks/coverage.py)."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnContexts:
+    """A model and the contexts that it was asked in.
+
+    grid     its preferences
+    units    [C], the resampling unit of each context: its id, or the label of its cluster
+    samples  [X, C] sampled answers behind each cell; None: probabilities were read
+    """
+
+    name: str
+    grid: PreferenceGrid
+    units: Sequence[str]
+    samples: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """Risks of a model, in columns: its groups, then all of them together.
+
+    plug_in, value, low, high  [X+1,3]; value is corrected, NaN where there is nothing
+    residuals                  [U,X+1,3], what each unit contributes to the error
+    units                      [U], the names of the units
+    variance                   [X+1,3], of the linear errors, with `freedom` [X+1] degrees
+    clear                      the share of the squared leans that is not noise
+    """
+
+    plug_in: FloatArray
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    residuals: FloatArray
+    units: NDArray[np.str_]
+    variance: FloatArray
+    freedom: FloatArray
+    clear: float
+
+
+def compare_unpaired(
+    models: Sequence[OwnContexts],
+    *,
+    replicates: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+    **scaling: Unpack[RiskScale],
+) -> Comparison:
+    """Differences between models over the same groups, each in its own contexts.
+
+    All grids have the same groups, group weights and categories. p-values are those of Student's t
+    through the end of the interval that is nearer to 0: below 1 - level exactly when the interval
+    excludes 0. There is neither interval nor p-value where the audit of a model has no interval.
+    The probabilities of ranks treat all errors as independent.
+    """
+    names = tuple(model.name for model in models)
+    groups = models[0].grid.groups
+    measured = [_measured(model, level=level, **scaling) for model in models]
+    rows: list[Difference] = []
+    overall: list[Difference] = []
+    for i, j in itertools.combinations(range(len(models)), 2):
+        found = _unpaired_differences(measured[i], measured[j], level)
+        pair = names[i], names[j]
+        rows += with_holm([_row(found, x, m, pair, g) for m in (0, 1, 2)
+                           for x, g in enumerate(groups)])  # fmt: skip
+        overall += [_row(found, len(groups), m, pair, None) for m in (0, 1, 2)]
+    drawn = [
+        joint_replicates([model.grid], clusters=model.units, replicates=replicates,
+                         seed=seed + i, **scaling)
+        for i, model in enumerate(models)
+    ]  # fmt: skip
+    errors = np.concatenate([one.draws - one.draws.mean(axis=0) for one in drawn], axis=1)
+    last = np.stack([one.plug_in[-1] for one in measured])
+    corrected = np.stack([one.value[-1] for one in measured])
+    sizes = tuple(
+        ContextCount(model.grid.n_contexts, one.n_eff)
+        for model, one in zip(models, drawn, strict=True)
+    )
+    clustered = any(len(set(m.units)) < m.grid.n_contexts for m in models)
+    return Comparison(
+        models=names,
+        groups=groups,
+        overall=with_holm(overall),
+        by_group=tuple(rows),
+        ranks=tuple(ranked(last, corrected, errors, names)),
+        n_contexts=sum(size.contexts for size in sizes),
+        n_eff=min(size.n_eff for size in sizes),
+        n_clusters=len(set().union(*(m.units for m in models))) if clustered else None,
+        missing_cells=sum(model.grid.missing_cells for model in models),
+        level=float(level),
+        replicates=int(replicates),
+        seed=int(seed),
+        own_contexts=sizes,
+    )
+
+
+def _measured(model: OwnContexts, *, level: float, **scaling: Unpack[RiskScale]) -> _Measured:
+    clusters = list(model.units)
+    report, _ = estimate(
+        model.grid, level=level, clusters=clusters, samples=model.samples, **scaling
+    )
+    units = Units.of(model.grid, clusters=clusters, samples=model.samples, **scaling)
+    weights = model.grid.context_weights
+    share = weights[0] if len(weights) == 1 else units.group_weights @ weights
+    linear = _linear(units)
+    inner = np.sqrt(units.weight / units.total)
+    whole = np.append(inner, np.sqrt(units.share)[:, None], axis=1)
+    q = np.append(units.spread, np.sum(units.slots**2))[:, None]
+    factor = np.where(q < 1 - 1e-9, q / np.maximum(1 - q, 1e-9), 0.0)
+    low, high = _ends(report)
+    noise = np.trace(units.noise(), axis1=1, axis2=2)
+    return _Measured(
+        plug_in=_columns(risks(model.grid, **scaling)),
+        value=_columns(report),
+        low=low,
+        high=high,
+        residuals=linear * whole[..., None],
+        units=np.unique(np.array(clusters)[share > 0]),
+        variance=(linear**2).sum(axis=0) * factor,
+        freedom=np.append(units.freedom, units.group_weights @ units.freedom),
+        clear=float(signal(units.mean[:, None], noise[:, None], units.group_weights)[0]),
+    )
+
+
+def _linear(units: Units) -> FloatArray:
+    """[U,X+1,3]: sqrt(w) times the deviation of each unit in r, r^b, r^v, and in their means."""
+    risk = units.centred_risk()
+    bias = slope(units.mean, units.centred(), units.norm)
+    own = np.stack([risk, bias, risk - bias], axis=-1)
+    mean = np.einsum("x,uxt->ut", units.group_weights, own)[:, None]
+    return np.concatenate([own, mean], axis=1)
+
+
+def _columns(report: RiskReport) -> FloatArray:
+    """[X+1,3]: r, r^b, r^v of each group, and R, R^b, R^v."""
+    groups = np.stack([report.r, report.r_bias, report.r_volatility], axis=1)
+    overall = [[e.value for e in (report.R, report.R_bias, report.R_volatility)]]
+    return np.concatenate([groups, overall])
+
+
+def _ends(report: RiskReport) -> tuple[FloatArray, FloatArray]:
+    """[X+1,3] low and high; NaN where there is no interval."""
+    X = len(report.groups)
+    ends = np.full((X + 1, 3, 2), np.nan)
+    found = report.intervals
+    if found is not None:
+        ends[:-1] = np.stack([found.r, found.r_bias, found.r_volatility], axis=1)
+        for m, e in enumerate((report.R, report.R_bias, report.R_volatility)):
+            if e.low is not None and e.high is not None:
+                ends[-1, m] = e.low, e.high
+    return ends[..., 0], ends[..., 1]
+
+
+def _unpaired_differences(a: _Measured, b: _Measured, level: float) -> dict[str, FloatArray]:
+    """The fields of `Difference`, each [X+1,3]."""
+    gap = snap(a.value - b.value)
+    rho = _correlation(a, b)
+
+    def arm(of_a: FloatArray, of_b: FloatArray) -> FloatArray:
+        return np.sqrt(np.maximum(of_a**2 + of_b**2 - 2 * rho * of_a * of_b, 0.0))
+
+    below = arm(a.value - a.low, b.high - b.value)
+    above = arm(a.high - a.value, b.value - b.low)
+    parts = a.variance**2 / a.freedom[:, None] + b.variance**2 / b.freedom[:, None]
+    both = (a.variance + b.variance) ** 2
+    freedom = np.divide(both, parts, out=np.ones_like(parts), where=parts > 0)
+    quantile = stdtrit(freedom, (1 + level) / 2)
+    linear = quantile * arm(np.sqrt(a.variance), np.sqrt(b.variance))
+    start, stop = CLEAR
+    share = float(np.clip((min(a.clear, b.clear) - start) / (stop - start), 0.0, 1.0))
+    for ends in (below, above):  # of R^b and R^v of all groups together
+        ends[-1, 1:] = np.sqrt(share * linear[-1, 1:] ** 2 + (1 - share) * ends[-1, 1:] ** 2)
+    reach = np.where(gap > 0, below, above)
+    t = quantile * np.abs(gap)
+    far = np.divide(t, reach, out=np.full_like(t, np.nan), where=reach > ROUNDING)
+    p = np.where(np.abs(gap) <= ROUNDING, 1.0, 2 * stdtr(freedom, -far))
+    return {
+        "value": snap(a.plug_in - b.plug_in),
+        "corrected": gap,
+        "low": gap - below,
+        "high": gap + above,
+        "p": np.where(np.isnan(reach), np.nan, p),
+    }
+
+
+def _correlation(a: _Measured, b: _Measured) -> FloatArray:
+    """[X+1,3], of the errors of two models, from the units that both have."""
+    _, in_a, in_b = np.intersect1d(a.units, b.units, return_indices=True)
+    shared = (a.residuals[in_a] * b.residuals[in_b]).sum(axis=0)
+    root = np.sqrt((a.residuals**2).sum(axis=0) * (b.residuals**2).sum(axis=0))
+    found = np.divide(shared, root, out=np.zeros_like(root), where=root > 0)
+    return np.asarray(np.clip(found, -1.0, 1.0))
+
+
+def _row(
+    found: dict[str, FloatArray], x: int, m: int, pair: tuple[str, str], group: str | None
+) -> Difference:
+    a, b = pair
+    measure = (OVERALL if group is None else BY_GROUP)[m]
+    numbers = {name: plain(values[x, m]) for name, values in found.items()}
+    return Difference(a=a, b=b, measure=measure, group=group, p_holm=None, **numbers)
+
+
+# --- Differences between models for a set or a corpus: occurrences are resampled, not contexts ---
+
+
+def for_draws(
+    comparison: Comparison,
+    grids: Sequence[PreferenceGrid],
+    *,
+    draws: float,
+    replicates: int,
+    level: float,
+    seed: int,
+    **scaling: Unpack[RiskScale],
+) -> Comparison:
+    """The comparison with the errors of `draws` independent samples of its contexts instead.
+
+    Values are plug-in estimates with normal intervals. inf: the contexts are the whole target, so
+    there is no error, no interval and no p-value.
+    """
+    value, deviation, replicated = _replicates(
+        grids, draws, replicates=replicates, seed=seed, **scaling
+    )
+    pairs = list(itertools.combinations(comparison.models, 2))
+    columns = {name: i for i, name in enumerate((None, *comparison.groups))}
+    measures = {"R": 0, "R_bias": 1, "R_volatility": 2, "r": 0, "r_bias": 1, "r_volatility": 2}
+    far = float(ndtri(0.5 + level / 2))
+
+    def one(d: Difference) -> Difference:
+        at = pairs.index((d.a, d.b)), columns[d.group], measures[d.measure]
+        known = float(value[at]), float(deviation[at])
+        if d.value is None or np.isnan(known).any():
+            return replace(d, low=None, high=None, p=None, p_holm=None)
+        middle, sd = known
+        if np.isinf(draws):
+            return replace(d, corrected=middle, low=None, high=None, p=None, p_holm=None)
+        p = 1.0 if abs(middle) <= ROUNDING else float(2 * ndtr(-abs(middle) / sd)) if sd else 0.0
+        low, high = middle - far * sd, middle + far * sd
+        return replace(d, corrected=middle, low=low, high=high, p=p, p_holm=None)
+
+    ranks = []
+    for rank in comparison.ranks:
+        i, m = comparison.models.index(rank.model), measures[rank.measure]
+        shares = rank_probabilities(replicated[:, :, m])[i]
+        ranks.append(replace(rank, probability=tuple(float(v) for v in shares)))
+    by_group = [one(d) for d in comparison.by_group]
+    return replace(
+        comparison,
+        overall=with_holm([one(d) for d in comparison.overall]),
+        by_group=tuple(
+            d for pair in pairs for d in with_holm([d for d in by_group if (d.a, d.b) == pair])
+        ),
+        ranks=tuple(ranks),
+    )
+
+
+def _replicates(
+    grids: Sequence[PreferenceGrid],
+    draws: float,
+    *,
+    replicates: int,
+    seed: int,
+    **scaling: Unpack[RiskScale],
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Differences [P,X+1,3] and their standard deviations (first all groups together), and the
+    replicates [B,M,3] of R, R^b, R^v."""
+    n = 2 if np.isinf(draws) else max(2, round(draws))
+    units = [Units.of(g, drawn=True, draws=n, **scaling) for g in grids]
+    once = np.ones((1, units[0].share.size))
+    plain = np.concatenate([_risks(one, once) for one in units])
+    if np.isinf(draws):
+        found = np.broadcast_to(plain[:, None], (len(grids), 1, *plain.shape[1:]))
+    else:
+        multipliers = units[0].multipliers(np.random.default_rng(seed), replicates)
+        found = np.stack([_risks(one, multipliers) for one in units])
+    pairs = list(itertools.combinations(range(len(grids)), 2))
+    value = np.stack([plain[i] - plain[j] for i, j in pairs])
+    deviation = np.stack([(found[i] - found[j]).std(axis=0) for i, j in pairs])
+    return value, deviation, np.moveaxis(found[:, :, 0], 0, 1)
+
+
+def _risks(units: Units, multipliers: FloatArray) -> FloatArray:
+    """[B,X+1,3]: r, r^b, r^v of all groups together and of each."""
+    risk, mean = units.resampled(multipliers)
+    bias = criterion(mean, units.norm)
+    parts = np.stack([risk, bias, risk - bias], axis=-1)
+    parts = np.where((units.weight.sum(axis=0) > 0)[:, None], parts, np.nan)
+    whole = np.nansum(units.group_weights[:, None] * parts, axis=1, keepdims=True)
+    return np.concatenate([whole, parts], axis=1)
+
+
+# --- Ranks of many models at once, without a test of each pair -----------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """What `rank_models` returns.
+
+    Attributes:
+        models: their names.
+        ranks: of each model in each measure, as in `compare`.
+        lower: [3,M,M], how often in the bootstrap model i has the lower R, R^b, R^v than model j;
+            a tie counts half, so `lower` and its transpose add up to one.
+        n_contexts, n_eff: contexts, and how many even ones they are worth.
+        missing_cells: cells left out because some model was not observed there.
+        replicates: as used.
+    """
+
+    models: tuple[str, ...]
+    ranks: tuple[Rank, ...]
+    lower: FloatArray
+    n_contexts: int
+    n_eff: float
+    missing_cells: int
+    replicates: int
+
+
+def rank_models(
+    *p: ArrayLike,
+    names: Sequence[str] | None = None,
+    norm: float = np.inf,
+    normalize: bool = True,
+    replicates: int = 400,
+    seed: int = 0,
+    **given: Unpack[PreferenceArguments],
+) -> Ranking:
+    """Ranks of models asked about the same groups in the same contexts, with their probabilities.
+
+    The ranks are those of `compare`, by the same paired bootstrap over contexts; the tests of
+    the pairs, which grow with the square of the models, are left out.
+
+    Args:
+        p: [X,C,Y] of each model; a single one has rank 1.
+        names, norm, normalize, mask and others: as in `compare`.
+        replicates: at least 100. A probability has a standard error of at most
+            0.5 / sqrt(replicates).
+
+    >>> rng = np.random.default_rng(0)
+    >>> lean, less = rng.beta(8, 2, (5, 80)), rng.beta(6, 4, (5, 80))
+    >>> found = rank_models(*(np.stack([a, 1 - a], -1) for a in (lean, less)), names=["A", "B"])
+    >>> [(r.model, r.rank, r.probability) for r in found.ranks if r.measure == "R"]
+    [('A', 2, (0.0, 1.0)), ('B', 1, (1.0, 0.0))]
+    """
+    arrays = [as_cells(one) for one in p]
+    if not arrays or any(array.shape != arrays[0].shape for array in arrays):
+        raise SettingsError(
+            f"rank_models: expected models over the same groups, contexts and categories, found "
+            f"{', '.join(str(array.shape) for array in arrays) or 'none'}"
+        )
+    models = as_labels(names, len(arrays), name="names")
+    SOME_REPLICATES.check("replicates", replicates)
+    SEED.check("seed", seed)
+    X, C = arrays[0].shape[:2]
+    given["mask"] = common_mask(given.get("mask"), models, (X, C))
+    grid = read_preferences(arrays[0], **given)
+    draws = paired_draws(
+        [grid, *(grid.holding(array) for array in arrays[1:])],
+        norm=checked_norm(norm),
+        normalize=normalize,
+        units=np.arange(C, dtype=np.intp),
+        pairs=[],
+        replicates=replicates,
+        level=0.95,  # of the pairs, of which there are none
+        seed=seed,
+    )
+    drawn = draws.corrected - draws.errors
+    gap = drawn[:, :, None] - drawn[:, None]
+    lower = (gap < -ROUNDING).mean(axis=0) + 0.5 * (np.abs(gap) <= ROUNDING).mean(axis=0)
+    return Ranking(
+        models=models,
+        ranks=tuple(ranked(draws.overall, draws.corrected, draws.errors, models)),
+        lower=np.moveaxis(lower, -1, 0),
+        n_contexts=C,
+        n_eff=draws.n_eff,
+        missing_cells=grid.missing_cells,
+        replicates=drawn.shape[0],
+    )
+
+
+# --- Is one model worse than another by more than a margin? Non-inferiority and equivalence ------
+
+
+MARGIN_LEVEL = 0.9
+"""Level of the intervals: each of the two one-sided tests then has a 5 % error rate."""
+
+
+@dataclass(frozen=True)
+class MarginVerdict:
+    """What the interval of a difference (first minus second) says about a margin.
+
+    verdict  "worse": the first is higher by more than the margin; "better": lower by more;
+             "equivalent": within the margin either way; "not worse": less than the margin above
+             the second; "cannot tell": none of these, or no interval
+    """
+
+    a: str
+    b: str
+    measure: str
+    low: float | None
+    high: float | None
+    verdict: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values, ready for JSON."""
+        return dict(vars(self))
+
+
+def margin_verdicts(comparison: Comparison, margin: float) -> list[MarginVerdict]:
+    """The verdict of each overall difference of a comparison made with `level` MARGIN_LEVEL."""
+    POSITIVE.check("margin", margin)
+    return [
+        MarginVerdict(d.a, d.b, d.measure, d.low, d.high, _verdict(d, margin))
+        for d in comparison.overall
+    ]
+
+
+def _verdict(d: Difference, margin: float) -> str:
+    if d.low is None or d.high is None:
+        return "cannot tell"
+    if d.low > margin:
+        return "worse"
+    if d.high < -margin:
+        return "better"
+    if d.high < margin:
+        return "equivalent" if d.low > -margin else "not worse"
+    return "cannot tell"

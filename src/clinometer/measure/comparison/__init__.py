@@ -1,1 +1,0 @@
-"""Paired comparison of models."""

@@ -1,0 +1,740 @@
+"""The paired bootstrap behind `compare`: one multiplier per context, the same for every model.
+
+The resampling unit is the context (or a cluster of contexts). A replicate gives context c the
+multiplier xi_c ~ N(0,1) and moves the means of *all* models and groups with it:
+
+    e* = sum over c of xi_c a_c (z_c - mean z) / sqrt(1 - 2 a_c + sum of a²),
+
+with a_c the weights of the contexts (sum one) and z the stereotypes s, or J(s). The root restores
+what subtracting the mean removes from the residual of a heavily weighted context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from clinometer.display.notebook import dataset, frame, titled_html
+from clinometer.display.numbers import MISSING, counted, p_relation, p_value, show
+from clinometer.errors import SettingsError
+from clinometer.measure.correction import BiasModel, Units
+from clinometer.measure.criterion import RiskScale, criterion, read_scale, slope
+from clinometer.measure.grid import Grid, PreferenceGrid
+from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
+from clinometer.statistics.tests import flip_interval, flip_p_value
+
+if TYPE_CHECKING:
+    from clinometer.display.notebook import DataFrame, Dataset
+
+
+# --- What each context (or cluster) contributes to the risks of each model: weighted residuals ---
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """A block of x groups: risks [M,x,3], means [x,M,K], residuals [G,K+1,x,M], weights [G,x].
+
+    `factor` [G,x] is the root above; `linear` [G,x,M,3] are the residuals of the risks, with
+    r^b taken as linear around the mean; `norm` is that of the criterion.
+    """
+
+    risks: FloatArray
+    means: FloatArray
+    residuals: FloatArray
+    weights: FloatArray
+    factor: FloatArray
+    linear: FloatArray
+    norm: float
+
+    def adjusted(self) -> FloatArray:
+        """Residuals times the factor."""
+        return np.asarray(self.residuals * self.factor[:, None, :, None])
+
+    def variance(self) -> FloatArray:
+        """Sum over the categories of the sampling variances of the means, [x,M]."""
+        return np.asarray((self.adjusted()[:, 1:] ** 2).sum(axis=(0, 1)))
+
+
+def weighted_residuals(
+    grids: Sequence[PreferenceGrid],
+    *,
+    rows: slice,
+    units: NDArray[np.intp],
+    **scaling: Unpack[RiskScale],
+) -> Residuals:
+    """Risks, means and residuals of a block of groups, for each model; see `Residuals`."""
+    norm, normalize = read_scale(**scaling)
+    first = grids[0]
+    columns, M, K = slice(0, first.n_contexts), len(grids), len(first.categories)
+    a = first.cell_weights(rows, columns)
+    n, total = a.shape[0], a.sum(axis=1, keepdims=True)
+    np.divide(a, total, out=a, where=total > 0)
+    weights = _by_unit(a, units)
+    kept = 1.0 - 2.0 * weights + (weights**2).sum(axis=0)
+    factor = np.sqrt(np.divide(1.0, kept, out=np.zeros_like(kept), where=kept > ROUNDING))
+    risks, means = np.full((M, n, 3), np.nan), np.zeros((n, M, K))
+    residuals = np.empty((weights.shape[0], K + 1, n, M))
+    for i, grid in enumerate(grids):
+        s, largest = grid.stereotypes(rows, columns, normalize=normalize)
+        tolerance = ROUNDING if normalize else ROUNDING * max(1.0, largest)
+        j = criterion(s, norm)
+        r, m = (a * j).sum(axis=1), (a[..., None] * s).sum(axis=1)
+        means[:, i] = m
+        risks[i, :, 0], risks[i, :, 1] = snap(r, tolerance), snap(criterion(m, norm), tolerance)
+        risks[i, :, 2] = snap(risks[i, :, 0] - risks[i, :, 1], tolerance)
+        residuals[:, 0, :, i] = _by_unit(a * (j - r[:, None]), units)
+        for y in range(K):
+            residuals[:, y + 1, :, i] = _by_unit(a * (s[..., y] - m[:, None, y]), units)
+    risks[:, total[:, 0] == 0] = np.nan
+    linear = np.empty((weights.shape[0], n, M, 3))
+    linear[..., 0] = residuals[:, 0]
+    linear[..., 1] = slope(means, np.moveaxis(residuals[:, 1:], 1, -1), norm)
+    linear[..., 2] = linear[..., 0] - linear[..., 1]
+    return Residuals(risks, means, residuals, weights, factor, linear, norm)
+
+
+def _by_unit(values: FloatArray, units: NDArray[np.intp]) -> FloatArray:
+    """[x,C] added up by unit: [G,x]."""
+    G = int(units.max()) + 1
+    if units.size == G:  # each context its own unit, in order
+        return values.T
+    return np.stack([np.bincount(units, weights=row, minlength=G) for row in values], axis=1)
+
+
+# --- The difference of two models in a block of groups, and its test by flipping contexts --------
+
+
+NEARBY = 0.1
+"""Share of a variance over which the slope in it is taken, at least."""
+
+LEAST_FOR_NONE = 30
+"""With at least this many effective units, contexts that all agree give an interval of width 0."""
+
+
+def contrast(
+    part: Residuals, pair: tuple[int, int], noise: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Corrected differences [x,3] of a pair in a block of groups, and their residuals [2,G,x,3].
+
+    If two models have the same r^b (their pooled one), noise still raises that of the more
+    volatile model further, by `rate` per unit of variance; this is subtracted from the difference.
+    Unit g contributes its own variance, so that swapping the models in it swaps everything it
+    contributes; that is why one rate serves both models. r^b is linearised; r^v is the remainder.
+
+    The first residuals linearise r^b of each model at its own mean, which is right where the means
+    are well known. The second linearise both at the mean of the two models, which is right where
+    one model only seems to lean the other way. A difference has to pass both tests.
+    """
+    i, j = pair
+    gap = part.risks[i] - part.risks[j]
+    apart = part.residuals[..., i] - part.residuals[..., j]
+    shared = slope(part.means[:, pair].mean(axis=1), np.moveaxis(apart[:, 1:], 1, -1), part.norm)
+    residuals = np.stack(
+        [
+            part.linear[:, :, i] - part.linear[:, :, j],
+            np.stack([apart[:, 0], shared, apart[:, 0] - shared], axis=-1),
+        ]
+    )
+    squares = (part.adjusted() ** 2)[:, 1:].sum(axis=1)
+    more = squares[..., i] - squares[..., j]
+    rate = _lift_rate(part, pair, noise, squares.sum(axis=0))
+    lift = rate * more.sum(axis=0)
+    change = rate * more - part.weights * lift
+    gap[:, 1] -= lift
+    gap[:, 2] += lift
+    residuals[..., 1] -= change
+    residuals[..., 2] += change
+    return snap(gap), residuals
+
+
+def _lift_rate(
+    part: Residuals, pair: tuple[int, int], noise: FloatArray, variance: FloatArray
+) -> FloatArray:
+    """By how much E J(pooled lean + e) rises with the variance of e, [x], from `variance` [x,M].
+
+    The slope between the variances of the two models, or over NEARBY of their mean either side
+    where they are closer than that; averaged over the directions of both leans.
+    """
+    pooled = part.risks[list(pair), :, 1].mean(axis=0)
+    both = variance[:, list(pair)]
+    middle = both.mean(axis=1)
+    apart = np.maximum(np.abs(both[:, 0] - both[:, 1]) / 2, NEARBY * middle)
+    found = np.zeros_like(middle)
+    for model in pair:
+        size, own = part.risks[model, :, 1], variance[:, model]
+        ratio = np.divide(pooled, size, out=np.ones_like(size), where=size > 0)
+        at = part.means[:, model] * ratio[:, None]
+        for sign in (1.0, -1.0):
+            scale = np.divide(middle + sign * apart, own, out=np.zeros_like(own), where=own > 0)
+            e = noise[:, :, model] * np.sqrt(scale)[:, None]
+            found += sign * criterion(at + e, part.norm).mean(axis=0)
+    rate = np.divide(found, 4 * apart, out=np.zeros_like(found), where=apart > 0)
+    return np.asarray(rate)
+
+
+def tested(gap: FloatArray, residuals: FloatArray, weights: FloatArray, level: float) -> FloatArray:
+    """Low, high and p [3,x,3] of differences [x,3] with residuals [2,G,x,3], by flipping units.
+
+    Of the two residuals the larger p and the farther ends.
+    """
+    first, second = residuals
+    found = _flipped(gap, first, weights, level)
+    other = (np.abs(first - second) > ROUNDING).any(axis=(0, 2))
+    if other.any():
+        again = _flipped(gap[other], second[:, other], weights[:, other], level)
+        wider = [np.minimum, np.maximum, np.maximum]
+        for k, farther in enumerate(wider):
+            found[k, other] = farther(found[k, other], again[k])
+    return found
+
+
+def _flipped(
+    gap: FloatArray, residuals: FloatArray, weights: FloatArray, level: float
+) -> FloatArray:
+    """Low, high and p [3,x,3] of differences [x,3] with residuals [G,x,3], by flipping units."""
+    found = np.full((3, *gap.shape), np.nan)
+    a = weights.T
+    alone = (a**2).sum(axis=1) >= 1 - ROUNDING  # one unit carries everything: nothing to flip
+    few = (a**2).sum(axis=1) > 1 / LEAST_FOR_NONE
+    for t in range(3):
+        u, d = residuals[..., t].T, gap[:, t]
+        found[2, :, t] = flip_p_value(u + a * d[:, None])
+        low, high = flip_interval(d, u, a, level=level)
+        known = ~(few & (high - low <= ROUNDING))  # no spread in a few contexts says little
+        found[0, known, t], found[1, known, t] = low[known], high[known]
+    found[:, alone] = np.nan
+    return found
+
+
+# --- The paired bootstrap behind `compare`: one multiplier per context, the same for every model
+
+
+INNER = 64
+"""Samples for the correction inside each replicate."""
+
+LIMIT = 1 << 19
+"""Numbers in one temporary array (4 MB, which a processor's cache holds)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contrasts:
+    """Differences of pairs of models, [P,..,3] for r, r^b, r^v.
+
+    Attributes:
+        value: plug-in difference.
+        corrected: the same minus the difference that noise alone would cause at equal r^b.
+        low, high, p: interval and p-value of the corrected difference, by flipping the sign of
+            each unit's contribution; NaN where too few units carry the weight.
+    """
+
+    value: FloatArray
+    corrected: FloatArray
+    low: FloatArray
+    high: FloatArray
+    p: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class PairedDraws:
+    """What the paired bootstrap gives.
+
+    Attributes:
+        risks: [M,X,3], plug-in r, r^b, r^v; NaN for missing groups.
+        overall: [M,3], plug-in R, R^b, R^v.
+        corrected: [M,3], the same, corrected.
+        groups: contrasts [P,X,3]; total: contrasts [P,1,3] of R, R^b, R^v.
+        errors: [B,M,3], errors of the corrected R, R^b, R^v in each replicate, mean 0.
+        n_eff: effective number of units: contexts, or clusters of them.
+    """
+
+    risks: FloatArray
+    overall: FloatArray
+    corrected: FloatArray
+    groups: Contrasts
+    total: Contrasts
+    errors: FloatArray
+    n_eff: float
+
+
+def paired_draws(
+    grids: Sequence[PreferenceGrid],
+    *,
+    units: NDArray[np.intp],
+    pairs: Sequence[tuple[int, int]],
+    replicates: int,
+    level: float,
+    seed: int,
+    **scaling: Unpack[RiskScale],
+) -> PairedDraws:
+    """Risks of each model and the bootstrap distribution of the errors of their differences.
+
+    Each multiplier is used with both signs, so `replicates` is rounded up to an even number and the
+    error of r, which is linear, has mean 0. Memory: a few arrays of LIMIT numbers beyond
+    [B,M,3] and, per block of groups, the stereotypes.
+    """
+    (X, C), M, K = grids[0].shape, len(grids), len(grids[0].categories)
+    half = (replicates + 1) // 2
+    share = _shares(grids[0])
+    G = int(units.max()) + 1
+    risks, corrected = np.full((M, X, 3), np.nan), np.full((M, X, 3), np.nan)
+    errors = np.zeros((2 * half, M, 3))
+    residuals, weights = np.zeros((len(pairs), 2, G, 3)), np.zeros(G)
+    pooled, tests = np.full((len(pairs), X, 3), np.nan), np.full((3, len(pairs), X, 3), np.nan)
+    made: Residuals | None = None
+
+    def part_of(rows: slice) -> Residuals:
+        return weighted_residuals(grids, rows=rows, units=units, **scaling)
+
+    means, variances = np.zeros((X, M, K)), np.zeros((X, M))
+    row_blocks = list(_group_blocks(X, C * M * (K + 1)))
+    for rows in row_blocks:
+        made = part_of(rows)
+        means[rows], variances[rows] = made.means, made.variance()
+    kept = signal(means, variances, share)
+    for rows in row_blocks:
+        part = made if made is not None and len(row_blocks) == 1 else part_of(rows)
+        w = share[rows]
+        risks[:, rows] = part.risks
+        weights += part.weights @ w
+        middle = np.zeros((w.size, M))
+        for chunk, draw, raw in _draws(part, kept, half=half, seed=seed):
+            errors[chunk] += np.einsum("x,bxmt->bmt", w, draw)
+            middle += raw.sum(axis=0)
+        corrected[:, rows] = _corrected(part.risks, (middle / (2 * half)).T)
+        flat, rng = part.adjusted().reshape(G, -1), np.random.default_rng(seed)
+        noise = _inner(flat, part.variance(), rng=rng, M=M)
+        for q, pair in enumerate(pairs):
+            pooled[q, rows], own = contrast(part, pair, noise)
+            tests[:, q, rows] = tested(pooled[q, rows], own, part.weights, level)
+            residuals[q] += np.einsum("x,agxt->agt", w, np.where(w[:, None] > 0, own, 0.0))
+    errors -= errors.mean(axis=0)
+    overall, overall_corrected = _mean(risks, share), _mean(corrected, share)
+    gap = snap(_mean(pooled, share))[:, None]
+    total = [
+        tested(g, u[:, :, None], weights[:, None], level)
+        for g, u in zip(gap, residuals, strict=True)
+    ]
+    overall_tests = np.stack(total, axis=1) if total else np.empty((3, 0, 1, 3))
+    return PairedDraws(
+        risks=risks,
+        overall=overall,
+        corrected=overall_corrected,
+        groups=Contrasts(_gaps(risks, pairs), pooled, *tests),
+        total=Contrasts(_gaps(overall[:, None], pairs), gap, *overall_tests),
+        errors=errors,
+        n_eff=1.0 / float((weights**2).sum()),
+    )
+
+
+def signal(means: FloatArray, variance: FloatArray, share: FloatArray) -> FloatArray:
+    """The share of the squared mean stereotypes that is not sampling error, per model [M].
+
+    (1 - X/(X+1) sum of w_x v_x / sum of w_x |m_x|²)⁺ over the X groups, with m [X,M,K] the mean
+    stereotypes and v [X,M] the sums of their sampling variances: |m|² is on average |mu|² + v.
+    0: only noise around parity; 1: leans far above the noise.
+
+    J has a kink at parity, so a bootstrap around m itself treats a model at parity as leaning,
+    and gives the difference of two such models too wide a distribution; around
+    m sqrt(signal) the leans have the right size. X/(X+1) allows for few groups, where the
+    ratio itself is noisy; it was chosen by simulation (benchmarks/compare.py).
+
+    >>> signal(np.array([[[0.3, -0.3]]]), np.array([[0.09]]), np.ones(1)).round(4).tolist()
+    [0.75]
+    """
+    X = np.count_nonzero(share)
+    square = np.einsum("x,xmk->m", share, means * means)
+    noise = np.einsum("x,xm->m", share, variance) * X / (X + 1)
+    lost = np.divide(noise, square, out=np.ones_like(square), where=square > 0)
+    return np.asarray(np.maximum(1.0 - lost, 0.0))
+
+
+def _shares(grid: Grid) -> FloatArray:
+    """Weights of the groups, 0 for those without an observed cell, summing to one."""
+    seen = [
+        bool(grid.cell_weights(slice(x, x + 1), slice(0, grid.n_contexts)).any())
+        for x in range(grid.shape[0])
+    ]
+    weights = grid.observed_weights(np.array(seen))
+    return np.asarray(weights / weights.sum())
+
+
+def _group_blocks(X: int, per_group: int) -> Iterator[slice]:
+    size = max(1, min(X, LIMIT // max(1, per_group)))
+    for x in range(0, X, size):
+        yield slice(x, min(x + size, X))
+
+
+def _draws(
+    part: Residuals, kept: FloatArray, *, half: int, seed: int
+) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+    """Blocks of replicates: errors [b,x,M,3] around m sqrt(signal), and J(m + e*) [b,x,M].
+
+    The seed gives the same multipliers for each block of groups.
+    """
+    G, parts, n, M = part.residuals.shape
+    flat = part.adjusted().reshape(G, -1)
+    middle = part.means * np.sqrt(kept)[:, None]
+    settled = criterion(middle, part.norm)
+    rng = np.random.default_rng(seed)
+    inner = _inner(flat, part.variance(), rng=np.random.default_rng(rng.integers(1 << 62)), M=M)
+    size = max(1, min(half, LIMIT // max(G, flat.shape[1])))
+    for start in range(0, half, size):
+        stop = min(start + size, half)
+        moved = (rng.standard_normal((stop - start, G)) @ flat).reshape(-1, parts, n, M)
+        for offset, sign in ((0, 1.0), (half, -1.0)):
+            e = sign * np.moveaxis(moved[:, 1:], 1, -1)
+            draw = np.empty((stop - start, n, M, 3))
+            draw[..., 0] = sign * moved[:, 0]
+            at = middle + e
+            around = around_samples(at, inner, part.norm)
+            draw[..., 1] = 2 * criterion(at, part.norm) - around - settled
+            draw[..., 2] = draw[..., 0] - draw[..., 1]
+            yield slice(offset + start, offset + stop), draw, criterion(part.means + e, part.norm)
+
+
+def _inner(
+    flat: FloatArray, variance: FloatArray, *, rng: np.random.Generator, M: int
+) -> FloatArray:
+    """INNER samples [.., x,M,K] of the error of the means, rescaled to their exact variance."""
+    n = variance.shape[0]
+    z = (rng.standard_normal((INNER // 2, flat.shape[0])) @ flat).reshape(INNER // 2, -1, n, M)
+    z = np.moveaxis(z[:, 1:], 1, -1)
+    found = (z * z).sum(axis=-1).mean(axis=0)
+    scale = np.sqrt(np.divide(variance, found, out=np.zeros_like(found), where=found > 0))
+    z = z * scale[..., None]
+    return _by_category(np.concatenate([z, -z]))
+
+
+def around_samples(at: FloatArray, inner: FloatArray, norm: float) -> FloatArray:
+    """J(at + z), [..,x,M], averaged over the samples z [I,x,M,K]; the second half of them is the
+    first with the other sign.
+
+    Two categories that are each other's opposite have J(s) = |s|, and |a + z| and |a - z| have
+    the mean max(|a|, |z|): the same number from a sixth of the work.
+    """
+    total = np.zeros(at.shape[:-1])
+    if _opposite(at) and _opposite(inner):
+        size, half = np.abs(at[..., 0]), np.abs(inner[: len(inner) // 2, ..., 0])
+        larger = np.empty_like(size)
+        for z in half:
+            total += np.maximum(size, z, out=larger)
+        return np.asarray(total / len(half))
+    moving = np.empty_like(at)
+    for z in inner:
+        total += criterion(np.add(at, z, out=moving), norm)
+    return np.asarray(total / len(inner))
+
+
+def _opposite(s: FloatArray) -> bool:
+    """Whether the stereotypes of two categories add up to nothing, as those against parity do."""
+    return s.shape[-1] == 2 and bool((np.abs(s[..., 0] + s[..., 1]) <= ROUNDING).all())
+
+
+def _by_category(values: FloatArray) -> FloatArray:
+    """The same array, stored category by category as the samples are: sums of both are faster."""
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(values, -1, 1)), 1, -1)
+
+
+def _corrected(risks: FloatArray, expected: FloatArray) -> FloatArray:
+    """r^b becomes 2 r^b - E* J(m + e*), and r^v the remainder of r; all [M,x,..]."""
+    r_bias = 2 * risks[..., 1] - expected
+    return np.stack([risks[..., 0], r_bias, risks[..., 0] - r_bias], axis=-1)
+
+
+def _gaps(values: FloatArray, pairs: Sequence[tuple[int, int]]) -> FloatArray:
+    """Differences; exactly 0, without rounding error, for models with the same answers."""
+    first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    return snap(values[first] - values[second])
+
+
+def _mean(values: FloatArray, share: FloatArray) -> FloatArray:
+    """[M,X,3] averaged over the groups with weight: [M,3]."""
+    seen = np.where(share[:, None] > 0, values, 0.0)
+    return np.asarray(np.einsum("x,mxt->mt", share, seen))
+
+
+# --- Risks of several models under the same resampled contexts: the basis of trends and rankings
+
+
+_BLOCK = 250
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """R, R^b, R^v of M models, corrected for the number of contexts, and B replicates of them.
+
+    Attributes:
+        values: [M,3].
+        draws: [B,M,3]; in one replicate all models see the same contexts. Deviations are scaled
+            up, because with few contexts their variance would be too small.
+        n_eff: effective number of resampled contexts.
+    """
+
+    values: FloatArray
+    draws: FloatArray
+    n_eff: float
+
+    def interval(
+        self, value: float, draws: FloatArray, *, level: float = 0.95
+    ) -> tuple[float, float]:
+        """A symmetric interval for a number computed from `values`; replicates in draws [B]."""
+        tail = float(stdtrit(max(self.n_eff - 1.0, 1.0), (1 + level) / 2))
+        reach = tail * float(np.std(draws))
+        return value - reach, value + reach
+
+
+def joint_replicates(
+    grids: Sequence[PreferenceGrid],
+    *,
+    drawn: bool = False,
+    clusters: Sequence[object] | None = None,
+    replicates: int = 2000,
+    seed: int = 0,
+    **scaling: Unpack[RiskScale],
+) -> Joint:
+    """Resample the contexts once for all models.
+
+    Args:
+        grids: preferences of M models over the same groups and contexts, with the same weights
+            and one mask: the cells that every model has.
+        others: as in `bootstrap`; the resampling unit is the context, the sample or the cluster.
+
+    Equal models get equal replicates. A single effective context gives replicates without spread,
+    and an n_eff of 1 says so.
+
+    >>> from clinometer.measure.grid import read_preferences
+    >>> p = np.random.default_rng(0).beta(5, 5, (4, 30))
+    >>> two = [read_preferences(np.stack([p, 1 - p], -1))] * 2
+    >>> found = joint_replicates(two, replicates=100)
+    >>> found.draws.shape, bool((found.draws[:, 0] == found.draws[:, 1]).all())
+    ((100, 2, 3), True)
+    """
+    if not grids:
+        raise SettingsError("p_by_model: expected at least one model, found none")
+    units = [Units.of(grid, clusters=clusters, drawn=drawn, **scaling) for grid in grids]
+    models = [BiasModel.of(u) for u in units]
+    pairs = list(zip(units, models, strict=True))
+    values = np.array([_risks(u.risk, u.mean, u.group_weights, b) for u, b in pairs])
+    rng = np.random.default_rng(seed)
+    draws = np.empty((replicates, len(units), 3))
+    for start in range(0, replicates, _BLOCK):
+        rows = slice(start, min(start + _BLOCK, replicates))
+        multipliers = units[0].multipliers(rng, rows.stop - start)
+        for i, (u, b) in enumerate(pairs):
+            r, m = u.resampled(multipliers)
+            draws[rows, i] = _risks(r, m, u.group_weights, b)
+    q = float(np.sum(units[0].slots ** 2))
+    if q < 1 - 1e-9:
+        middle = draws.mean(axis=0)
+        draws = middle + (draws - middle) / np.sqrt(1 - q)
+    return Joint(values, draws, 1.0 / q)
+
+
+def _risks(r: FloatArray, m: FloatArray, weights: FloatArray, model: BiasModel) -> FloatArray:
+    """[..,3] from r [..,X] and the means of s [..,X,K]."""
+    R = r @ weights
+    bias = model.corrected(m)[0]
+    return np.stack([R, bias, R - bias], axis=-1)
+
+
+# --- What a comparison of models returns: differences and ranks, as frozen types -----------------
+
+
+#: Over the cells of a difference.
+DIFFERENCE_HEADINGS = ("first minus second", "risk", "difference", "interval", "p (Holm)")
+
+
+@dataclass(frozen=True, repr=False)
+class Difference:
+    """Model a minus model b in one risk. Positive: a has the higher risk.
+
+    Attributes:
+        a, b: names of the models.
+        measure: "R", "R_bias", "R_volatility", or "r", .. for a group.
+        group: its name; None for all groups together.
+        value: plug-in difference; None when the group was not observed.
+        corrected: the difference after correction for few contexts; the interval is around it.
+        low, high: the interval; None when too few contexts carry most of the weight.
+        p: two-sided p-value of no difference, by swapping the models in each context.
+        p_holm: the same after Holm's correction over the groups and measures of this pair, or, for
+            all groups together, over the pairs of models and the measures.
+    """
+
+    a: str
+    b: str
+    measure: str
+    group: str | None
+    value: float | None
+    corrected: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+
+    def __repr__(self) -> str:
+        of = "" if self.group is None else f" of {self.group!r}"
+        return f"{self.a!r} − {self.b!r}: {self.measure}{of} {self.shown}, p {p_relation(self.p)}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return titled_html("Difference", DIFFERENCE_HEADINGS, [self.cells()])
+
+    @property
+    def shown(self) -> str:
+        """The difference and its interval: +0.087 (+0.053 to +0.119)."""
+        return show(self.value, "signed") + (f" ({ends})" if (ends := self._interval()) else "")
+
+    def cells(self) -> list[str]:
+        """As a row of a table under DIFFERENCE_HEADINGS."""
+        measure = self.measure if self.group is None else f"{self.measure} of {self.group}"
+        interval = self._interval() or MISSING
+        value = show(self.value, "signed")
+        return [f"{self.a} − {self.b}", measure, value, interval, p_value(self.p_holm)]
+
+    def _interval(self) -> str:
+        if self.low is None or self.high is None:
+            return ""
+        return f"{show(self.low, 'signed')} to {show(self.high, 'signed')}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values, ready for JSON."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True, repr=False)
+class Rank:
+    """Where a model stands in one risk: rank 1 is the lowest.
+
+    Attributes:
+        model, measure: which.
+        value: plug-in risk.
+        rank: of the plug-in value; tied models share the lower rank.
+        probability: of rank 1, 2, .. in the bootstrap; sums to one. Ties are split evenly.
+    """
+
+    model: str
+    measure: str
+    value: float
+    rank: int
+    probability: tuple[float, ...]
+
+    def __repr__(self) -> str:
+        return f"{self.model!r}: {self.measure} {self.value:.3f}, rank {self.rank}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values, ready for JSON."""
+        return {**vars(self), "probability": list(self.probability)}
+
+
+@dataclass(frozen=True)
+class ContextCount:
+    """How many contexts a model was asked in, and how many even ones they are worth."""
+
+    contexts: int
+    n_eff: float
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """What `compare` returns.
+
+    Attributes:
+        models, groups: names.
+        overall: differences of R, R_bias, R_volatility of each pair of models.
+        by_group: differences of r, r_bias, r_volatility of each pair, measure and group.
+        ranks: of each model in each measure.
+        n_contexts, n_eff: number of contexts, and effective number of resampling units.
+        n_clusters: clusters that were resampled; None if contexts were.
+        missing_cells: cells left out because some model was not observed there.
+        level, replicates, seed: as used.
+        own_contexts: of each model, where each was asked in its own contexts; empty where they
+            share them. n_contexts is then the sum, n_eff the smallest.
+    """
+
+    models: tuple[str, ...]
+    groups: tuple[str, ...]
+    overall: tuple[Difference, ...]
+    by_group: tuple[Difference, ...]
+    ranks: tuple[Rank, ...]
+    n_contexts: int
+    n_eff: float
+    n_clusters: int | None
+    missing_cells: int
+    level: float
+    replicates: int
+    seed: int
+    own_contexts: tuple[ContextCount, ...] = ()
+
+    def __repr__(self) -> str:
+        if len(self.models) == 2:
+            a, b = self.models
+            found = ", ".join(f"{d.measure} {d.shown}" for d in self.overall)
+            return f"Comparison({a!r} − {b!r}: {found})"
+        names = ", ".join(map(repr, self.models))
+        size = f"{counted(len(self.groups), 'group')}, {counted(self.n_contexts, 'context')}"
+        return f"Comparison({names}; {size})"
+
+    def table(self) -> list[dict[str, Any]]:
+        """One plain row per difference, the overall ones first."""
+        return [d.to_dict() for d in (*self.overall, *self.by_group)]
+
+    def to_pandas(self) -> DataFrame:
+        """One row per difference, the overall ones first; group is None for those."""
+        return frame(self.table())
+
+    def to_xarray(self) -> Dataset:
+        """Differences by pair, measure and group; "pair" is "a − b"."""
+        pairs = list(dict.fromkeys(f"{d.a} − {d.b}" for d in self.by_group))
+        measures = list(dict.fromkeys(d.measure for d in self.by_group))
+        place = {(f"{d.a} − {d.b}", d.measure, d.group): d for d in self.by_group}
+        dims = ("pair", "measure", "group")
+
+        def values(field: str) -> list[list[list[float]]]:
+            return [
+                [[_number(getattr(place[p, m, g], field)) for g in self.groups] for m in measures]
+                for p in pairs
+            ]
+
+        fields = ("value", "corrected", "low", "high", "p", "p_holm")
+        return dataset(
+            {field: (dims, values(field)) for field in fields},
+            coords={"pair": pairs, "measure": measures, "group": self.groups},
+            attrs={"n_contexts": self.n_contexts, "n_eff": self.n_eff, "level": self.level},
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the overall differences."""
+        note = (
+            f"{len(self.groups)} groups, {self.n_contexts:,} contexts, {self.n_eff:,.1f} "
+            f"effective; {self.level:.0%} intervals, p after Holm's correction"
+        )
+        rows = [d.cells() for d in self.overall]
+        return titled_html("Differences", DIFFERENCE_HEADINGS, rows, note)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as plain values for JSON; None where there is no number."""
+        return {
+            "models": list(self.models),
+            "groups": list(self.groups),
+            "overall": [d.to_dict() for d in self.overall],
+            "by_group": [d.to_dict() for d in self.by_group],
+            "ranks": [rank.to_dict() for rank in self.ranks],
+            "n_contexts": self.n_contexts,
+            "n_eff": self.n_eff,
+            "n_clusters": self.n_clusters,
+            "missing_cells": self.missing_cells,
+            "level": self.level,
+            "replicates": self.replicates,
+            "seed": self.seed,
+            "own_contexts": [dict(vars(one)) for one in self.own_contexts],
+        }
+
+
+def _number(value: float | None) -> float:
+    """NaN for a missing number: arrays have no None."""
+    return float("nan") if value is None else value

@@ -1,0 +1,281 @@
+"""The distribution of the stereotype over contexts, of a group and of all (section 3.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clinometer.errors import SettingsError
+from clinometer.measure.criterion import RiskScale, criterion, read_scale
+from clinometer.measure.grid import PreferenceGrid
+from clinometer.statistics.arrays import (
+    ROUNDING,
+    FloatArray,
+    as_number,
+    as_real,
+    blocks,
+    read_only,
+)
+from clinometer.statistics.weights import normalize_weights
+
+# --- The distribution of the stereotype over contexts, of a group and of all (section 3.3) -------
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedECDF:
+    """A weighted empirical distribution function: F(t) = sum of w_i over x_i <= t.
+
+    Attributes:
+        x: [n], distinct values in rising order, those of weight 0 left out.
+        cumulative: [n], F at each; the last is exactly 1.
+    """
+
+    x: FloatArray
+    cumulative: FloatArray
+
+    def __call__(self, at: ArrayLike) -> FloatArray:
+        """F at the points `at`, any shape: 0 below the smallest value, 1 from the largest on."""
+        points = np.asarray(as_real(at, name="at"), dtype=np.float64)
+        index = np.searchsorted(self.x, points, side="right")
+        return np.concatenate(([0.0], self.cumulative))[index]
+
+
+def weighted_ecdf(values: ArrayLike, weights: ArrayLike | None = None) -> WeightedECDF:
+    """The weighted empirical distribution function of `values` [n].
+
+    Weights [n] on any scale, None for equal. One value gives a single step. No value, NaN and
+    infinity are errors.
+
+    >>> F = weighted_ecdf([2.0, 1.0], [3, 1])
+    >>> F([0.5, 1.0, 1.5, 2.0]).tolist()
+    [0.0, 0.25, 0.25, 1.0]
+    """
+    array, w = _sample(values, weights)
+    x, inverse = np.unique(array, return_inverse=True)
+    mass = np.bincount(inverse.reshape(-1), weights=w, minlength=x.size)
+    cumulative = np.cumsum(mass, dtype=np.float64)
+    cumulative /= cumulative[-1]
+    return WeightedECDF(read_only(x), read_only(cumulative))
+
+
+def weighted_quantile(
+    values: ArrayLike, q: ArrayLike, *, weights: ArrayLike | None = None
+) -> FloatArray:
+    """Quantiles as the averaged inverse of the weighted ECDF (type 2 of Hyndman and Fan).
+
+    Q(q) = the smallest x with F(x) >= q; where F(x) = q (within 1e-12), the middle between that
+    x and the next value. So the median of two equally weighted values is their middle, and
+    splitting a context into two of half the weight changes nothing, which interpolating
+    definitions do not promise.
+
+    Args:
+        values: [n], finite.
+        q: any shape, from 0 (the smallest value) to 1 (the largest).
+        weights: [n], any scale; None is equal.
+
+    Returns:
+        An array of the shape of q.
+
+    >>> weighted_quantile([1.0, 2.0, 4.0], [0.25, 0.5], weights=[2, 1, 1]).tolist()
+    [1.0, 1.5]
+    """
+    ecdf = weighted_ecdf(values, weights)
+    levels = np.asarray(as_real(q, name="q"), dtype=np.float64)
+    if not ((levels >= 0) & (levels <= 1)).all():
+        raise SettingsError(f"q: expected levels from 0 to 1, found {levels.tolist()}")
+    last = ecdf.x.size - 1
+    lower = np.minimum(np.searchsorted(ecdf.cumulative, levels - ROUNDING, side="left"), last)
+    step = (np.abs(ecdf.cumulative[lower] - levels) <= ROUNDING) & (levels > 0)
+    upper = np.minimum(lower + step, last)
+    return np.asarray(ecdf.x[lower] / 2 + ecdf.x[upper] / 2)
+
+
+def weighted_density(
+    values: ArrayLike,
+    at: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    bandwidth: float | Literal["scott", "silverman"] = "scott",
+) -> FloatArray:
+    """Weighted Gaussian kernel density of `values` [n] at the points `at` [m].
+
+    f(t) = sum of w_i N(t; x_i, h²), h = factor × the weighted standard deviation; the factor is
+    Scott's n_eff^(-1/5), Silverman's, or the positive number given. It integrates to one over
+    the real line, so some of it lies beyond the range of s. Cost grows with n × m.
+
+    Equal values have no density: an error (show the ECDF instead).
+
+    >>> weighted_density([-1.0, 1.0], [0.0], bandwidth=1.0).round(4).tolist()
+    [0.2197]
+    """
+    # scipy.stats takes longer to import than the rest of the package.
+    from scipy.stats import gaussian_kde
+
+    if bandwidth not in ("scott", "silverman") and not 0 < as_number(bandwidth) < np.inf:
+        raise SettingsError(
+            f"bandwidth: expected 'scott', 'silverman' or a positive number, found {bandwidth!r}"
+        )
+    array, w = _sample(values, weights)
+    points = np.asarray(as_real(at, name="at"), dtype=np.float64)
+    if points.ndim != 1:
+        raise SettingsError(f"at: expected a list of points, found shape {points.shape}")
+    if np.ptp(array) <= ROUNDING * max(1.0, float(np.abs(array).max())):
+        raise SettingsError(
+            f"values: expected values that differ, found {array.size} equal to {array[0]:g}; "
+            "they have no density, use weighted_ecdf"
+        )
+    return np.asarray(gaussian_kde(array, bw_method=bandwidth, weights=w)(points))
+
+
+@dataclass(frozen=True, eq=False)
+class StereotypeDistribution:
+    """The stereotypes of all cells with their weights. Arrays are read-only.
+
+    Attributes:
+        groups, categories: labels, X and Y of them.
+        s: [X,C,Y]; NaN in cells that were not observed.
+        weights: [X,C]; w_c within the group, 0 where not observed; rows sum to one, or to 0 for
+            a missing group.
+        group_weights: [X], w_x.
+        normalized: whether s was divided by its scale.
+    """
+
+    groups: tuple[str, ...]
+    categories: tuple[str, ...]
+    s: FloatArray
+    weights: FloatArray
+    group_weights: FloatArray
+    normalized: bool
+
+    def sample(self, category: str, group: str | None = None) -> tuple[FloatArray, FloatArray]:
+        """Values of s and their weights, of one group, or of all with weights w_x w_c.
+
+        Cells without weight are left out; a group without any observed weight is an error.
+        """
+        y = _position(category, self.categories, name="category")
+        if group is None:
+            w = self.weights * self.group_weights[:, None]
+            s = self.s[..., y]
+        else:
+            x = _position(group, self.groups, name="group")
+            w, s = self.weights[x], self.s[x, :, y]
+        counted = w > 0
+        if not counted.any():
+            raise SettingsError(
+                f"group: expected an observed cell with weight, found none in {group or 'all'!r}"
+            )
+        return s[counted], w[counted] / w[counted].sum()
+
+    def ecdf(self, category: str, group: str | None = None) -> WeightedECDF:
+        """`weighted_ecdf` of s."""
+        return weighted_ecdf(*self.sample(category, group))
+
+    def quantile(self, category: str, q: ArrayLike, *, group: str | None = None) -> FloatArray:
+        """`weighted_quantile` of s."""
+        values, weights = self.sample(category, group)
+        return weighted_quantile(values, q, weights=weights)
+
+    def density(
+        self,
+        category: str,
+        at: ArrayLike,
+        *,
+        group: str | None = None,
+        bandwidth: float | Literal["scott", "silverman"] = "scott",
+    ) -> FloatArray:
+        """`weighted_density` of s; an error where s does not vary."""
+        values, weights = self.sample(category, group)
+        return weighted_density(values, at, weights=weights, bandwidth=bandwidth)
+
+
+def stereotype_distribution(
+    grid: PreferenceGrid, *, normalize: bool = True
+) -> StereotypeDistribution:
+    """The distribution of s over contexts, per group and overall.
+
+    Missing cells are treated as in `decompose`, so the mean of a group's s here is the
+    `mean_stereotype` of its report.
+
+    >>> from clinometer.measure.grid import read_preferences
+    >>> cells = read_preferences([[0.6, 0.4], [0.8, 0.2]], categories=["male", "female"])
+    >>> d = stereotype_distribution(cells)
+    >>> d.quantile("male", [0, 0.5, 1]).round(12).tolist()
+    [0.2, 0.4, 0.6]
+    """
+    (X, C), K = grid.shape, len(grid.categories)
+    s, w = np.empty((X, C, K)), grid.cell_weights(slice(0, X), slice(0, C))
+    for rows, columns in blocks((X, C), depth=K):
+        s[rows, columns], _ = grid.stereotypes(rows, columns, normalize=normalize)
+    if grid.mask is not None:
+        s[~grid.mask] = np.nan
+    total = w.sum(axis=1, keepdims=True)
+    grid.observed_weights(total[:, 0] > 0)
+    np.divide(w, total, out=w, where=total > 0)
+    return StereotypeDistribution(
+        groups=grid.groups,
+        categories=grid.categories,
+        s=read_only(s),
+        weights=read_only(w),
+        group_weights=grid.group_weights,
+        normalized=normalize,
+    )
+
+
+def _sample(values: ArrayLike, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+    array = np.asarray(as_real(values, name="values"), dtype=np.float64)
+    if array.ndim != 1 or array.size < 1:
+        raise SettingsError(f"values: expected a list of numbers, found shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise SettingsError("values: expected finite numbers, found NaN or infinity")
+    w = normalize_weights(weights, array.size, name="weights")
+    return array[w > 0], w[w > 0]
+
+
+def _position(label: str, labels: tuple[str, ...], *, name: str) -> int:
+    if label in labels:
+        return labels.index(label)
+    raise SettingsError(f"{name}: expected one of {', '.join(labels)}, found {label!r}")
+
+
+# --- How much each context contributes to the volatility risk: leave one out, in one pass --------
+
+
+def context_influence(grid: PreferenceGrid, **scaling: Unpack[RiskScale]) -> FloatArray:
+    """R^v minus R^v without the context, for each context [C].
+
+    Positive: the context adds to the volatility. Negative: it steadies the mean. With
+    S = sum of w_c s_c and W = sum of w_c, the risks without context c are
+
+    r(-c) = (W r - w_c J(s_c)) / (W - w_c),   r^b(-c) = J((S - w_c s_c) / (W - w_c)),
+
+    so all of them come from two sums. NaN for a single context, without which nothing remains.
+
+    >>> from clinometer.measure.grid import read_preferences
+    >>> context_influence(read_preferences([[0.5, 0.5], [0.9, 0.1], [0.9, 0.1]])).round(3).tolist()
+    [0.0, 0.0, 0.0]
+    >>> context_influence(read_preferences([[0.1, 0.9], [0.9, 0.1], [0.9, 0.1]])).round(3).tolist()
+    [0.533, -0.267, -0.267]
+    """
+    k, normalize = read_scale(**scaling)
+    X, C = grid.shape
+    everything = slice(0, C)
+    weight_sum, lost = np.zeros(C), np.zeros(C)
+    for x in range(X):
+        rows = slice(x, x + 1)
+        s, _ = grid.stereotypes(rows, everything, normalize=normalize)
+        s, w = s[0], grid.cell_weights(rows, everything)[0]
+        total = w.sum()
+        if total == 0:
+            continue
+        j = criterion(s, k)
+        rest = total - w
+        left = rest > 1e-12 * total  # something remains when the context is gone
+        volatility = (w @ j - criterion(w @ s, k)) / total
+        without = (w @ j - w[left] * j[left]) - criterion(w @ s - w[left, None] * s[left], k)
+        share = grid.group_weights[x]
+        lost[left] += share * (volatility - without / rest[left])
+        weight_sum[left] += share
+    return np.asarray(np.divide(lost, weight_sum, out=np.full(C, np.nan), where=weight_sum > 0))

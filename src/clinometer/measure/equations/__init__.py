@@ -1,1 +1,0 @@
-"""The equations of the framework, one per file."""

@@ -1,0 +1,60 @@
+"""The reference of decisions: what all groups get in the same context.
+
+With p*(c) = sum over x of w_x p(x, c) a stereotype says how a group is treated next to the others:
+s = 0 in every cell if and only if every group is treated alike, in any answer.
+docs/measure.md works out the scale.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from clinometer.measure.stereotype import REFERENCE_FLOOR
+from clinometer.statistics.arrays import BoolArray, FloatArray, RealArray
+
+GROUP_MEAN: Literal["group-mean"] = "group-mean"
+
+
+def group_mean(
+    values: RealArray, group_weights: FloatArray, mask: BoolArray | None = None
+) -> FloatArray:
+    """p* [X,C,K]: the weighted mean over the groups that were observed in each context.
+
+    A category that no group gives has no share to divide by; it gets the smallest share allowed,
+    and since no group is above it, it adds nothing to a risk. A context without any observed group
+    gets a uniform p*, which nothing is held against.
+
+    >>> p = np.array([[[0.8, 0.2]], [[0.4, 0.6]]])
+    >>> group_mean(p, np.array([0.5, 0.5]))[:, 0].round(12).tolist()
+    [[0.6, 0.4], [0.6, 0.4]]
+    """
+    X, C, K = values.shape
+    w = np.repeat(np.asarray(group_weights, dtype=np.float64)[:, None], C, axis=1)
+    p = np.asarray(values, dtype=np.float64)
+    if mask is not None:
+        w = np.where(mask, w, 0.0)
+        p = np.where(mask[..., None], p, 0.0)
+    total = w.sum(axis=0)
+    mean = np.full((C, K), 1.0 / K)
+    np.divide(np.einsum("xc,xck->ck", w, p), total[:, None], out=mean, where=total[:, None] > 0)
+    mean = np.maximum(mean, 2 * REFERENCE_FLOOR)
+    mean /= mean.sum(axis=1, keepdims=True)
+    return np.broadcast_to(mean, (X, C, K)).copy()
+
+
+def impact_ratios(rates: FloatArray) -> FloatArray:
+    """The rate of each group over that of the best treated one, [X]; NaN for missing groups.
+
+    1 for the group with the highest rate. Below 0.8 is what the US "four-fifths rule" takes as a
+    sign of adverse impact in selection; here it describes a model's answers and nothing else. All
+    NaN where no group has the answer at all.
+
+    >>> impact_ratios(np.array([0.5, 0.4, np.nan])).tolist()
+    [1.0, 0.8, nan]
+    """
+    best = np.nanmax(rates) if np.isfinite(rates).any() else np.nan
+    if not best > 0:
+        return np.full(rates.shape, np.nan)
+    return np.asarray(rates / best)

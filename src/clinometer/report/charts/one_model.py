@@ -1,0 +1,648 @@
+"""Distributions: risks over groups (Figures 10, 16), coverage, convergence."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import struct
+import zlib
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clinometer.display.numbers import HEADINGS, MEASURES
+from clinometer.report.charts.style import (
+    AXIS,
+    BIAS,
+    INK,
+    LINE,
+    MARK,
+    NARROW,
+    OVER_TITLE,
+    PAGE,
+    SOFT,
+    VOLATILITY,
+    WIDE,
+    Plot,
+    above,
+    altair,
+    brief,
+    category_colours,
+    distinct,
+    finish,
+    fitted,
+    name_points,
+    paths,
+    rows,
+    signed_axis,
+    wrap_axis_title,
+)
+
+# --- Distributions: risks over groups (Figures 10, 16), coverage, convergence --------------------
+
+
+_TITLES = {"r_bias": "bias risk rᵇ of a group", "r_volatility": "volatility risk rᵛ of a group"}
+_COLOURS = {"r_bias": BIAS, "r_volatility": VOLATILITY}
+
+
+def shapes(table: pd.DataFrame, *, width: int = WIDE) -> Any:
+    """Histograms of r^b and r^v over groups with the fitted normal as a line.
+
+    table: measure (r_bias, r_volatility), group, value. Bars above the line far to the right are a
+    heavy tail; the highest group is named.
+    """
+    alt = altair()
+    narrow = width < (WIDE + NARROW) / 2
+    panels = []
+    plot = width - 50 if narrow else (width - 100) / 2
+    for measure, title in _TITLES.items():
+        part = table[(table["measure"] == measure) & table["value"].notna()]
+        values = part["value"].to_numpy(dtype=float)
+        if values.size == 0:
+            continue
+        bars, curve = _histogram(values)
+        x = alt.X(
+            "left:Q", title=wrap_axis_title(f"{title} (0 none, more to the right)", int(plot))
+        )
+        x = x.scale(domain=[0, float(bars["right"].max())], nice=False).axis(
+            tickCount=4, format=".2~f"
+        )
+        y = alt.Y("count:Q", title="groups" if measure == "r_bias" or narrow else None)
+        y = y.axis(**above(tickMinStep=1, tickCount=4))
+        layers = [
+            alt.Chart(rows(bars))
+            .mark_bar(color=_COLOURS[measure], opacity=0.85, stroke=PAGE, strokeWidth=1)
+            .encode(x=x, x2="right:Q", y=y, y2="zero:Q", description="about:N")
+        ]
+        if not curve.empty:
+            layers.append(
+                alt.Chart(rows(curve))
+                .mark_line(color=INK, strokeWidth=1.8, clip=True)
+                .encode(x=alt.X("at:Q"), y="count:Q")
+            )
+        highest = part.loc[[part["value"].idxmax()]]
+        label = highest.assign(
+            text=[f"{brief(g, 22)} →" for g in highest["group"]], left=float(bars["right"].max())
+        )
+        layers.append(
+            alt.Chart(rows(label[["left", "text"]]))
+            .mark_text(align="right", dx=-2, dy=-10, color=SOFT, fontSize=11)
+            .encode(x="left:Q", y=alt.datum(float(bars["count"].tail(6).max())), text="text:N")
+        )
+        panels.append(alt.layer(*layers).properties(width=plot, height=150))
+    return finish(alt.vconcat(*panels, spacing=26) if narrow else alt.hconcat(*panels, spacing=30))
+
+
+def coverage(table: pd.DataFrame, *, threshold: float, width: int = WIDE) -> Any:
+    """How much probability the words carry, cell by cell, and the threshold for a flag.
+
+    table: left, right (bounds of a bin, as coverage, equal steps of its logarithm), count.
+    """
+    alt = altair()
+    frame = table.assign(zero=0)
+    frame["flagged"] = np.where(
+        frame["right"] <= threshold * 1.0001, "flagged: too little to trust", "kept"
+    )
+    frame["about"] = [
+        f"{n:,.0f} cells with coverage {a:.2g} to {b:.2g}"
+        for a, b, n in zip(frame["left"], frame["right"], frame["count"], strict=True)
+    ]
+    x = alt.X(
+        "left:Q",
+        title=wrap_axis_title(
+            "coverage: probability that the slot holds any of the words (logarithmic; 1 = always)",
+            width,
+        ),
+    )
+    x = x.scale(type="log", domain=[float(frame["left"].min()), 1.0], nice=False).axis(
+        values=[10.0**k for k in range(-12, 1)], format="~g"
+    )
+    y = alt.Y("count:Q", title="cells").axis(**above(tickCount=4, format=",.0f"))
+    layers = [
+        alt.Chart(rows(frame))
+        .mark_bar(stroke=PAGE, strokeWidth=1)
+        .encode(
+            x=x,
+            x2="right:Q",
+            y=y,
+            y2="zero:Q",
+            color=alt.condition("datum.flagged == 'kept'", alt.value(MARK), alt.value(VOLATILITY)),
+            description="about:N",
+        )
+    ]
+    if threshold >= float(frame["left"].min()):
+        line = rows(pd.DataFrame({"left": [threshold], "text": [f"flagged below {threshold:g}"]}))
+        layers += [
+            alt.Chart(line).mark_rule(color=INK, strokeDash=[3, 3]).encode(x="left:Q"),
+            alt.Chart(line)
+            .mark_text(align="left", dx=5, baseline="top", color=SOFT, fontSize=11)
+            .encode(x="left:Q", y=alt.value(0), text="text:N"),
+        ]
+    return fitted(alt.layer(*layers), width, 150)
+
+
+def convergence(table: pd.DataFrame, *, width: int = WIDE) -> Any:
+    """Risks against the number of contexts: the mean over random subsets, and their middle 90 %.
+
+    table: measure (R, R_bias, R_volatility), n, value, low, high.
+    """
+    alt = altair()
+    frame = table.assign(name=table["measure"].map(HEADINGS))
+    frame["about"] = [
+        f"{r['n']:.0f} contexts: {r['name']} {r['value']:.3f} ({r['low']:.3f} to {r['high']:.3f})"
+        for _, r in frame.iterrows()
+    ]
+    last = frame[frame["n"] == frame["n"].max()].copy()
+    last["text"] = [f"{n} {v:.3f}" for n, v in zip(last["name"], last["value"], strict=True)]
+    last["at"] = _apart(last["value"].to_numpy(dtype=float), float(frame["high"].max()), 170)
+    colour = alt.Color("name:N", legend=None).scale(
+        domain=[HEADINGS[m] for m in MEASURES], range=[INK, BIAS, VOLATILITY]
+    )
+    x = alt.X("n:Q", title=wrap_axis_title("contexts asked (logarithmic)", width - 140))
+    x = x.scale(type="log", nice=False).axis(
+        values=_counts(frame["n"]), format="~s", labelFlush=False
+    )
+    y = (
+        alt.Y("value:Q", title="risk")
+        .scale(zero=True)
+        .axis(**above(grid=True, gridColor=LINE, tickCount=4, format=".2~f"))
+    )
+    base = alt.Chart(rows(frame))
+    return fitted(
+        alt.layer(
+            base.mark_area(opacity=0.16).encode(
+                x=x, y=alt.Y("low:Q", title="risk"), y2="high:Q", color=colour
+            ),
+            base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour),
+            base.mark_circle(size=28, opacity=1).encode(
+                x=x, y=y, color=colour, description="about:N"
+            ),
+            alt.Chart(rows(last))
+            .mark_text(align="left", dx=8)
+            .encode(x=x, y="at:Q", text="text:N", color=colour),
+        ),
+        width,
+        170,
+    )
+
+
+def _histogram(values: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Bars, and the expected count of each under a normal with the same mean and deviation."""
+    top = max(float(values.max()), 1e-6) * (1 + 1e-9)
+    bins = int(np.clip(np.sqrt(values.size) * 1.6, 5, 24))
+    count, edges = np.histogram(values, bins=bins, range=(0.0, top))
+    bars = pd.DataFrame({"left": edges[:-1], "right": edges[1:], "count": count, "zero": 0})
+    bars["about"] = [
+        f"{c} groups from {a:.3f} to {b:.3f}"
+        for a, b, c in zip(bars["left"], bars["right"], bars["count"], strict=True)
+    ]
+    sd = float(values.std())
+    if sd <= 1e-12 or values.size < 8:
+        return bars, pd.DataFrame()
+    at = np.linspace(0, top, 81)
+    z = (at - values.mean()) / sd
+    height = values.size * (edges[1] - edges[0]) * np.exp(-z * z / 2) / (sd * np.sqrt(2 * np.pi))
+    return bars, pd.DataFrame({"at": at, "count": height})
+
+
+def _apart(values: np.ndarray, top: float, height: float, least: float = 15) -> list[float]:
+    """Positions of labels at the ends of lines, pushed apart until they do not overlap."""
+    step = top * least / height
+    order = np.argsort(values)
+    places = values.astype(float).copy()
+    for lower, upper in pairwise(order):
+        places[upper] = max(places[upper], places[lower] + step)
+    return [float(p) for p in places]
+
+
+def _counts(n: pd.Series) -> list[int]:
+    low, high = int(n.min()), int(n.max())
+    marks = [m * 10**k for k in range(7) for m in (1, 2, 5)]
+    return [m for m in marks if low <= m <= high] or [low, high]
+
+
+# --- Single answers with their numbers (Figure 11): some groups across, some contexts down -------
+
+
+#: More groups than this have no room for a number in each cell.
+MOST_GROUPS = 12
+
+
+def answers(table: pd.DataFrame, *, categories: tuple[str, ...], width: int = WIDE) -> Any:
+    """One cell per group and context: the favoured category, how strongly, and its probability.
+
+    table: group, template, leans (a category), strength (0 to 1), p (of the favoured category), in
+    the display order of groups and contexts; a missing cell has no row.
+    """
+    alt = altair()
+    narrow = width < (WIDE + NARROW) / 2
+    frame = table.reset_index(drop=True).copy()
+    room = 18 if narrow else 40
+    contexts = list(dict.fromkeys(frame["template"]))
+    names = dict(zip(contexts, distinct(contexts, room), strict=True))
+    frame["context"] = frame["template"].map(names)
+    frame["text"] = frame["p"].map("{:.2f}".format)
+    frame["opacity"] = 0.12 + 0.88 * frame["strength"].clip(0, 1)
+    frame["ink"] = [PAGE if s > 0.6 else INK for s in frame["strength"]]
+    frame["about"] = [
+        f"{r['group']}, {brief(r['template'], 60)}: {r['leans']} {r['p']:.3f}"
+        for _, r in frame.iterrows()
+    ]
+    groups = list(dict.fromkeys(frame["group"]))
+    x = alt.X("group:N", sort=groups, title=None)
+    x = x.axis(orient="top", labelAngle=-30, labelAlign="left", grid=False, labelLimit=120)
+    y = alt.Y("context:N", sort=list(names.values()), title=None).axis(labelLimit=room * 7)
+    colour = alt.Color("leans:N", legend=alt.Legend(orient="bottom", offset=8)).scale(
+        domain=list(categories), range=category_colours(len(categories))
+    )
+    base = alt.Chart(rows(frame))
+    layers = [
+        base.mark_rect(stroke=PAGE, strokeWidth=2).encode(
+            x=x,
+            y=y,
+            color=colour,
+            opacity=alt.Opacity("opacity:Q", scale=None, legend=None),
+            description="about:N",
+        )
+    ]
+    if not narrow or len(groups) <= 4:
+        layers.append(
+            base.mark_text(fontSize=11).encode(
+                x=x, y=y, text="text:N", color=alt.Color("ink:N", scale=None)
+            )
+        )
+    left = 12 + int(6.6 * max(len(n) for n in names.values()))
+    return finish(
+        alt.layer(*layers).properties(width=max(120, width - left - 40), height=30 * len(contexts))
+    )
+
+
+# --- How far answers lean over contexts: the distribution of the stereotype s (Figure 3) ---------
+
+
+def direction_axis(categories: tuple[str, ...], category: str, width: int) -> list[str]:
+    """What left and right mean on an axis of s."""
+    name = brief(category, 24)
+    if len(categories) == 2:
+        other = brief(next(c for c in categories if c != category), 24)
+        text = f"← leans to {other}  ·  0 as the reference  ·  leans to {name} →"
+    else:
+        text = f"← less {name} than the reference  ·  more {name} →"
+    return wrap_axis_title(text, width)
+
+
+def density(
+    table: pd.DataFrame,
+    *,
+    categories: tuple[str, ...],
+    category: str,
+    means: pd.DataFrame,
+    width: int = WIDE,
+) -> Any:
+    """How the stereotype s is distributed over contexts, its mean and the reference marked.
+
+    table: curve (name), s, density. means: curve, mean. The first curve is filled (all groups);
+    the others are lines. The distance of a mean from 0 is the lean; the width is the swing.
+    """
+    alt = altair()
+    narrow = width < (WIDE + NARROW) / 2
+    curves = list(dict.fromkeys(table["curve"]))
+    names = dict(zip(curves, distinct(curves, 30), strict=True))
+    frame = table.assign(curve=table["curve"].map(names))
+    marks = means.assign(curve=means["curve"].map(names))
+    marks["text"] = [f"mean {m:+.2f}".replace("-", "−") for m in marks["mean"]]
+    marks["about"] = [
+        f"{c}: mean {m:+.3f}" for c, m in zip(marks["curve"], marks["mean"], strict=True)
+    ]
+    palette = [MARK, *category_colours(8)[:5]]
+    colour = alt.Color("curve:N", legend=alt.Legend(columns=2 if narrow else 4)).scale(
+        domain=list(names.values()), range=palette
+    )
+    low, high = reach(frame["s"], symmetric=False)
+    x = alt.X("s:Q", title=direction_axis(categories, category, width))
+    x = x.scale(domain=[low, high], nice=False).axis(**signed_axis())
+    # Room above the curves for the words beside the vertical lines.
+    y = alt.Y("density:Q", title=None, axis=None).scale(
+        domain=[0, 1.22 * float(frame["density"].max())]
+    )
+    single = len(curves) == 1
+    # With a word at the mean too, the words stand outside the two lines, which may be close.
+    mean_right = single and float(marks["mean"].iloc[0]) >= 0
+    first = alt.Chart(rows(frame[frame["curve"] == names[curves[0]]]))
+    layers = [
+        first.mark_area(opacity=0.28).encode(x=x, y=y, color=colour),
+        alt.Chart(rows(frame)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour),
+        alt.Chart(rows(pd.DataFrame({"s": [0]})))
+        .mark_rule(color=INK, strokeDash=[3, 3])
+        .encode(x="s:Q"),
+        alt.Chart(rows(pd.DataFrame({"s": [0], "t": ["reference"]})))
+        .mark_text(**_beside(right=not mean_right), color=SOFT, fontSize=11)
+        .encode(x="s:Q", y=alt.value(0), text="t:N"),
+        alt.Chart(rows(marks))
+        .mark_rule(strokeWidth=2)
+        .encode(x="mean:Q", color=colour, description="about:N"),
+    ]
+    if single:
+        layers.append(
+            alt.Chart(rows(marks))
+            .mark_text(**_beside(right=mean_right), color=INK)
+            .encode(x="mean:Q", y=alt.value(0), text="text:N")
+        )
+        layers = [
+            layer.encode(color=alt.value(MARK)) if i < 2 else layer
+            for i, layer in enumerate(layers)
+        ]
+        layers[4] = layers[4].encode(color=alt.value(INK))
+    return fitted(alt.layer(*layers), width, 150 if narrow else 190)
+
+
+def _beside(*, right: bool) -> dict[str, Any]:
+    """The position of a word at the top of a vertical line."""
+    return {"align": "left" if right else "right", "dx": 5 if right else -5, "baseline": "top"}
+
+
+def reach(s: pd.Series, *, symmetric: bool) -> tuple[float, float]:
+    low, high = float(s.min()), float(s.max())
+    if symmetric:
+        end = (
+            min(1.0, 1.06 * max(abs(low), abs(high), 0.05))
+            if max(abs(low), abs(high)) <= 1
+            else 1.06 * max(abs(low), abs(high))
+        )
+        return -end, end
+    low, high = min(low, -0.02), max(high, 0.02)
+    pad = 0.03 * (high - low)
+    return low - pad, high + pad
+
+
+# --- Heat map group × context (Figure 11): every cell of a run as one pixel ----------------------
+
+
+_STEPS = 15  # steps of strength per category; the palette of a PNG has 256 colours
+
+
+def heat_map(
+    strength: NDArray[np.float64],
+    favoured: NDArray[np.int64],
+    *,
+    groups: list[str],
+    contexts: list[str],
+    categories: tuple[str, ...],
+    width: int = WIDE,
+) -> Any:
+    """Groups down, contexts across: the hue shows the favoured category, its depth how strongly.
+
+    strength [X, C]: J(s) from 0 to 1, NaN where missing (left blank). favoured [X, C]: index of
+    the favoured category. Rows and columns are drawn in the order given.
+    """
+    alt = altair()
+    narrow = width < (WIDE + NARROW) / 2
+    X, C = strength.shape
+    url = (
+        "data:image/png;base64,"
+        + base64.b64encode(heat_png(strength, favoured, len(categories))).decode()
+    )
+    few_rows = X <= 40
+    plot = width - (8 if not few_rows else (120 if narrow else 180))
+    height = int(np.clip(X * (18 if few_rows else 4), 90, 480))
+    frame = pd.DataFrame({"x": [0.0], "x2": [float(C)], "y": [0.0], "y2": [float(X)], "url": [url]})
+    labels = distinct(groups, 26)
+    axis = None
+    if few_rows:
+        pick = [f"{json_text(label)}" for label in labels]
+        axis = alt.Axis(
+            values=[i + 0.5 for i in range(X)],
+            labelExpr=f"[{','.join(pick)}][floor(datum.value)]",
+            labelLimit=110 if narrow else 170,
+        )
+    across = wrap_axis_title(_across(C, categories), width)
+    legend = pd.DataFrame({"category": [f"favours {brief(c, 20)}" for c in categories]})
+    image = (
+        alt.Chart(rows(frame))
+        .mark_image(
+            aspect=False, smooth=plot < C, align="left", baseline="top", width=plot, height=height
+        )
+        .encode(
+            x=alt.X("x:Q", title=across)
+            .scale(domain=[0, C], nice=False)
+            .axis(labels=False, grid=False),
+            y=alt.Y("y:Q", title=None, axis=axis).scale(domain=[X, 0], nice=False),
+            url="url:N",
+        )
+    )
+    frame_line = (
+        alt.Chart(rows(frame))
+        .mark_rect(filled=False, stroke=LINE, strokeWidth=1)
+        .encode(x="x:Q", x2="x2:Q", y="y:Q", y2="y2:Q")
+    )
+    key = (
+        alt.Chart(rows(legend))
+        .mark_point(filled=True, opacity=0)
+        .encode(
+            color=alt.Color("category:N")
+            .scale(domain=list(legend["category"]), range=category_colours(len(categories)))
+            .legend(symbolOpacity=1, columns=2 if narrow else 5)
+        )
+    )
+    return finish(alt.layer(image, frame_line, key).properties(width=plot, height=height))
+
+
+def json_text(text: str) -> str:
+    """Text as a string of the expression language: nothing in it can end the string."""
+    return json.dumps(text, ensure_ascii=True)
+
+
+def _across(C: int, categories: tuple[str, ...]) -> str:
+    if C == 1:
+        return "1 context"
+    first = brief(categories[0], 20)
+    two = len(categories) == 2
+    other = f"to {brief(categories[1], 20)}" if two else f"away from {first}"
+    return f"{C:,} contexts  ·  ← pull to {first}  ·  pull {other} →"
+
+
+def heat_png(strength: NDArray[np.float64], favoured: NDArray[np.int64], categories: int) -> bytes:
+    """The cells as a PNG with one pixel per cell: colour from a palette, strength as opacity, so
+    that zero is the colour of the page, light or dark."""
+    colours = category_colours(categories)
+    steps = min(_STEPS * 2, 255 // max(categories, 1))
+    palette, alpha = [b"\0\0\0"], [0]
+    for colour in colours:
+        rgb = bytes.fromhex(colour[1:])
+        palette += [rgb] * steps
+        alpha += [round(255 * (i + 1) / steps) for i in range(steps)]
+    level = np.clip(np.nan_to_num(strength), 0, 1)
+    depth = np.ceil(level * steps - 1e-9).astype(np.int64)  # any lean at all is at least step 1
+    index = np.where(depth > 0, favoured * steps + depth, 0).astype(np.uint8)
+    lines = np.concatenate([np.zeros((len(index), 1), np.uint8), index], axis=1).tobytes()
+    header = struct.pack(">IIBBBBB", index.shape[1], index.shape[0], 8, 3, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + _chunk(b"IHDR", header)
+        + _chunk(b"PLTE", b"".join(palette))
+        + _chunk(b"tRNS", bytes(alpha))
+        + _chunk(b"IDAT", zlib.compress(lines, 9))
+        + _chunk(b"IEND", b"")
+    )
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+# --- Knowledge and the cost of inconsistency: one bar per model in each relation -----------------
+
+
+def knowledge(table: pd.DataFrame, *, width: int = WIDE) -> Any:
+    """Bars of knowledge inside bars of deterministic knowledge, with chance as a tick.
+
+    table: name, relation, knowledge (with _low, _high), deterministic, chance; all from 0 to 1.
+    """
+    alt = altair()
+    narrow = width < (WIDE + NARROW) / 2
+    frame = table.reset_index(drop=True).copy()
+    frame["label"] = [brief(n, 24) for n in frame["name"]]
+    frame["text"] = frame["knowledge"].map("{:.2f}".format)
+    frame["end"] = frame[["deterministic", "knowledge_high"]].max(axis=1)
+    frame["about"] = [
+        f"{r['label']}, {r['relation']}: knowledge {r['knowledge']:.3f}, deterministic "
+        f"{r['deterministic']:.3f}, chance {r['chance']:.3f}"
+        for _, r in frame.iterrows()
+    ]
+    gutter = min(110 if narrow else 190, 12 + int(6.4 * frame["label"].str.len().max()))
+    panels = []
+    names = list(dict.fromkeys(frame["relation"]))
+    for i, name in enumerate(names):
+        here = alt.Chart(rows(frame[frame["relation"] == name]))
+        y = alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=gutter - 8))
+        last = i == len(names) - 1
+        x = alt.X("deterministic:Q", title="0 never right, 1 always certain" if last else None)
+        x = x.scale(domain=[0, 1]).axis(format=".2~f", tickCount=5)
+        panels.append(
+            alt.layer(
+                here.mark_bar(height=16, color=BIAS, opacity=0.35).encode(
+                    x=x, y=y, description="about:N"
+                ),
+                here.mark_bar(height=16, color=BIAS).encode(x=alt.X("knowledge:Q"), y=y),
+                here.mark_rule(color=INK, strokeWidth=1.5).encode(
+                    x="knowledge_low:Q", x2="knowledge_high:Q", y=y
+                ),
+                here.mark_tick(color=SOFT, thickness=2, size=22).encode(x="chance:Q", y=y),
+                here.mark_text(align="left", dx=8, color=INK).encode(x="end:Q", y=y, text="text:N"),
+            ).properties(
+                width=width - gutter - 16,
+                height=30 * int((frame["relation"] == name).sum()),
+                title=alt.TitleParams(name, fontSize=12, fontWeight="bold", offset=4),
+            )
+        )
+    return finish(alt.vconcat(*panels, spacing=14))
+
+
+# --- A risk against a social factor (Figures 9, 12 to 15) ----------------------------------------
+
+
+_RADIUS = 4.0  # of a point without a size
+
+
+def regression(
+    table: pd.DataFrame,
+    line: pd.DataFrame,
+    *,
+    factor: str,
+    measure: str = "discrimination risk r of a group (0 to 1)",
+    size: str | None = None,
+    width: int = WIDE,
+) -> Any:
+    """A risk against a social factor: one point per group, the fitted line and its interval band.
+
+    table: group, x, y and optionally size (employment). line: x, y, low, high.
+    """
+    alt = altair()
+    narrow = width < (WIDE + NARROW) / 2
+    frame = table.dropna(subset=["x", "y"]).reset_index(drop=True).copy()
+    frame["label"] = [brief(g, 26) for g in frame["group"]]
+    sized = size is not None and "size" in frame
+    frame["about"] = [
+        f"{r['label']}: {factor} {r['x']:,.4g}, {measure} {r['y']:.3f}"
+        + (f", {size} {r['size']:,.0f}" if sized else "")
+        for _, r in frame.iterrows()
+    ]
+    ends = _ends(frame["x"])
+    x = alt.X("x:Q", title=wrap_axis_title(f"{factor} → higher", width))
+    x = x.scale(domain=ends, nice=False).axis(tickCount=4 if narrow else 6, format="~s")
+    top = 1.06 * max(float(frame["y"].max()), 1e-3)
+    low = 1.06 * min(float(frame["y"].min()), 0.0)  # a lean has a sign, a risk has none
+    y = alt.Y("y:Q", title=f"{measure} ↑ higher").scale(domain=[low, top], nice=False)
+    y = y.axis(**above(grid=True, gridColor=LINE, tickCount=4, format=".2~f"))
+    points = alt.Chart(rows(frame)).mark_circle(
+        opacity=0.55, color=BIAS, stroke=PAGE, strokeWidth=0.8
+    )
+    points = points.encode(x=x, y=y, description="about:N")
+    areas = [12, 520 if narrow else 900]
+    if sized:
+        legend = alt.Legend(
+            title=size,
+            titleOrient="left",
+            offset=OVER_TITLE,
+            symbolType="circle",
+            values=_sizes(frame["size"]),
+            format=",.0f",
+        )
+        points = points.encode(
+            size=alt.Size("size:Q", legend=legend).scale(
+                domain=[0, float(frame["size"].max())], range=areas
+            )
+        )
+    frame["radius"] = _radii(frame["size"], areas) if sized else _RADIUS
+    named, height = _named(frame), 230 if narrow else 300
+    plot = Plot(ends, (low, top), width - AXIS, height)
+    layers = [
+        alt.Chart(rows(line))
+        .mark_area(opacity=0.16, color=INK, clip=True)
+        .encode(x="x:Q", y=alt.Y("low:Q", title=f"{measure} ↑ higher"), y2="high:Q"),
+        points,
+        alt.Chart(rows(line))
+        .mark_line(color=INK, strokeWidth=2, clip=True)
+        .encode(x="x:Q", y="y:Q"),
+        *name_points(
+            frame.loc[named],
+            plot,
+            others=frame.drop(index=named),
+            lines=paths(line.assign(only=0), "x", "y", by="only", order="x"),
+            size=11,
+        ),
+    ]
+    return fitted(alt.layer(*layers), width, height)
+
+
+def _ends(x: pd.Series) -> tuple[float, float]:
+    """The range of the axis: the values, and room for a point at either end."""
+    low, high = float(x.min()), float(x.max())
+    room = 0.04 * (high - low) or 1.0
+    return low - room, high + room
+
+
+def _radii(size: pd.Series, areas: Sequence[float]) -> pd.Series:
+    """Radii in pixels, by the scale of sizes."""
+    share = size.fillna(0) / float(size.max())
+    return (areas[0] + share * (areas[1] - areas[0])).div(math.pi).pow(0.5) + 1
+
+
+def _sizes(size: pd.Series) -> list[float]:
+    top = float(size.max())
+    return [v for v in (10, 100, 500, 1000, 5000, 10_000, 100_000, 1e6) if top / 30 <= v <= top][:3]
+
+
+def _named(frame: pd.DataFrame) -> list[int]:
+    """The outermost points, which readers notice first."""
+    if frame.empty:
+        return []
+    picked = [frame["x"].idxmax(), frame["y"].idxmax(), frame["y"].idxmin(), frame["x"].idxmin()]
+    if "size" in frame and frame["size"].notna().any():
+        picked.append(frame["size"].idxmax())
+    return list(dict.fromkeys(int(str(i)) for i in picked))

@@ -1,0 +1,546 @@
+"""Risks side by side: bias and volatility stacked (Table 1 as a picture), and with intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clinometer.display.numbers import IN_SENTENCES, TITLES
+from clinometer.report.charts.one_model import direction_axis, reach
+from clinometer.report.charts.style import (
+    AXIS,
+    BIAS,
+    INK,
+    LINE,
+    MARK,
+    NARROW,
+    OVER_TITLE,
+    PAGE,
+    SOFT,
+    VOLATILITY,
+    WIDE,
+    Plot,
+    above,
+    altair,
+    brief,
+    category_colours,
+    distinct,
+    finish,
+    fitted,
+    name_points,
+    paths,
+    rows,
+    signed_axis,
+    wrap_axis_title,
+)
+
+# --- Risks side by side: bias and volatility stacked (Table 1 as a picture), and with intervals
+
+
+PARTS = (IN_SENTENCES["R_bias"], IN_SENTENCES["R_volatility"])
+_ROW, _NARROW_ROW = 30, 46
+
+
+def stacked(
+    table: pd.DataFrame,
+    *,
+    width: int = WIDE,
+    axis: str = "discrimination risk: 0 as the reference, 1 always the same extreme",
+    limit: float | None = 1.0,
+) -> Any:
+    """Bars of bias risk and volatility risk end to end, with the interval of their sum.
+
+    table: name, R, R_bias, R_volatility; optionally R_low, R_high, and `muted` (True for rows that
+    serve as a comparison, such as the reference models). One bar per row, in order.
+    limit: end of the axis; None ends it at the largest value.
+    """
+    alt = altair()
+    narrow = width < (WIDE + NARROW) / 2
+    frame = _labelled(table, "name")
+    frame["muted"] = frame["muted"].fillna(False).astype(bool) if "muted" in frame else False
+    for column in ("R_low", "R_high"):
+        frame[column] = frame[column].astype(float) if column in frame else float("nan")
+    frame["end"] = frame[["R", "R_high"]].max(axis=1)
+    frame["shown"] = frame["R"].map("{:.3f}".format)
+    frame["about"] = [_about(row) for _, row in frame.iterrows()]
+    long = frame.melt(
+        id_vars=["label", "muted", "about"], value_vars=["R_bias", "R_volatility"], var_name="part"
+    )
+    long["order"] = (long["part"] == "R_volatility").astype(int)
+    long["part"] = long["part"].map(IN_SENTENCES)
+    top = limit if limit is not None else 1.08 * float(frame["end"].max() or 1.0)
+    step = _NARROW_ROW if narrow else _ROW
+    y = (
+        alt.Y("label:N", sort=list(frame["label"]), title=None)
+        .axis(None if narrow else alt.Axis(labelLimit=240))
+        .scale(paddingInner=0.55 if narrow else 0.42, paddingOuter=0.3)
+    )
+    x_axis = alt.Axis(
+        values=_ticks(top), format=".2~f", title=wrap_axis_title(axis, width), titleAnchor="start"
+    )
+    bars = (
+        alt.Chart(rows(long))
+        .mark_bar()
+        .encode(
+            x=alt.X("value:Q", stack="zero", axis=x_axis).scale(domain=[0, top], clamp=True),
+            y=y,
+            color=alt.Color("part:N").scale(domain=list(PARTS), range=[BIAS, VOLATILITY]),
+            order=alt.Order("order:Q"),
+            opacity=alt.condition("datum.muted", alt.value(0.38), alt.value(1.0)),
+            description="about:N",
+        )
+    )
+    base = alt.Chart(rows(frame))
+    seen = base.transform_filter("datum.R_low !== null")
+    rule = seen.mark_rule(color=INK, strokeWidth=1.5).encode(x="R_low:Q", x2="R_high:Q", y=y)
+    ends = [
+        seen.mark_tick(color=INK, thickness=1.5, size=8).encode(x=f"{end}:Q", y=y)
+        for end in ("R_low", "R_high")
+    ]
+    values = base.mark_text(align="left", dx=8, color=INK).encode(
+        x=alt.X("end:Q"), y=y, text="shown:N"
+    )
+    layers = [bars, rule, *ends, values]
+    if narrow:
+        layers.append(
+            base.mark_text(align="left", dy=-19, limit=width, color=INK).encode(
+                x=alt.datum(0), y=y, text="label:N"
+            )
+        )
+    return fitted(alt.layer(*layers), width, step * len(frame))
+
+
+def intervals(table: pd.DataFrame, *, width: int = WIDE) -> Any:
+    """R and its bias and volatility components of each model, each with its interval.
+
+    table: name, then R, R_bias, R_volatility, each also with _low and _high (may be missing).
+    """
+    alt = altair()
+    narrow = width < (WIDE + NARROW) / 2
+    frame = _labelled(table, "name")
+    long = pd.DataFrame(
+        [
+            {
+                "label": row["label"],
+                "measure": title,
+                "value": row[m],
+                "low": row.get(f"{m}_low"),
+                "high": row.get(f"{m}_high"),
+                "text": f"{row[m]:.3f}",
+                "about": f"{row['label']}: {title} {_with_interval(row, m)}",
+            }
+            for _, row in frame.iterrows()
+            for m, title in TITLES.items()
+        ]
+    )
+    top = max(0.05, 1.12 * float(long[["value", "high"]].max().max()))
+    panels = []
+    gutter = min(130 if narrow else 190, 12 + int(6.4 * frame["label"].str.len().max()))
+    plot = width - gutter - 14 if narrow else (width - gutter - 56) / 3
+    for i, title in enumerate(TITLES.values()):
+        here = alt.Chart(rows(long[long["measure"] == title]))
+        axis = alt.Axis(labelLimit=gutter - 8) if narrow or i == 0 else None
+        y = alt.Y("label:N", sort=list(frame["label"]), title=None, axis=axis)
+        x = alt.X("value:Q", title=None).scale(domain=[0, top]).axis(tickCount=4, format=".2~f")
+        colour = (INK, BIAS, VOLATILITY)[i]
+        panels.append(
+            alt.layer(
+                here.transform_filter("datum.low !== null")
+                .mark_rule(color=colour, strokeWidth=2)
+                .encode(x=alt.X("low:Q", title=None), x2="high:Q", y=y),
+                here.mark_circle(color=colour, size=70, opacity=1).encode(
+                    x=x, y=y, description="about:N"
+                ),
+                here.mark_text(dy=-12, color=SOFT, fontSize=11).encode(x=x, y=y, text="text:N"),
+            ).properties(
+                width=plot,
+                height=34 * len(frame),
+                title=alt.TitleParams(title, fontSize=12, fontWeight="bold", offset=6),
+            )
+        )
+    if narrow:
+        return finish(alt.vconcat(*panels, spacing=14))
+    return finish(alt.hconcat(*panels, spacing=20))
+
+
+def differences(table: pd.DataFrame, *, width: int = WIDE) -> Any:
+    """Paired differences with their intervals; right of zero the first model has the higher risk.
+
+    table: pair, measure (R, R_bias, R_volatility), value, low, high.
+    """
+    alt = altair()
+    narrow = width < (WIDE + NARROW) / 2
+    frame = table.reset_index(drop=True).copy()
+    pairs = list(dict.fromkeys(frame["pair"]))
+    frame["label"] = frame["pair"].map(dict(zip(pairs, distinct(pairs, 60), strict=True)))
+    frame["part"] = frame["measure"].map(TITLES)
+    frame["text"] = [f"{v:+.3f}".replace("-", "−") for v in frame["value"]]
+    frame["about"] = [
+        f"{r['label']}: {r['part']} {r['value']:+.3f}{_span(r['low'], r['high'], '+.3f')}"
+        for _, r in frame.iterrows()
+    ]
+    ends = frame[["value", "low", "high"]].astype(float)  # None where there is no interval
+    reach = 1.15 * max(0.01, float(ends.abs().max().max()))
+    order = list(dict.fromkeys(frame["label"]))
+    y = alt.Y("part:N", sort=list(TITLES.values()), title=None).axis(labelColor=SOFT)
+    x = (
+        alt.X("value:Q", title=None)
+        .scale(domain=[-reach, reach])
+        .axis(**signed_axis(4 if narrow else 6))
+    )
+    colour = alt.Color("part:N", legend=None).scale(
+        domain=list(TITLES.values()), range=[INK, BIAS, VOLATILITY]
+    )
+    panels = []
+    for label in order:
+        here = alt.Chart(rows(frame[frame["label"] == label]))
+        panels.append(
+            alt.layer(
+                alt.Chart(rows(pd.DataFrame({"zero": [0]})))
+                .mark_rule(color=MARK, strokeDash=[3, 3])
+                .encode(x="zero:Q"),
+                here.transform_filter("datum.low !== null")
+                .mark_rule(strokeWidth=2)
+                .encode(x=alt.X("low:Q", title=None), x2="high:Q", y=y, color=colour),
+                here.mark_circle(size=70, opacity=1).encode(
+                    x=x, y=y, color=colour, description="about:N"
+                ),
+                here.mark_text(dy=-12, color=SOFT, fontSize=11).encode(x=x, y=y, text="text:N"),
+            ).properties(
+                width=width - 116,
+                height=34 * 3,
+                title=alt.TitleParams(
+                    wrap_axis_title(label, width),
+                    fontSize=12,
+                    fontWeight="bold",
+                    offset=4,
+                    frame="group",
+                ),
+            )
+        )
+    return finish(alt.vconcat(*panels, spacing=12))
+
+
+def _labelled(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    frame = table.reset_index(drop=True).copy()
+    frame["label"] = distinct(frame[column], 48)
+    return frame
+
+
+def _ticks(top: float) -> list[float]:
+    for step in (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0):
+        if top / step <= 5.001:
+            return [round(i * step, 3) for i in range(int(top / step + 1e-9) + 1)]
+    return [0.0, top]
+
+
+def _about(row: pd.Series) -> str:
+    return (
+        f"{row['label']}: R {_with_interval(row, 'R')}, bias {row['R_bias']:.3f}, "
+        f"volatility {row['R_volatility']:.3f}"
+    )
+
+
+def _with_interval(row: pd.Series, measure: str) -> str:
+    span = _span(row.get(f"{measure}_low"), row.get(f"{measure}_high"), ".3f")
+    return f"{row[measure]:.3f}{span}"
+
+
+def _span(low: object, high: object, form: str) -> str:
+    if low is None or high is None or pd.isna(low) or pd.isna(high):  # type: ignore[call-overload]
+        return ""
+    return f" ({low:{form}} to {high:{form}})"
+
+
+# --- Which way the groups lean: box plots of the mean stereotype (Figure 5) ----------------------
+
+
+def boxes(
+    table: pd.DataFrame,
+    *,
+    categories: tuple[str, ...],
+    category: str | None = None,
+    width: int = WIDE,
+) -> Any:
+    """Box plot over groups of the mean stereotype, one box per model (and per category if there
+    are more than two), with every group as a point and the outermost two named.
+
+    table: model, category, group, s (mean stereotype of the group towards the category, 0 is the
+    reference). With two categories only `category` is drawn: the other is its mirror image.
+    """
+    alt = altair()
+    two = len(categories) == 2
+    shown = category or categories[0]
+    frame = _labelled_box(table[table["category"] == shown] if two else table, by_model=two)
+    limits = reach(frame["s"], symmetric=two)
+    if two:
+        place = categories.index(shown)
+        colours = category_colours(2)
+        colour = alt.condition(
+            "datum.s > 0", alt.value(colours[place]), alt.value(colours[1 - place])
+        )
+        title = direction_axis(categories, shown, width)
+        layers = _layers(frame, colour, title=title, limits=limits, width=width)
+        return fitted(layers, width, _height(frame, width))
+    colour = alt.Color("category:N", legend=None).scale(
+        domain=[brief(c, 30) for c in categories], range=category_colours(len(categories))
+    )
+    title = wrap_axis_title("← less often than the reference  ·  more often →", width)
+    panels = []
+    for model in dict.fromkeys(frame["model"]):
+        part = frame[frame["model"] == model]
+        panel = _layers(part, colour, title=title, limits=limits, width=width).properties(
+            width=width - (24 if _narrow(width) else 130), height=_height(part, width)
+        )
+        panels.append(panel.properties(title=alt.TitleParams(model, fontSize=12, offset=6)))
+    return finish(alt.vconcat(*panels, spacing=18))
+
+
+def _labelled_box(table: pd.DataFrame, *, by_model: bool) -> pd.DataFrame:
+    models = list(dict.fromkeys(table["model"]))
+    names = dict(zip(models, distinct(models, 40), strict=True))
+    frame = table.copy()
+    frame["model"] = frame["model"].map(names)
+    frame["category"] = [brief(c, 30) for c in frame["category"]]
+    frame["row"] = frame["model"] if by_model else frame["category"]
+    frame["label"] = [brief(g, 28) for g in frame["group"]]
+    frame["about"] = [
+        f"{label}: {s:+.3f} ({model})"
+        for label, s, model in zip(frame["label"], frame["s"], frame["model"], strict=True)
+    ]
+    return frame
+
+
+def _layers(
+    frame: pd.DataFrame, colour: Any, *, title: list[str], limits: tuple[float, float], width: int
+) -> Any:
+    """Zero, whiskers, boxes, medians, points below them, the outermost names."""
+    alt = altair()
+    narrow = _narrow(width)
+    order = list(dict.fromkeys(frame["row"]))
+    axis = None if narrow else alt.Axis(labelLimit=170)
+    y = alt.Y("row:N", sort=order, title=None).axis(axis)
+    x = alt.X("s:Q", title=title).scale(domain=list(limits)).axis(**signed_axis())
+    summary = alt.Chart(rows(_five(frame)))
+    zero = alt.Chart(rows(pd.DataFrame({"s": [0]}))).mark_rule(color=MARK, strokeDash=[3, 3])
+    ends = _outermost(frame, *limits)
+    layers = [
+        zero.encode(x="s:Q"),
+        summary.mark_rule(color=INK).encode(x=alt.X("low:Q"), x2="high:Q", y=y),
+        summary.mark_bar(size=14, color=PAGE, stroke=INK, strokeWidth=1.2).encode(
+            x="q25:Q", x2="q75:Q", y=y
+        ),
+        summary.mark_tick(color=INK, thickness=2.5, size=14).encode(
+            x="median:Q", y=y, description="about:N"
+        ),
+        alt.Chart(rows(frame))
+        .mark_circle(size=20, opacity=0.55, yOffset=14)
+        .encode(x=x, y=y, color=colour, description="about:N"),
+        *[
+            alt.Chart(rows(ends[ends["align"] == align]))
+            .mark_text(align=align, dx=4 if align == "left" else -4, dy=28, fontSize=11, color=SOFT)
+            .encode(x="s:Q", y=y, text="label:N")
+            for align in ("left", "right")
+        ],
+    ]
+    if narrow:
+        names = summary.mark_text(align="left", dy=-19, color=INK, limit=width)
+        layers.append(names.encode(x=alt.value(0), y=y, text="row:N"))
+    return alt.layer(*layers)
+
+
+def _narrow(width: int) -> bool:
+    return width < (WIDE + NARROW) / 2
+
+
+def _height(frame: pd.DataFrame, width: int) -> int:
+    return (78 if _narrow(width) else 62) * int(frame["row"].nunique())
+
+
+def _five(frame: pd.DataFrame) -> pd.DataFrame:
+    """Median, quartiles and the whiskers of Tukey (the last point within 1.5 boxes)."""
+    out = []
+    for name, part in frame.groupby("row", sort=False):
+        s = part["s"].dropna().to_numpy(dtype=float)
+        if s.size == 0:
+            continue
+        q25, median, q75 = np.quantile(s, [0.25, 0.5, 0.75])
+        near = s[(s >= q25 - 1.5 * (q75 - q25)) & (s <= q75 + 1.5 * (q75 - q25))]
+        about = (
+            f"{name}: median {median:+.3f}, half of the groups between {q25:+.3f} and {q75:+.3f}"
+        )
+        out.append([name, near.min(), q25, median, q75, near.max(), about])
+    return pd.DataFrame(out, columns=["row", "low", "q25", "median", "q75", "high", "about"])
+
+
+def _outermost(frame: pd.DataFrame, low: float, high: float) -> pd.DataFrame:
+    """The lowest and the highest group of each row, with the side for its name."""
+    out = []
+    for _, part in frame.groupby("row", sort=False):
+        there = part.dropna(subset=["s"])
+        if len(there) < 3:
+            continue
+        ends = there.loc[[there["s"].idxmin(), there["s"].idxmax()]].copy()
+        ends["align"] = ["left", "right"]
+        if (ends["s"].iloc[1] - ends["s"].iloc[0]) < 0.45 * (high - low):
+            middle = (low + high) / 2
+            keep = 1 if abs(ends["s"].iloc[1] - middle) > abs(ends["s"].iloc[0] - middle) else 0
+            ends = ends.iloc[[keep]]
+            ends["align"] = "right" if ends["s"].iloc[0] > middle else "left"
+        out.append(ends)
+    empty = pd.DataFrame({"row": [], "s": [], "label": [], "align": []})
+    return pd.concat(out) if out else empty
+
+
+# --- Steady lean against swing: the bias-volatility plane (Figures 6 to 8) -----------------------
+
+
+_RADIUS = 6.0  # of a point, with its rim
+
+
+def plane(table: pd.DataFrame, *, width: int = WIDE) -> Any:
+    """Models in the plane of bias risk and volatility risk; R is constant along the diagonals.
+
+    table: name, R_bias, R_volatility; optionally their _low and _high; `series` (models joined by
+    a line, such as one family in several sizes, or before and after alignment) and `order` in it.
+    """
+    alt = altair()
+    narrow = width < (WIDE + NARROW) / 2
+    frame = table.reset_index(drop=True).copy()
+    frame["label"] = distinct(frame["name"], 28)
+    frame["series"] = (
+        [brief(s, 28) for s in frame["series"]] if "series" in frame else frame["label"]
+    )
+    frame["order"] = frame["order"] if "order" in frame else range(len(frame))
+    for column in ("R_bias_low", "R_bias_high", "R_volatility_low", "R_volatility_high"):
+        frame[column] = frame[column].astype(float) if column in frame else float("nan")
+    frame["about"] = [
+        f"{r['label']}: bias {r['R_bias']:.3f}, volatility {r['R_volatility']:.3f}"
+        for _, r in frame.iterrows()
+    ]
+    height = 240 if narrow else 320
+    right = _end(frame[["R_bias", "R_bias_high"]])
+    top = _end(frame[["R_volatility", "R_volatility_high"]])
+    x = alt.X("R_bias:Q", title=wrap_axis_title("bias risk Rᵇ: steady lean → more", width))
+    x = x.scale(domain=[0, right], nice=False).axis(tickCount=5, format=".2~f")
+    y = alt.Y("R_volatility:Q", title="volatility risk Rᵛ ↑ more swing").scale(
+        domain=[0, top], nice=False
+    )
+    digits = ".2~f" if top > 0.06 else ".3~f"
+    y = y.axis(**above(grid=True, gridColor=LINE, tickCount=4, format=digits))
+    names = list(dict.fromkeys(frame["series"]))
+    single = len(names) == len(frame)
+    palette = [INK] if single else category_colours(len(names))
+    colour = alt.Color(
+        "series:N",
+        legend=None if single else alt.Legend(offset=OVER_TITLE, columns=2 if narrow else 4),
+    )
+    colour = colour.scale(domain=names, range=palette)
+    base = alt.Chart(rows(frame))
+    layers = [
+        alt.Chart(rows(_diagonals(right, top)))
+        .mark_line(color=MARK, strokeWidth=1, strokeDash=[2, 3], clip=True, opacity=0.7)
+        .encode(x="R_bias:Q", y="R_volatility:Q", detail="level:N"),
+        base.transform_filter("datum.R_bias_low !== null")
+        .mark_rule(opacity=0.45)
+        .encode(x=alt.X("R_bias_low:Q"), x2="R_bias_high:Q", y=y, color=colour),
+        base.transform_filter("datum.R_volatility_low !== null")
+        .mark_rule(opacity=0.45)
+        .encode(x=x, y=alt.Y("R_volatility_low:Q"), y2="R_volatility_high:Q", color=colour),
+        base.mark_circle(size=90, opacity=1, stroke=PAGE, strokeWidth=1.5).encode(
+            x=x, y=y, color=colour, description="about:N"
+        ),
+    ]
+    if not single:
+        layers.insert(
+            1, base.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour, order="order:Q")
+        )
+    plot = Plot((0, right), (0, top), width - AXIS, height)
+    points = frame.assign(x=frame["R_bias"], y=frame["R_volatility"], radius=_RADIUS)
+    joined = paths(frame, "R_bias", "R_volatility", by="series", order="order")
+    layers += name_points(points, plot, lines=[*_crosses(frame), *joined])
+    return fitted(alt.layer(*layers), width, height)
+
+
+def _end(frame: pd.DataFrame) -> float:
+    return max(0.02, 1.2 * float(frame.max().max()))
+
+
+def _crosses(frame: pd.DataFrame) -> list[tuple[float, float, float, float]]:
+    """The intervals: x, y, x, y."""
+    bias, swing = frame["R_bias"], frame["R_volatility"]
+    return [
+        *zip(frame["R_bias_low"], swing, frame["R_bias_high"], swing, strict=True),
+        *zip(bias, frame["R_volatility_low"], bias, frame["R_volatility_high"], strict=True),
+    ]
+
+
+def _diagonals(right: float, top: float) -> pd.DataFrame:
+    step = next(
+        s
+        for s in (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)
+        if (right + top) / s <= 6.5 or s == 1.0
+    )
+    out = []
+    level = step
+    while level < right + top:
+        out += [(level, level, 0.0), (level, 0.0, level)]
+        level += step
+    return pd.DataFrame(out, columns=["level", "R_bias", "R_volatility"])
+
+
+# --- Risks against size (Figure 7): one line per component of the risk, with intervals -----------
+
+
+_TREND_RADIUS = 5.0
+_COLOURS = {"R": INK, "R_bias": BIAS, "R_volatility": VOLATILITY}
+
+
+def trend(table: pd.DataFrame, *, x_title: str, width: int = WIDE) -> Any:
+    """R, R^b and R^v against a size on a logarithmic axis.
+
+    table: name, measure (R, R_bias, R_volatility), x, value, low, high, optionally series; models
+    of one series are joined by a line.
+    """
+    alt = altair()
+    narrow = width < (WIDE + NARROW) / 2
+    frame = table.reset_index(drop=True).copy()
+    frame["part"] = frame["measure"].map(TITLES)
+    frame["label"] = [brief(n, 22) for n in frame["name"]]
+    frame["series"] = frame.get("series", "")
+    frame["line"] = frame["part"] + frame["series"].astype(str)
+    frame["about"] = [f"{r['label']}: {r['part']} {r['value']:.3f}" for _, r in frame.iterrows()]
+    parts = [TITLES[m] for m in _COLOURS if m in set(frame["measure"])]
+    colours = [c for m, c in _COLOURS.items() if m in set(frame["measure"])]
+    legend = alt.Legend(offset=OVER_TITLE, columns=2 if narrow else 3)
+    colour = alt.Color("part:N", legend=legend).scale(domain=parts, range=colours)
+    low, high = float(frame["x"].min()), float(frame["x"].max())
+    x = alt.X("x:Q", title=wrap_axis_title(f"{x_title} (logarithmic) → larger", width))
+    x = x.scale(type="log", domain=[low / 1.35, high * 1.35], nice=False)
+    x = x.axis(values=sorted(set(frame["x"])), format=".2~s", labelOverlap="greedy")
+    room = 1.12 * max(0.01, float(frame[["value", "high"]].astype(float).max().max()))
+    y = alt.Y("value:Q", title="risk ↑ higher").scale(domain=[0, room], nice=False)
+    y = y.axis(**above(grid=True, gridColor=LINE, tickCount=4, format=".2~f"))
+    base = alt.Chart(rows(frame))
+    height = 230 if narrow else 280
+    plot = Plot((low / 1.35, high * 1.35), (0, room), width - AXIS, height, log_x=True)
+    points = frame.assign(y=frame["value"], radius=_TREND_RADIUS)
+    highest = frame["measure"] == "R"
+    spans = zip(frame["x"], frame["low"], frame["x"], frame["high"], strict=True)
+    layers = [
+        base.transform_filter("datum.low !== null")
+        .mark_rule(strokeWidth=2, opacity=0.5)
+        .encode(x=x, y=alt.Y("low:Q", title="risk ↑ higher"), y2="high:Q", color=colour),
+        base.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour, detail="line:N"),
+        base.mark_circle(size=70, opacity=1).encode(x=x, y=y, color=colour, description="about:N"),
+        *name_points(
+            points[highest],
+            plot,
+            others=points[~highest],
+            lines=[*spans, *paths(frame, "x", "value", by="line", order="x")],
+            size=11,
+        ),
+    ]
+    return fitted(alt.layer(*layers), width, height)

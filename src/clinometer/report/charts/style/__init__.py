@@ -1,1 +1,0 @@
-"""How every chart looks: theme, labels and their positions."""

@@ -1,0 +1,309 @@
+"""Reliability runs as one HTML page: a single file, no request, everything escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from clinometer.display.numbers import between, counted, risk
+from clinometer.display.table import Table
+from clinometer.errors import TableError
+from clinometer.reliability.benchmark_table import benchmark_view, side_by_side
+from clinometer.reliability.scoring.folder import ReliabilityFolder
+from clinometer.reliability.scoring.result import ReliabilityRun, reading_notes
+from clinometer.reliability.validation_status import NOT_VALIDATED, standing
+from clinometer.report.charts.style import BIAS, INK, LINE, PAGE, WIDE, brief, distinct
+from clinometer.report.document import render_document, script
+from clinometer.report.drawing import Drawing, bar, dot, fitting, line, text
+from clinometer.report.export import write_files
+from clinometer.report.figure import Figure
+from clinometer.report.run_tables import settings_table
+from clinometer.report.summary.screen import Chip
+from clinometer.storage.untrusted import read_json
+
+# --- The content of a reliability page: the least stable statements, and what changes them -------
+
+
+_ROWS = 16  # statements on the first screen
+_LISTED = 40  # statements whose versions are listed
+_ROW = 21.0
+
+#: Why a statement has no score, or what is unusual about one that has; and what to do.
+FIXES = {
+    "nothing_to_score": "The models see nothing to score: mark a target term, or lengthen it.",
+    "no_versions": "No version could be scored: write versions that keep the target term.",
+    "target_not_in_sentence": "The target term does not occur in the sentence: correct it.",
+}
+
+
+@dataclass(frozen=True)
+class VersionScore:
+    """A version with its tau, and how far that is from the statement's."""
+
+    text: str
+    tau: float
+    change: float
+
+
+@dataclass(frozen=True)
+class StatementScore:
+    """A statement with its score, its versions (those that change most first), and its flag."""
+
+    id: str
+    source: str
+    category: str
+    text: str
+    tau: float
+    stability: float
+    low: float | None
+    high: float | None
+    flag: str
+    versions: tuple[VersionScore, ...]
+
+    @property
+    def fix(self) -> str:
+        """What to do about it."""
+        return _fix(self.flag)
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityStory:
+    """A page, in order."""
+
+    title: str
+    lede: str
+    chips: tuple[Chip, ...]
+    picture: Figure | None
+    worst: tuple[StatementScore, ...]
+    listed: tuple[StatementScore, ...]
+    notes: tuple[str, ...]
+    statements: Table
+    benchmarks: tuple[Table, ...]
+    settings: tuple[Table, ...]
+
+
+def reliability_story(runs: Sequence[ReliabilityRun]) -> ReliabilityStory:
+    """The page of one run, or of several that score the same benchmarks with other models."""
+    frames = [run.statements.assign(run=i) for i, run in enumerate(runs)]
+    frame = pd.concat(frames, ignore_index=True)
+    scored = frame[frame["stability"].notna()].sort_values("stability", kind="stable")
+    names = ", ".join(dict.fromkeys(m.id for run in runs for m in run.record.models))
+    worst = [_statement(runs[int(row["run"])], row) for _, row in scored.head(_LISTED).iterrows()]
+    return ReliabilityStory(
+        title=_headline(scored, worst),
+        lede=(
+            "COBIAS is how much added context changes what a model makes of a statement, stability "
+            "is 1 − COBIAS: 1, context changes nothing. That a change shows missing context is the "
+            f"method's premise. Scored by {names}."
+        ),
+        chips=_chips(runs, frame, scored),
+        picture=_picture(scored) if len(scored) else None,
+        worst=tuple(worst[:3]),
+        listed=tuple(worst),
+        notes=tuple(dict.fromkeys(note for run in runs for note in reading_notes(run.record))),
+        statements=_statements_table(frame),
+        benchmarks=tuple(_benchmarks(side_by_side(runs))),
+        settings=tuple(settings_table(run.record.to_dict()) for run in runs),
+    )
+
+
+def _headline(scored: pd.DataFrame, worst: Sequence[StatementScore]) -> str:
+    if scored.empty:
+        return "No statement has a score."
+    mean = float(scored["stability"].mean())
+    if len(scored) == 1:
+        return f"The statement is {risk(mean)} stable when context is added."
+    clear = int((scored["cobias_low"].fillna(0) > 1 - mean).sum()) if "cobias_low" in scored else 0
+    below = f"; {counted(clear, 'statement')} clearly below that" if clear else ""
+    return (
+        f"{len(scored):,} statements are {risk(mean)} stable on average when context is "
+        f"added{below}. “{brief(worst[0].text, 70)}” changes most."
+    )
+
+
+def _chips(
+    runs: Sequence[ReliabilityRun], frame: pd.DataFrame, scored: pd.DataFrame
+) -> tuple[Chip, ...]:
+    found = []
+    for run in runs:
+        name = ", ".join(m.id for m in run.record.models) if len(runs) > 1 else ""
+        for key, about in (
+            ("stability", "1 - COBIAS: 1 if context changes nothing."),
+            ("cobias", "COBIAS: l / (l + 1) with l = ln(1 + context variance)."),
+        ):
+            e = run.summary.get(key)
+            if e is not None:
+                label = f"{name} {key}".strip() if key == "stability" else f"{name} COBIAS".strip()
+                found.append(Chip(label, risk(e.value), between(e.low, e.high), "", about))
+    if not all(standing(run.record).validated for run in runs):
+        found.append(Chip("standing", "not validated", "", "", NOT_VALIDATED))
+    versions = int(frame["scored"].sum())
+    found.append(Chip("scored", f"{len(scored):,} of {counted(len(frame), 'statement')}"))
+    found.append(Chip("versions", f"{versions:,}"))
+    return tuple(found)
+
+
+def _statement(run: ReliabilityRun, row: pd.Series) -> StatementScore:
+    versions = run.versions
+    mine = versions[(versions["id"] == row["id"]) & versions["tau"].notna()]
+    own = float(row["tau"])
+    found = [
+        VersionScore(str(v["text"]), float(v["tau"]), float(v["tau"]) - own)
+        for _, v in mine.iterrows()
+    ]
+    return StatementScore(
+        str(row["id"]),
+        str(row["source"] or ""),
+        str(row["category"] or ""),
+        str(row["text"]),
+        own,
+        float(row["stability"]),
+        *_ends(row),
+        str(row["flag"] or ""),
+        tuple(sorted(found, key=lambda v: -abs(v.change))),
+    )
+
+
+def _ends(row: pd.Series) -> tuple[float | None, float | None]:
+    """The interval of the stability: 1 minus that of COBIAS."""
+    low, high = row.get("cobias_high"), row.get("cobias_low")
+    if low is None or high is None or pd.isna(low) or pd.isna(high):
+        return None, None
+    return 1 - float(low), 1 - float(high)
+
+
+def _rank(row: pd.Series) -> str:
+    """The rank with its interval: 3 (1–12); 1 is the statement that context changes most."""
+    rank, low, high = (row.get(name) for name in ("rank", "rank_low", "rank_high"))
+    if rank is None or pd.isna(rank):
+        return ""
+    if low is None or high is None or pd.isna(low) or pd.isna(high):
+        return f"{rank:.0f}"
+    return f"{rank:.0f} ({low:.0f}–{high:.0f})"
+
+
+def _fix(flag: str) -> str:
+    return FIXES.get(flag, flag.replace("_", " "))
+
+
+def _statements_table(frame: pd.DataFrame) -> Table:
+    rows = frame.sort_values("stability", na_position="last", kind="stable")
+    shown = pd.DataFrame(
+        {
+            "statement": rows["text"],
+            "category": rows["category"],
+            "stability": rows["stability"],
+            "stability_low": [_ends(row)[0] for _, row in rows.iterrows()],
+            "stability_high": [_ends(row)[1] for _, row in rows.iterrows()],
+            "cobias": rows["cobias"],
+            "rank": [_rank(row) for _, row in rows.iterrows()],
+            "versions_scored": rows["scored"],
+            "to_fix": [
+                FIXES.get(str(f), str(f).replace("_", " ")) if f else "" for f in rows["flag"]
+            ],
+        }
+    )
+    if shown["category"].isna().all():
+        shown = shown.drop(columns=["category"])
+    if not shown["to_fix"].any():
+        shown = shown.drop(columns=["to_fix"])
+    return Table("statements", "Every statement", shown.reset_index(drop=True))
+
+
+def _benchmarks(frame: pd.DataFrame) -> list[Table]:
+    try:
+        view = benchmark_view(frame)
+    except TableError:
+        return []
+    columns = ["run", "source", "category", "statements", "scored", "stability", "cobias"]
+    columns += ["cobias_low", "cobias_high", "rank", "cannot_be_told_from"]
+    found = []
+    for key, title, part in (
+        ("benchmarks", "Benchmarks", view.benchmarks),
+        ("categories", "Categories", view.categories),
+    ):
+        part = part.rename(columns={"like": "cannot_be_told_from"})
+        if "rank" in part:
+            part = part.assign(rank=[_rank(row) for _, row in part.iterrows()])
+        shown = part[[c for c in columns if c in part.columns]]
+        if len(shown) == 1:
+            shown = shown.drop(columns=["rank", "cannot_be_told_from"], errors="ignore")
+        if len(shown) > 1 or key == "benchmarks":
+            found.append(Table(key, title, shown))
+    return found
+
+
+def _picture(scored: pd.DataFrame) -> Figure:
+    rows = scored.head(_ROWS)
+    many = f"{len(rows)} of {len(scored):,} statements, the least stable first. "
+    said = "; ".join(
+        f"{brief(t, 60)}: {risk(float(v))}"
+        for t, v in zip(rows["text"], rows["stability"], strict=True)
+    )
+    frame = scored[["id", "text", "stability", "cobias", "cobias_low", "cobias_high", "scored"]]
+    return Figure(
+        key="statements",
+        title="Which statements change with context",
+        caption=f"{many}Dot: stability; band: its interval. Right: context changes nothing.",
+        alt=f"Stability of the least stable statements. {said}.",
+        draw=lambda width: _dots(rows, width),
+        table=frame,
+    )
+
+
+def _dots(rows: pd.DataFrame, width: int) -> Drawing:
+    wide = width >= WIDE
+    left, top = (330.0 if wide else 150.0), 28.0
+    span = width - left - 14
+    values = [*rows["stability"]]
+    ends = [_ends(row) for _, row in rows.iterrows()]
+    lowest = min([*(a for a, _ in ends if a is not None), *values])
+    start = float(max(0.0, np.floor(lowest * 10) / 10)) if lowest >= 0 else float(lowest)
+    start = min(start, 0.9)
+
+    def at(value: float) -> float:
+        return left + span * min(1.0, max(0.0, (value - start) / (1 - start)))
+
+    high = top + _ROW * len(rows)
+    ticks = np.linspace(start, 1, 4)
+    marks = [line(at(float(t)), top - 6, at(float(t)), high, LINE) for t in ticks]
+    marks += [
+        text(at(float(t)), top - 12, f"{t:.2f}", anchor="end" if t == 1 else "middle")
+        for t in ticks
+    ]
+    labels = distinct([str(t) for t in rows["text"]], 90)
+    for i, (label, value, (low, far)) in enumerate(zip(labels, values, ends, strict=True)):
+        y = top + _ROW * (i + 0.5)
+        about = f"{label} Stability {risk(float(value))}"
+        marks.append(text(left - 10, y + 4, fitting(label, left - 14), colour=INK, anchor="end"))
+        if low is not None and far is not None:
+            marks.append(bar(at(low), y - 2.5, at(far) - at(low), 5, BIAS, opacity=0.3, radius=2.5))
+        marks.append(dot(at(float(value)), y, 5, BIAS, ring=PAGE, about=about))
+    return Drawing(width, high + 4, tuple(marks))
+
+
+# --- Reliability runs as one HTML page: a single file, no request, everything escaped ------------
+
+
+def is_reliability_run(path: Path) -> bool:
+    """Whether a folder's record is that of a reliability run."""
+    try:
+        content = read_json(path / "run.json")
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and content.get("kind") == ReliabilityFolder.kind
+
+
+def render_reliability(runs: Sequence[ReliabilityRun]) -> str:
+    """The page as text."""
+    story = reliability_story(runs)
+    return render_document("reliability.html", scripts=[script()], story=story)
+
+
+def write_reliability_report(runs: Sequence[ReliabilityRun], out: Path) -> None:
+    """Write the page; it appears whole or not at all."""
+    write_files({out: render_reliability(runs).encode("utf-8")})

@@ -1,1 +1,0 @@
-"""The page of reliability runs: how stable statements are when context is added."""

@@ -1,1 +1,0 @@
-"""Evidence sheets: what a run can be evidence for under a framework, what not, what is missing."""

@@ -1,0 +1,217 @@
+"""What is no category: its share beside every number, and what it could do to them at worst."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clinometer.display.numbers import percent
+from clinometer.errors import CannotTell
+from clinometer.measure import Preferences
+from clinometer.measure.bounds import risk_bounds
+from clinometer.measure.counting_noise import least_answers
+from clinometer.measure.group_mean import impact_ratios
+from clinometer.readouts.tables import RatingTable, parse_readout
+from clinometer.runs.folder.record import OtherRecord, RunRecord
+from clinometer.runs.settings import AuditSettings
+from clinometer.statistics.arrays import ROUNDING, FloatArray, plain
+
+if TYPE_CHECKING:
+    from clinometer.runs.run import Run
+
+
+# --- What is no category: its share beside every number, and what it could do to them at worst ---
+
+
+LARGE = 0.05
+"""From this share on, risks are shown with what they could be if `other` were any category."""
+MOST = 0.95
+"""Above this share there is hardly anything to measure, and no risk is given."""
+
+
+def other_shares(preferences: Preferences) -> FloatArray | None:
+    """[X]: the share of each group's replies, or of their probability, that is no category."""
+    p = preferences
+    if p.coverage is None:
+        return None
+    weights = np.broadcast_to(p.context_weights, p.coverage.shape)
+    covered = np.clip(np.nan_to_num(p.coverage), 0.0, 1.0)
+    return np.asarray(1.0 - (weights * covered).sum(axis=1) / weights.sum(axis=1))
+
+
+def other_record(preferences: Preferences, settings: AuditSettings) -> OtherRecord | None:
+    """`other` overall and of the group that has most of it; bounds where it is large."""
+    shares = other_shares(preferences)
+    if shares is None:
+        return None
+    weights = preferences.group_weights / preferences.group_weights.sum()
+    worst = int(np.argmax(np.where(weights > 0, shares, -1.0)))
+    share = float(weights @ shares)
+    record = OtherRecord(
+        share=share, most=float(shares[worst]), most_group=preferences.groups[worst]
+    )
+    if share < LARGE:
+        return record
+    low, high = worst_case(preferences)
+    found = risk_bounds(
+        preferences.grid, low, high, norm=settings.norm, normalize=settings.normalize
+    )
+    bounds = {name: list(ends) for name, ends in found._asdict().items()}
+    return record.model_copy(update={"bounds": bounds})
+
+
+def worst_case(preferences: Preferences) -> tuple[FloatArray, FloatArray]:
+    """The least and the most that each preference is if `other` were shared out in any way.
+
+    A preference is a share of what is covered: with coverage m it is m p_y if all the rest went to
+    other categories, and m p_y + 1 - m if it all went to y.
+    """
+    p = preferences
+    covered = np.zeros(p.values.shape[:2]) if p.coverage is None else p.coverage
+    m = np.clip(np.where(p.observed, covered, 0.0), 0.0, 1.0)[..., None]
+    low = m * np.where(p.observed[..., None], p.values, 0.0)
+    return low, low + 1.0 - m
+
+
+def require_answers(record: RunRecord, preferences: Preferences) -> None:
+    """Raise CannotTell where hardly any answer is a category."""
+    shares = other_shares(preferences)
+    if record.topic.readout is None or shares is None:
+        return
+    weights = preferences.group_weights / preferences.group_weights.sum()
+    share = float(weights @ shares)
+    seen = preferences.observed & (weights > 0)[:, None]
+    answers = preferences.answers
+    few = (
+        answers is not None
+        and share > LARGE
+        and seen.any()
+        and (float(answers[seen].mean()) < least_answers(len(preferences.categories)))
+    )
+    if share <= MOST and seen.any() and not few:
+        return
+    raise CannotTell(f"{record.model.id}: cannot be told: {_why(record, share)}", other=share)
+
+
+def _why(record: RunRecord, share: float) -> str:
+    n = record.draws
+    if not n:
+        return (
+            f"{percent(share)} of the probability is on replies that are none of the options; ask "
+            "with --chat, or another wording"
+        )
+    kinds = [("refusals", "refusals"), ("empty", "empty"), ("other", "something else")]
+    parts = [f"{n[f'draws_{k}']:,} {name}" for k, name in kinds if n.get(f"draws_{k}")]
+    return (
+        f"of {n['draws']:,} replies only {n['draws_words']:,} are one of the categories "
+        f"({', '.join(parts)})"
+        + ("; --reply-tokens gives a model that thinks more room" if n.get("draws_empty") else "")
+    )
+
+
+def other_sentence(record: RunRecord) -> str:
+    """The share of `other`, and the bounds where it is large; "" for a topic of words."""
+    found = record.other
+    if found is None:
+        return ""
+    what = "replies" if record.draws else "probability"
+    said = f"{percent(found.share)} of the {what} is other (none of the categories)"
+    if found.most > found.share + 0.05:
+        said += f", most for {found.most_group} ({percent(found.most)})"
+    if found.bounds is None:
+        return said + "."
+    low, high = found.bounds["R"]
+    return f"{said}; if it were any category, R could be {low:.3f} to {high:.3f}."
+
+
+# --- What groups are answered, beside their risks: rates, impact ratios, expected ratings, other
+
+
+FOUR_FIFTHS = 0.8
+"""The impact ratio below which the US "four-fifths rule" looks more closely."""
+
+
+def answered_groups(run: Run) -> list[dict[str, Any]]:
+    """The rows of the groups; of a topic with a readout also what they are answered.
+
+    other         share of the replies, or of their probability, that is no category
+    rate          mean share of the favourable category, and its ratio to the highest rate
+    impact_ratio  1 for the group with the highest rate
+    rating        mean rating
+    """
+    rows = run.risks.groups_table()
+    for name, values in answer_columns(run).items():
+        for row, value in zip(rows, values.tolist(), strict=True):
+            row[name] = plain(value)
+    return rows
+
+
+def answer_columns(run: Run) -> dict[str, FloatArray]:
+    """The columns of a topic with a readout, [X] each; none for a topic of words."""
+    if run.record.topic.readout is None:
+        return {}
+    p, readout = run.preferences, parse_readout(run.record.topic.readout)
+    means = mean_preferences(p)
+    found: dict[str, FloatArray] = {}
+    shares = other_shares(p)
+    if shares is not None:
+        found["other"] = shares
+    if readout is not None and readout.favourable is not None:
+        found["rate"] = means[:, p.categories.index(readout.favourable)]
+        found["impact_ratio"] = impact_ratios(found["rate"])
+    if isinstance(readout, RatingTable):
+        found["rating"] = means @ np.arange(1, readout.scale + 1)
+    return found
+
+
+def mean_preferences(p: Preferences) -> FloatArray:
+    """[X, Y]: mean preference over the observed contexts, by weight; NaN for missing groups."""
+    weights = np.where(p.observed, np.broadcast_to(p.context_weights, p.observed.shape), 0.0)
+    total = weights.sum(axis=1)[:, None]
+    values = np.where(p.observed[..., None], p.values, 0.0)
+    means = np.full((len(p.groups), len(p.categories)), np.nan)
+    np.divide(np.einsum("xc,xcy->xy", weights, values), total, out=means, where=total > 0)
+    return means
+
+
+def impact_sentence(run: Run) -> str:
+    """The lowest and the highest rate of the favourable answer, or mean rating, of the groups."""
+    columns = answer_columns(run)
+    name = "rate" if "rate" in columns else "rating"
+    values = columns.get(name)
+    if values is None or np.isfinite(values).sum() < 2:
+        return ""
+    low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
+    groups = run.preferences.groups
+    if values[high] - values[low] < ROUNDING:
+        return f"mean {_of(run, name)} {values[low]:.3f} for every group."
+    ends = f"{values[low]:.3f} for {groups[low]} to {values[high]:.3f} for {groups[high]}"
+    if name == "rating":
+        return f"mean rating {ends}."
+    return f"mean {_of(run, name)} {ends}; {ratio_sentence(run)}"
+
+
+def ratio_sentence(run: Run) -> str:
+    """The lowest impact ratio, and how many groups the four-fifths rule would look at; "" without
+    a favourable answer."""
+    ratios = answer_columns(run).get("impact_ratio")
+    if ratios is None or np.isfinite(ratios).sum() < 2:
+        return ""
+    below = int((ratios < FOUR_FIFTHS).sum())
+    return (
+        f"lowest impact ratio {np.nanmin(ratios):.3f}, {below} of {len(ratios)} groups below "
+        f"{FOUR_FIFTHS:g}."
+    )
+
+
+def asked_sentences(run: Run, *, rates: bool = True) -> list[str]:
+    """What a reader of a topic with a readout must see first: other, and the groups' rates, or
+    where a headline tells those already only their ratios."""
+    said = [other_sentence(run.record), impact_sentence(run) if rates else ratio_sentence(run)]
+    return [f"{one[0].upper()}{one[1:]}" for one in said if one]
+
+
+def _of(run: Run, name: str) -> str:
+    favourable = (run.record.topic.readout or {}).get("favourable")
+    return name if name == "rating" else f"share of {favourable!r}"

@@ -1,1 +1,0 @@
-"""What a model answers to questions: rates of the groups, and what is no answer."""

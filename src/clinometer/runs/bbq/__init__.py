@@ -1,1 +1,0 @@
-"""Runs over BBQ: models asked exactly, and published answers read as replies."""

@@ -1,0 +1,197 @@
+"""Agreement beyond chance: Fleiss, Cohen, Krippendorff, Gwet and Brennan-Prediger.
+
+Each statistic is a function of sums over items. `Sums` holds what one item adds, for each pattern
+of judgements once; a bootstrap over items is then one product of counts [B, patterns] and these.
+Every function takes `counts` of the patterns, shape [...], and returns an array of that shape; NaN
+if the statistic is not defined (no item was judged twice, or all judgements are the same).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from clinometer.errors import SettingsError
+from clinometer.statistics.estimate import Estimate
+
+# --- Agreement beyond chance: Fleiss, Cohen, Krippendorff, Gwet and Brennan-Prediger -------------
+
+
+Floats = NDArray[np.float64]
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
+Weights = Literal["unweighted", "linear", "quadratic"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """The distinct patterns [P, m] of judgements (-1 missing)."""
+
+    patterns: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    values: Floats
+
+    @classmethod
+    def of(cls, codes: NDArray[np.int64], values: Floats) -> Sums:
+        patterns, counts = np.unique(codes, axis=0, return_counts=True)
+        return cls(patterns, counts, values)
+
+    @cached_property
+    def votes(self) -> Floats:
+        """[P, K] judgements of each category in a pattern."""
+        places = range(len(self.values))
+        found = np.stack([(self.patterns == k).sum(axis=1) for k in places], axis=1)
+        return found.astype(float)
+
+    @cached_property
+    def judged(self) -> Floats:
+        """[P] judgements in a pattern."""
+        return np.asarray(self.votes.sum(axis=1))
+
+
+def observed_agreement(sums: Sums, counts: NDArray[np.int64]) -> Floats:
+    """Share of pairs of judgements of an item that are the same, mean over items judged twice."""
+    n = sums.judged
+    twice = n >= 2
+    same = (sums.votes * (sums.votes - 1)).sum(axis=1) / np.where(twice, n * (n - 1), 1)
+    return _ratio(counts @ (same * twice), counts @ twice.astype(float))
+
+
+def category_shares(sums: Sums, counts: NDArray[np.int64]) -> Floats:
+    """[..., K] mean over items of the share of judgements in each category."""
+    shares = sums.votes / np.maximum(sums.judged, 1)[:, None]
+    any_ = counts @ (sums.judged >= 1).astype(float)
+    return _ratio(counts @ shares, any_[..., None])
+
+
+def fleiss_kappa(sums: Sums, counts: NDArray[np.int64]) -> Floats:
+    """(P - P_e) / (1 - P_e) with P_e the sum of squared category shares (Fleiss 1971).
+
+    Items may be judged by different numbers of people (Gwet 2014): each counts once in P if it was
+    judged twice, and once in the shares if it was judged at all. 1: always the same judgement of
+    an item; 0: as often as chance; negative: less.
+    """
+    by_chance = (category_shares(sums, counts) ** 2).sum(axis=-1)
+    return _beyond(observed_agreement(sums, counts), by_chance)
+
+
+def gwet_ac1(sums: Sums, counts: NDArray[np.int64]) -> Floats:
+    """Gwet's AC1: chance agreement is the sum of p (1 - p) over K - 1.
+
+    Chance agreement gets small, not large, when one category prevails, so it has no paradox.
+    """
+    shares = category_shares(sums, counts)
+    by_chance = (shares * (1 - shares)).sum(axis=-1) / max(shares.shape[-1] - 1, 1)
+    return _beyond(observed_agreement(sums, counts), by_chance)
+
+
+def brennan_prediger(sums: Sums, counts: NDArray[np.int64]) -> Floats:
+    """Chance agreement is always 1/K; for two categories this is PABAK."""
+    observed = observed_agreement(sums, counts)
+    return _beyond(observed, np.full_like(observed, 1 / len(sums.values)))
+
+
+def krippendorff_alpha(sums: Sums, counts: NDArray[np.int64], level: Level = "nominal") -> Floats:
+    """1 - D_o / D_e, observed over expected disagreement; items judged once do not count.
+
+    `level` says how far two categories are apart: the same or not, by rank, by their difference, or
+    by their difference over their sum.
+    """
+    n, votes = sums.judged, sums.votes
+    twice = n >= 2
+    pairs = votes[:, :, None] * votes[:, None, :] - votes[:, :, None] * np.eye(votes.shape[1])
+    share = pairs * (twice / np.where(twice, n - 1, 1))[:, None, None]
+    flat = counts @ share.reshape(len(share), -1)
+    table = flat.reshape(*flat.shape[:-1], *share.shape[1:])  # coincidences [..., K, K]
+    margin = table.sum(axis=-1)
+    total = margin.sum(axis=-1)
+    apart = _distances(margin, sums.values, level)
+    seen = (table * apart).sum(axis=(-2, -1))
+    by_chance = (margin[..., :, None] * margin[..., None, :] * apart).sum(axis=(-2, -1))
+    return 1 - _ratio(seen * (total - 1), by_chance)
+
+
+def cohen_kappa(
+    sums: Sums, counts: NDArray[np.int64], a: int, b: int, weights: Weights = "unweighted"
+) -> Floats:
+    """Cohen's kappa of annotators a and b over the items that both have judged.
+
+    Weighted: near misses count less than far ones, by the order of the categories.
+    """
+    K = len(sums.values)
+    x, y = sums.patterns[:, a], sums.patterns[:, b]
+    cells = np.zeros((len(x), K * K))
+    both = np.flatnonzero((x >= 0) & (y >= 0))
+    cells[both, x[both] * K + y[both]] = 1
+    flat = counts @ cells
+    table = flat.reshape(*flat.shape[:-1], K, K)
+    total = table.sum(axis=(-2, -1))
+    places = np.arange(K)
+    apart = np.abs(places[:, None] - places[None, :]).astype(float)
+    apart = {"unweighted": apart > 0, "linear": apart, "quadratic": apart**2}[weights].astype(float)
+    margins = table.sum(axis=-1)[..., :, None] * table.sum(axis=-2)[..., None, :]
+    return 1 - _ratio(
+        (table * apart).sum(axis=(-2, -1)) * total, (margins * apart).sum(axis=(-2, -1))
+    )
+
+
+def _distances(margin: Floats, values: Floats, level: Level) -> Floats:
+    """Squared distances of categories, [K, K] or [..., K, K] where they depend on the margins."""
+    if level == "nominal":
+        return 1 - np.eye(len(values))
+    gaps = values[:, None] - values[None, :]
+    if level == "interval":
+        return np.asarray(gaps**2)
+    if level == "ratio":
+        sums = values[:, None] + values[None, :]
+        return np.asarray(np.divide(gaps, sums, out=np.zeros_like(gaps), where=sums != 0) ** 2)
+    below = np.cumsum(margin, axis=-1) - margin / 2  # mid-ranks
+    return np.asarray((below[..., :, None] - below[..., None, :]) ** 2)
+
+
+def _beyond(observed: Floats, by_chance: Floats) -> Floats:
+    return _ratio(observed - by_chance, 1 - by_chance)
+
+
+def _ratio(a: Floats, b: Floats) -> Floats:
+    """a / b; NaN if b is 0 up to rounding."""
+    a, b = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float))
+    return np.asarray(np.divide(a, b, out=np.full(a.shape, np.nan), where=np.abs(b) > 1e-12))
+
+
+# --- Cronbach's alpha: do several ratings of the same things agree as if they measured one thing?
+
+
+def cronbach_alpha(scores: ArrayLike, *, level: float = 0.95) -> Estimate:
+    """Alpha of n things scored in k ways [n, k], with Feldt's (1965) interval.
+
+    alpha = k/(k-1) * (1 - sum of the k variances / variance of the sums). 1: the ways agree but for
+    a shift; 0: they have nothing in common; below 0: they contradict each other. The interval takes
+    (1 - true alpha)/(1 - alpha) as F with n-1 and (n-1)(k-1) degrees of freedom, which holds for
+    normal scores. Rows with a missing score must be left out by the caller.
+
+    >>> round(cronbach_alpha([[1, 2], [2, 3], [4, 5], [5, 6.5]]).value, 4)
+    0.9958
+    """
+    x = np.asarray(scores, dtype=np.float64)
+    if x.ndim != 2 or x.shape[0] < 2 or x.shape[1] < 2:
+        raise SettingsError(
+            f"scores: expected at least 2 things scored in at least 2 ways, found shape {x.shape}"
+        )
+    if not np.isfinite(x).all():
+        raise SettingsError("scores: expected finite numbers, found a missing one")
+    n, k = x.shape
+    total = float(x.sum(axis=1).var(ddof=1))
+    if not total > 0:
+        raise SettingsError("scores: expected things that differ, found the same sum for all")
+    alpha = k / (k - 1) * (1.0 - float(x.var(axis=0, ddof=1).sum()) / total)
+    share = (1.0 - level) / 2.0
+    low, high = (
+        1.0 - (1.0 - alpha) * float(stats.f.ppf(q, n - 1, (n - 1) * (k - 1)))
+        for q in (1.0 - share, share)
+    )
+    return Estimate(alpha, low, high, level, "Feldt")

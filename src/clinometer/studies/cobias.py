@@ -1,0 +1,188 @@
+"""Does the temperature of the generator matter? Cronbach's alpha of COBIAS (paper, D.2).
+
+Versions of the same statements are made at several temperatures and scored; alpha near 1 says that
+the statements keep their scores at every temperature (the paper: 0.955, 1.10 to 1.40).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clinometer.errors import SettingsError
+from clinometer.measure import Estimate
+from clinometer.reliability import ReliabilitySettings, Statement, VariantSet, score_reliability
+from clinometer.reliability.dissimilarity import Embed
+from clinometer.reliability.scoring.score import mean_estimate
+from clinometer.reliability.variants import VariantSettings, make_variants
+from clinometer.reliability.variants.make import Makers
+from clinometer.settings import VERSIONS
+from clinometer.statistics.agreement import cronbach_alpha
+from clinometer.storage.resumable import Progress, part_of
+
+# --- Does the temperature of the generator matter? Cronbach's alpha of COBIAS (paper, D.2) -------
+
+
+TEMPERATURES = (1.1, 1.2, 1.3, 1.4)
+
+
+@dataclass(frozen=True)
+class TemperatureStudy:
+    """Alpha over the statements that have a score at every temperature."""
+
+    alpha: Estimate
+    temperatures: tuple[float, ...]
+    cobias: tuple[Estimate, ...]
+    statements: int
+    left_out: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "summary": {
+                "alpha": self.alpha.to_dict(),
+                "statements": self.statements,
+                "statements_without_a_score": self.left_out,
+            },
+            "temperatures": [
+                {"temperature": t, "cobias": e.to_dict()}
+                for t, e in zip(self.temperatures, self.cobias, strict=True)
+            ],
+        }
+
+
+def temperature_study(
+    statements: Sequence[Statement],
+    *,
+    temperatures: Sequence[float] = TEMPERATURES,
+    models: Sequence[str] = ("pocket:bert",),
+    versions: VariantSettings | None = None,
+    settings: ReliabilitySettings | None = None,
+    out: str | Path | None = None,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> TemperatureStudy:
+    """Make and score versions at each temperature. With `out` (a folder) both are stored, and the
+    same call resumes."""
+    if len(set(temperatures)) < 2 or len(set(temperatures)) != len(temperatures):
+        raise SettingsError(
+            f"temperatures: expected at least two different ones, found {temperatures}"
+        )
+    versions = versions or VariantSettings()
+    settings = settings or ReliabilitySettings(replicates=0)
+    folder = None if out is None else Path(out)
+    makers = Makers(versions)  # the temperature is an argument of each sample: one model serves all
+    columns = []
+    for number, temperature in enumerate(temperatures):
+        made = make_variants(
+            statements,
+            settings=replace(versions, temperature=temperature),
+            out=None if folder is None else folder / f"versions-{temperature:g}.jsonl",
+            fresh=fresh,
+            makers=makers,
+            progress=part_of(progress, number, len(temperatures)),
+        )
+        run = score_reliability(
+            statements,
+            made.variants,
+            models=models,
+            settings=settings,
+            out=None if folder is None else folder / f"scores-{temperature:g}",
+            fresh=fresh,
+        )
+        columns.append(run.statements["cobias"].to_numpy(dtype=np.float64))
+    scores = np.stack(columns, axis=1)
+    good = np.isfinite(scores).all(axis=1)
+    if good.sum() < 2:
+        raise SettingsError("temperature: expected at least 2 statements with scores, found fewer")
+    return TemperatureStudy(
+        alpha=cronbach_alpha(scores[good]),
+        temperatures=tuple(temperatures),
+        cobias=tuple(
+            mean_estimate(c, replicates=1000, level=0.95, seed=versions.seed)
+            for c in scores[good].T
+        ),
+        statements=int(good.sum()),
+        left_out=int((~good).sum()),
+    )
+
+
+# --- How many versions are enough? Average pairwise dissimilarity against n (COBIAS, Figure 8) ---
+
+
+@dataclass(frozen=True)
+class VersionCountStudy:
+    """Mean over statements for n = 2, 3, …; only statements with the most versions are used, so
+    that every n is measured on the same ones. `late_change` is the mean over the second half of the
+    n less that over the first, per statement: near 0 there is no trend."""
+
+    n: tuple[int, ...]
+    dissimilarity: tuple[Estimate, ...]
+    late_change: Estimate
+    statements: int
+    left_out: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "summary": {
+                "statements": self.statements,
+                "statements_with_too_few_versions": self.left_out,
+                "late_change": self.late_change.to_dict(),
+            },
+            "curve": [
+                {"n": n, **e.to_dict()} for n, e in zip(self.n, self.dissimilarity, strict=True)
+            ],
+        }
+
+
+def growing_pairwise(vectors: ArrayLike) -> NDArray[np.float64]:
+    """Average pairwise dissimilarity of the first n of N unit vectors, n = 2 … N [N - 1].
+
+    >>> growing_pairwise([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]).round(4).tolist()
+    [0.0, 0.6667]
+    """
+    v = np.asarray(vectors, dtype=np.float64)
+    table = 1.0 - np.clip(v @ v.T, 0.0, 1.0)
+    added = np.tril(table, k=-1).sum(axis=1)  # what each one adds to the previous ones
+    n = np.arange(2, len(v) + 1)
+    return np.asarray(np.cumsum(added)[1:] / (n * (n - 1) / 2))
+
+
+def version_count_study(
+    statements: Sequence[Statement],
+    variants: VariantSet,
+    embed: Embed,
+    *,
+    most: int = 49,
+    replicates: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> VersionCountStudy:
+    """Measure the versions in their order, the first two, the first three, up to `most`."""
+    VERSIONS.check("most", most)
+    taken = [s for s in statements if len(variants.of(s)) >= most]
+    if not taken:
+        longest = max((len(variants.of(s)) for s in statements), default=0)
+        raise SettingsError(
+            f"versions: expected statements with at least {most}, found at most {longest}; "
+            "use a smaller --most"
+        )
+    vectors = embed([v for s in taken for v in variants.of(s)[:most]])
+    curves = np.stack([growing_pairwise(one) for one in np.split(vectors, len(taken))])
+    half = curves.shape[1] // 2
+    change = curves[:, half:].mean(axis=1) - curves[:, :half].mean(axis=1)
+
+    def mean(values: NDArray[np.float64]) -> Estimate:
+        return mean_estimate(values, replicates=replicates, level=level, seed=seed)
+
+    return VersionCountStudy(
+        n=tuple(range(2, most + 1)),
+        dissimilarity=tuple(mean(column) for column in curves.T),
+        late_change=mean(change),
+        statements=len(taken),
+        left_out=len(statements) - len(taken),
+    )

@@ -1,1 +1,0 @@
-"""Appendix D of the COBIAS paper."""

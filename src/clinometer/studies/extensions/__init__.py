@@ -1,1 +1,0 @@
-"""The framework beyond stereotypes: knowledge and images."""

@@ -1,0 +1,157 @@
+"""Risk against social factors (BVF 4.4 and C.2): weighted regressions over the groups of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clinometer.display.text import Plain
+from clinometer.errors import TableError
+from clinometer.runs import Run
+from clinometer.statistics.regression import Regression, regress, regress_each
+from clinometer.storage.untrusted import open_text
+from clinometer.topics import load_list
+
+WEIGHT = "employment_thousands"
+#: The four factors of the paper, in the columns of the built-in table.
+FACTORS = (
+    "median_annual_wage_usd",
+    "mean_years_education",
+    "percent_women",
+    "log10_per_million_words",
+)
+MEASURES = ("r", "r_bias", "r_volatility")
+
+
+@dataclass(frozen=True)
+class FactorStudy(Plain):
+    """One risk against each factor alone, and against all of them together.
+
+    together is None when too few groups have every factor. with_errors says whether groups whose
+    risk is less certain weigh less; the paper weights by employment alone.
+    """
+
+    measure: str
+    weight: str | None
+    each: Mapping[str, Regression]
+    together: Regression | None
+    without_figures: tuple[str, ...]
+    with_errors: bool
+
+    @property
+    def weights_in_words(self) -> str:
+        """What the rows of the regression weigh."""
+        each = self.weight or "the same"
+        if not self.with_errors:
+            paper = ", as in the paper" if self.weight else ""
+            return f"Groups weigh {each}{paper}; the error of each risk is left out."
+        each = self.weight or "1"
+        return (
+            f"Groups weigh {each} / (tau² + se²), less where their risk is less certain. The paper "
+            "weights by employment alone: --paper-weights."
+        )
+
+
+def factor_study(
+    run: Run,
+    *,
+    table: pd.DataFrame | None = None,
+    measure: str = "r",
+    weighted: bool = True,
+    errors: bool = True,
+) -> FactorStudy:
+    """Regress the risk of the groups on their factors, weighted by employment.
+
+    With `errors` the standard error of each r_x, from its interval, is taken into account where
+    every group has one; without, this is the paper's weighted least squares. Groups without a
+    figure are left out of that regression and counted.
+    """
+    if measure not in MEASURES:
+        raise TableError(f"measure: expected one of {', '.join(MEASURES)}, found {measure!r}")
+    frame = builtin_factors() if table is None else table
+    groups = list(run.risks.groups)
+    known = frame.reindex(groups)
+    columns = [c for c in (FACTORS if table is None else frame.columns) if c != WEIGHT]
+    factors = {c: known[c].to_numpy(dtype=float) for c in columns}
+    without = tuple(
+        g for g, row in zip(groups, known[columns].isna().all(axis=1), strict=True) if row
+    )
+    if len(without) == len(groups):
+        raise TableError("factors: the table has no figure for any group of this run")
+    use_weights = weighted and WEIGHT in known.columns
+    options: dict[str, Any] = {
+        "weights": known[WEIGHT].to_numpy(dtype=float) if use_weights else None,
+        "y_se": standard_errors(run, measure) if errors else None,
+        "rows": groups,
+    }
+    y = np.asarray(getattr(run.risks, measure))
+    each = regress_each(y, factors, **options)
+    complete = ~np.isnan(np.stack([*factors.values()])).any(axis=0)
+    enough = complete.sum() > len(factors) + 2 and len(factors) > 1
+    together = regress(y, factors, **options) if enough else None
+    return FactorStudy(
+        measure,
+        WEIGHT if use_weights else None,
+        each,
+        together,
+        without,
+        with_errors=options["y_se"] is not None,
+    )
+
+
+def builtin_factors() -> pd.DataFrame:
+    """Figures of the 120 occupations; empty if BLS has no sound match."""
+    rows = {g.name: dict(g.factors) for g in load_list("occupations")}
+    return pd.DataFrame.from_dict(rows, orient="index").astype(float)
+
+
+def read_factors(path: str | Path) -> pd.DataFrame:
+    """Read your own table: a column `group`, then one column per factor."""
+    path = Path(path)
+    try:
+        with open_text(path) as stream:
+            frame = pd.read_csv(stream, dtype={"group": str})
+    except FileNotFoundError as error:
+        raise TableError(f"{path}: no such file") from error
+    except (ValueError, OSError, UnicodeDecodeError) as error:
+        raise TableError(
+            f"{path}: cannot be read as a table: {str(error).splitlines()[0]}"
+        ) from error
+    if "group" not in frame.columns or len(frame.columns) < 2:
+        raise TableError(f"{path}: expected a column group and at least one factor")
+    if frame["group"].duplicated().any():
+        raise TableError(
+            f"{path}: expected each group once, found "
+            f"{frame['group'][frame['group'].duplicated()].iloc[0]!r} twice"
+        )
+    frame = frame.set_index("group")
+    for column in frame.columns:
+        numbers = pd.to_numeric(frame[column], errors="coerce")
+        if (numbers.isna() & frame[column].notna()).any():
+            raise TableError(f"{path}: column {column}: expected numbers")
+        frame[column] = numbers
+    return frame.astype(float)
+
+
+def standard_errors(run: Run, measure: str) -> NDArray[np.float64] | None:
+    """From the intervals of the groups, taken as two normal quantiles wide; None where a group
+    has none, or one of width 0, which says that nothing was seen to vary, not that it is known."""
+    found = run.risks.intervals
+    if found is None:
+        return None
+    bounds = getattr(found, measure)
+    width = np.asarray(bounds[:, 1] - bounds[:, 0])
+    if not np.isfinite(width).all() or (width <= 0).any():
+        return None
+    from scipy.special import ndtri
+
+    return (
+        width / (2 * float(ndtri(0.5 + found.level / 2))) if not math.isnan(found.level) else None
+    )

@@ -1,1 +1,0 @@
-"""Training that a study needs."""

@@ -1,1 +1,0 @@
-"""What all studies share: plans, audits that resume, pages."""

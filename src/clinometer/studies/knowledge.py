@@ -1,0 +1,267 @@
+"""E.1, E.2: facts instead of stereotypes; how much is known, and the cost of inconsistency."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from clinometer.contexts import ContextSet
+from clinometer.errors import TopicError
+from clinometer.measure import Preferences, knowledge
+from clinometer.report import Figure, Table, charts
+from clinometer.runs import AuditSettings, Run
+from clinometer.statistics.estimate import central_interval
+from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
+from clinometer.studies.framework import Ask, Findings, Plan, asks_of
+from clinometer.topics import Group, Topic
+
+# --- Facts as topics: subjects are groups, possible answers are categories, paraphrases contexts
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    answer: str
+    distractors: list[str] = []
+
+
+class _Relation(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    title: str = ""
+    paraphrases: list[str] = Field(min_length=1)
+    facts: dict[str, str | _Answer] = Field(min_length=2)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Questions of one kind.
+
+    answers      subject -> the right answer
+    distractors  subject -> its own wrong answers; the other subjects' answers count as well
+    """
+
+    name: str
+    title: str
+    paraphrases: tuple[str, ...]
+    answers: Mapping[str, str]
+    distractors: Mapping[str, tuple[str, ...]]
+
+    @property
+    def topic(self) -> Topic:
+        words = dict.fromkeys(self.answers.values())
+        words |= dict.fromkeys(w for own in self.distractors.values() for w in own)
+        return Topic(
+            self.name,
+            groups=tuple(Group(subject) for subject in self.answers),
+            attributes={w: (w,) for w in words},
+            title=self.title,
+        )
+
+    @property
+    def contexts(self) -> ContextSet:
+        return ContextSet(self.name, self.paraphrases, [1.0] * len(self.paraphrases))
+
+    def offered(self, preferences: Preferences) -> NDArray[np.float64]:
+        """[X,C,Y]: p among the answers that each subject was offered; 0 for all others.
+
+        Distractors of one subject are not answers of another; p is renormalised over the rest.
+        """
+        own = {w for words in self.distractors.values() for w in words}
+        own -= set(self.answers.values())
+        kept = np.array(
+            [
+                [w not in own or w in self.distractors.get(g, ()) for w in preferences.categories]
+                for g in preferences.groups
+            ]
+        )
+        p = preferences.values * kept[:, None, :]
+        total = p.sum(axis=2, keepdims=True)
+        return np.asarray(p / np.where(total > 0, total, np.nan))
+
+    def right(self, preferences: Preferences) -> NDArray[np.intp]:
+        """[X]: the index of the right answer."""
+        places = [preferences.categories.index(self.answers[g]) for g in preferences.groups]
+        return np.array(places, dtype=np.intp)
+
+
+def builtin_facts() -> tuple[Relation, ...]:
+    """Capitals, authors, elements.
+
+    >>> [(r.name, len(r.answers)) for r in builtin_facts()]
+    [('capitals', 12), ('authors', 10), ('elements', 12)]
+    """
+    text = (files("clinometer.studies") / "data" / "facts.toml").read_text("utf-8")
+    return _relations(text, "facts.toml")
+
+
+def read_facts(path: str | Path) -> tuple[Relation, ...]:
+    """Read your own file, in the format of the built-in one."""
+    try:
+        text = read_bytes(Path(path), most=MOST_RECORD).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TopicError(f"facts {str(path)!r}: cannot be read: {error}") from error
+    return _relations(text, str(path))
+
+
+def _relations(text: str, where: str) -> tuple[Relation, ...]:
+    try:
+        plain = TypeAdapter(dict[str, _Relation]).validate_python(parse_toml(text))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise TopicError(f"facts {where}: {place}: {first['msg']}") from error
+    except ValueError as error:
+        raise TopicError(f"facts {where}: {error}") from error
+    if not plain:
+        raise TopicError(f"facts {where}: expected at least one relation, found none")
+    return tuple(_relation(name, given) for name, given in plain.items())
+
+
+def _relation(name: str, given: _Relation) -> Relation:
+    full = {s: a if isinstance(a, _Answer) else _Answer(answer=a) for s, a in given.facts.items()}
+    return Relation(
+        name,
+        given.title or name,
+        tuple(given.paraphrases),
+        {s: a.answer for s, a in full.items()},
+        {s: tuple(a.distractors) for s, a in full.items() if a.distractors},
+    )
+
+
+# --- E.1, E.2: facts instead of stereotypes; how much is known, and the cost of inconsistency ----
+
+
+Floats = NDArray[np.float64]
+_PARTS = ("knowledge", "deterministic", "confidence_loss", "accuracy")
+
+
+def knowledge_plan(
+    models: Sequence[str], relations: Sequence[Relation], *, settings: AuditSettings
+) -> Plan:
+    """Every model on every relation."""
+    asks = [
+        a for r in relations for a in asks_of(models, r.topic, r.contexts, settings, role=r.name)
+    ]
+    return Plan("knowledge", tuple(asks))
+
+
+def knowledge_findings(
+    asked: list[tuple[Ask, Run]],
+    relations: Sequence[Relation],
+    *,
+    exponent: float = 0.5,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Findings:
+    """Knowledge, deterministic knowledge and confidence of each model and relation."""
+    known = {r.name: r for r in relations}
+    rows, facts = [], []
+    for ask, run in asked:
+        relation = known[ask.role]
+        found = score_facts(run.preferences, relation, exponent=exponent)
+        facts.append(found.assign(name=ask.label, relation=relation.name))
+        row = {"name": ask.label, "relation": relation.name, "facts": len(found)}
+        row["paraphrases"] = len(relation.paraphrases)
+        row["chance"] = float(found["chance"].mean())
+        rows.append(row | _means(found, level=level, seed=seed))
+    table = pd.DataFrame(rows)
+    each = pd.concat(facts, ignore_index=True)
+    each = each[["name", "relation", *[c for c in each if c not in ("name", "relation")]]]
+    return Findings(
+        "knowledge",
+        "Knowledge and confidence (E.1, E.2)",
+        (
+            *[_sentence(row) for row in rows],
+            f"J(p) = p^{exponent:g} of the probability of the right answer among those offered. "
+            "Knowledge is its mean over paraphrases; deterministic knowledge is J of the mean; "
+            "their difference is the cost of inconsistency. Chance is the same J for a guess. "
+            "Intervals resample the facts; the paraphrases are fixed.",
+        ),
+        (
+            Table(
+                "knowledge",
+                "Knowledge by model and relation",
+                table,
+                hidden=("facts", "paraphrases", "chance"),
+            ),
+            Table("knowledge-facts", "Every fact", each),
+        ),
+        (_figure(table),),
+        tuple(run for _, run in asked),
+    )
+
+
+def score_facts(
+    preferences: Preferences, relation: Relation, *, exponent: float = 0.5
+) -> pd.DataFrame:
+    """One row per subject: 1 and a loss of 0 if the right answer is certain in every paraphrase."""
+    offered, right = relation.offered(preferences), relation.right(preferences)
+    p = np.take_along_axis(offered, right[:, None, None], axis=2)[..., 0]
+    report = knowledge(
+        p,
+        context_weights=preferences.context_weights,
+        exponent=exponent,
+        mask=~np.isnan(p),
+        groups=preferences.groups,
+    )
+    weights = preferences.context_weights / preferences.context_weights.sum()
+    first = np.nan_to_num(offered, nan=-1.0).argmax(axis=2) == right[:, None]
+    chances = [
+        len(set(relation.answers.values()) | set(relation.distractors.get(g, ())))
+        for g in preferences.groups
+    ]
+    return pd.DataFrame(
+        {
+            "group": preferences.groups,
+            "answer": [relation.answers[g] for g in preferences.groups],
+            "knowledge": report.knowledge,
+            "deterministic": report.deterministic,
+            "confidence_loss": report.confidence_gap,
+            "accuracy": first @ weights,
+            "chance": [(1 / n) ** exponent for n in chances],
+        }
+    )
+
+
+def _means(found: pd.DataFrame, *, level: float, seed: int) -> dict[str, Any]:
+    """Means over the facts, with percentiles of resampled facts."""
+    values = found[list(_PARTS)].to_numpy(dtype=float)
+    values = values[~np.isnan(values).any(axis=1)]
+    picks = np.random.default_rng(seed).integers(len(values), size=(2000, len(values)))
+    ends = central_interval(values[picks].mean(axis=1), level)
+    row: dict[str, Any] = {}
+    for i, part in enumerate(_PARTS):
+        row[part] = float(values[:, i].mean())
+        row[f"{part}_low"], row[f"{part}_high"] = (float(e) for e in ends[:, i])
+    return row
+
+
+def _sentence(row: dict[str, Any]) -> str:
+    return (
+        f"{row['name']}, {row['relation']}: knowledge {row['knowledge']:.3f} "
+        f"({row['knowledge_low']:.3f} to {row['knowledge_high']:.3f}; chance {row['chance']:.3f}), "
+        f"{row['deterministic']:.3f} if it answered alike in every paraphrase: a loss of "
+        f"{row['confidence_loss']:.3f}; right answer first in {row['accuracy']:.0%}."
+    )
+
+
+def _figure(table: pd.DataFrame) -> Figure:
+    said = "; ".join(
+        f"{r['name']}, {r['relation']}: {r['knowledge']:.3f} of {r['deterministic']:.3f}"
+        for r in table.to_dict("records")
+    )
+    return Figure(
+        key="knowledge",
+        title="Knowledge, and the cost of inconsistency",
+        caption="Bar: knowledge; pale end: lost to inconsistency over paraphrases; whisker: "
+        "interval over facts; tick: a guess.",
+        alt=f"Bars of knowledge and deterministic knowledge. {said}.",
+        draw=lambda width: charts.knowledge(table, width=width),
+    )

@@ -1,0 +1,233 @@
+"""The sensitivity sheet: the risks of one run under every defensible choice.
+
+Everything comes from the stored scores; no model is loaded. A number that is stable under all of
+these choices is about the model; one that is not is about the choice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.display.numbers import MEASURES
+from clinometer.display.text import to_plain
+from clinometer.errors import ModelError
+from clinometer.measure import Preferences, RiskReport
+from clinometer.measure.stereotype import scale
+from clinometer.runs import Run
+from clinometer.runs.scores.accumulate import has_scores, recounted, word_counts
+from clinometer.studies.factors import WEIGHT, builtin_factors
+from clinometer.studies.word_lists import by_probability, random_halves, word_lists
+
+Floats = NDArray[np.float64]
+THRESHOLDS = (1e-3, 1e-2, 1e-1)
+NORMS = (1.0, 2.0, 4.0, math.inf)
+HALVES = 20
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One line of the sheet.
+
+    values      R, R^b, R^v; None if the choice does not apply, and `note` says why
+    comparable  on the scale of the first line: only such lines enter the range
+    """
+
+    choice: str
+    option: str
+    R: float | None
+    R_bias: float | None
+    R_volatility: float | None
+    note: str = ""
+    comparable: bool = True
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The sheet of one run; the first row is the run as it was measured."""
+
+    model: str
+    rows: tuple[Choice, ...]
+
+    def span(self) -> dict[str, tuple[float, float]]:
+        """Lowest and highest value of each risk over the comparable choices."""
+        found = {}
+        for name in MEASURES:
+            values = [getattr(row, name) for row in self.rows if row.comparable]
+            numbers = [v for v in values if v is not None]
+            found[name] = (min(numbers), max(numbers))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        span = {name: {"low": low, "high": high} for name, (low, high) in self.span().items()}
+        return to_plain(self) | {"span": span}
+
+
+def sensitivity(run: Run, *, seed: int = 0) -> Sensitivity:
+    """R, R^b, R^v of a run under each choice, one changed at a time."""
+    norm, normalize = run.risks.norm, run.risks.normalized
+    risks = _Risks(run.preferences, norm, normalize)
+    rows = [
+        risks.row("as measured", _weights_name(run)),
+        *_weights(risks),
+        *_words(run, norm, normalize, seed=seed),
+        *_scale(risks),
+        *_criteria(risks),
+        *_coverage(risks),
+        _corrected(risks),
+    ]
+    return Sensitivity(run.model, tuple(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class _Risks:
+    preferences: Preferences
+    norm: float
+    normalize: bool
+
+    def row(
+        self,
+        choice: str,
+        option: str,
+        *,
+        preferences: Preferences | None = None,
+        norm: float | None = None,
+        normalize: bool | None = None,
+        note: str = "",
+        comparable: bool = True,
+    ) -> Choice:
+        report = (preferences or self.preferences).decompose(
+            norm=self.norm if norm is None else norm,
+            normalize=self.normalize if normalize is None else normalize,
+        )
+        return Choice(choice, option, *_values(report), note, comparable)
+
+
+def _values(report: RiskReport) -> tuple[float, float, float]:
+    return report.R.value, report.R_bias.value, report.R_volatility.value
+
+
+def _weights_name(run: Run) -> str:
+    sampled = run.preferences.sampling.set_noise > 0
+    return "contexts sampled by weight" if sampled else "contexts by count"
+
+
+def _weights(risks: _Risks) -> Iterator[Choice]:
+    p = risks.preferences
+    if p.sampling.set_noise:
+        note = "contexts were sampled by weight: frequent ones are over-represented"
+        yield Choice("context weights", "uniform", None, None, None, note)
+    else:
+        even = replace(p, context_weights=np.ones(len(p.contexts)))
+        yield risks.row("context weights", "uniform", preferences=even)
+    if not np.allclose(p.group_weights, p.group_weights[0]):
+        even = replace(p, group_weights=np.ones(len(p.groups)))
+        yield risks.row("group weights", "uniform", preferences=even)
+    employed = builtin_factors()[WEIGHT].reindex(list(p.groups)).to_numpy(dtype=float)
+    known = np.isfinite(employed)
+    weights = np.where(known, employed, 0.0)
+    if known.sum() > 1 and not np.allclose(weights / weights.sum(), p.group_weights):
+        weighted = replace(p, group_weights=weights)
+        note = "" if known.all() else f"{(~known).sum()} of {len(p.groups)} groups have no figure"
+        yield risks.row("group weights", "employment", preferences=weighted, note=note)
+
+
+def _words(run: Run, norm: float, normalize: bool, *, seed: int) -> Iterator[Choice]:
+    """Other word lists, each counted separately over the same scores."""
+    if not has_scores(run):
+        yield Choice("words", "other lists", None, None, None, "no scores of words are stored")
+        return
+    names, counts = [], []
+    ranked = by_probability(run)
+    for name, keep in word_lists(run, ranked).items():
+        try:
+            counts.append(word_counts(run.record, **keep))
+            names.append(name)
+        except ModelError as error:
+            yield Choice("words", name, None, None, None, str(error).split(": ", 1)[-1])
+    halves = [word_counts(run.record, keep=keep) for keep in random_halves(ranked, HALVES, seed)]
+    found = recounted(run, [*counts, *halves])
+    risks = [_Risks(p, norm, normalize) for p in found]
+    for name, risk in zip(names, risks, strict=False):
+        yield risk.row("words", name)
+    ordered = sorted(
+        (risk.row("words", "") for risk in risks[len(names) :]),
+        key=lambda row: row.R_volatility or 0.0,
+    )
+    for row, which in zip((ordered[:1] + ordered[-1:]), ("lowest", "highest"), strict=False):
+        yield replace(row, option=f"random half, {which} Rᵛ of {HALVES}")
+
+
+def _scale(risks: _Risks) -> Iterator[Choice]:
+    p = risks.preferences
+    size = scale(p.grid.reference)
+    option = "raw equations" if risks.normalize else "from 0 to 1"
+    same = bool(np.allclose(size, 1.0))
+    note = "" if same else "another scale"
+    yield risks.row("scale", option, normalize=not risks.normalize, note=note, comparable=same)
+
+
+def _criteria(risks: _Risks) -> Iterator[Choice]:
+    for norm in NORMS:
+        if norm != risks.norm:
+            yield risks.row("criterion", f"k = {norm:g}", norm=norm)
+    yield _other(risks, "largest |s| (released code)", lambda s: np.abs(s).max(axis=-1))
+    yield _other(
+        risks,
+        "mean of s⁺ (released code)",
+        lambda s: np.maximum(s, 0.0).mean(axis=-1),
+        note="another scale",
+        comparable=False,
+    )
+
+
+def _other(
+    risks: _Risks,
+    option: str,
+    j: Callable[[Floats], Floats],
+    *,
+    note: str = "",
+    comparable: bool = True,
+) -> Choice:
+    """Eq. 3 to 7 with another criterion; both are convex, so R^v is at least 0."""
+    p = risks.preferences
+    s = p.values / p.grid.reference - 1.0
+    if risks.normalize:
+        s = s / scale(p.grid.reference)[..., None]
+    w = np.where(p.observed, np.broadcast_to(p.context_weights, p.observed.shape), 0.0)
+    seen = w.sum(axis=1) > 0
+    w = w[seen] / w[seen].sum(axis=1, keepdims=True)
+    s = np.where(p.observed[seen][..., None], s[seen], 0.0)
+    r = (w * j(s)).sum(axis=1)
+    bias = j((w[..., None] * s).sum(axis=1))
+    share = p.group_weights[seen] / p.group_weights[seen].sum()
+    R, R_bias = float(share @ r), float(share @ bias)
+    return Choice("criterion", option, R, R_bias, R - R_bias, note, comparable)
+
+
+def _coverage(risks: _Risks) -> Iterator[Choice]:
+    """Leave out cells below a threshold instead of flagging them."""
+    p = risks.preferences
+    if p.coverage is None:
+        return
+    for threshold in THRESHOLDS:
+        low = p.observed & (p.coverage < threshold)
+        option, note = f"from {threshold:g}", f"{low.sum()} of {p.observed.sum()} cells left out"
+        if low.sum() == p.observed.sum():
+            yield Choice("coverage", option, None, None, None, "no cell is left")
+            continue
+        kept = replace(p, values=np.where(low[..., None], np.nan, p.values))
+        lost = int((~kept.observed.any(axis=1)).sum())
+        note += f", {lost} groups have none" if lost else ""
+        yield risks.row("coverage", option, preferences=kept, note=note)
+
+
+def _corrected(risks: _Risks) -> Choice:
+    found = risks.preferences.corrected(norm=risks.norm, normalize=risks.normalize)
+    values = (found.R.value, found.R_bias.value, found.R_volatility.value)
+    return Choice("estimator", "corrected for few contexts", *values)

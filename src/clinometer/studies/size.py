@@ -1,0 +1,206 @@
+"""Figure 7: one family in several sizes; the trend of bias and volatility with log size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from clinometer.display.numbers import IN_SENTENCES, MEASURES
+from clinometer.errors import RunError
+from clinometer.report import Figure, Table, charts
+from clinometer.report.figures.comparison import basis
+from clinometer.runs import AuditSettings, Run
+from clinometer.studies.framework import (
+    Ask,
+    Findings,
+    Plan,
+    asks_of,
+    joint,
+    parameters,
+    risks_table,
+    study_contexts,
+)
+from clinometer.topics import Topic
+
+Floats = NDArray[np.float64]
+
+
+def size_plan(
+    families: Sequence[tuple[str, Sequence[str]]],
+    *,
+    topic: Topic,
+    contexts: str | None,
+    settings: AuditSettings,
+) -> Plan:
+    """Every model of every family; families are compared within themselves."""
+    chosen = study_contexts(topic, contexts)
+    asks = [a for name, ms in families for a in asks_of(ms, topic, chosen, settings, role=name)]
+    return Plan("size", tuple(asks))
+
+
+def size_findings(asked: list[tuple[Ask, Run]], *, level: float = 0.95, seed: int = 0) -> Findings:
+    """Slopes of R, R^b and R^v per tenfold size, with two intervals that mean different things."""
+    rows: list[dict[str, Any]] = []
+    slopes: list[dict[str, Any]] = []
+    for family in dict.fromkeys(ask.role for ask, _ in asked):
+        members = _by_size([(a.label, r) for a, r in asked if a.role == family])
+        rows += _rows(family, members)
+        slopes += _slopes(family, members, level=level, seed=seed)
+    table = pd.DataFrame(rows)
+    fitted = pd.DataFrame(slopes)
+    runs = [run for _, run in asked]
+    ranked = risks_table("size-risks", "Risks by size", [(a.label, r) for a, r in asked])
+    return Findings(
+        "size",
+        "Risk and model size (Figure 7)",
+        (*_said(fitted), *_MAY),
+        (
+            Table(
+                "size-slopes",
+                "Change of the risk with ten times the parameters",
+                fitted,
+                note=_over_models(fitted),
+                hidden=("over_models_low", "over_models_high"),
+            ),
+            ranked,
+        ),
+        (_figure(table, runs),),
+        tuple(runs),
+    )
+
+
+_MAY = (
+    "The interval over contexts is about the slope of these particular models; it says nothing "
+    "about other models. The interval over models takes the models as a sample of their family: "
+    "with three sizes it has one degree of freedom and is wide.",
+    "Sizes of one family differ in more than size (data order, learning rate, length of training). "
+    "A slope describes; it does not show that size is the cause.",
+)
+
+
+def slope(x: Floats, y: Floats) -> Floats:
+    """Least-squares slope of y [..,M] on x [M].
+
+    >>> slope(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0])).item()
+    2.0
+    """
+    centred = x - x.mean()
+    return np.asarray(y @ centred / (centred @ centred))
+
+
+def over_models(x: Floats, y: Floats, *, level: float) -> tuple[float, float] | None:
+    """The usual interval of a slope, from the scatter of the models around the line."""
+    freedom = len(x) - 2
+    if freedom < 1:
+        return None
+    b = float(slope(x, y))
+    left = y - y.mean() - b * (x - x.mean())
+    se = math.sqrt(float(left @ left) / freedom / float(((x - x.mean()) ** 2).sum()))
+    reach = float(stdtrit(freedom, (1 + level) / 2)) * se
+    return b - reach, b + reach
+
+
+def _by_size(members: list[tuple[str, Run]]) -> list[tuple[str, Run, int]]:
+    sized = []
+    for name, run in members:
+        size = parameters(run)
+        if not size:
+            raise RunError(
+                f"study size: expected models with a number of parameters, found none of {name}; "
+                "leave it out"
+            )
+        sized.append((name, run, size))
+    if len({s for _, _, s in sized}) < 2:
+        raise RunError("study size: expected at least two different sizes in a family")
+    return sorted(sized, key=lambda m: m[2])
+
+
+def _rows(family: str, members: list[tuple[str, Run, int]]) -> list[dict[str, Any]]:
+    rows = []
+    for name, run, size in members:
+        for measure in MEASURES:
+            e = getattr(run.risks, measure)
+            rows.append(
+                {
+                    "series": family,
+                    "name": name,
+                    "x": size,
+                    "measure": measure,
+                    "value": e.value,
+                    "low": e.low,
+                    "high": e.high,
+                }
+            )
+    return rows
+
+
+def _slopes(
+    family: str, members: list[tuple[str, Run, int]], *, level: float, seed: int
+) -> list[dict[str, Any]]:
+    x = np.log10([size for _, _, size in members])
+    found = joint([run for _, run, _ in members], seed=seed)
+    rows = []
+    for i, measure in enumerate(MEASURES):
+        value = float(slope(x, found.values[:, i]))
+        low, high = found.interval(value, slope(x, found.draws[:, :, i]), level=level)
+        wide = over_models(x, found.values[:, i], level=level)
+        rows.append(
+            {
+                "family": family,
+                "measure": measure,
+                "value": value,
+                "low": low,
+                "high": high,
+                "over_models_low": wide[0] if wide else None,
+                "over_models_high": wide[1] if wide else None,
+                "models": len(members),
+                "n_eff": found.n_eff,
+            }
+        )
+    return rows
+
+
+def _said(slopes: pd.DataFrame) -> list[str]:
+    lines = []
+    for row in slopes.to_dict("records"):
+        way = "rises" if row["low"] > 0 else "falls" if row["high"] < 0 else "shows no clear trend"
+        if row["models"] == 2:  # two points are always on a line
+            way = f"is not a trend but a difference of two models; it {way}"
+        family = f"{row['family']}: " if row["family"] else ""
+        lines.append(
+            f"{family}{IN_SENTENCES[row['measure']]} {way} with size: {row['value']:+.3f} per "
+            f"tenfold parameters ({row['low']:+.3f} to {row['high']:+.3f} over contexts, corrected "
+            "for their number)."
+        )
+    return lines
+
+
+def _over_models(slopes: pd.DataFrame) -> str:
+    known = slopes.dropna(subset=["over_models_low"])
+    if known.empty:
+        return "Two models are always on a line: no interval over models."
+    return "Over models: " + "; ".join(
+        f"{r['family']} {r['measure']} {r['over_models_low']:+.3f} to "
+        f"{r['over_models_high']:+.3f}".strip()
+        for r in known.to_dict("records")
+    )
+
+
+def _figure(table: pd.DataFrame, runs: Sequence[Run]) -> Figure:
+    said = "; ".join(
+        f"{r['name']} {r['measure']} {r['value']:.3f}" for r in table.to_dict("records")
+    )
+    return Figure(
+        key="size",
+        title="Risk and model size",
+        caption=f"{basis(runs[0])}. Lines join the sizes of a family; bars: intervals over "
+        "contexts.",
+        alt=f"Risks against parameters. {said}.",
+        draw=lambda width: charts.trend(table, x_title="parameters", width=width),
+    )

@@ -1,0 +1,314 @@
+"""Table 4: the same models over contexts from different sources; do their rankings agree?"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
+from clinometer.contexts.load import FEWEST, SOURCES, too_small
+from clinometer.display.numbers import MEASURES
+from clinometer.errors import ContextError, SettingsError
+from clinometer.report import Figure, Table, charts
+from clinometer.report.figures.comparison import risk_rows
+from clinometer.runs import AuditSettings, Run
+from clinometer.runs.align import compare_runs
+from clinometer.statistics.rank import kendall, kendall_interval
+from clinometer.studies.framework import (
+    Ask,
+    Findings,
+    Plan,
+    asks_of,
+    joint,
+    only,
+    printed,
+    risks_table,
+)
+from clinometer.topics import Topic
+
+# --- Table 4: the same models over contexts from different sources; do their rankings agree? -----
+
+
+_PRINTED = {
+    "wikipedia": "table1",
+    **{s: f"table4-{s}" for s in SOURCES[1:]},
+}
+
+
+def source_sets(topic: Topic, given: Sequence[tuple[str, str]]) -> list[tuple[str, ContextSet]]:
+    """The given sets, or the built-in ones of the topic."""
+    if given:
+        return [(name, load_contexts(where, topic=topic)) for name, where in given]
+    known = builtin_contexts()
+    found = [
+        (s, load_contexts(f"{s}-{topic.name}")) for s in SOURCES if f"{s}-{topic.name}" in known
+    ]
+    if len(found) < 2:
+        raise ContextError(
+            f"study sources: topic {topic.name!r} has fewer than two built-in sets of sources; "
+            "name them: --source book=book.csv --source web=web.csv"
+        )
+    return found
+
+
+def sources_plan(
+    models: Sequence[str],
+    sources: Sequence[tuple[str, ContextSet]],
+    *,
+    topic: Topic,
+    settings: AuditSettings,
+) -> Plan:
+    """Every model in the contexts of every source."""
+    if len(models) < 2:
+        raise SettingsError("study sources: expected at least two models to rank")
+    asks = [a for name, c in sources for a in asks_of(models, topic, c, settings, role=name)]
+    return Plan("sources", tuple(asks))
+
+
+def sources_findings(asked: list[tuple[Ask, Run]], *, seed: int = 0) -> Findings:
+    """Risks by source, and Kendall's tau of each pair of sources with an interval over contexts."""
+    names = list(dict.fromkeys(ask.role for ask, _ in asked))
+    models = _in_all(asked, names)
+    values, draws = [], []
+    tables: list[Table] = []
+    for i, name in enumerate(names):
+        named = [(label, run) for label, run in only(asked, name) if label in models]
+        found = joint([run for _, run in named], seed=seed + i)
+        values.append(found.values)
+        draws.append(found.draws)
+        tables.append(risks_table(f"sources-{name}", f"Contexts from {name}", named))
+    agreement = _agreement(names, np.stack(values), np.stack(draws))
+    said = [_sentence(agreement[agreement["measure"] == m], m, len(models)) for m in MEASURES]
+    return Findings(
+        "sources",
+        "The same models over contexts of different sources (Table 4)",
+        (*said, *_published_sentences()),
+        (Table("sources-agreement", "Agreement of the rankings", agreement), *tables),
+        (_figure(names, asked, models),),
+        tuple(run for _, run in asked),
+    )
+
+
+def _in_all(asked: list[tuple[Ask, Run]], names: list[str]) -> list[str]:
+    """Models that were scored in every source: only they can be ranked."""
+    labels = [{label for label, _ in only(asked, name)} for name in names]
+    models = [label for label, _ in only(asked, names[0]) if all(label in s for s in labels)]
+    if len(models) < 2 or len(names) < 2:
+        raise SettingsError("study sources: expected two models that were scored in two sources")
+    return models
+
+
+def _agreement(names: list[str], values: Any, draws: Any) -> pd.DataFrame:
+    rows = []
+    for (i, a), (j, b) in itertools.combinations(enumerate(names), 2):
+        for m, measure in enumerate(MEASURES):
+            low, high = kendall_interval(draws[i][:, :, m], draws[j][:, :, m])
+            tau = float(kendall(values[i][:, m], values[j][:, m]))
+            rows.append(
+                {
+                    "pair": f"{a}, {b}",
+                    "measure": measure,
+                    "tau": tau,
+                    "tau_low": min(low, tau),
+                    "tau_high": max(high, tau),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _sentence(agreement: pd.DataFrame, measure: str, models: int) -> str:
+    sure = int((agreement["tau_low"] > 0).sum())
+    return (
+        f"{measure}: Kendall's τ of {models} models between two sources is "
+        f"{agreement['tau'].mean():+.2f} on average, from {agreement['tau'].min():+.2f} to "
+        f"{agreement['tau'].max():+.2f}; above 0 with its interval in {sure} of {len(agreement)} "
+        "pairs of sources."
+    )
+
+
+def _published_sentences() -> list[str]:
+    """The paper says that the rankings agree; this is what its own figures give."""
+    R = {source: {row.model: row.R for row in printed(table)} for source, table in _PRINTED.items()}
+    models = list(R["book"])
+    taus = {
+        (a, b): float(kendall([R[a][m] for m in models], [R[b][m] for m in models]))
+        for a, b in itertools.combinations(R, 2)
+    }
+    (a, b), least = min(taus.items(), key=lambda item: item[1])
+    return [
+        f"Published (Tables 1 and 4, {len(models)} models): mean τ of R "
+        f"{np.mean(list(taus.values())):+.2f}, lowest {least:+.2f} ({a} and {b}). The paper calls "
+        f"the rankings consistent; its LLaMA2 has {R['wikipedia']['LLaMA2']:.3f} on Wikipedia and "
+        f"{R['conversation']['LLaMA2']:.3f} on conversation, its GPT-2 "
+        f"{R['wikipedia']['GPT-2']:.3f} and {R['conversation']['GPT-2']:.3f}."
+    ]
+
+
+def _figure(names: list[str], asked: list[tuple[Ask, Run]], models: list[str]) -> Figure:
+    rows = []
+    for name in names:
+        for label, run in only(asked, name):
+            if label in models:
+                row: dict[str, Any] = {"name": f"{label}, {name}"}
+                for measure in MEASURES:
+                    e = getattr(run.risks, measure)
+                    row |= {measure: e.value, f"{measure}_low": e.low, f"{measure}_high": e.high}
+                rows.append(row | {"model": label})
+    table = pd.DataFrame(rows).sort_values(["model"], kind="stable", ignore_index=True)
+    said = "; ".join(f"{r['name']} {r['R']:.3f}" for r in table.to_dict("records"))
+    return Figure(
+        key="sources",
+        title="One model, several sources of contexts",
+        caption="Risks of each model in the contexts of each source, with intervals over contexts.",
+        alt=f"Values with intervals. R: {said}.",
+        draw=lambda width: charts.intervals(table, width=width),
+    )
+
+
+# --- Does the corpus matter? One model over halves of a corpus, and over corpora of other sources
+
+
+HALVES = ("half 1", "half 2")
+
+
+def halves(contexts: ContextSet, *, seed: int) -> tuple[ContextSet, ContextSet]:
+    """A set split at random, occurrence by occurrence, as if its corpus had been split.
+
+    A context that occurred more than once can be in both halves.
+    """
+    counts = np.array(contexts.counts)
+    if (counts != np.round(counts)).any() or counts.sum() < 2:
+        raise ContextError(
+            f"{contexts.name}: expected counts that are whole numbers, to split the occurrences; "
+            "name a set that was mined"
+        )
+    order = sorted(range(len(contexts)), key=contexts.templates.__getitem__)
+    first = np.zeros_like(counts)
+    first[order] = np.random.default_rng(seed).binomial(counts[order].astype(int), 0.5)
+    found = []
+    for name, part in zip(HALVES, (first, counts - first), strict=True):
+        kept = np.flatnonzero(part).tolist()
+        templates = [contexts.templates[i] for i in kept]
+        metadata = contexts.metadata
+        found.append(
+            ContextSet(
+                f"{contexts.name}, {name}", templates, part[kept].tolist(), metadata=metadata
+            )
+        )
+    return found[0], found[1]
+
+
+def corpora_plan(
+    models: Sequence[str],
+    sources: Sequence[tuple[str, ContextSet]],
+    *,
+    topic: Topic,
+    settings: AuditSettings,
+) -> Plan:
+    """Every model over every source, and over the two halves of the first."""
+    name, first = sources[0]
+    split = zip(HALVES, halves(first, seed=settings.seed), strict=True)
+    sets = [*sources, *((f"{name}, {half}", contexts) for half, contexts in split)]
+    asks = [a for role, c in sets for a in asks_of(models, topic, c, settings, role=role)]
+    return Plan("corpora", tuple(asks))
+
+
+def corpora_findings(asked: list[tuple[Ask, Run]], *, seed: int = 0) -> Findings:
+    """Risks of each model over each set, and their differences: the halves from each other, the
+    other sources from the first."""
+    runs = {(ask.label, ask.role): run for ask, run in asked}
+    models = list(dict.fromkeys(ask.label for ask, _ in asked))
+    roles = list(dict.fromkeys(ask.role for ask, _ in asked))
+    first = roles[0]
+    pairs = [(f"{first}, {HALVES[0]}", f"{first}, {HALVES[1]}")]
+    pairs += [(role, first) for role in roles[1:] if role not in pairs[0]]
+    rows: list[dict[str, Any]] = []
+    for model, (a, b) in itertools.product(models, pairs):
+        if (model, a) in runs and (model, b) in runs:
+            rows += _differences(runs[model, a], runs[model, b], model, (a, b), seed)
+    table = pd.DataFrame(rows)
+    named = [(model, role) for model in models for role in roles if (model, role) in runs]
+    labels = [f"{model}, {role}" for model, role in named]
+    shown = pd.DataFrame(risk_rows([runs[key] for key in named], labels)).drop(columns=["muted"])
+    return Findings(
+        "corpora",
+        "The same model over different corpora",
+        tuple(_sentences(table, pairs, runs)),
+        (
+            Table("corpora-risks", "Risks over each set of contexts", shown),
+            Table(
+                "corpora-differences",
+                "Differences between sets: groups paired, contexts not",
+                table,
+                "p (Holm) is corrected for the three risks of a pair of sets. The correlation is "
+                "that of the groups' mean stereotypes.",
+            ),
+        ),
+        (_corpora_figure(shown),),
+        tuple(runs.values()),
+    )
+
+
+def _differences(
+    a: Run, b: Run, model: str, pair: tuple[str, str], seed: int
+) -> list[dict[str, Any]]:
+    found = compare_runs([a, b], align="groups", names=pair, seed=seed)
+    leans = [dict(zip(run.risks.groups, run.risks.mean_stereotype, strict=True)) for run in (a, b)]
+    both = np.array([[one[g] for g in found.groups] for one in leans])[..., :-1]
+    same = float(np.corrcoef(both.reshape(2, -1))[0, 1]) if both[0].size > 1 else None
+    return [
+        {
+            "name": model,
+            "pair": f"{d.a} − {d.b}",
+            "measure": d.measure,
+            "value": d.corrected,
+            "low": d.low,
+            "high": d.high,
+            "p_holm": d.p_holm,
+            "correlation": same,
+        }
+        for d in found.overall
+    ]
+
+
+def _sentences(
+    table: pd.DataFrame, pairs: list[tuple[str, str]], runs: dict[tuple[str, str], Run]
+) -> list[str]:
+    said = []
+    split = " − ".join(pairs[0])
+    for measure in MEASURES:
+        rows = table[table["measure"] == measure]
+        within, between = rows[rows["pair"] == split], rows[rows["pair"] != split]
+        text = f"{measure}: {_counted(within, 'halves of one corpus', 'model')}"
+        if len(between):
+            text += f"; {_counted(between, 'corpora of two sources', 'comparison')}"
+        said.append(text + ".")
+    small = {role: run for (_, role), run in runs.items() if too_small(run.record.contexts.n_eff)}
+    if small:
+        sizes = ", ".join(f"{r} ({run.record.contexts.n_eff:.0f})" for r, run in small.items())
+        said.append(f"Too small to measure with (below {FEWEST} effective contexts): {sizes}.")
+    return said
+
+
+def _counted(rows: pd.DataFrame, what: str, unit: str) -> str:
+    """How many differences are shown, and the largest of all."""
+    known = rows[rows["low"].notna()]
+    shown = int(((known["low"] > 0) | (known["high"] < 0)).sum())
+    largest = max(rows["value"], key=abs)
+    of = f"{len(known)} {unit}{'s' if len(known) != 1 else ''}"
+    return f"{what} differ in {shown} of {of}, by at most {largest:+.3f}"
+
+
+def _corpora_figure(shown: pd.DataFrame) -> Figure:
+    said = "; ".join(f"{r['name']} {r['R']:.3f}" for r in shown.to_dict("records"))
+    return Figure(
+        key="corpora",
+        title="One model, several corpora",
+        caption="Risks of each model over each set of contexts, with intervals over contexts.",
+        alt=f"Values with intervals. R: {said}.",
+        draw=lambda width: charts.intervals(shown, width=width),
+    )

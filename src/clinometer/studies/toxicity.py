@@ -1,0 +1,373 @@
+"""Figure 6: a causal model before and after fine-tuning on toxic text, in the same contexts."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import shutil
+import tempfile
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clinometer.errors import ModelError, RunError, SettingsError, TableError
+from clinometer.extras import require
+from clinometer.models import ModelSpec
+from clinometer.models.catalog.pretrained import loading, pretrained
+from clinometer.models.catalog.weights import weights_source
+from clinometer.report import Table
+from clinometer.runs import AuditSettings, Run
+from clinometer.settings import COUNT, POSITIVE, SEED, SHARE_BELOW_1, TOKENS
+from clinometer.storage.resumable import Progress
+from clinometer.storage.untrusted import open_text, parse_json, read_bytes, read_json
+from clinometer.studies.framework import (
+    Ask,
+    Findings,
+    Plan,
+    asks_of,
+    change_figures,
+    change_table,
+    change_tables,
+    leaning_changes,
+    machine_speed,
+    moved,
+    parameters_of,
+    risks_table,
+    sentences,
+    study_contexts,
+)
+from clinometer.topics import Topic
+
+# --- Fine-tune a causal model on texts, as D.4 does: 2 epochs, 1e-5, warm-up 0.2, batch 1 × 4 ----
+
+
+RECORD = "training.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """The settings of appendix D.4; max_tokens truncates long texts."""
+
+    epochs: float = 2.0
+    learning_rate: float = 1e-5
+    warmup: float = 0.2
+    batch: int = 1
+    accumulation: int = 4
+    lora: bool = False
+    rank: int = 16
+    max_tokens: int = 64
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "learning_rate"):
+            POSITIVE.check(name, getattr(self, name))
+        SHARE_BELOW_1.check("warmup", self.warmup)
+        for name in ("batch", "accumulation", "rank"):
+            COUNT.check(name, getattr(self, name))
+        TOKENS.check("max_tokens", self.max_tokens)
+        SEED.check("seed", self.seed)
+
+
+def finetuned(
+    model: str,
+    texts: Sequence[str],
+    folder: Path,
+    *,
+    training: Training,
+    progress: Progress | None = None,
+) -> Path:
+    """The folder of `model` trained on `texts`; trained now unless it exists."""
+    wanted = {
+        "model": model,
+        "texts": len(texts),
+        "texts_sha256": hashlib.sha256("\n".join(texts).encode()).hexdigest(),
+        "training": asdict(training),
+    }
+    if (folder / RECORD).is_file():
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            there = read_json(folder / RECORD)
+            if {k: there.get(k) for k in wanted} == wanted:
+                return folder
+        raise SettingsError(
+            f"{folder}: has a model trained on other texts or with other settings; use another "
+            "--out, or --fresh"
+        )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".training-"))
+    try:
+        seen = _train(model, list(texts), work, training, progress)
+        (work / RECORD).write_text(json.dumps(wanted | seen, indent=1), encoding="utf-8")
+        work.rename(folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return folder
+
+
+def source_of(model: str) -> str:
+    """The folder or hub id behind a model's name; only models with weights can be trained."""
+    source = weights_source(ModelSpec.parse(model))
+    if source is None:
+        raise SettingsError(f"model {model!r}: expected a model with weights to train")
+    return source
+
+
+def _train(
+    model: str, texts: list[str], out: Path, training: Training, progress: Progress | None
+) -> dict[str, Any]:
+    require("fine-tuning", *(["peft"] if training.lora else []), "torch", "transformers")
+    import torch
+    import transformers
+
+    logging: Any = transformers.utils.logging
+    bars, loud = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        return _trained(torch, transformers, model, texts, out, training, progress)
+    finally:
+        logging.set_verbosity(loud)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _trained(
+    torch: Any,
+    transformers: Any,
+    model: str,
+    texts: list[str],
+    out: Path,
+    training: Training,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    from clinometer.models.local.load import detect_kind
+
+    transformers.set_seed(training.seed)
+    source = source_of(model)
+    with loading(model, source, instead=None):
+        tokenizer = pretrained(transformers.AutoTokenizer, source)
+        config = pretrained(transformers.AutoConfig, source)
+        if (kind := detect_kind(config, model, None)) != "causal":
+            raise ModelError(
+                f"model {model!r}: expected a causal model to train, found a {kind} one"
+            )
+        network: Any = pretrained(transformers.AutoModelForCausalLM, source, dtype=torch.float32)
+    if training.lora:
+        network = _with_lora(network, training.rank)
+    rows = [
+        tokenizer(t, truncation=True, max_length=training.max_tokens)["input_ids"] for t in texts
+    ]
+    rows = [row for row in rows if len(row) > 1]
+    steps = max(1, round(len(rows) * training.epochs / (training.batch * training.accumulation)))
+    arguments = transformers.TrainingArguments(
+        output_dir=str(out / "work"),
+        num_train_epochs=training.epochs,
+        learning_rate=training.learning_rate,
+        warmup_steps=round(training.warmup * steps),
+        per_device_train_batch_size=training.batch,
+        gradient_accumulation_steps=training.accumulation,
+        seed=training.seed,
+        save_strategy="no",
+        logging_strategy="no",
+        report_to=[],
+        disable_tqdm=True,
+        dataloader_pin_memory=False,
+    )
+    trainer = transformers.Trainer(
+        model=network,
+        args=arguments,
+        train_dataset=rows,
+        data_collator=lambda batch: _collate(batch, tokenizer),
+        callbacks=[_watcher(progress, steps)] if progress else None,
+    )
+    trainer.remove_callback(transformers.PrinterCallback)
+    start = time.monotonic()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        loss = trainer.train().training_loss
+    if not all(torch.isfinite(p).all() for p in network.parameters()):
+        raise ModelError(f"model {model!r}: training diverged; use a smaller learning rate")
+    network.save_pretrained(out)
+    tokenizer.save_pretrained(out)
+    shutil.rmtree(out / "work", ignore_errors=True)
+    return {
+        "loss": float(loss),
+        "steps": int(trainer.state.global_step),
+        "trained_texts": len(rows),
+        "tokens": sum(map(len, rows)),
+        "seconds": round(time.monotonic() - start, 1),
+    }
+
+
+def _with_lora(network: Any, rank: int) -> Any:
+    import peft
+
+    fan = getattr(network.config, "model_type", "") == "gpt2"
+    config = peft.LoraConfig(
+        r=rank,
+        lora_alpha=2 * rank,
+        target_modules="all-linear",
+        exclude_modules=["lm_head"],
+        task_type="CAUSAL_LM",
+        fan_in_fan_out=fan,
+    )
+    return peft.get_peft_model(network, config)
+
+
+def _collate(batch: list[list[int]], tokenizer: Any) -> dict[str, Any]:
+    import torch
+
+    longest = max(map(len, batch))
+    pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
+    ids = torch.tensor([row + [pad] * (longest - len(row)) for row in batch])
+    mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in batch])
+    return {"input_ids": ids, "attention_mask": mask, "labels": ids.masked_fill(mask == 0, -100)}
+
+
+def _watcher(progress: Progress, steps: int) -> Any:
+    import transformers
+
+    class Watcher(transformers.TrainerCallback):  # type: ignore[misc]  # not followed by mypy
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            progress(state.global_step, max(steps, state.global_step))
+
+    return Watcher()
+
+
+# --- Figure 6: a causal model before and after fine-tuning on toxic text, in the same contexts ---
+
+
+BEFORE, AFTER = "before", "after"
+_MAY = (
+    "The texts are a collection of toxic posts, unlike the data a model is first trained on; the "
+    "change belongs to this model, these texts and these settings. The paper reports that bias "
+    "rises and volatility falls for Llama 2.",
+)
+
+
+def toxicity_plan(
+    model: str,
+    out: Path,
+    texts: Sequence[str],
+    *,
+    topic: Topic,
+    contexts: str | None,
+    settings: AuditSettings,
+    training: Training,
+) -> Plan:
+    """The model, and the folder of its fine-tuned version, which the study makes in between."""
+    chosen = study_contexts(topic, contexts)
+    tuned = out / "model"
+    (first,) = asks_of([model], topic, chosen, settings)
+    second = replace(first, model=str(tuned), label=f"{model} {AFTER}", folder=AFTER, like=model)
+    further: tuple[tuple[str, float], ...] = ()
+    size = parameters_of(model)
+    if not (tuned / "config.json").is_file() and size is not None:
+        words = sum(min(training.max_tokens, 1.4 * len(t.split())) for t in texts)
+        # Forward, backward and update: about six operations per parameter and token.
+        seconds = 6 * size * words * training.epochs / (machine_speed() * 0.35)
+        further = ((f"training on {len(texts):,} texts", seconds),)
+    first = replace(first, label=f"{model} {BEFORE}", folder=BEFORE)
+    return Plan("toxicity", (first, second), further)
+
+
+def toxicity_findings(asked: list[tuple[Ask, Run]], *, texts: int, training: Training) -> Findings:
+    """What changed in the risks and in the leaning of groups, in either direction."""
+    if len(asked) != 2:
+        raise RunError(
+            "study toxicity: expected the model scored before and after, found one of them; rerun "
+            "the same command"
+        )
+    before, after = ((ask.label, run) for ask, run in asked)
+    changes = change_table(before, [after])
+    leanings = leaning_changes(before, after)
+    rows = {"after": leanings}
+    way = f"LoRA of rank {training.rank}" if training.lora else "all weights"
+    how = (
+        f"Fine-tuned on {texts:,} texts: {way}, {training.epochs:g} epochs, learning rate "
+        f"{training.learning_rate:g}, warm-up {training.warmup:g}, batch {training.batch} × "
+        f"{training.accumulation}, texts truncated to {training.max_tokens} tokens."
+    )
+    tables: tuple[Table, ...] = (
+        risks_table("toxicity-risks", "Risks before and after", [before, after]),
+        *change_tables("toxicity", changes, rows),
+    )
+    return Findings(
+        "toxicity",
+        "Before and after fine-tuning on toxic text (Figure 6)",
+        (how, *sentences(changes), moved(leanings, after[0]), *_MAY),
+        tables,
+        change_figures(
+            "toxicity", [before, after], changes, title="Before and after toxic fine-tuning"
+        ),
+        (before[1], after[1]),
+    )
+
+
+# --- Texts to train on: a column of a csv file, a field of json lines, or one text per line ------
+
+
+#: Text columns of published collections.
+_USUAL = ("text", "tweet", "comment", "comment_text", "sentence")
+
+
+def read_texts(
+    paths: Sequence[Path], *, column: str | None = None, where: Sequence[str] = ()
+) -> list[str]:
+    """All texts of the files, in order. `where` selects rows: "class=0,1" or "is_toxic=Toxic"; a
+    condition on a column that a file lacks is ignored for that file."""
+    found: list[str] = []
+    for path in paths:
+        found += _of_file(path, column, [_condition(text) for text in where])
+    found = [" ".join(text.split()) for text in found]
+    found = [text for text in found if text]
+    if not found:
+        raise TableError("texts: no row is left; check --column and --where")
+    return found
+
+
+def some_of(texts: Sequence[str], n: int | None, *, seed: int) -> list[str]:
+    """n texts sampled without replacement, in random order; all of them without n."""
+    order = np.random.default_rng(seed).permutation(len(texts))
+    return [texts[i] for i in order[: len(texts) if n is None else n]]
+
+
+def _of_file(path: Path, column: str | None, where: list[tuple[str, set[str]]]) -> list[str]:
+    try:
+        if path.suffix == ".txt":
+            return read_bytes(path).decode("utf-8").splitlines()
+        if path.suffix == ".jsonl":
+            lines = read_bytes(path).decode("utf-8").splitlines()
+            frame = pd.DataFrame([parse_json(line) for line in lines if line.strip()])
+        elif path.name.endswith((".csv", ".csv.gz")):
+            with open_text(path) as stream:
+                frame = pd.read_csv(stream, dtype=str, keep_default_na=False)
+        else:
+            raise TableError(f"{path}: expected a .csv, .jsonl or .txt file")
+    except FileNotFoundError as error:
+        raise TableError(f"{path}: no such file") from error
+    except (OSError, ValueError) as error:
+        raise TableError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
+    named = [column] if column else [c for c in _USUAL if c in frame.columns]
+    if not named or named[0] not in frame.columns:
+        raise TableError(
+            f"{path}: expected a column with texts ({column or ', '.join(_USUAL)}), found "
+            f"{', '.join(map(str, frame.columns))}; name it with --column"
+        )
+    for name, values in where:
+        if name in frame.columns:
+            frame = frame[frame[name].astype(str).isin(values)]
+    return [str(text) for text in frame[named[0]]]
+
+
+def _condition(text: str) -> tuple[str, set[str]]:
+    name, equals, values = text.partition("=")
+    if not equals or not name.strip() or not values.strip():
+        raise TableError(f"--where: expected COLUMN=VALUE,VALUE,…; found {text!r}")
+    return name.strip(), {v.strip() for v in values.split(",")}

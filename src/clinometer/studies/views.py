@@ -1,0 +1,220 @@
+"""Views of existing runs: leanings (Figure 5), distributions (10, 16), the heat map (11)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clinometer.errors import RunError, SettingsError
+from clinometer.measure.shape import distribution_characteristics
+from clinometer.models.catalog.spec import folder_name
+from clinometer.report import Figure, Table, charts
+from clinometer.report.derived import Reading
+from clinometer.report.figures.comparison import leaning_figure
+from clinometer.report.figures.single_run import distribution_figure, heat_figure, shapes_figure
+from clinometer.runs import Run
+from clinometer.studies.framework import Findings
+
+
+def leaning_findings(named: Sequence[tuple[str, Run]]) -> Findings:
+    """Which way every group leans in every model, and which groups lean alike in all of them."""
+    categories = named[0][1].risks.categories
+    for name, run in named:
+        if run.risks.categories != categories:
+            raise RunError(
+                f"study leaning: {name} has the categories {', '.join(run.risks.categories)}, "
+                f"{named[0][0]} has {', '.join(categories)}: view them separately"
+            )
+    leans = pd.DataFrame({name: _leaning(run) for name, run in named})
+    strength = pd.DataFrame({name: _strength(run) for name, run in named})
+    table = leans.copy()
+    table.insert(0, "group", leans.index)
+    for name, _ in named:
+        table[f"s: {name}"] = strength[name]
+    complete = leans.dropna()
+    alike = complete[complete.nunique(axis=1) == 1].iloc[:, 0]
+    counts = pd.DataFrame(
+        [
+            {"name": name, "category": c, "groups": int((leans[name] == c).sum())}
+            for name, _ in named
+            for c in categories
+        ]
+    )
+    said = []
+    for name, _ in named:
+        parts = ", ".join(f"{int((leans[name] == c).sum())} to {c}" for c in categories)
+        said.append(f"{name}: of {int(leans[name].notna().sum())} groups lean {parts}.")
+    if len(named) > 1:
+        rare = min(categories, key=lambda c: int((alike == c).sum()))
+        some = ", ".join(str(g) for g in alike[alike == rare].index[:12]) or "none"
+        said.append(
+            f"{len(alike)} of {len(complete)} groups lean alike in all {len(named)} models; to "
+            f"{rare}: {some}."
+        )
+    figure = leaning_figure([Reading(r) for _, r in named], [n for n, _ in named])
+    return Findings(
+        "leaning",
+        "Which way the groups lean (Figure 5)",
+        tuple(said),
+        (
+            Table("leaning-groups", "Leaning of every group", table.reset_index(drop=True)),
+            Table("leaning-counts", "Groups by category", counts),
+        ),
+        (figure,),
+        tuple(r for _, r in named),
+    )
+
+
+def distribution_findings(named: Sequence[tuple[str, Run]]) -> Findings:
+    """Distribution of bias and volatility risk over groups, and of the stereotype over cells."""
+    figures: list[Figure] = []
+    rows = []
+    for name, run in named:
+        for figure in (shapes_figure(run), distribution_figure(Reading(run))):
+            if figure is not None:
+                figures.append(_renamed(figure, name, many=len(named) > 1))
+        rows += _moments(name, run)
+    table = pd.DataFrame(rows)
+    said = [_shape_sentence(r) for r in rows]
+    said.append(
+        "The paper calls bias risk near normal and volatility risk fat-tailed. Risks are bounded "
+        "below by 0, so some skewness is expected of both."
+    )
+    return Findings(
+        "distribution",
+        "Distribution of the risks (Figures 10 and 16)",
+        tuple(said),
+        (Table("distribution", "Spread of the risks over the groups", table),),
+        tuple(figures),
+        tuple(r for _, r in named),
+    )
+
+
+def heatmap_findings(
+    named: Sequence[tuple[str, Run]], *, groups: Sequence[str], contexts: int
+) -> Findings:
+    """Every answer of some groups in the heaviest contexts."""
+    figures, tables, said = [], [], []
+    for name, run in named:
+        figure, frame = _heat(name, run, groups, contexts)
+        figures.append(figure)
+        tables.append(frame)
+        p = run.preferences
+        turned = [
+            g for g in frame["group"].unique() if frame[frame["group"] == g]["leans"].nunique() > 1
+        ]
+        said.append(
+            f"{name}: {len(turned)} of {frame['group'].nunique()} groups lean to different "
+            f"{'categories' if len(p.categories) > 2 else 'sides'} in different contexts"
+            + (f": {', '.join(turned[:8])}." if turned else ".")
+        )
+    whole = pd.concat(tables, ignore_index=True)
+    return Findings(
+        "heatmap",
+        "Answers context by context (Figure 11)",
+        tuple(said),
+        (Table("heatmap", "Preferences behind the picture", whole),),
+        tuple(figures),
+        tuple(r for _, r in named),
+    )
+
+
+def _heat(name: str, run: Run, groups: Sequence[str], contexts: int) -> tuple[Figure, pd.DataFrame]:
+    p, reading = run.preferences, Reading(run)
+    missing = [g for g in groups if g not in p.groups]
+    if missing:
+        raise SettingsError(f"--group: {name} has no group {missing[0]!r}")
+    x = [p.groups.index(g) for g in groups] if groups else list(range(len(p.groups)))
+    weights = p.context_weights if p.context_weights.ndim == 1 else p.context_weights.sum(axis=0)
+    c = np.argsort(-weights, kind="stable")[:contexts].tolist()
+    rows = [
+        {
+            "name": name,
+            "group": p.groups[i],
+            "template": p.templates[j] if p.templates else p.contexts[j],
+            "leans": p.categories[int(reading.favoured[i, j])],
+            "strength": reading.strength[i, j],
+            "p": p.values[i, j, reading.favoured[i, j]],
+            **{f"p({k})": p.values[i, j, n] for n, k in enumerate(p.categories)},
+        }
+        for i in x
+        for j in c
+        if not np.isnan(p.values[i, j]).any()
+    ]
+    frame = pd.DataFrame(rows)
+    if len(x) > charts.MOST_GROUPS:
+        return _renamed(heat_figure(reading), name, many=True), frame
+    figure = Figure(
+        key=f"heatmap-{folder_name(name)}",
+        title=f"{name}: each group in each context",
+        caption=f"n = {len(x)} groups × {len(c)} contexts, the heaviest first. Colour: the "
+        "favoured category; strength: how far from the reference; number: its probability.",
+        alt="Heat map. " + "; ".join(_row_said(frame, g) for g in dict.fromkeys(frame["group"])),
+        draw=lambda width: charts.answers(frame, categories=p.categories, width=width),
+    )
+    return figure, frame
+
+
+def _row_said(frame: pd.DataFrame, group: str) -> str:
+    leans = frame[frame["group"] == group]["leans"].value_counts()
+    return f"{group}: " + ", ".join(f"{c} in {n}" for c, n in leans.items())
+
+
+def _moments(name: str, run: Run) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for measure in ("r_bias", "r_volatility"):
+        shape = distribution_characteristics(getattr(run.risks, measure))
+        rows.append(
+            {
+                "name": name,
+                "measure": measure,
+                "groups": shape.n,
+                "mean": shape.mean,
+                "sd": shape.sd,
+                "skewness": shape.skewness,
+                "excess_kurtosis": shape.excess_kurtosis,
+                "p_normal": None if shape.shapiro is None else shape.shapiro.p,
+                "p_fat_tail": None if shape.kurtosis_test is None else shape.kurtosis_test.p,
+                "tail_index": shape.hill,
+            }
+        )
+    return rows
+
+
+def _shape_sentence(row: dict[str, Any]) -> str:
+    text = (
+        f"{row['name']}: {row['measure']} over {row['groups']} groups: mean {row['mean']:.3f}, "
+        f"standard deviation {row['sd']:.3f}"
+    )
+    if row["skewness"] is None:
+        return f"{text}; too few distinct values to describe a shape."
+    p = row["p_normal"]
+    normal = "" if p is None else f", {'not normal' if p < 0.05 else 'normality not refuted'}"
+    return (
+        f"{text}, skewness {row['skewness']:+.2f}, excess kurtosis "
+        f"{row['excess_kurtosis']:+.2f}{normal}."
+    )
+
+
+def _leaning(run: Run) -> pd.Series:
+    report = run.risks
+    names = [
+        None if np.isnan(s).any() else report.categories[int(s.argmax())]
+        for s in report.mean_stereotype
+    ]
+    return pd.Series(names, index=list(report.groups), dtype=object)
+
+
+def _strength(run: Run) -> pd.Series:
+    return pd.Series(run.risks.mean_stereotype.max(axis=1), index=list(run.risks.groups))
+
+
+def _renamed(figure: Figure, name: str, *, many: bool) -> Figure:
+    if not many:
+        return figure
+    key = f"{figure.key}-{folder_name(name)}"
+    return replace(figure, key=key, title=f"{name}: {figure.title}")

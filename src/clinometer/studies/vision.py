@@ -1,0 +1,201 @@
+"""E.3: contexts are images. A CLIP-type model's preference over texts, for groups in many scenes.
+
+    IMAGES/nurse/street.png, IMAGES/nurse/office.png, IMAGES/engineer/street.png, …
+
+Folders are groups, their file names are scenes: a scene that two groups share is one context. A
+missing image is a missing cell, counted as always. The answers become an ordinary run; for any
+other modality, `clinometer risk` reads a table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clinometer.contexts import ContextSet
+from clinometer.errors import ModelError, SettingsError
+from clinometer.extras import require
+from clinometer.measure import Preferences
+from clinometer.models import ModelInfo
+from clinometer.models.catalog.pretrained import loading, pretrained_pipeline
+from clinometer.report import Table
+from clinometer.report.derived import Reading
+from clinometer.report.figures.comparison import leaning_figure, risks_figure
+from clinometer.runs import AuditSettings, Run, RunFolder
+from clinometer.runs.folder.record import new_record
+from clinometer.storage.resumable import Progress
+from clinometer.storage.untrusted import parse_json
+from clinometer.studies.framework import Findings, risks_table
+from clinometer.topics import Group, Topic
+
+_ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
+_ANSWERS = "answers.jsonl"
+
+
+@dataclass(frozen=True)
+class Images:
+    """Groups, scenes, and the file of each pair that exists."""
+
+    groups: tuple[str, ...]
+    scenes: tuple[str, ...]
+    files: Mapping[tuple[str, str], Path]
+
+
+def find_images(folder: Path) -> Images:
+    """The images below a folder, one subfolder per group."""
+    if not folder.is_dir():
+        raise SettingsError(f"images {str(folder)!r}: no such folder")
+    files = {
+        (group.name, file.stem): file
+        for group in sorted(folder.iterdir())
+        if group.is_dir()
+        for file in sorted(group.iterdir())
+        if file.suffix.lower() in _ENDINGS
+    }
+    groups = tuple(dict.fromkeys(g for g, _ in files))
+    scenes = tuple(sorted({s for _, s in files}))
+    if not files:
+        raise SettingsError(
+            f"images {str(folder)!r}: expected GROUP/SCENE with a suffix of "
+            f"{', '.join(_ENDINGS)}; found none"
+        )
+    return Images(groups, scenes, files)
+
+
+def ask_images(
+    model: str,
+    images: Images,
+    texts: Mapping[str, str],
+    out: Path,
+    *,
+    settings: AuditSettings,
+    progress: Progress | None = None,
+) -> Run:
+    """One run of one model. Answers are stored as they arrive, and computed once."""
+    if len(texts) < 2:
+        raise SettingsError(f"--label: expected at least two, found {len(texts)}")
+    out.mkdir(parents=True, exist_ok=True)
+    about = {"model": model, "texts": dict(texts)}
+    answers = _kept(out / _ANSWERS, about)
+    missing = [key for key in images.files if "/".join(key) not in answers]
+    if missing:
+        classify = _classifier(model, settings.load.device)
+        with (out / _ANSWERS).open("a", encoding="utf-8") as stream:
+            if not answers:
+                stream.write(json.dumps(about) + "\n")
+            for done, key in enumerate(missing, 1):
+                p = classify(images.files[key], list(texts.values()))
+                answers["/".join(key)] = p
+                stream.write(json.dumps({"image": "/".join(key), "p": p}) + "\n")
+                stream.flush()
+                if progress:
+                    progress(done, len(missing))
+    return _run(model, images, texts, answers, RunFolder(out), settings)
+
+
+def vision_findings(named: list[tuple[str, Run]]) -> Findings:
+    """Risks and leanings over images, as over sentences."""
+    runs, names = [r for _, r in named], [n for n, _ in named]
+    said = [
+        f"{n}: R {r.risks.R.value:.3f}, bias {r.risks.R_bias.value:.3f}, volatility "
+        f"{r.risks.R_volatility.value:.3f} over {r.risks.n_contexts} scenes."
+        for n, r in named
+    ]
+    return Findings(
+        "vision",
+        "Images as contexts (E.3)",
+        (*said, "A scene counts as one context; how the images were made decides what it means."),
+        (risks_table("vision-risks", "Risks over scenes", named), _group_table(named)),
+        (risks_figure(runs, names), leaning_figure([Reading(r) for r in runs], names)),
+        tuple(runs),
+    )
+
+
+def _group_table(named: list[tuple[str, Run]]) -> Table:
+    import pandas as pd
+
+    rows = [{"name": n, **row} for n, r in named for row in r.risks.groups_table()]
+    return Table("vision-groups", "Groups", pd.DataFrame(rows), hidden=("weight",))
+
+
+def _kept(file: Path, about: dict[str, Any]) -> dict[str, list[float]]:
+    """The stored answers; a line truncated by an interruption is computed again."""
+    if not file.is_file():
+        return {}
+    lines = file.read_text(encoding="utf-8").splitlines()
+    rows = []
+    for line in lines:
+        try:
+            rows.append(dict(parse_json(line)))
+        except (ValueError, TypeError):
+            continue
+    if rows and {k: rows[0].get(k) for k in about} != about:
+        raise SettingsError(f"{file}: answers of another model or other labels; use another --out")
+    whole = "".join(json.dumps(row) + "\n" for row in rows)
+    file.write_text(whole, encoding="utf-8")
+    return {row["image"]: row["p"] for row in rows[1:] if "image" in row and "p" in row}
+
+
+def _classifier(model: str, device: str) -> Any:
+    require("scoring images", "PIL", "torch", "transformers")
+    import PIL.Image
+
+    from clinometer.models.local.load import choose_device
+
+    with loading(model, model, instead=None):
+        pipe = pretrained_pipeline("zero-shot-image-classification", model, choose_device(device))
+
+    def classify(file: Path, texts: list[str]) -> list[float]:
+        try:
+            with PIL.Image.open(file) as image:
+                picture = image.convert("RGB")
+        except OSError as error:
+            raise ModelError(f"image {str(file)!r}: cannot be read: {error}") from error
+        found = pipe(picture, candidate_labels=texts, hypothesis_template="{}")
+        scores = {row["label"]: float(row["score"]) for row in found}
+        total = sum(scores.values())
+        return [scores[t] / total for t in texts]
+
+    return classify
+
+
+def _run(
+    model: str,
+    images: Images,
+    texts: Mapping[str, str],
+    answers: Mapping[str, list[float]],
+    folder: RunFolder,
+    settings: AuditSettings,
+) -> Run:
+    topic = Topic(
+        "vision",
+        groups=tuple(Group(g) for g in images.groups),
+        attributes={name: (text,) for name, text in texts.items()},
+        title="Images",
+    )
+    contexts = ContextSet(
+        "images", [f"[X], scene {s}: [Y]" for s in images.scenes], [1.0] * len(images.scenes)
+    )
+    values = np.full((len(images.groups), len(images.scenes), len(texts)), np.nan)
+    for x, group in enumerate(images.groups):
+        for c, scene in enumerate(images.scenes):
+            if (group, scene) in images.files:
+                values[x, c] = answers[f"{group}/{scene}"]
+    preferences = Preferences(
+        values=values,
+        groups=topic.group_names,
+        contexts=contexts.ids,
+        categories=topic.categories,
+        context_weights=contexts.weights,
+        group_weights=topic.group_weights,
+        templates=tuple(contexts.templates),
+    )
+    info = ModelInfo(name=model, kind="image", revision="unknown", dtype="float32")
+    return Run.measured(
+        new_record(info, topic, contexts, settings), preferences, settings, folder=folder
+    )

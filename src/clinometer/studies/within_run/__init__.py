@@ -1,1 +1,0 @@
-"""Studies of a single run: factors, controls, choices."""

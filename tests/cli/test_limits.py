@@ -1,0 +1,57 @@
+"""Gates decide on a bound of the interval, and say which."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clinometer.cli.limits import exceeded, uncovered
+from clinometer.errors import SettingsError
+from clinometer.measure import read_preferences
+from clinometer.measure.risk import risks
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    lines = ["group,context,attribute,p"]
+    for group in "ab":
+        for c in range(12):
+            p = rng.uniform(0.5, 0.9)
+            lines += [f"{group},c{c},x,{p}", f"{group},c{c},y,{1 - p}"]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_the_default_is_the_lower_end(table: Path, clinometer) -> None:  # type: ignore[no-untyped-def]
+    import json
+
+    R = json.loads(clinometer("risk", table, "--json").out)["summary"]["R"]
+    between = str((R["low"] + R["value"]) / 2)
+    assert clinometer("risk", table, "--fail-above", f"R={between}").status == 0
+    for end, status in (("point", 1), ("high", 1), ("low", 0)):
+        shown = clinometer("risk", table, "--fail-above", f"R={between}", "--fail-on", end)
+        assert shown.status == status
+    below = clinometer("risk", table, "--fail-above", f"R={R['low'] / 2}")
+    assert below.status == 1
+    assert "the lower end of its 95 % interval" in below.err
+    assert clinometer("risk", table, "--fail-above", "R_between=0.9").status == 0
+    assert clinometer("risk", table, "--fail-above", "R_between=0.0001").status == 1
+    assert clinometer("risk", table, "--fail-above", "R=0.1", "--fail-on", "middle").status == 2
+
+
+def test_what_is_not_measured_cannot_be_limited() -> None:
+    report = risks(read_preferences([[0.9, 0.1], [0.8, 0.2]]))
+    with pytest.raises(SettingsError, match="R_between of m is not measured"):
+        exceeded("m", report, [("R_between", 0.1)], "low")
+    assert "its value (no interval)" in exceeded("m", report, [("R", 0.1)], "low")[0]
+
+
+def test_coverage_can_be_demanded() -> None:
+    counts = {"cells": 10, "cells_low_coverage": 2, "cells_missing": 1}
+    assert uncovered("m", counts, None) == []
+    assert uncovered("m", counts, 0.7) == []
+    assert "70.0% of the cells" in uncovered("m", counts, 0.75)[0]

@@ -1,0 +1,69 @@
+"""clinometer samples: written whole, never over what is there, and good for the commands named."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+from tests.command import Clinometer
+
+from clinometer.cli.lists import NEXT
+from clinometer.samples import SAMPLES
+
+
+def test_samples_are_written_with_the_next_commands_to_run(
+    clinometer: Clinometer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "some where"
+    result = clinometer("samples", folder)
+    assert result.status == 0
+    assert {p.name for p in folder.iterdir()} == set(SAMPLES)
+    for words in NEXT:
+        given = [str(folder / w) if w in SAMPLES else w for w in words]
+        assert f"  clinometer {shlex.join(given)}\n" in result.out
+
+
+def test_existing_files_are_not_overwritten_without_force(
+    clinometer: Clinometer, tmp_path: Path
+) -> None:
+    mine = tmp_path / "table.csv"
+    mine.write_text("my own", encoding="utf-8")
+    refused = clinometer("samples", tmp_path)
+    assert refused.status == 2
+    assert refused.err == (
+        f"clinometer: {mine}: is there already; choose another folder, or --force to overwrite\n"
+    )
+    assert [p.name for p in tmp_path.iterdir()] == ["table.csv"]
+    found = json.loads(clinometer("samples", tmp_path, "--force", "--json").out)
+    assert len(found["files"]) == len(SAMPLES)
+    assert mine.read_text(encoding="utf-8").startswith("group,context,attribute,p")
+
+
+def test_a_folder_that_cannot_be_created_is_one_line(
+    clinometer: Clinometer, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    refused = clinometer("samples", tmp_path / "file" / "below")
+    assert (refused.status, refused.err.count("\n")) == (2, 1)
+
+
+def test_mining_the_articles_finds_contexts(clinometer: Clinometer, tmp_path: Path) -> None:
+    clinometer("samples", tmp_path)
+    command = ("mine", tmp_path / "articles.jsonl", "--out", tmp_path / "contexts.csv")
+    found = json.loads(clinometer(*command, "--json").out)
+    assert found["contexts"] >= 10
+    assert found["damage"] == {}
+
+
+def test_the_samples_match_each_other(tmp_path: Path) -> None:
+    from clinometer.reliability import load_statements, read_variants
+    from clinometer.samples import write_samples
+
+    write_samples(tmp_path)
+    statements = load_statements(tmp_path / "statements.csv")
+    versions = read_variants(tmp_path / "versions.jsonl").versions
+    assert {s.id for s in statements} == set(versions)
+    for statement in statements:
+        assert statement.has_its_targets
+        assert all(target in v for v in versions[statement.id] for target in statement.targets)

@@ -1,0 +1,209 @@
+"""Settings as options: dataclasses on the command line, and all of them reach the library."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, replace
+from typing import Annotated, Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from clinometer.cli.options import derived, grouped
+from clinometer.errors import SettingsError
+from clinometer.models import LoadOptions
+from clinometer.runs import AuditSettings
+from clinometer.settings import option
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inner:
+    loud: bool = option(False, help="Cry.")
+    times: int = option(1, help="How often.")
+    quiet: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Maybe:
+    echo: int = option(MISSING, help="How many echoes.")
+    times: int = option(1, help="How often.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outer:
+    word: str = option(MISSING, help="What to say, in [brackets].")
+    inner: Inner
+    maybe: Maybe | None = None
+
+
+def ask(*arguments: str) -> tuple[int, str, list[Any]]:
+    """Exit status, output and what the command got."""
+    got: list[Any] = []
+    app = typer.Typer()
+
+    @app.command()
+    @grouped
+    def say(
+        name: Annotated[str, typer.Argument(help="To whom.")],
+        *,
+        outer: Outer,
+        last: Annotated[str, typer.Option(help="At the end.")] = "bye",
+    ) -> None:
+        """Say it."""
+        got.extend([name, outer, last])
+
+    result = CliRunner().invoke(app, list(arguments))
+    return result.exit_code, result.output, got
+
+
+def test_a_command_gets_its_groups_whole() -> None:
+    _, _, got = ask("Ann", "--word", "hello", "--times", "3")
+    assert got == ["Ann", Outer(word="hello", inner=Inner(times=3)), "bye"]
+
+
+def test_an_optional_group_is_built_when_its_required_option_is_given() -> None:
+    _, _, got = ask("Ann", "--word", "hello", "--times", "3", "--echo", "2")
+    assert got[1].maybe == Maybe(echo=2, times=3)  # an option that two groups share reaches both
+
+
+def test_group_fields_take_the_position_of_the_group() -> None:
+    status, text, _ = ask("--help")
+    assert status == 0
+    assert "Say it." in text
+    places = [text.index(word) for word in ("--word", "--loud", "--times", "--last")]
+    assert places == sorted(places)
+    assert "--outer" not in text
+    assert "--inner" not in text
+    assert "--quiet" not in text
+    assert "[brackets]" in text
+
+
+def test_a_field_without_a_default_is_required() -> None:
+    status, _, got = ask("Ann")
+    assert status == 2
+    assert got == []
+
+
+def test_only_the_settings_named_are_offered_and_set() -> None:
+    got: list[Any] = []
+    app = typer.Typer()
+
+    @app.command()
+    @grouped
+    def say(seed: int = 4, *, settings: Annotated[AuditSettings, "device", "level"]) -> None:
+        got.append(settings)
+
+    def run(*arguments: str) -> int:
+        return CliRunner().invoke(app, list(arguments)).exit_code
+
+    assert run("--device", "cpu", "--seed", "9") == 0
+    assert got == [AuditSettings(load=LoadOptions(device="cpu"))]
+    assert run("--norm", "2") == 2
+
+
+def test_only_options_can_be_derived() -> None:
+    with pytest.raises(TypeError, match=r"LoadOptions\.server"):
+        derived(LoadOptions, "server")
+
+
+def test_duplicate_option_names_are_refused() -> None:
+    def command(*, times: int = 2, inner: Inner) -> None: ...
+
+    command.__annotations__ = {"times": int, "inner": Inner, "return": None}
+    with pytest.raises(ValueError, match="times"):
+        grouped(command)
+
+
+OTHER = {
+    "--max-contexts": "7",
+    "--precision": "0.1",
+    "--seed": "1",
+    "--norm": "2",
+    "--raw": None,
+    "--coverage-threshold": "0.1",
+    "--replicates": "200",
+    "--level": "0.9",
+    "--cluster": "source",
+    "--two-way": None,
+    "--target": "set",
+    "--kind": "causal",
+    "--device": "cpu",
+    "--dtype": "float32",
+    "--revision": "main",
+    "--batch-size": "64",
+    "--device-map": "auto",
+    "--quantize": "8bit",
+    "--chat": None,
+    "--chat-request": "Hello.",
+    "--sampled": "5",
+    "--temperature": "2",
+    "--reply-tokens": "7",
+    "--tokenizer": "another",
+    "--route": "echo",
+    "--top-k": "7",
+    "--concurrency": "7",
+    "--timeout": "7",
+    "--patience": "7",
+    "--max-requests": "7",
+    "--max-tokens": "7",
+    "--trust-remote-code": None,
+    "--allow-pickle": None,
+    "--tolerance": "0.1",
+    "--end-of-word": None,
+    "--single-token": None,
+}
+
+
+def audited(*arguments: str) -> tuple[Any, AuditSettings | None]:
+    """The error, and the settings that the options of an audit come to."""
+    got: list[AuditSettings] = []
+    app = typer.Typer()
+
+    @app.command()
+    @grouped
+    def settle(*, settings: AuditSettings) -> None:
+        got.append(settings)
+
+    result = CliRunner().invoke(app, list(arguments))
+    return result.exception, got[0] if got else None
+
+
+def test_without_options_an_audit_has_the_settings_of_the_library() -> None:
+    assert audited()[1] == AuditSettings()
+
+
+def test_the_audit_options_are_exactly_these() -> None:
+    def settle(*, settings: AuditSettings) -> None: ...
+
+    settle.__annotations__ = {"settings": AuditSettings, "return": None}
+    app = typer.Typer()
+    app.command()(grouped(settle))
+    command = typer.main.get_command(app)
+    found = {name for p in command.params for name in p.opts if name.startswith("--")}
+    assert found == OTHER.keys() | {"--install-completion", "--show-completion"}
+
+
+@pytest.mark.parametrize("flag", OTHER)
+def test_every_option_of_an_audit_reaches_its_settings(flag: str) -> None:
+    value = OTHER[flag]
+    given = [flag] if value is None else [flag, value]
+    base = ["--sampled", "6"] if flag in ("--temperature", "--reply-tokens") else []
+    error, changed = audited(*base, *given)
+    assert error is None
+    assert changed is not None
+    assert changed != audited(*base)[1]
+
+
+def test_the_seed_also_seeds_the_samples() -> None:
+    _, settings = audited("--seed", "3", "--sampled", "5")
+    assert settings is not None
+    assert settings.load.sampled is not None
+    assert (settings.seed, settings.load.sampled.seed) == (3, 3)
+    assert replace(settings, seed=0) != settings
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "many", "1.5"])
+def test_a_batch_size_is_a_number_of_tokens(size: str) -> None:
+    error, _ = audited("--batch-size", size)
+    assert isinstance(error, SettingsError)
+    assert str(error).startswith("--batch-size: expected auto or a number of tokens")

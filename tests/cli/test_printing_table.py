@@ -1,0 +1,83 @@
+"""Tables of the command line lose nothing, however narrow the screen."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from tests.command import Clinometer
+from tests.report.made import made_run
+
+from clinometer.cli.printing import TerminalTable
+
+WIDTHS = (200, 80, 60, 40, 20)
+
+
+def printed(table: TerminalTable, width: int) -> str:
+    stream = io.StringIO()
+    table.print(Console(file=stream, width=width))
+    return stream.getvalue()
+
+
+def example() -> TerminalTable:
+    table = (
+        TerminalTable("Differences").add_text("pair", "group").add_numbers("difference", "interval")
+    )
+    table.add_row("A − B", "a group of several words", "+0.123", "+0.045 to +0.201")
+    table.add_row("organisation/a-model-with-a-long-name", "nurse", "-0.456", "-0.500 to -0.412")
+    table.add_section()
+    table.add_row("[bold]no markup[/bold]", "0.482\n0.455–0.507", "1", "2", dim=True)
+    return table
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_numbers_and_words_are_never_cut(width: int) -> None:
+    shown = printed(example(), width)
+    assert "…" not in shown
+    for number in ("+0.123", "+0.045 to +0.201", "-0.456", "-0.500 to -0.412", "0.455–0.507"):
+        assert number in shown, number
+    for word in ("organisation/a-model-with-a-long-name", "several", "[bold]no", "nurse"):
+        assert word in shown, word
+
+
+def test_a_table_too_wide_for_the_terminal_is_stacked() -> None:
+    assert "pair: A − B" not in printed(example(), 200)
+    stacked = printed(example(), 40)
+    assert "pair: A − B\n  group       a group of several words\n" in stacked
+    assert "  interval    +0.045 to +0.201\n" in stacked
+
+
+def test_a_row_has_a_cell_for_every_column() -> None:
+    with pytest.raises(ValueError, match="expected 4 cells, found 1"):
+        example().add_row("alone")
+
+
+def test_compare_in_a_pipe_prints_both_ends_of_every_interval(
+    clinometer: Clinometer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a pipe has is 80 columns; the upper end used to be cut off there."""
+    monkeypatch.setenv("COLUMNS", "80")
+    runs = [tmp_path / name for name in ("a", "b")]
+    for seed, folder in enumerate(runs):
+        made_run(folder, groups=6, contexts=60, model=folder.name, seed=seed)
+    pair = clinometer("compare", *runs, "--replicates", 200)
+    found = json.loads(clinometer("compare", *runs, "--replicates", 200, "--json").out)
+    assert "…" not in pair.out
+    for d in found["overall"]:
+        assert f"{d['low']:+.3f} to {d['high']:+.3f}" in pair.out
+    assert "pair: " not in pair.out  # both tables fit
+
+
+@pytest.mark.parametrize("columns", ["80", "50"])
+@pytest.mark.parametrize("what", ["topics", "contexts", "models"])
+def test_lists_are_printed_in_full(
+    clinometer: Clinometer, what: str, columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    shown = set(clinometer(what).out.split())
+    for row in json.loads(clinometer(what, "--json").out)[what]:
+        for value in row.values():
+            assert set(str(value).split()) <= shown

@@ -1,0 +1,243 @@
+"""The corrections: hand values, independent loops, invariants, and a small simulation."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike
+from scipy import stats
+from tests.present import present
+
+from clinometer.errors import SettingsError
+from clinometer.measure import corrected, decompose, read_preferences
+from clinometer.measure.correction import BiasModel, Units
+from clinometer.measure.counting_noise import extrapolation, sampled_correction
+from clinometer.measure.criterion import criterion, slope
+from clinometer.statistics.arrays import FloatArray
+
+
+def pair(first: FloatArray) -> FloatArray:
+    return np.stack([first, 1 - first], axis=-1)
+
+
+def test_hand_value_at_exact_parity() -> None:
+    # s = 0.2, -0.2: mean 0, V = q/(1-q) × 0.04 with q = 1/2, so sigma = 0.2.
+    # Cross-fit at t = 0 is -(2/a) phi(0) sigma; t = 0 says rho = 0, so nothing is mixed in.
+    result = corrected([[0.6, 0.4], [0.4, 0.6]])
+    expected = -2 * math.sqrt(2) / math.sqrt(2 * math.pi) * 0.2
+    assert result.signed_bias == pytest.approx(expected, abs=1e-12)
+    assert result.mix == 0
+    assert result.R_bias.value == 0
+    assert result.R_volatility.value == pytest.approx(0.2 - expected, abs=1e-12)
+    assert result.plug_in == pytest.approx((0.2, 0.0, 0.2))
+
+
+def test_plug_in_agrees_with_decompose(rng: np.random.Generator) -> None:
+    p = rng.dirichlet(np.ones(4), (5, 9))
+    settings: dict[str, Any] = {
+        "context_weights": rng.random(9),
+        "group_weights": rng.random(5),
+        "norm": 2,
+    }
+    report = decompose(p, **settings)
+    found = corrected(p, **settings).plug_in
+    values = (report.R.value, report.R_bias.value, report.R_volatility.value)
+    assert found == pytest.approx(values, abs=1e-12)
+
+
+@pytest.mark.parametrize("reference", [None, [0.3, 0.7]])
+def test_closed_form_of_two_categories_equals_the_integral(
+    rng: np.random.Generator, reference: ArrayLike | None
+) -> None:
+    p = pair(rng.beta(5, 5, (3, 8)))
+    units = Units.of(read_preferences(p, reference=reference))
+    model = BiasModel.of(units)
+    V, mean, a = units.noise(), units.mean, math.sqrt(0.5)
+    z = np.linspace(-9, 9, 200_001)
+    density = np.exp(-z * z / 2)
+    density /= density.sum()
+    for x in range(3):
+        d = np.sqrt(V[x, 0, 0]) * z[:, None] * np.array([1.0, -present(units.ratio)[x]])
+        chosen = slope(mean[x] + a * d, mean[x] - d / a, np.inf)
+        assert model.cross_fit(mean)[x] == pytest.approx(
+            float(chosen @ density), abs=2e-5
+        )  # the grid cuts a jump
+
+
+def test_general_cross_fit_is_near_the_closed_form(rng: np.random.Generator) -> None:
+    p = pair(rng.beta(5, 5, (40, 12)))
+    one = Units.of(read_preferences(p))
+    star = np.full((40, 12, 2), 0.5)  # per cell: the general path
+    other = Units.of(read_preferences(p, reference=star))
+    assert one.ratio is not None
+    assert other.ratio is None
+    line = BiasModel.of(one).cross_fit(one.mean)
+    nodes = BiasModel.of(other).cross_fit(other.mean)
+    sigma = np.sqrt(one.noise()[:, 0, 0])
+    assert np.abs(((line - nodes) / sigma).mean()) < 0.1
+
+
+@pytest.mark.parametrize("norm", [1, 1.5, 2, np.inf])
+def test_slope_is_the_derivative(rng: np.random.Generator, norm: float) -> None:
+    at, along = rng.normal(size=(50, 4)), rng.normal(size=(50, 4))
+    h = 1e-7
+    numeric = (criterion(at + h * along, norm) - criterion(at - h * along, norm)) / (2 * h)
+    assert slope(at, along, norm) == pytest.approx(numeric, abs=1e-5)
+    assert slope(at, at, norm) == pytest.approx(criterion(at, norm))  # Euler: J is homogeneous
+
+
+def test_noise_is_the_squared_standard_error_of_the_mean(rng: np.random.Generator) -> None:
+    p = pair(rng.beta(2, 3, (2, 15)))
+    V = Units.of(read_preferences(p)).noise()
+    for x in range(2):
+        assert V[x, 0, 0] == pytest.approx(stats.sem(2 * p[x, :, 0] - 1) ** 2, rel=1e-10)
+
+
+def test_degrees_of_freedom_of_equal_weights_are_n_minus_one(rng: np.random.Generator) -> None:
+    units = Units.of(read_preferences(pair(rng.random((3, 12)))))
+    assert units.freedom == pytest.approx(11)
+    assert units.spread == pytest.approx(1 / 12)
+
+
+def test_invariants(rng: np.random.Generator) -> None:
+    p = rng.dirichlet(np.ones(2), (6, 10))
+    w = rng.random(10)
+    base = corrected(p, context_weights=w)
+    order = rng.permutation(10)
+    same = [
+        corrected(p[:, order], context_weights=w[order]),
+        corrected(p[..., ::-1], context_weights=w),
+        corrected(p, context_weights=w * 7),
+        corrected(p, context_weights=w, clusters=list(range(10))),
+        corrected(np.concatenate([p, p[:, :1]], axis=1), context_weights=[*w, 0.0]),
+    ]
+    for other in same:
+        assert other.signed_bias == pytest.approx(base.signed_bias, abs=1e-12)
+        assert other.r_volatility == pytest.approx(base.r_volatility, abs=1e-12)
+
+
+def test_a_split_context_changes_nothing_when_its_halves_are_one_cluster(
+    rng: np.random.Generator,
+) -> None:
+    p, w = pair(rng.random((4, 6))), rng.random(6)
+    split = np.concatenate([p, p[:, :1]], axis=1)
+    halves = np.array([w[0] / 2, *w[1:], w[0] / 2])
+    labels = ["a", "b", "c", "d", "e", "f", "a"]
+    one, two = (
+        corrected(p, context_weights=w),
+        corrected(split, context_weights=halves, clusters=labels),
+    )
+    assert two.signed_bias == pytest.approx(one.signed_bias, abs=1e-12)
+
+
+def test_without_noise_the_plug_in_value_is_unchanged() -> None:
+    for p in ([[0.7, 0.3]], [[0.7, 0.3]] * 5):
+        result = corrected(p)
+        assert result.signed_bias == pytest.approx(0.4)
+        assert result.R_volatility.value == pytest.approx(0, abs=1e-12)
+
+
+def test_far_from_parity_nothing_is_corrected(rng: np.random.Generator) -> None:
+    p = pair(0.9 + 0.05 * rng.random((5, 40)))
+    result = corrected(p)
+    assert result.signed_bias == pytest.approx(result.plug_in[1], abs=1e-9)
+
+
+def test_missing_groups_stay_missing(rng: np.random.Generator) -> None:
+    p, mask = pair(rng.random((3, 8))), np.ones((3, 8), dtype=bool)
+    mask[1] = False
+    result = corrected(p, mask=mask)
+    assert np.isnan(result.r_bias).tolist() == [False, True, False]
+    rest = corrected(p[[0, 2]])
+    assert result.signed_bias == pytest.approx(rest.signed_bias, abs=1e-12)
+
+
+@pytest.mark.parametrize(("n", "groups", "times"), [(10, 20, 150), (50, 20, 150), (10, 1, 1500)])
+def test_at_most_a_quarter_of_the_bias_is_left(n: int, groups: int, times: int) -> None:
+    rng, true = np.random.default_rng(n), 0.24609
+    found = np.array(
+        [
+            (result.plug_in[2], result.R_volatility.value)
+            for result in (corrected(pair(rng.beta(5, 5, (groups, n)))) for _ in range(times))
+        ]
+    )
+    plain, better = found.mean(axis=0) - true
+    assert plain < -0.03
+    assert abs(better) <= abs(plain) / 4
+
+
+def test_five_categories_are_corrected_too() -> None:
+    rng = np.random.default_rng(5)
+    many = rng.dirichlet(np.full(5, 2.0), 200_000)
+    true = float(((5 * many.max(axis=1) - 1) / 4).mean())
+    found = [corrected(rng.dirichlet(np.full(5, 2.0), (20, 10))) for _ in range(60)]
+    plain = np.mean([r.plug_in[2] for r in found]) - true
+    better = np.mean([r.R_volatility.value for r in found]) - true
+    assert abs(better) <= abs(plain) / 4
+
+
+def exact_thinned(k: int, m: int, node: int) -> float:
+    """E|2j/node - 1| for j of k successes kept, by enumeration."""
+    subsets = list(itertools.combinations([1] * k + [0] * (m - k), node))
+    return math.fsum(abs(2 * sum(s) / node - 1) for s in subsets) / len(subsets)
+
+
+def test_sampled_cells_agree_with_enumeration() -> None:
+    m = 6
+    nodes, factors = extrapolation(m, 2)
+    assert nodes == [2, 4, 6]
+    for k in (1, 3, 4):
+        cell = np.tile([k / m, 1 - k / m], (4000, 1))
+        exact = sum(f * exact_thinned(k, m, n) for f, n in zip(factors, nodes, strict=True))
+        assert float(sampled_correction(read_preferences(cell), m).mean()) == pytest.approx(
+            exact, abs=0.02
+        )
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("m", [2, 3, 4, 5, 10, 25])
+def test_extrapolation_is_exact_for_its_curve(m: int, K: int) -> None:
+    nodes, factors = extrapolation(m, K)
+    assert factors.sum() == pytest.approx(1)
+    places = np.array([n | 1 if K == 2 else n for n in nodes], dtype=float)
+    assert factors @ (0.3 + 2 / places) == pytest.approx(0.3)
+
+
+def test_unanimous_answers_are_left_alone() -> None:
+    assert sampled_correction(
+        read_preferences([[1.0, 0.0], [0.0, 1.0]]), 10
+    ).ravel() == pytest.approx([1, 1])
+
+
+@pytest.mark.parametrize("m", [10, 25])
+def test_sampled_answers_keep_a_quarter_of_the_bias(m: int) -> None:
+    rng, true = np.random.default_rng(m), 0.24609
+    plain, better = [], []
+    for _ in range(6):
+        p = pair(rng.binomial(m, rng.beta(5, 5, (20, 350))) / m)
+        plain.append(decompose(p).R_volatility.value)
+        better.append(corrected(p, samples=m).R_volatility.value)
+    assert abs(np.mean(better) - true) <= abs(np.mean(plain) - true) / 4
+
+
+@pytest.mark.parametrize(
+    ("samples", "words"),
+    [(1, "at least 2"), (7, "whole numbers"), ([10, 10, 10], "shape"), (2.5, "at least 2")],
+)
+def test_samples_that_do_not_fit_are_refused(samples: ArrayLike, words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        corrected([[0.5, 0.5], [0.1, 0.9]], samples=samples)
+
+
+def test_missing_sampled_cells_are_nan_and_ignored() -> None:
+    p = np.array([[[0.5, 0.5], [np.nan, np.nan]]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = sampled_correction(read_preferences(p, mask=[[True, False]]), 10)
+    assert np.isfinite(found[0, 0])
+    assert np.isnan(found[0, 1])

@@ -1,0 +1,111 @@
+"""What an interval speaks of: coverage for each target, and widths that do not jump."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clinometer.contexts import ContextSet
+from clinometer.errors import SettingsError
+from clinometer.measure import Preferences
+from clinometer.measure.correction import Sampling
+
+
+def preferences(contexts: ContextSet, up: dict[str, np.ndarray]) -> Preferences:
+    """Those of a model whose answers in each context are known."""
+    p = np.stack([up[t] for t in contexts.templates], axis=1)
+    return Preferences(
+        values=np.stack([p, 1 - p], axis=-1),
+        groups=tuple(f"g{i}" for i in range(len(p))),
+        contexts=contexts.ids,
+        categories=("a", "b"),
+        context_weights=contexts.weights,
+        group_weights=np.ones(len(p)),
+        sampling=contexts.sampling,
+    )
+
+
+def named(n: int) -> list[str]:
+    return [f"The [X] said on day {i} that [Y]" for i in range(n)]
+
+
+def answers(rng: np.random.Generator, n: int, groups: int = 10) -> dict[str, np.ndarray]:
+    lean = rng.normal(0.6, 0.05, (groups, 1))
+    spread = np.clip(lean + rng.normal(0, 0.15, (groups, n)), 0.01, 0.99)
+    return dict(zip(named(n), spread.T, strict=True))
+
+
+@pytest.mark.parametrize("target", ["kind", "corpus", "set"])
+def test_one_context_more_or_less_changes_no_width(target: str) -> None:
+    """1,421 of 1,422 contexts, counts as mined ones have them."""
+    rng = np.random.default_rng(3)
+    counts = np.random.default_rng(1).zipf(2.2, 1422).clip(1, 200).astype(float)
+    whole = ContextSet("mined", named(1422), counts.tolist())
+    up = answers(rng, 1422)
+    widths = []
+    for n in (1421, 1422):
+        report = preferences(whole.draw(n, seed=0), up).estimate(target=target, replicates=4000)
+        R = report.R
+        widths.append(0.0 if R.low is None or R.high is None else R.high - R.low)
+    if target == "set":  # exact with all contexts, and all but exact without one of them
+        assert widths[1] == 0.0
+        assert widths[0] < 0.002
+    else:
+        assert widths[0] == pytest.approx(widths[1], rel=0.05)
+
+
+@pytest.mark.parametrize("target", ["corpus", "set"])
+def test_intervals_hold_what_they_speak_of(target: str) -> None:
+    """75 repetitions: at least 95 % less 3 standard errors (7.5), for all three risks."""
+    rng = np.random.default_rng(7)
+    held = np.zeros(3)
+    for _ in range(75):
+        up = answers(rng, 300, groups=6)
+        law = rng.dirichlet(np.full(300, 0.5))
+        mined = rng.multinomial(600, law)
+        seen = np.flatnonzero(mined)
+        names = [named(300)[i] for i in seen]
+        found = ContextSet("mined", names, mined[seen].astype(float).tolist())
+        if target == "corpus":
+            asked = preferences(found, up)
+            everything = ContextSet("law", named(300), np.maximum(law, 1e-12).tolist())
+            truth = preferences(everything, up).decompose()
+        else:
+            asked = preferences(found.draw(60, seed=int(rng.integers(1 << 30))), up)
+            truth = preferences(found, up).decompose()
+        report = asked.estimate(target=target, replicates=200)
+        for i, name in enumerate(("R", "R_bias", "R_volatility")):
+            e, value = getattr(report, name), getattr(truth, name).value
+            held[i] += e.low <= value <= e.high
+    assert (held / 75 >= 0.875).all()
+
+
+def test_a_whole_set_is_exact_for_itself() -> None:
+    rng = np.random.default_rng(0)
+    p = preferences(ContextSet("all", named(40), [2] * 40), answers(rng, 40))
+    report = p.estimate(target="set")
+    assert report.R.low is None
+    assert report.R == p.decompose().R
+    wide, narrow = p.estimate(target="kind").R, p.estimate(target="corpus").R
+    assert wide.high - wide.low > narrow.high - narrow.low > 0  # type: ignore[operator]
+
+
+def test_the_correction_respects_the_target() -> None:
+    """For a corpus of many occurrences there is little to correct, for the kind there is more."""
+    rng = np.random.default_rng(0)
+    up = dict(zip(named(20), rng.beta(5, 5, (20, 30)), strict=True))
+    p = preferences(ContextSet("all", named(20), [500] * 20), up)
+    plain = p.decompose().R_bias.value
+    kind, corpus = (p.corrected(target=t).R_bias.value for t in ("kind", "corpus"))
+    assert corpus == pytest.approx(plain, abs=0.01)
+    assert kind < plain - 0.02
+
+
+def test_what_cannot_be_meant_is_refused() -> None:
+    rng = np.random.default_rng(0)
+    p = preferences(ContextSet("all", named(9), [0.5] * 9), answers(rng, 9))
+    with pytest.raises(SettingsError, match="counts of occurrences"):
+        p.estimate(target="corpus")
+    with pytest.raises(SettingsError, match="expected set, corpus, kind"):
+        p.estimate(target="world")
+    assert Sampling().draws("set") == np.inf

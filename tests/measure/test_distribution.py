@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from clinometer.errors import SettingsError
+from clinometer.measure import decompose, read_preferences
+from clinometer.measure.distribution import (
+    stereotype_distribution,
+    weighted_density,
+    weighted_ecdf,
+    weighted_quantile,
+)
+from clinometer.statistics.arrays import FloatArray
+
+WIDE: Any = "wide"  # no bandwidth
+VALUES = arrays(np.float64, st.integers(1, 12), elements=st.floats(-1, 4))
+
+
+def test_ecdf_by_hand() -> None:
+    # 1 has 3/8, 2 has 1/8 + 2/8, 5 has 2/8; the value of weight 0 is no step.
+    F = weighted_ecdf([2, 1, 5, 2, 9], [1, 3, 2, 2, 0])
+    assert F.x.tolist() == [1, 2, 5]
+    assert F.cumulative.tolist() == [0.375, 0.75, 1.0]
+    assert F([[0.9, 1.0], [4.9, 99.0]]).tolist() == [[0.0, 0.375], [0.75, 1.0]]
+
+
+def test_ecdf_ends_exactly_at_one() -> None:
+    assert weighted_ecdf(np.arange(49.0)).cumulative[-1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("q", "expected"), [(0, 1.0), (0.25, 1.5), (0.3, 2.0), (0.5, 2.5), (0.9, 4.0), (1, 4.0)]
+)
+def test_quantiles_of_four_values_by_hand(q: float, expected: float) -> None:
+    assert float(weighted_quantile([4, 2, 1, 3], q)) == expected
+
+
+def test_quantiles_at_steps_do_not_depend_on_rounding() -> None:
+    # Steps of the cumulative sum of ten tenths miss i/10 by rounding (0.7999999999999999).
+    found = weighted_quantile(np.arange(10.0), np.arange(1, 10) / 10)
+    np.testing.assert_array_equal(found, np.arange(9) + 0.5)
+
+
+def test_level_zero_is_the_smallest_value_of_any_weight() -> None:
+    assert float(weighted_quantile([1, 2], 0, weights=[1e-13, 1])) == 1.0
+
+
+@given(VALUES, st.lists(st.sampled_from([0, 0.1, 0.25, 0.5, 0.75, 0.9, 1]), min_size=1))
+def test_equal_weights_agree_with_numpy(values: FloatArray, q: list[float]) -> None:
+    expected = np.quantile(values, q, method="averaged_inverted_cdf")
+    np.testing.assert_allclose(weighted_quantile(values, q), expected, atol=1e-12)
+
+
+@given(VALUES, st.data())
+def test_counts_equal_repeated_values(values: FloatArray, data: st.DataObject) -> None:
+    counts = data.draw(arrays(np.int64, values.size, elements=st.integers(1, 4)))
+    q = [0.0, 0.05, 1 / 3, 0.5, 0.8, 1.0]
+    repeated = np.repeat(values, counts)
+    np.testing.assert_allclose(
+        weighted_quantile(values, q, weights=counts), weighted_quantile(repeated, q), atol=1e-12
+    )
+    at = np.linspace(-1, 4, 7)
+    np.testing.assert_allclose(
+        weighted_ecdf(values, counts)(at), weighted_ecdf(repeated)(at), atol=1e-12
+    )
+
+
+def test_density_by_hand() -> None:
+    # h = 0.5 × the weighted standard deviation with scipy's correction 1/(1 - sum w²):
+    # values 0 and 1, weights 3/4 and 1/4: variance 3/16 / (1 - 10/16) = 1/2.
+    h = 0.5 * math.sqrt(0.5)
+
+    def normal(z: float) -> float:
+        return math.exp(-z * z / 2) / (h * math.sqrt(2 * math.pi))
+
+    found = weighted_density([0, 1], [0.0, 0.5], weights=[3, 1], bandwidth=0.5)
+    expected = [0.75 * normal(0) + 0.25 * normal(1 / h), normal(0.5 / h)]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("bandwidth", ["scott", "silverman", 0.3])
+def test_density_integrates_to_one(bandwidth: Any, rng: np.random.Generator) -> None:
+    at = np.linspace(-8, 8, 4001)
+    f = weighted_density(rng.normal(size=60), at, weights=rng.random(60), bandwidth=bandwidth)
+    assert np.trapezoid(f, at) == pytest.approx(1.0, abs=1e-6)
+    assert (f >= 0).all()
+
+
+@pytest.mark.parametrize("values", [[0.3], [0.3, 0.3], [0.3, 0.3 + 1e-14]])
+def test_equal_values_have_no_density(values: list[float]) -> None:
+    with pytest.raises(SettingsError, match="values that differ"):
+        weighted_density(values, [0.0])
+
+
+def test_values_of_weight_zero_give_no_density() -> None:
+    with pytest.raises(SettingsError, match="values that differ"):
+        weighted_density([0.3, 0.9], [0.0], weights=[1, 0])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: weighted_ecdf([]), "list of numbers"),
+        (lambda: weighted_ecdf([np.nan]), "NaN or infinity"),
+        (lambda: weighted_ecdf([1, 2], [0, 0]), "only zeros"),
+        (lambda: weighted_ecdf([[1, 2]]), "list of numbers"),
+        (lambda: weighted_quantile([1, 2], 1.1), "from 0 to 1"),
+        (lambda: weighted_quantile([1, 2], np.nan), "from 0 to 1"),
+        (lambda: weighted_density([1, 2], 0.5), "list of points"),
+        (lambda: weighted_density([1, 2], [0.5], bandwidth=0), "bandwidth"),
+        (lambda: weighted_density([1, 2], [0.5], bandwidth=WIDE), "bandwidth"),
+    ],
+)
+def test_wrong_input_is_named(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        call()
+
+
+def test_distribution_of_groups_and_overall_by_hand() -> None:
+    p = [[[0.6, 0.4], [0.8, 0.2]], [[0.1, 0.9], [0.5, 0.5]]]
+    grid = read_preferences(
+        p, context_weights=[3, 1], group_weights=[1, 3], groups=["a", "b"], categories=["m", "f"]
+    )
+    d = stereotype_distribution(grid)
+    values, weights = d.sample("m", "a")
+    np.testing.assert_allclose(values, [0.2, 0.6], atol=1e-15)
+    np.testing.assert_allclose(weights, [0.75, 0.25])
+    values, weights = d.sample("m")
+    np.testing.assert_allclose(values, [0.2, 0.6, -0.8, 0.0], atol=1e-15)
+    np.testing.assert_allclose(weights, [3 / 16, 1 / 16, 9 / 16, 3 / 16])
+    assert float(d.ecdf("m")(-0.5)) == pytest.approx(9 / 16)
+    assert float(d.quantile("f", 0.5, group="b")) == pytest.approx(0.8)
+    assert d.density("m", [0.0, 0.1], group="a").shape == (2,)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_means_match_the_report(normalize: bool, rng: np.random.Generator) -> None:
+    p = rng.dirichlet(np.ones(3), size=(3, 20))
+    settings: dict[str, Any] = {
+        "context_weights": rng.random((3, 20)),
+        "reference": rng.dirichlet(np.full(3, 5.0), size=(3, 20)),
+        "mask": rng.random((3, 20)) < 0.7,
+    }
+    report = decompose(p, normalize=normalize, **settings)
+    d = stereotype_distribution(read_preferences(p, **settings), normalize=normalize)
+    for x, group in enumerate(d.groups):
+        for y, category in enumerate(d.categories):
+            values, weights = d.sample(category, group)
+            assert values @ weights == pytest.approx(report.mean_stereotype[x, y], abs=1e-12)
+    assert np.isnan(d.s[~settings["mask"]]).all()
+    assert (d.weights[~settings["mask"]] == 0).all()
+
+
+def test_missing_groups_and_unknown_labels() -> None:
+    mask = np.array([[True, True], [False, False]])
+    p = np.full((2, 2, 2), 0.5)
+    d = stereotype_distribution(read_preferences(p, mask=mask))
+    assert d.sample("0")[0].size == 2
+    with pytest.raises(SettingsError, match="observed cell with weight, found none in '1'"):
+        d.sample("0", "1")
+    with pytest.raises(SettingsError, match="category: expected one of 0, 1, found 'x'"):
+        d.sample("x")
+    with pytest.raises(SettingsError, match="values that differ"):
+        d.density("0", [0.0])
+    with pytest.raises(SettingsError, match="nothing to average"):
+        stereotype_distribution(read_preferences(p, mask=np.zeros((2, 2), bool)))
+    with pytest.raises(ValueError, match="read-only"):
+        d.s[0] = 0.0

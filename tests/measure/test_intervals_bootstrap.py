@@ -1,0 +1,297 @@
+"""Intervals: exact replicates, analytic and scipy checks, invariants, coverage, edge cases."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+from tests.present import present
+
+from clinometer.errors import SettingsError
+from clinometer.measure import RiskReport, bootstrap, corrected, decompose, read_preferences
+from clinometer.measure.correction import Units
+from clinometer.measure.intervals import Method, acceleration, estimate
+from clinometer.statistics.arrays import FloatArray
+
+RISKS = ("R", "R_bias", "R_volatility")
+
+
+def pair(first: FloatArray) -> FloatArray:
+    return np.stack([first, 1 - first], axis=-1)
+
+
+def ends(report: RiskReport) -> FloatArray:
+    return np.array([(getattr(report, n).low, getattr(report, n).high) for n in RISKS])
+
+
+@pytest.mark.parametrize("K", [2, 4])
+@pytest.mark.parametrize("case", ["plain", "weights", "mask", "per group"])
+def test_replicates_are_decompositions_of_reweighted_contexts(
+    rng: np.random.Generator, K: int, case: str
+) -> None:
+    p = rng.dirichlet(np.ones(K), (3, 7))
+    settings: dict[str, Any] = {"context_weights": None, "mask": None}
+    if case != "plain":
+        settings["context_weights"] = rng.random(7)
+    if case == "mask":
+        settings["mask"] = rng.random((3, 7)) < 0.8
+        settings["mask"][:, 0] = True
+    if case == "per group":
+        settings["context_weights"] = rng.random((3, 7))
+    units = Units.of(read_preferences(p, **settings))
+    g = units.multipliers(np.random.default_rng(1), 20)
+    assert g @ units.share == pytest.approx(1)  # every slot is filled
+    risk, mean = units.resampled(g)
+    w = np.ones(7) if settings["context_weights"] is None else settings["context_weights"]
+    w = w / w.sum(axis=-1, keepdims=True)
+    for b in range(20):
+        weights = np.broadcast_to(g[b] * w, (3, 7))
+        seen = weights if settings["mask"] is None else weights * settings["mask"]
+        if (seen.sum(axis=1) <= 0).any():
+            continue
+        again = decompose(p, context_weights=weights.copy(), mask=settings["mask"])
+        assert risk[b] == pytest.approx(again.r, abs=1e-12)
+        assert mean[b] == pytest.approx(again.mean_stereotype, abs=1e-12)
+
+
+def test_slots_keep_their_weights(rng: np.random.Generator) -> None:
+    w = np.array([0.7, 0.2, 0.1])
+    units = Units.of(read_preferences(pair(rng.random((1, 3))), context_weights=w))
+    sums = {round(sum(c), 9) for k in range(4) for c in itertools.combinations(w.tolist(), k)}
+    found = units.multipliers(np.random.default_rng(0), 200) * units.share
+    assert {round(float(v), 9) for v in found.ravel()} <= sums
+
+
+def test_standard_error_of_a_weighted_mean(rng: np.random.Generator) -> None:
+    # R is a weighted mean: its replicates have variance sum(w²) × the weighted variance.
+    p, w = pair(rng.random((4, 30))), rng.random(30)
+    units = Units.of(read_preferences(p, context_weights=w))
+    risk, _ = units.resampled(units.multipliers(np.random.default_rng(0), 40_000))
+    z = np.abs(2 * p[..., 0] - 1).mean(axis=0)
+    share = w / w.sum()
+    exact = np.sum(share**2) * (share @ (z - share @ z) ** 2)
+    assert risk.mean(axis=1).var() == pytest.approx(exact, rel=0.03)
+
+
+def test_interval_of_the_discrimination_risk_is_students_on_log_odds_or_halls(
+    rng: np.random.Generator,
+) -> None:
+    p = pair(rng.beta(5, 5, (10, 25)))
+    z = np.abs(2 * p[..., 0] - 1).mean(axis=0)
+    R, se, t = z.mean(), z.std(ddof=1) / 5, stats.t.ppf(0.975, 24)
+    odds = np.log(R / (1 - R)) + np.array([-1, 1]) * t * se / (R * (1 - R))
+    low, high = 1 / (1 + np.exp(-odds))
+    g = np.sum((z - R) ** 3) / 25 / (1 - 3 / 25 + 2 / 625) / z.var(ddof=1) ** 1.5 / 5
+
+    def hall(x: float) -> float:
+        return float(x + g * (x * x / 3 + 1 / 6) + g * g * x**3 / 27)
+
+    roots = [optimize.brentq(lambda x, y=y: hall(x) - y, -20, 20) for y in (t, -t)]
+    report = bootstrap(p)
+    assert report.R.low == pytest.approx(min(low, R - se * roots[0]), rel=1e-9)
+    assert report.R.high == pytest.approx(max(high, R - se * roots[1]), rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_classical_intervals_agree_with_scipy(rng: np.random.Generator, method: Method) -> None:
+    first = rng.beta(2, 3, 40)
+
+    def volatility(q: FloatArray, axis: int = -1) -> FloatArray:
+        s = 2 * q - 1
+        return np.asarray(np.abs(s).mean(axis=axis) - np.abs(s.mean(axis=axis)))
+
+    name: Any = {"percentile": "percentile", "bca": "BCa"}[method]
+    expected = stats.bootstrap(
+        (first,), volatility, n_resamples=20_000, method=name, rng=np.random.default_rng(0)
+    ).confidence_interval
+    report = bootstrap(pair(first)[None], method=method, correct=False, replicates=20_000)
+    width = expected.high - expected.low
+    assert report.R_volatility.low == pytest.approx(expected.low, abs=0.05 * width)
+    assert report.R_volatility.high == pytest.approx(expected.high, abs=0.05 * width)
+
+
+def test_acceleration_is_the_jackknife_of_the_mean(rng: np.random.Generator) -> None:
+    first = rng.beta(1, 4, 20)
+    units = Units.of(read_preferences(pair(first)[None]))
+    j = np.abs(2 * first - 1)
+    left = np.array([np.delete(j, i).mean() for i in range(20)])
+    d = left.mean() - left
+    assert acceleration(units)[0, 0] == pytest.approx(
+        np.sum(d**3) / (6 * np.sum(d**2) ** 1.5), rel=1e-10
+    )
+
+
+def test_a_bootstrap_is_seeded_and_records_its_method(rng: np.random.Generator) -> None:
+    p = pair(rng.random((3, 12)))
+    made = [bootstrap(p, seed=seed, replicates=200, method="bca") for seed in (3, 3, 4)]
+    assert (ends(made[0]) == ends(made[1])).all()
+    assert (ends(made[0]) != ends(made[2])).any()
+    one = bootstrap(p)
+    assert one.R_bias.method == "cross-fit, inverted"
+    assert present(one.intervals).method == "inverted"
+    assert present(one.intervals).level == 0.95
+
+
+def test_invariants(rng: np.random.Generator) -> None:
+    p, w = rng.dirichlet(np.ones(3), (4, 15)), rng.random(15)
+    base = bootstrap(p, context_weights=w, replicates=300)
+    same = bootstrap(p, context_weights=9 * w, replicates=300)
+    assert ends(same) == pytest.approx(ends(base), abs=1e-9)
+    two = rng.dirichlet(np.ones(2), (4, 15))
+    turned = bootstrap(two[..., ::-1], context_weights=w, replicates=300)
+    assert ends(turned) == pytest.approx(
+        ends(bootstrap(two, context_weights=w, replicates=300)), abs=1e-6
+    )
+    own = bootstrap(p, context_weights=w, clusters=list("abcdefghijklmno"), replicates=300)
+    assert ends(own) == pytest.approx(ends(base), abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ["inverted", "percentile", "bca"])
+@pytest.mark.parametrize("correct", [True, False])
+def test_intervals_contain_their_values_and_stay_in_range(
+    rng: np.random.Generator, method: Method, correct: bool
+) -> None:
+    p = rng.dirichlet(np.full(3, 0.5), (5, 20))
+    mask = rng.random((5, 20)) < 0.7
+    mask[2] = False
+    mask[3, 1:] = False
+    mask[3, 0] = True
+    report = bootstrap(p, mask=mask, method=method, correct=correct, replicates=200)
+    for name in RISKS:
+        estimate = getattr(report, name)
+        assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
+    for name in ("r", "r_bias", "r_volatility"):
+        bounds, values = getattr(report.intervals, name), getattr(report, name)
+        missing = np.isnan(bounds).all(axis=1)
+        assert missing[[2, 3]].all()
+        assert method == "bca" or not missing[[0, 1, 4]].any()
+        good = np.flatnonzero(~missing)
+        assert (bounds[good, 0] <= values[good]).all()
+        assert (values[good] <= bounds[good, 1]).all()
+    assert "NaN" not in json.dumps(report.to_dict())
+
+
+def test_values_are_corrected_by_default(rng: np.random.Generator) -> None:
+    p = pair(rng.beta(5, 5, (10, 12)))
+    better, plain = bootstrap(p, replicates=200), bootstrap(p, replicates=200, correct=False)
+    assert better.R_volatility.value == corrected(p).R_volatility.value
+    assert plain.R_volatility.value == decompose(p).R_volatility.value
+    assert plain.R.value == better.R.value
+
+
+def test_clusters_widen_the_interval_of_repeated_contexts(rng: np.random.Generator) -> None:
+    base = rng.beta(5, 5, (10, 20))
+    p = pair(np.repeat(base, 5, axis=1))
+    labels = np.repeat(np.arange(20), 5)
+    naive, honest = (
+        bootstrap(p, replicates=500),
+        bootstrap(p, clusters=labels.tolist(), replicates=500),
+    )
+    alone = bootstrap(pair(base), replicates=500)
+    assert honest.n_eff == pytest.approx(20)
+    assert np.ptp(ends(honest)[0]) == pytest.approx(np.ptp(ends(alone)[0]), rel=0.15)
+    assert np.ptp(ends(naive)[0]) < 0.6 * np.ptp(ends(honest)[0])
+
+
+def test_unit_draws_counts_every_sample(rng: np.random.Generator) -> None:
+    p, counts = pair(rng.beta(5, 5, (5, 40))), rng.integers(1, 9, 40)
+    n = int(counts.sum())
+    drawn = bootstrap(p, context_weights=counts, unit="draws", replicates=500)
+    assert drawn.n_eff == pytest.approx(n)
+    spelled = bootstrap(np.repeat(p, counts, axis=1), replicates=500)
+    assert drawn.R.value == pytest.approx(spelled.R.value)
+    assert ends(drawn) == pytest.approx(ends(spelled), abs=0.15 * np.ptp(ends(spelled)[0]))
+    with pytest.raises(SettingsError, match="whole numbers"):
+        bootstrap(p, context_weights=counts / 7, unit="draws")
+
+
+def test_groups_as_a_sample_widen_the_mean(rng: np.random.Generator) -> None:
+    centres = rng.beta(2, 2, (30, 1))
+    p = pair(np.clip(centres + 0.02 * rng.normal(size=(30, 60)), 0.001, 0.999))
+    one = bootstrap(p, replicates=500)
+    two = bootstrap(p, unit="contexts+groups", replicates=20_000)
+    z = np.abs(2 * p[..., 0] - 1).mean(axis=1)
+    assert np.ptp(ends(two)[0]) > 4 * np.ptp(ends(one)[0])
+    assert np.ptp(ends(two)[0]) == pytest.approx(
+        2 * stats.t(29).ppf(0.975) * stats.sem(z), rel=0.03
+    )
+    with pytest.raises(SettingsError, match="two groups"):
+        bootstrap(p[:1], unit="contexts+groups")
+
+
+def test_degenerate_input() -> None:
+    one = bootstrap([[0.7, 0.3]])
+    assert one.R.low is None
+    assert one.intervals is None
+    assert one.R.value == pytest.approx(0.4)
+    heavy = bootstrap([[0.7, 0.3], [0.2, 0.8]], context_weights=[1, 0])
+    assert heavy.R.low is None
+    same = bootstrap(pair(np.full((3, 36), 0.7)), replicates=100)
+    assert ends(same) == pytest.approx(np.array([[0.4, 0.4], [0.4, 0.4], [0, 0]]), abs=1e-6)
+    parity = bootstrap(pair(np.full((3, 36), 0.5)), replicates=100)
+    assert ends(parity) == pytest.approx(0)
+    few = bootstrap(pair(np.full((3, 6), 0.7)), replicates=100)
+    assert {getattr(few, name).low for name in RISKS} == {None}
+    assert np.isnan(present(few.intervals).r_bias).all()
+    assert "30 effective" in present(few.R.note)
+    swing = bootstrap(pair(np.array([[0.7, 0.2, 0.6]])), replicates=100)
+    assert (swing.R.low is None, swing.R_volatility.low is None) == (False, True)
+    for risk in (swing.R_bias, swing.R_volatility):
+        assert risk.low is None
+        assert risk.note == "these are too few contexts to tell; 4 effective ones would do"
+    assert np.isfinite(present(swing.intervals).r_bias).all()  # a single group's holds
+    assert bootstrap(pair(np.array([[0.7, 0.2, 0.6, 0.5]]))).R_bias.low is not None
+    with pytest.raises(SettingsError, match="nothing to average"):
+        bootstrap(pair(np.full((1, 3), 0.5)), mask=[[False] * 3])
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ({"replicates": 10}, "replicates"),
+        ({"replicates": 150.5}, "replicates"),
+        ({"level": 1}, "level"),
+        ({"method": "normal"}, "method"),
+        ({"unit": "groups"}, "unit"),
+        ({"clusters": ["a"]}, "clusters"),
+        ({"clusters": ["a", "b", "c"], "unit": "draws"}, "clusters"),
+    ],
+)
+def test_wrong_settings_are_named(setting: dict[str, Any], words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        bootstrap(pair(np.array([0.2, 0.4, 0.9]))[None], **setting)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "n", "kind", "truth"),
+    [
+        (5, 5, 10, "even", (0.24609, 0.0, 0.24609)),
+        (5, 5, 50, "zipf", (0.24609, 0.0, 0.24609)),
+        (6, 4, 50, "even", (0.29531, 0.2, 0.09531)),
+        (6, 4, 10, "zipf", (0.29531, 0.2, 0.09531)),
+    ],
+)
+def test_coverage(a: int, b: int, n: int, kind: str, truth: tuple[float, float, float]) -> None:
+    rng, held, times = np.random.default_rng(n + a), np.zeros(3), 100
+    w = np.ones(n) if kind == "even" else 1 / np.arange(1, n + 1)
+    for i in range(times):
+        report = bootstrap(pair(rng.beta(a, b, (10, n))), context_weights=w, replicates=200, seed=i)
+        for k, (low, high) in enumerate(ends(report)):
+            held[k] += low - 1e-9 <= truth[k] <= high + 1e-9
+    assert (held / times >= 0.87).all()  # 94 % less three standard errors of 2.4 %
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_few_answers_show_no_bias_risk_above_the_risk(seed: int) -> None:
+    """Four answers a cell, at parity: their mean is noise, which the corrected risk is not."""
+    up = np.random.default_rng(seed).binomial(4, 0.5, (2, 10)) / 4
+    grid = read_preferences(np.stack([up, 1 - up], axis=-1))
+    report, _ = estimate(grid, samples=np.full((2, 10), 4.0), correct=False)
+    assert report.R_bias.value <= report.R.value
+    assert report.R.value == pytest.approx(report.R_bias.value + report.R_volatility.value)
+    np.testing.assert_allclose(report.r, report.r_bias + report.r_volatility, atol=1e-12)
+    assert present(report.R_bias.low) <= report.R_bias.value <= present(report.R_bias.high)

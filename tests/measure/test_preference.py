@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import importlib
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import ArrayLike
+
+from clinometer.errors import SettingsError
+from clinometer.measure import decompose, membership, preference
+from clinometer.statistics.arrays import FloatArray
+
+WORDS = ["he", "canary", "she", "table"]
+CATEGORIES = {"male": ["he", "canary"], "female": ["she", "canary"]}
+
+
+def test_split_counts_a_shared_word_half_for_each() -> None:
+    assert membership(WORDS, CATEGORIES).tolist() == [[1, 0], [0.5, 0.5], [0, 1], [0, 0]]
+
+
+def test_drop_leaves_a_shared_word_out() -> None:
+    dropped = membership(WORDS, CATEGORIES, shared="drop")
+    assert dropped.tolist() == [[1, 0], [0, 0], [0, 1], [0, 0]]
+
+
+def test_a_word_of_three_categories_counts_a_third_for_each() -> None:
+    m = membership(["a", "b", "c", "z"], {y: [y, "z"] for y in "abc"})
+    assert m[3].tolist() == [1 / 3] * 3
+
+
+def test_a_word_twice_in_one_category_counts_once() -> None:
+    assert membership(["a", "b"], {"A": ["a", "a"], "B": ["b"]}).tolist() == [[1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("words", "categories", "shared", "message"),
+    [
+        (["a"], {"A": ["a"], "B": ["b"]}, "split", "among the 1 given, found 'b' of 'B'"),
+        (["a", "b", "a"], {"A": ["a"], "B": ["b"]}, "split", "'a' more than once"),
+        (["a"], {"A": ["a"]}, "split", "at least two, found 1"),
+        (["a"], {"A": ["a"], "B": []}, "split", "to count in 'B', found none"),
+        (["a"], {"A": ["a"], "B": ["a"]}, "drop", "to count in 'A', found none .*'drop'"),
+        (["a", "b"], {"A": ["a"], "B": ["b"]}, "half", "expected 'split' or 'drop'"),
+    ],
+)
+def test_wrong_word_lists_are_named(
+    words: list[str], categories: dict[str, list[str]], shared: Any, message: str
+) -> None:
+    with pytest.raises(SettingsError, match=message):
+        membership(words, categories, shared=shared)
+
+
+def test_preference_by_hand() -> None:
+    # he 0.3, canary 0.1 (half each), she 0.1, table (not counted) 0.4:
+    # male 0.35, female 0.15 of 0.5.
+    result = preference(np.log([0.3, 0.1, 0.1, 0.4]), membership(WORDS, CATEGORIES))
+    np.testing.assert_allclose(result.p, [0.7, 0.3], atol=1e-15)
+    assert float(result.log_coverage) == pytest.approx(math.log(0.5), abs=1e-15)
+    assert bool(result.observed) is True
+
+
+def test_dropped_words_are_not_covered() -> None:
+    result = preference(np.log([0.3, 0.1, 0.1, 0.4]), membership(WORDS, CATEGORIES, shared="drop"))
+    np.testing.assert_allclose(result.p, [0.75, 0.25], atol=1e-15)
+    assert float(result.log_coverage) == pytest.approx(math.log(0.4), abs=1e-15)
+
+
+def test_uncounted_words_cause_no_underflow() -> None:
+    logs = np.array([-2000.0, -np.inf, -2000.0 + math.log(3), 0.0])
+    result = preference(logs, membership(WORDS, CATEGORIES))
+    np.testing.assert_allclose(result.p, [0.25, 0.75], atol=1e-12)
+    assert float(result.log_coverage) == pytest.approx(-2000 + math.log(4), rel=1e-12)
+
+
+def test_a_row_without_probability_is_missing() -> None:
+    logs = np.log(np.full((2, 3, 2), 0.25))
+    logs[1, 2] = -np.inf
+    result = preference(logs, np.eye(2))
+    assert result.observed.tolist() == [[True] * 3, [True, True, False]]
+    assert np.isnan(result.p[1, 2]).all()
+    assert result.log_coverage[1, 2] == -np.inf
+    assert np.isfinite(result.p[result.observed]).all()
+    assert decompose(result.p, mask=result.observed).missing_cells == 1
+
+
+def test_one_impossible_word_is_allowed() -> None:
+    assert preference([-1.0, -np.inf], np.eye(2)).p.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e-5])
+def test_impossible_log_probabilities_are_named(value: float) -> None:
+    logs = np.full((2, 3, 4), -1.0)
+    logs[1, 2, 3] = value
+    m = np.array([[1, 0], [0, 1], [1, 0], [0, 0]])
+    with pytest.raises(SettingsError, match=r"at index \(1, 2, 3\)"):
+        preference(logs, m)
+    with pytest.raises(SettingsError, match=r"at index \(3,\)"):
+        preference(logs[1, 2], m)
+
+
+def test_rounding_above_zero_is_allowed() -> None:
+    assert preference([1e-7, -np.inf], np.eye(2)).p.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("m", "message"),
+    [
+        (np.eye(3), "expected 3 words on the last axis"),
+        (np.ones((2, 1)), "at least two categories"),
+        ([[1, 0], [-1, 1]], "at least 0"),
+        ([[1, np.nan], [0, 1]], "finite"),
+        ([[1, 0], [1, 0]], "category 1 has no word"),
+    ],
+)
+def test_wrong_membership_is_named(m: ArrayLike, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        preference([-1.0, -2.0], m)
+
+
+def test_blocks_do_not_change_the_result(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = np.log(rng.dirichlet(np.ones(6), size=(5, 7)))
+    m = membership(list("abcdef"), {"A": ["a", "b", "f"], "B": ["c", "f"], "C": ["d", "e"]})
+    whole = preference(logs, m)
+    # The package attribute of this name is the function, not the module.
+    module = importlib.import_module("clinometer.measure.preference")
+    monkeypatch.setattr(module, "BLOCK", 13)
+    parts = preference(logs, m)
+    np.testing.assert_allclose(parts.p, whole.p, rtol=1e-14)
+    np.testing.assert_allclose(parts.log_coverage, whole.log_coverage, rtol=1e-13)
+
+
+@given(arrays(np.float64, (3, 5), elements=st.floats(-700, 0)))
+def test_preferences_are_a_distribution_and_equal_plain_loops(logs: FloatArray) -> None:
+    m = membership(list("abcde"), {"A": ["a", "b", "e"], "B": ["c", "e"], "C": ["d"]})
+    result = preference(logs, m)
+    np.testing.assert_allclose(result.p.sum(axis=-1), 1.0, atol=1e-12)
+    for row, p in zip(logs, result.p, strict=True):
+        top = max(row)
+        words = [math.exp(v - top) for v in row]
+        mass = [words[0] + words[1] + words[4] / 2, words[2] + words[4] / 2, words[3]]
+        np.testing.assert_allclose(p, [v / math.fsum(mass) for v in mass], atol=1e-12)
+
+
+@given(arrays(np.float64, 4, elements=st.floats(-50, 0)), st.floats(0, 500))
+def test_a_common_factor_changes_only_coverage(logs: FloatArray, shift: float) -> None:
+    m = np.array([[1, 0], [1, 0], [0, 1], [0.5, 0.5]])
+    one, other = preference(logs, m), preference(logs - shift, m)
+    np.testing.assert_allclose(other.p, one.p, atol=1e-12)
+    assert float(other.log_coverage) == pytest.approx(float(one.log_coverage) - shift, abs=1e-9)

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clinometer.errors import SettingsError
+from clinometer.measure import RiskReport, decompose, reference_risks
+from clinometer.measure.reference_models import (
+    REFERENCE_MODELS,
+    ReferenceName,
+    random_outcomes,
+    reference_preferences,
+)
+from clinometer.statistics.arrays import FloatArray
+
+SKEWED = np.array([0.5, 0.3, 0.2])
+WRONG: Any = "fair"
+SHORT: Any = (1, 2)
+
+
+def triple(report: RiskReport) -> tuple[float, float, float]:
+    return report.R.value, report.R_bias.value, report.R_volatility.value
+
+
+@pytest.mark.parametrize("norm", [1, 2, 2.5, np.inf])
+@pytest.mark.parametrize("C", [1, 3, 10, 49, 1000])
+@pytest.mark.parametrize("K", [2, 3, 5, 7, 49])
+def test_reference_models_are_exact(K: int, C: int, norm: float, rng: np.random.Generator) -> None:
+    settings: dict[str, Any] = {"norm": norm, "group_weights": rng.random(3)}
+    w = rng.zipf(1.5, C).astype(float)
+    expected: dict[ReferenceName, tuple[float, float, float]] = {
+        "unbiased": (0, 0, 0),
+        "stereotyped": (1, 1, 0),
+        "random": (1, 0, 1),
+    }
+    for name in ("unbiased", "stereotyped"):
+        p = reference_preferences(name, (3, C, K))
+        assert triple(decompose(p, context_weights=w, **settings)) == expected[name]
+        assert triple(decompose(p, **settings)) == expected[name]
+    every: list[FloatArray | None] = [None, w, rng.random((3, C))]
+    for weights in every:
+        outcomes = random_outcomes((3, C, K), context_weights=weights)
+        assert triple(decompose(**outcomes._asdict(), **settings)) == (1, 0, 1)
+    for name in REFERENCE_MODELS:
+        assert reference_risks(name, categories=K, norm=norm) == expected[name]
+
+
+def test_skewed_reference_by_hand() -> None:
+    # Rarest 0.2: scale 4; random: K - 1 = 2, so 2/4 on the normalised scale.
+    assert reference_risks("random", categories=SKEWED) == pytest.approx((0.5, 0, 0.5), abs=1e-15)
+    assert reference_risks("random", categories=SKEWED, normalize=False) == (2, 0, 2)
+    raw = reference_risks("stereotyped", categories=SKEWED, normalize=False)
+    assert raw == pytest.approx((4, 4, 0), rel=1e-15)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("name", REFERENCE_MODELS)
+def test_closed_form_equals_decompose_under_a_skewed_reference(
+    name: ReferenceName, normalize: bool, rng: np.random.Generator
+) -> None:
+    shape, w = (2, 11, 3), rng.random(11)
+    if name == "random":
+        given = random_outcomes(shape, reference=SKEWED, context_weights=w)._asdict()
+    else:
+        p = reference_preferences(name, shape, reference=SKEWED)
+        given = {"p": p, "reference": SKEWED, "context_weights": w}
+    expected = reference_risks(name, categories=SKEWED, normalize=normalize)
+    assert triple(decompose(**given, normalize=normalize)) == pytest.approx(expected, rel=1e-13)
+    if name == "stereotyped" and normalize:
+        assert triple(decompose(**given)) == (1, 1, 0)
+
+
+@pytest.mark.parametrize("per", ["group", "cell"])
+def test_reference_per_group_and_per_cell(per: str, rng: np.random.Generator) -> None:
+    shape = (2, 4, 3)
+    reference = rng.dirichlet(np.full(3, 4.0), size=2 if per == "group" else (2, 4))
+    unbiased = reference_preferences("unbiased", shape, reference=reference)
+    assert triple(decompose(unbiased, reference=reference)) == (0, 0, 0)
+    extreme = reference_preferences("stereotyped", shape, reference=reference)
+    assert decompose(extreme, reference=reference).R.value == 1.0
+    outcomes = random_outcomes(shape, reference=reference)
+    assert outcomes.p.shape == (2, 12, 3)
+    report = decompose(**outcomes._asdict(), normalize=False)
+    assert report.R_bias.value == 0.0
+    np.testing.assert_allclose(report.r, 2.0, rtol=1e-13)
+
+
+def test_outcomes_by_hand() -> None:
+    outcomes = random_outcomes((1, 2, 2), reference=[0.25, 0.75], context_weights=[3, 1])
+    assert outcomes.p.tolist() == [[[1, 0], [0, 1], [1, 0], [0, 1]]]
+    np.testing.assert_allclose(outcomes.context_weights, [3 / 16, 9 / 16, 1 / 16, 3 / 16])
+
+
+def test_samples_are_seeded_one_hot_and_follow_the_reference() -> None:
+    shape = (1, 40_000, 3)
+    one = reference_preferences("random", shape, reference=SKEWED, seed=7)
+    np.testing.assert_array_equal(
+        one, reference_preferences("random", shape, reference=SKEWED, seed=7)
+    )
+    assert (one != reference_preferences("random", shape, reference=SKEWED, seed=8)).any()
+    assert set(np.unique(one)) == {0.0, 1.0}
+    assert (one.sum(axis=-1) == 1).all()
+    # Standard error of a share is at most 0.0025; five of them.
+    np.testing.assert_allclose(one.mean(axis=(0, 1)), SKEWED, atol=0.0125)
+
+
+def test_a_sampled_model_approaches_the_closed_form() -> None:
+    p = reference_preferences("random", (4, 20_000, 2), seed=1)
+    report = decompose(p)
+    assert report.R.value == 1.0
+    assert 0 < report.R_bias.value < 0.03
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: reference_preferences(WRONG, (1, 1, 2)), "unbiased, stereotyped, random"),
+        (lambda: reference_risks(WRONG, categories=2), "found 'fair'"),
+        (lambda: reference_preferences("random", SHORT), r"shape: .*found \(1, 2\)"),
+        (lambda: random_outcomes((1, 0, 2)), "each at least 1"),
+        (lambda: reference_risks("random", categories=1), "at least 2"),
+        (lambda: reference_risks("random", categories=2.5), "whole number"),
+        (lambda: reference_risks("random", categories=np.nan), "whole number"),
+        (lambda: reference_risks("random", categories=[[0.5, 0.5]]), "one p"),
+        (lambda: reference_risks("random", categories=[1.0, 0.0]), "positive"),
+        (lambda: reference_risks("random", categories=2, norm=0), "norm"),
+        (lambda: random_outcomes((1, 3, 2), context_weights=[1, 1]), "expected 3 weights"),
+    ],
+)
+def test_wrong_input_is_named(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        call()

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike
+
+from clinometer.errors import SettingsError
+from clinometer.measure import stereotype
+from clinometer.measure.stereotype import resolve_reference, scale
+
+P = np.array([[[0.6, 0.4], [0.5, 0.5], [1.0, 0.0]], [[0.2, 0.8], [0.3, 0.7], [0.9, 0.1]]])
+
+
+def test_uniform_reference_by_hand() -> None:
+    np.testing.assert_allclose(stereotype(P)[0], [[0.2, -0.2], [0.0, 0.0], [1.0, -1.0]], atol=1e-15)
+
+
+def test_one_reference_for_all_by_hand() -> None:
+    # 0.6/0.25 - 1 = 1.4, 0.4/0.75 - 1 = -7/15.
+    s = stereotype(P, [0.25, 0.75])
+    np.testing.assert_allclose(s[0, 0], [1.4, -7 / 15], atol=1e-15)
+
+
+def test_one_reference_per_group() -> None:
+    s = stereotype(P, [[0.5, 0.5], [0.2, 0.8]])
+    np.testing.assert_allclose(s[0, 0], [0.2, -0.2], atol=1e-15)
+    np.testing.assert_allclose(s[1, 0], [0, 0], atol=1e-15)
+
+
+def test_one_reference_per_cell_equal_to_p_leaves_nothing() -> None:
+    p = np.clip(P, 0.1, 0.9)
+    p /= p.sum(axis=-1, keepdims=True)
+    assert (stereotype(p, p) == 0).all()
+
+
+def test_shape_is_kept_for_one_group_and_one_cell() -> None:
+    assert stereotype(P[0]).shape == (3, 2)
+    assert stereotype(P[0, 0]).shape == (2,)
+    np.testing.assert_array_equal(stereotype(P[0]), stereotype(P)[0])
+
+
+def test_missing_stays_missing() -> None:
+    assert np.isnan(stereotype([[np.nan, np.nan], [0.5, 0.5]])).tolist() == [
+        [True] * 2,
+        [False] * 2,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reference", "shape"),
+    [
+        (None, (1, 1, 2)),
+        ([0.5, 0.5], (1, 1, 2)),
+        (np.full((2, 2), 0.5), (2, 1, 2)),
+        (np.full((2, 3, 2), 0.5), (2, 3, 2)),
+    ],
+)
+def test_resolved_shapes(reference: ArrayLike, shape: tuple[int, ...]) -> None:
+    assert resolve_reference(reference, (2, 3, 2)).shape == shape
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ([1.0, 0.0], r"positive shares .* found \[1.0, 0.0\]"),
+        ([1.0 - 1e-12, 1e-12], "at least 1e-09"),
+        ([0.5, 0.6], "sum to one"),
+        ([1.5, -0.5], "positive"),
+        ([np.nan, 0.5], "positive"),
+        ([np.inf, -np.inf], "positive"),
+        ([0.2, 0.3, 0.5], r"expected shape \(2,\), \(2, 2\) or \(2, 3, 2\)"),
+        (np.full((3, 2), 0.5), r"found \(3, 2\)"),
+        ([[0.5, 0.5], [0.9, 0.2]], "for group 1"),
+        ([[[0.5, 0.5]] * 3, [[0.5, 0.5], [0.5, 0.5], [0.1, 0.1]]], "in group 1, context 2"),
+    ],
+)
+def test_wrong_references_are_named(reference: ArrayLike, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        stereotype(P, reference)
+
+
+def test_the_reference_of_missing_cells_is_ignored() -> None:
+    reference = np.full((2, 3, 2), 0.5)
+    reference[1, 2] = np.nan
+    mask = np.ones((2, 3), dtype=bool)
+    mask[1, 2] = False
+    assert resolve_reference(reference, (2, 3, 2), mask=mask).shape == (2, 3, 2)
+    with pytest.raises(SettingsError, match="group 1, context 2"):
+        resolve_reference(reference, (2, 3, 2), mask=~mask)
+
+
+@pytest.mark.parametrize("K", [2, 3, 5, 7])
+def test_scale_of_uniform_is_k_minus_one(K: int) -> None:
+    assert float(scale(np.full(K, 1 / K))) == pytest.approx(K - 1, rel=1e-14)
+
+
+def test_scale_of_skewed_by_hand() -> None:
+    # Rarest category 0.1: 1/0.1 - 1 = 9; second row 1/0.2 - 1 = 4.
+    np.testing.assert_allclose(scale([[0.1, 0.6, 0.3], [0.4, 0.4, 0.2]]), [9, 4], rtol=1e-14)
+
+
+@pytest.mark.parametrize("reference", [[1.0], 0.5, [0.0, 1.0], [np.nan, 0.5]])
+def test_scale_refuses_invalid_references(reference: ArrayLike) -> None:
+    with pytest.raises(SettingsError, match="reference"):
+        scale(reference)
+
+
+@pytest.mark.parametrize("p", [0.5, np.full((1, 1, 1, 2), 0.5), [1.0]])
+def test_wrong_dimensions_are_refused(p: ArrayLike) -> None:
+    with pytest.raises(SettingsError, match="p: expected"):
+        stereotype(p)

@@ -1,0 +1,281 @@
+"""Prefix-tree packs: the layout by itself, and the same numbers as plain rows from every model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from tests.models import zoo, zoo_tokenizers
+
+from clinometer.models import WordOptions
+from clinometer.models.local.causal import CausalScorer
+from clinometer.models.protocol import ModelInfo, WordScores
+from clinometer.models.scoring.continuations import (
+    AskedContinuations,
+    Below,
+    Continuations,
+    Heads,
+    Packs,
+)
+from clinometer.models.scoring.prefix_tree import PackingError, TreeRun, compare, shortest_window
+from clinometer.models.tokens.word_tokens import Trie
+from clinometer.topics import Prompt
+
+WORDS = ["he", "she", "her", "man", "mans", "grandson", "granddaughter", "heiress"]
+PROMPTS = [
+    Prompt(f"The {x} {verb}", after, space=True)
+    for x in ("nurse", "engineer")
+    for verb in ("said that", "said", "saw the")
+    for after in ("", " was late")
+]
+ROOM = {"n_positions": 64} | dict.fromkeys(("sliding_window", "window_size"), 64)
+FAMILIES = [name for name, family in zoo.FAMILIES.items() if family.kind == "causal"]
+
+
+def random_heads(seed: int) -> Heads:
+    rng = np.random.default_rng(seed)
+    return Heads.of([rng.integers(1, 4, rng.integers(1, 7)).tolist() for _ in range(60)])[0]
+
+
+def causal(model: Any, tokenizer: Any, **settings: Any) -> CausalScorer:
+    options = settings.pop("options", WordOptions(tolerance=0.0))
+    return CausalScorer(
+        model, tokenizer, ModelInfo("m", "causal", "r"), options=options, **settings
+    )
+
+
+def family_model(name: str, **changes: Any) -> tuple[Any, Any]:
+    tokenizer = zoo.FAMILIES[name].tokenizer()
+    room = {k: v for k, v in ROOM.items() if k in zoo.FAMILIES[name].settings}
+    return zoo.build(name, len(tokenizer), **(room | changes)), tokenizer
+
+
+def assert_same(found: WordScores, expected: WordScores) -> None:
+    np.testing.assert_allclose(found.log_probs, expected.log_probs, atol=1e-5)
+    np.testing.assert_allclose(found.log_coverage, expected.log_coverage, atol=1e-5)
+    np.testing.assert_allclose(found.skipped, expected.skipped, atol=1e-7)
+
+
+@pytest.mark.parametrize("nodes", [1, 7, 30, 1000])
+def test_packs_contain_every_prefix_once(nodes: int) -> None:
+    heads, start = random_heads(nodes), 0
+    while start < len(heads):
+        bounds = heads.cut(start, nodes=nodes, packs=3)
+        packs = Packs.of(heads, bounds, multiple=4)
+        assert packs.tokens.shape[1] % 4 == 0
+        prefixes = set()
+        for h in range(start, bounds[-1]):
+            b, place = packs.pack[h - start], packs.place[h - start]
+            path = heads.path(h)
+            line = packs.ancestors[b, place, : len(path)]
+            assert packs.tokens[b, line].tolist() == list(path)
+            assert packs.positions[b, line].tolist() == list(range(len(path)))
+            assert set(packs.ancestors[b, place]) == set(line)
+            prefixes |= {(b, path[: k + 1]) for k in range(len(path))}
+        assert packs.nodes == len(prefixes)
+        sizes = np.bincount(packs.pack)
+        assert all(n == 1 or k <= nodes for n, k in zip(sizes, _used(packs), strict=True))
+        start = bounds[-1]
+
+
+def _used(packs: Packs) -> list[int]:
+    return [
+        len(set(packs.ancestors[b][packs.place[packs.pack == b]].ravel()))
+        for b in range(len(packs.tokens))
+    ]
+
+
+@pytest.mark.parametrize("limit", [1, 5, 1000])
+def test_new_nodes_attend_to_their_ancestors(limit: int) -> None:
+    heads = random_heads(0)
+    packs = Packs.of(heads, heads.cut(0, nodes=20, packs=4))
+    width = packs.tokens.shape[1]
+    tries = [Trie.of([(7,), (5, 6), (5, 8, 9), (5, 6, 9, 9)]), Trie.of([(8, 8), (9,)])]
+    rng = np.random.default_rng(1)
+    parts = []
+    for trie in tries:
+        some = np.flatnonzero(rng.random(len(packs.lengths)) < 0.7)
+        nodes = np.zeros((len(trie.prefix), len(some)), dtype=bool)
+        nodes[list(trie.inner)[1:]] = rng.random((len(trie.inner) - 1, len(some))) < 0.7
+        parts.append(AskedContinuations(Continuations(trie), some, nodes))
+    below = Below(parts, packs)
+    seen = []
+    for chunk in below.chunks(limit=limit, rows=3):
+        assert len(chunk.tokens) <= 3
+        both = np.concatenate([packs.tokens[chunk.packs], chunk.tokens], axis=1)
+        for row, place, wanted, read in zip(
+            chunk.rows, chunk.places, chunk.wanted, chunk.reads, strict=True
+        ):
+            part = parts[below.nodes.part[read]]
+            trie, node = part.tree.trie, int(below.nodes.node[read])
+            head = heads.path(int(below.nodes.head[read]))
+            visible = np.unique(chunk.visible[row, place])
+            spelled = sorted(both[row, visible].tolist())
+            assert spelled == sorted(head + trie.prefix[node])
+            assert (visible >= width).sum() == len(trie.prefix[node])
+            assert chunk.positions[row, place] == len(head) + len(trie.prefix[node]) - 1
+            assert set(wanted.tolist()) == set(trie.child_tokens(node))
+            seen.append(read)
+    assert len(seen) == len(set(seen)) == sum(int(part.nodes.sum()) for part in parts)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_packs_match_plain_rows(family: str) -> None:
+    model, tokenizer = family_model(family)
+    expected = causal(model, tokenizer, packing="rows").score(PROMPTS, WORDS)
+    assert np.ptp(expected.log_probs) > 3.0
+    packed = causal(model, tokenizer)
+    found = packed.score(PROMPTS, WORDS)
+    assert packed.packing.mode == "tree", packed.packing.reason
+    assert_same(found, expected)
+    # The same list again, bit by bit; then in other packs, another order and one head at a time.
+    again = packed.score(PROMPTS, WORDS)
+    assert np.array_equal(again.log_probs, found.log_probs)
+    order = np.random.default_rng(0).permutation(len(PROMPTS))
+    mixed = [PROMPTS[i] for i in order]
+    for settings in ({"batch_tokens": 1}, {"batch_tokens": 64, "pack_nodes": 9}):
+        other = causal(model, tokenizer, **settings).score(mixed, WORDS)
+        np.testing.assert_allclose(other.log_probs, expected.log_probs[order], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "options", [WordOptions(), WordOptions(tolerance=0.01, end_of_word=True)], ids=str
+)
+def test_word_options_apply_in_packs(options: WordOptions) -> None:
+    model, tokenizer = family_model("gpt2")
+    expected = causal(model, tokenizer, packing="rows", options=options).score(PROMPTS, WORDS)
+    assert_same(causal(model, tokenizer, options=options).score(PROMPTS, WORDS), expected)
+
+
+def test_eager_attention_takes_the_same_mask() -> None:
+    model, tokenizer = family_model("llama")
+    expected = causal(model, tokenizer, packing="rows").score(PROMPTS, WORDS)
+    model.set_attn_implementation("eager")
+    packed = causal(model, tokenizer)
+    assert_same(packed.score(PROMPTS, WORDS), expected)
+    assert packed.packing.mode == "tree"
+
+
+def test_shared_prefixes_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, tokenizer = family_model("gpt2")
+    run = 0
+
+    def count(self: TreeRun, tokens: Any, *rest: Any, **more: Any) -> Any:
+        nonlocal run
+        run += self.packs.nodes
+        return forward(self, tokens, *rest, **more)
+
+    forward = TreeRun._forward
+    monkeypatch.setattr(TreeRun, "_forward", count)
+    ends = [p for p in PROMPTS if not p.after]
+    causal(model, tokenizer, options=WordOptions(single_token=True)).score(ends * 2, WORDS)
+    heads = [tuple(tokenizer(p.before)["input_ids"]) for p in ends]
+    assert run == len({h[: k + 1] for h in heads for k in range(len(h))})
+
+
+def other_models() -> dict[str, Callable[[int], Any]]:
+    t = transformers
+    return {
+        "bloom": lambda v: t.BloomForCausalLM(
+            t.BloomConfig(vocab_size=v, hidden_size=32, n_layer=2, n_head=4)
+        ),
+        "mpt": lambda v: t.MptForCausalLM(
+            t.MptConfig(vocab_size=v, d_model=32, n_layers=2, n_heads=4, max_seq_len=64)
+        ),
+        "mamba": lambda v: t.MambaForCausalLM(
+            t.MambaConfig(vocab_size=v, hidden_size=32, num_hidden_layers=2, state_size=4)
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", other_models())
+def test_a_model_that_cannot_be_packed_is_scored_in_rows(name: str) -> None:
+    tokenizer = zoo_tokenizers.gpt2_tokenizer()
+    torch.manual_seed(0)
+    model = zoo.widen(other_models()[name](len(tokenizer)))
+    expected = causal(model, tokenizer, packing="rows").score(PROMPTS, WORDS)
+    packed = causal(model, tokenizer)
+    # One prompt alone has no branches and may pass; the grid after it must not.
+    first = packed.score(PROMPTS[:1], WORDS)
+    np.testing.assert_allclose(first.log_probs, expected.log_probs[:1], atol=1e-5)
+    assert_same(packed.score(PROMPTS, WORDS), expected)
+    assert packed.packing.mode == "rows"
+    assert "packs" in packed.packing.reason
+
+
+def test_a_mask_or_position_without_effect_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, tokenizer = family_model("llama")
+    expected = causal(model, tokenizer, packing="rows").score(PROMPTS, WORDS)
+    plain = model.forward
+    for ignored in ("attention_mask", "position_ids"):
+
+        def forward(*, ignored: str = ignored, **inputs: Any) -> Any:
+            return plain(**{k: v for k, v in inputs.items() if k != ignored})
+
+        monkeypatch.setattr(model, "forward", forward)
+        packed = causal(model, tokenizer)
+        assert_same(packed.score(PROMPTS, WORDS), expected)
+        assert packed.packing.mode == "rows"
+
+
+def test_a_text_longer_than_the_window_is_scored_in_rows() -> None:
+    model, tokenizer = family_model("mistral", sliding_window=5)
+    assert shortest_window(model.config) == 5
+    packed = causal(model, tokenizer)
+    expected = causal(model, tokenizer, packing="rows").score(PROMPTS, WORDS)
+    assert np.array_equal(packed.score(PROMPTS, WORDS).log_probs, expected.log_probs)
+
+
+def test_slabs_in_two_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, tokenizer = family_model("gpt2")
+    expected = causal(model, tokenizer).score(PROMPTS, WORDS)
+    monkeypatch.setattr("clinometer.models.local.causal._SLAB", 2)
+    packed = causal(model, tokenizer)
+    packed.threads = 2  # as with a GPU
+    assert_same(packed.score(PROMPTS, WORDS), expected)
+
+
+def test_a_model_with_a_local_window_gets_short_rows() -> None:
+    model, tokenizer = family_model("gpt-neo", window_size=64)
+    packed = causal(model, tokenizer, pack_nodes=500)
+    assert packed.pack_nodes == 21
+    packed.pack_nodes = 60  # with what is asked behind them, rows longer than the window
+    expected = causal(model, tokenizer, packing="rows").score(PROMPTS, WORDS)
+    assert_same(packed.score(PROMPTS, WORDS), expected)
+    assert packed.packing.mode == "rows"
+
+
+def test_out_of_memory_halves_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, tokenizer = family_model("gpt2")
+    expected = causal(model, tokenizer).score(PROMPTS, WORDS)
+
+    def forward(self: TreeRun, tokens: Any, *rest: Any, **more: Any) -> Any:
+        if tokens.size > 40:
+            raise torch.cuda.OutOfMemoryError("no room")
+        return plain(self, tokens, *rest, **more)
+
+    plain = TreeRun._forward
+    monkeypatch.setattr(TreeRun, "_forward", forward)
+    packed = causal(model, tokenizer)
+    assert_same(packed.score(PROMPTS, WORDS), expected)
+    assert packed.batch_size.tokens <= 40
+    assert packed.packing.mode == "tree"
+
+
+def test_half_precision_is_compared_more_loosely() -> None:
+    plain = [np.array([-1.0, -8.0, -12.0])]
+    compare([plain[0] + 0.03], plain, torch.bfloat16)
+    with pytest.raises(PackingError, match="differ"):
+        compare([plain[0] + 0.03], plain, torch.float32)
+    with pytest.raises(PackingError, match="differ"):
+        compare([plain[0] + 0.5], plain, torch.bfloat16)
+    with pytest.raises(PackingError, match="differ"):
+        compare([np.array([np.nan, -8.0, -12.0])], plain, torch.float32)
+    # Answers that hardly differ from each other must agree the better.
+    flat = [np.array([-5.0, -5.001])]
+    with pytest.raises(PackingError, match="differ"):
+        compare([flat[0] + 5e-4], flat, torch.float32)

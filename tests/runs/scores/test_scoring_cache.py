@@ -1,0 +1,228 @@
+"""Cells that were scored once on this machine are not scored again, in whatever run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.runs.small_audit import MODEL, SMALL, TEMPLATES, same
+
+from clinometer.contexts import ContextSet
+from clinometer.models import LoadOptions, ModelSpec, WordOptions, identity_of
+from clinometer.runs import Run, audit
+from clinometer.runs.folder.record import CacheRecord
+from clinometer.topics import parse_topic
+
+TOPIC = SMALL["topic"]
+FEW = TOPIC.group_names[:30]
+
+
+def asked(model: str = MODEL, **changes: Any) -> Run:
+    return audit(model, **{**SMALL, "topic": TOPIC.select(FEW), **changes})
+
+
+def found(run: Run) -> int:
+    return int(run.record.cache.found)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path]:
+    """A first audit of 30 groups, and the cache that it filled."""
+    folder = tmp_path_factory.mktemp("filled") / "cache"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLINOMETER_CACHE", str(folder))
+        patch.setenv("CLINOMETER_CACHE_LIMIT", "1GB")
+        run = asked()
+    assert found(run) == 0
+    return run, folder
+
+
+@pytest.fixture
+def scored(cache_on: Path, filled: tuple[Run, Path]) -> Run:
+    """That audit; the cache is a copy, to be changed at will."""
+    shutil.copytree(filled[1], cache_on)
+    return filled[0]
+
+
+def test_the_same_audit_in_another_folder_loads_no_model(
+    scored: Run, no_model: None, tmp_path: Path
+) -> None:
+    again = asked(out=tmp_path / "again")
+    assert found(again) == 300
+    assert same(again, scored)
+    assert same(Run.load(tmp_path / "again"), scored)
+    assert again.record.model == scored.record.model
+    replayed = asked(out=tmp_path / "again", replay=True)  # the folder has all it needs
+    assert same(replayed, scored)
+
+
+def test_cached_subsets_are_found_in_any_order(scored: Run, no_model: None) -> None:
+    contexts = ContextSet("some", [TEMPLATES[5], TEMPLATES[1]], [1, 1])
+    assert found(asked(topic=TOPIC.select([FEW[7], FEW[2]]), contexts=contexts)) == 4
+
+
+@pytest.mark.usefixtures("scored")
+def test_only_unknown_groups_are_scored() -> None:
+    """Cells from the cache beside fresh ones: the same as without a cache, up to rounding."""
+    more = {"topic": TOPIC.select(TOPIC.group_names[20:40])}
+    mixed = asked(**more)
+    assert found(mixed) == 100
+    plain = asked(cache=False, **more)
+    assert plain.record.cache.found == 0
+    assert np.abs(mixed.preferences.values - plain.preferences.values).max() < 1e-5
+    assert found(asked(**more)) == 200
+
+
+@pytest.mark.usefixtures("scored")
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"settings": replace(SMALL["settings"], words=WordOptions())},
+        {"settings": replace(SMALL["settings"], load=LoadOptions(device="cpu", dtype="float16"))},
+        {"model": "pocket:gpt2-m"},
+        {"contexts": ContextSet("other", ["The [X] sang that [Y]"], [1])},
+        {"cache": False},
+    ],
+    ids=["words", "dtype", "model", "contexts", "no cache"],
+)
+def test_settings_that_change_scores_miss_the_cache(changed: dict[str, Any]) -> None:
+    topic = TOPIC.select(FEW[:2])
+    assert found(asked(**{"topic": topic, **changed})) == 0
+    assert found(asked(topic=topic)) == 20
+
+
+def test_other_weights_under_the_same_name_miss_the_cache(cache_on: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(ModelSpec.parse(MODEL).target, folder)
+    small = {"topic": TOPIC.select(FEW[:2])}
+    asked(str(folder), **small)
+    assert found(asked(str(folder), **small)) == 20
+    before = identity_of(ModelSpec.parse(str(folder)), LoadOptions())
+    weights = folder / "model.safetensors"
+    data = bytearray(weights.read_bytes())
+    data[-1000] ^= 1
+    weights.write_bytes(bytes(data))
+    after = identity_of(ModelSpec.parse(str(folder)), LoadOptions())
+    assert before is not None
+    assert after is not None
+    assert before.stamp != after.stamp
+    assert found(asked(str(folder), **small)) == 0
+
+
+def test_damaged_entries_are_rescored(scored: Run, cache_on: Path, tmp_path: Path) -> None:
+    database = sqlite3.connect(cache_on / "scores.sqlite")
+    database.execute("UPDATE blocks SET data=zeroblob(length(data)) WHERE id = 1")
+    database.commit()
+    database.close()
+    again = asked(out=tmp_path / "again")
+    assert found(again) == 44
+    # The first chunk is scored as a whole again, so even its rounding is the same.
+    assert same(again, scored)
+    (cache_on / "scores.sqlite").write_bytes(b"\0" * 100_000)
+    assert found(asked()) == 0
+
+
+def test_a_run_queries_the_cache_once(cache_on: Path, tmp_path: Path) -> None:
+    """What the cache learns while a run is interrupted must not change the run: cells that are
+    scored together stay together."""
+
+    def stop(done: int, _: int) -> None:
+        if done >= 256:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        asked(out=tmp_path / "run", progress=stop)
+    asked(topic=TOPIC.select(FEW[25:]))  # another run learns some of what is left
+    continued = asked(out=tmp_path / "run")
+    assert continued.record.cache == CacheRecord(looked_up=300, found=0)
+    assert same(continued, asked(cache=False))
+
+
+def test_the_command_loads_no_torch_when_every_score_is_cached(scored: Run, tmp_path: Path) -> None:
+    code = """if True:
+        import sys
+        from clinometer.cli import main
+        try:
+            main(sys.argv[1:])
+        finally:
+            sys.stderr.write(f"loaded: {sorted({'torch', 'transformers'} & set(sys.modules))}")
+    """
+    contexts = tmp_path / "contexts.csv"
+    lines = [f'"{t}",{i + 1}' for i, t in enumerate(TEMPLATES)]
+    contexts.write_text("\n".join(["template,count", *lines]) + "\n", encoding="utf-8")
+    options = ["--contexts", str(contexts), "--groups", ",".join(FEW), "--single-token"]
+    options += ["--device", "cpu", "--replicates", "0", "--out", str(tmp_path / "run"), "--json"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, "audit", MODEL, *options],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.endswith("loaded: []")
+    assert json.loads(done.stdout)["runs"][0]["summary"] == scored.record.to_dict()["summary"]
+
+
+@pytest.mark.usefixtures("scored")
+def test_the_command_shows_and_clears(cache_on: Path, clinometer: Callable[..., Any]) -> None:
+    def command(*options: str) -> str:
+        done = clinometer("cache", *options)
+        assert done.status == 0, done.err
+        return str(done.out)
+
+    shown = json.loads(command("--json"))
+    assert shown["folder"] == str(cache_on)
+    assert [(s["model"], s["rows"]) for s in shown["scopes"]] == [(MODEL, 300)]
+    assert "300 prompts" in command()
+    assert json.loads(command("--clear", "--json"))["scopes"] == []
+    assert found(asked(topic=TOPIC.select(FEW[:1]))) == 0
+    assert (cache_on / "scores.sqlite").stat().st_size < 100_000
+
+
+def test_readouts_that_score_differently_do_not_share_the_cache(
+    cache_on: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clinometer.runs.answers.MOST", 1.0)
+    text = (
+        'name = "t"\ngroups = ["Ann", "Bob"]\n[attributes]\nyes = ["Yes indeed"]\nno = ["No"]\n'
+        '[readout]\nkind = "choice"\nlabels = "none"\nnormalise = "{}"\n'
+        '[contexts]\nwording = ["Is [X] in? Answer [options]. [Y]"]'
+    )
+    how: dict[str, Any] = {"replicates": 0, "device": "cpu", "tolerance": 0.0}
+    whole = audit(MODEL, topic=parse_topic(text.format("sum")), **how)
+    mean = audit(MODEL, topic=parse_topic(text.format("per-token")), **how)
+    assert (found(whole), found(mean)) == (0, 0)
+    assert not np.allclose(whole.preferences.values, mean.preferences.values)
+    again = audit(MODEL, topic=parse_topic(text.format("per-token")), **how)
+    assert found(again) == 4
+    assert same(again, mean)
+
+
+def test_finer_scores_serve_and_coarser_ones_do_not(cache_on: Path) -> None:
+    few: dict[str, Any] = {"topic": TOPIC.select(FEW[:2]), "replicates": 0, "device": "cpu"}
+    few["contexts"] = SMALL["contexts"]
+    runs = [audit(MODEL, **few, tolerance=t) for t in (None, 1e-4, 1e-3, 0.0, 1e-5)]
+    assert [found(run) for run in runs] == [0, 0, 20, 0, 20]
+    assert [run.record.settings.words.tolerance for run in runs] == [1e-3, 1e-4, 1e-3, 0, 1e-5]
+    assert same(runs[4], runs[3])
+
+
+def test_words_that_count_otherwise_are_scored_again(cache_on: Path) -> None:
+    """What may be left out depends on the categories; exact scores do not."""
+    text = 'name = "t"\ngroups = ["nurse", "cook"]\n[attributes]\na = {}\nb = {}'
+    one = parse_topic(text.format('["he", "boyfriend"]', '["she"]'))
+    other = parse_topic(text.format('["he"]', '["boyfriend", "she"]'))
+    assert one.words == other.words
+    for tolerance, shared in ((None, 0), (0.0, 2)):
+        how: dict[str, Any] = {"replicates": 0, "device": "cpu", "tolerance": tolerance}
+        how["contexts"] = ContextSet("one", ["The [X] said that [Y]"], [1])
+        first, second = (audit(MODEL, topic=topic, **how) for topic in (one, other))
+        assert (found(first), found(second)) == (0, shared)

@@ -1,0 +1,100 @@
+"""Risk against social factors, on numbers made by hand and on tables that are wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.present import present
+
+from clinometer.errors import TableError
+from clinometer.measure.results import GroupIntervals
+from clinometer.runs import Run, audit
+from clinometer.studies import factor_study, read_factors
+from clinometer.studies.factors import FACTORS, builtin_factors
+
+
+def run_with(r: np.ndarray) -> Run:
+    run = audit("reference:unbiased")
+    return replace(run, risks=replace(run.risks, r=r))
+
+
+def test_a_planted_slope_is_found_and_missing_figures_are_counted() -> None:
+    women = builtin_factors()["percent_women"].to_numpy()
+    rng = np.random.default_rng(0)
+    r = np.where(np.isnan(women), 0.5, 0.1 + 0.004 * women) + 0.01 * rng.standard_normal(120)
+    found = factor_study(run_with(r))
+    assert set(found.each) == set(FACTORS)
+    fit = found.each["percent_women"]
+    assert fit["percent_women"].value == pytest.approx(0.004, abs=3e-4)
+    assert present(fit["percent_women"].p) < 1e-6
+    weights = builtin_factors()["employment_thousands"].to_numpy()
+    assert fit.n == int((~np.isnan(women) & ~np.isnan(weights)).sum())
+    assert found.together is not None
+    assert found.together["percent_women"].value == pytest.approx(0.004, abs=5e-4)
+    assert "worker" not in found.without_figures  # its frequency is known
+
+
+def test_the_table_has_no_invented_figures() -> None:
+    frame = builtin_factors()
+    assert len(frame) == 120
+    assert frame.loc["worker", "employment_thousands":"mean_years_education"].isna().all()
+    assert frame["percent_women"].between(0, 100).sum() == frame["percent_women"].notna().sum()
+
+
+def test_a_custom_table_of_factors_is_used(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    run = audit("reference:unbiased")
+    groups = run.risks.groups
+    lines = ["group,height"] + [f"{g},{i}" for i, g in enumerate(groups)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    r = 0.001 * np.arange(120) + 0.001 * np.random.default_rng(1).standard_normal(120)
+    found = factor_study(replace(run, risks=replace(run.risks, r=r)), table=read_factors(path))
+    assert found.weight is None
+    assert found.each["height"]["height"].value == pytest.approx(0.001, rel=0.05)
+    assert found.together is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name,x\na,1\n", "a column group"),
+        ("group\na\n", "at least one factor"),
+        ("group,x\na,1\na,2\n", "'a' twice"),
+        ("group,x\na,tall\n", "column x: expected numbers"),
+        ("group,x\nnobody,1\n", "no figure for any group"),
+    ],
+)
+def test_wrong_tables_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "f.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(TableError, match=message):
+        factor_study(audit("reference:random"), table=read_factors(path))
+
+
+def test_wrong_measures_and_files_are_refused() -> None:
+    with pytest.raises(TableError, match="measure"):
+        factor_study(audit("reference:random"), measure="q")
+    with pytest.raises(TableError, match="no such file"):
+        read_factors("nowhere.csv")
+
+
+def test_intervals_of_width_0_are_no_errors_of_0() -> None:
+    """One group in which nothing was seen to vary, as r^v of the demo's run has."""
+    rng = np.random.default_rng(3)
+    run = run_with(rng.random(120))
+    ends = np.stack([run.risks.r - 0.1, run.risks.r + 0.1], axis=1)
+    sure = replace(run.risks, intervals=GroupIntervals(ends, ends, ends, 0.95, "made"))
+    known = factor_study(replace(run, risks=sure))
+    assert known.with_errors
+    assert "--paper-weights" in known.weights_in_words
+    narrow = ends.copy()
+    narrow[5] = run.risks.r[5]
+    some = replace(run.risks, intervals=GroupIntervals(narrow, narrow, narrow, 0.95, "made"))
+    found = factor_study(replace(run, risks=some))
+    assert not found.with_errors
+    assert "as in the paper" in found.weights_in_words
+    paper = factor_study(replace(run, risks=sure), errors=False)
+    assert paper.each["percent_women"] == found.each["percent_women"]

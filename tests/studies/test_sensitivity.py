@@ -1,0 +1,123 @@
+"""The sensitivity sheet: every line against its own computation from the stored scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.command import Clinometer
+from tests.present import present
+
+from clinometer.errors import ModelError, RunError
+from clinometer.measure import decompose, membership, preference
+from clinometer.runs import AuditSettings, Run, audit
+from clinometer.runs.scores.accumulate import recounted, stored_scores, word_counts
+from clinometer.runs.scores.shuffled_words import shuffled_counts
+from clinometer.studies import Choice, sensitivity
+from clinometer.studies.word_lists import (
+    by_probability,
+    random_halves,
+    risks_under,
+)
+
+
+def risks(row: Choice) -> tuple[float | None, ...]:
+    return row.R, row.R_bias, row.R_volatility
+
+
+def test_stored_scores_reproduce_the_run(run: Run) -> None:
+    again = recounted(run, [word_counts(run.record)])[0]
+    assert again.equals(run.preferences)
+    np.testing.assert_allclose(
+        present(again.coverage), present(run.preferences.coverage), rtol=1e-5
+    )
+
+
+def test_the_first_line_is_the_run(run: Run) -> None:
+    first = sensitivity(run).rows[0]
+    assert risks(first) == pytest.approx(
+        tuple(getattr(run.record.summary, n).value for n in ("R", "R_bias", "R_volatility"))
+    )
+
+
+def test_each_line_matches_its_own_computation(run: Run) -> None:
+    rows = {f"{r.choice}: {r.option}": r for r in sensitivity(run).rows}
+    p = run.preferences
+    even = decompose(p.values)
+    assert pytest.approx(even.R.value, abs=1e-12) == rows["context weights: uniform"].R
+    # Words of one token, by the tokens that run.json names and from the raw parts.
+    stored = present(run.record.words)
+    one = {w for w, t in stored.tokens.items() if len(t) == 1}
+    lists = {c: [w for w in ws if w in one] for c, ws in run.record.topic.attributes.items()}
+    counts = membership(stored.words, lists)
+    values = np.empty_like(p.values)
+    for x, c, log_probs in stored_scores(run):
+        values[x, c] = preference(log_probs, counts).p
+    alone = decompose(values, context_weights=p.context_weights)
+    line = rows["words: single-token words"]
+    assert line.R_volatility == pytest.approx(alone.R_volatility.value, abs=1e-12)
+    # Two categories: every norm and the largest |s| agree; the mean over categories is half.
+    base = rows["criterion: largest |s| (released code)"]
+    assert risks(base) == pytest.approx(risks(rows["criterion: k = 2"]), abs=1e-12)
+    half = rows["criterion: mean of s⁺ (released code)"]
+    assert pytest.approx(present(base.R) / 2) == half.R
+    assert not half.comparable
+    # Coverage as exclusion.
+    low = present(p.coverage) < 0.1
+    line = rows["coverage: from 0.1"]
+    assert f"{low.sum()} of {low.size} cells" in line.note or line.note == "no cell is left"
+
+
+def test_the_span_covers_the_comparable_lines(run: Run) -> None:
+    sheet = sensitivity(run)
+    low, high = sheet.span()["R"]
+    inside = [r.R for r in sheet.rows if r.comparable and r.R is not None]
+    assert (low, high) == (min(inside), max(inside))
+    json.dumps(sheet.to_dict(), allow_nan=False)
+    assert sheet == sensitivity(run)
+
+
+def test_random_halves_keep_the_same_ranks(run: Run) -> None:
+    ranked = by_probability(run)
+    assert ranked["male"][0] in ("he", "his", "him")
+    for half in random_halves(ranked, 5, seed=1):
+        kept = {c: [i for i, w in enumerate(ws) if w in half] for c, ws in ranked.items()}
+        # canary, shared, may be kept by the rank that it has in the other category
+        assert len(set(kept["male"]) ^ set(kept["female"])) <= 2
+    assert random_halves({"a": ["x"], "b": ["y"]}, 5, seed=1) == []
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_streamed_risks_match_decompose(run: Run, alike: bool) -> None:
+    counts = shuffled_counts(run, 4, 0, alike=alike)
+    found = risks_under(run, counts)
+    for row, p in zip(found, recounted(run, counts), strict=True):
+        report = p.decompose()
+        expected = (report.R.value, report.R_bias.value, report.R_volatility.value)
+        np.testing.assert_allclose(row, expected, atol=1e-12)
+    own = risks_under(run, [word_counts(run.record)])[0]
+    assert own[0] == pytest.approx(run.risks.R.value, abs=1e-12)
+    # Every category keeps its number of words.
+    for count in counts:
+        np.testing.assert_allclose(count.sum(axis=0), word_counts(run.record).sum(axis=0))
+
+
+def test_empty_word_lists_and_missing_scores_are_refused(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="expected a word of category"):
+        word_counts(run.record, keep=["he"])
+    known = audit("reference:random", settings=AuditSettings(), out=tmp_path / "known")
+    assert any("no scores" in row.note for row in sensitivity(known).rows)
+    with pytest.raises(RunError, match="no stored scores"):
+        next(stored_scores(known))
+
+
+def test_the_command(clinometer: Clinometer, small_run: Path) -> None:
+    shown = clinometer("study", "sensitivity", small_run)
+    assert shown.status == 0
+    assert "single-token" in shown.out
+    assert "Range on this scale" in shown.out
+    found = json.loads(clinometer("study", "sensitivity", small_run, "--json").out)
+    assert found["rows"][0]["choice"] == "as measured"
+    assert clinometer("study", "sensitivity", small_run / "nothing").status == 2
