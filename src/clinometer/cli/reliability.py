@@ -27,7 +27,6 @@ from clinometer.reliability import (
 from clinometer.reliability.blank_contribution import blank_contributions
 from clinometer.reliability.blanks import PointSettings, point_score, propose_points
 from clinometer.reliability.scoring.result import reading_notes
-from clinometer.reliability.tune import TuneSettings, tune_points
 from clinometer.reliability.validation_status import read_validation, scoring_models, standing
 from clinometer.reliability.variants import VariantSettings, make_variants
 from clinometer.storage.atomic import replacing
@@ -767,35 +766,3 @@ def _rank(row: dict[str, Any]) -> str:
     """A rank with its interval: 1 is what context changes most."""
     low, high = (round(row[name]) for name in ("rank_low", "rank_high"))
     return f"{row['rank']:g}" if low == high else f"{row['rank']:g} ({low} to {high})"
-
-
-# --- clinometer reliability tune: fine-tune a model to place blanks, on expert examples ----------
-
-
-@grouped
-def tune_command(
-    sources: StatementsArgument,
-    out: Annotated[Path, opt("New folder for the adapter; pass it as --model.")],
-    model: Annotated[str, opt("The causal model to adapt.")] = "smollm2",
-    examples: Annotated[int, opt("Sample this many statements.", allowed=ranges.COUNT)] = 30,
-    format: FormatOption = None,
-    *,
-    settings: Annotated[
-        TuneSettings, "epochs", "rank", "learning_rate", "last_layers", "seed", "device"
-    ],
-    json_output: JSON = False,
-) -> None:
-    """Fine-tune a LoRA adapter on statements with context_points, as the paper did with 30."""
-    statements = read_statements(sources, format=format, limit=examples, seed=settings.seed)
-    with progress("training", unit="steps", start=f"loading {model}") as watch:
-        found = tune_points(model, statements, out, settings=settings, progress=watch)
-    if json_output:
-        print_json({"summary": found.to_dict()})
-        return
-    losses = ", ".join(f"{loss:.3f}" for loss in found.losses)
-    console().print(
-        f"{found.examples} examples, {found.seconds:.0f} s; loss by epoch: {losses}\n"
-        f"use it: clinometer reliability points … --model {found.folder}",
-        markup=False,
-        soft_wrap=True,
-    )
