@@ -341,7 +341,7 @@ def signal(means: FloatArray, variance: FloatArray, share: FloatArray) -> FloatA
     J has a kink at parity, so a bootstrap around m itself treats a model at parity as leaning,
     and gives the difference of two such models too wide a distribution; around
     m sqrt(signal) the leans have the right size. X/(X+1) allows for few groups, where the
-    ratio itself is noisy; it was chosen by simulation (benchmarks/compare.py).
+    ratio itself is noisy; it was chosen by simulation (benchmarks/coverage.py --part compare).
 
     >>> signal(np.array([[[0.3, -0.3]]]), np.array([[0.09]]), np.ones(1)).round(4).tolist()
     [0.75]
