@@ -249,7 +249,7 @@ def test_missing_cells_of_any_model_are_left_out_of_all(rng: np.random.Generator
 
 
 def test_unequal_risks_are_detected_and_equal_ones_seldom() -> None:
-    """A short version of benchmarks/coverage.py --part compare: 100 pairs of models, then one that differs."""
+    """A short `benchmarks/coverage.py --part compare`: 100 pairs of models, and one differing."""
     rng = np.random.default_rng(5)
     hits = np.zeros(3)
     for i in range(100):
