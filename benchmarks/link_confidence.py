@@ -41,12 +41,12 @@ from clinometer.contexts.mining.languages.english.grammar import (
     word_link,
 )
 from clinometer.contexts.mining.languages.shared import Dropped
+from clinometer.statistics.arrays import FloatArray
 
 #: Of the squared coefficients; those of the sources are hardly shrunk.
 PENALTY, PENALTY_OF_SOURCE = 3.0, 0.3
 SOURCES = ("gum", "litbank")
 FOLDS, REPEATS = 10, 5
-Floats = NDArray[np.float64]
 
 
 _PRONOUNS = frozenset(SUBJECT_PRONOUNS | POSSESSIVES)
@@ -153,7 +153,7 @@ def read(options: argparse.Namespace) -> Iterator[Case]:
                 yield from document_cases(parser, source, path)
 
 
-def design(cases: list[Case]) -> Floats:
+def design(cases: list[Case]) -> FloatArray:
     rows = []
     for case in cases:
         constant, *others = case.facts.features().values()
@@ -161,7 +161,7 @@ def design(cases: list[Case]) -> Floats:
     return np.array(rows)
 
 
-def fit(x: Floats, y: Floats) -> Floats:
+def fit(x: FloatArray, y: FloatArray) -> FloatArray:
     """The coefficients, by Newton's method; the first constant is not shrunk."""
     ridge = np.diag([0, *[PENALTY_OF_SOURCE] * len(SOURCES)] + [PENALTY] * (x.shape[1] - 3))
     found = np.zeros(x.shape[1])
@@ -172,11 +172,11 @@ def fit(x: Floats, y: Floats) -> Floats:
     return found
 
 
-def predict(x: Floats, weights: Floats) -> Floats:
+def predict(x: FloatArray, weights: FloatArray) -> FloatArray:
     return 1 / (1 + np.exp(-x @ weights))
 
 
-def out_of_fold(x: Floats, y: Floats, documents: list[str], repeat: int) -> Floats:
+def out_of_fold(x: FloatArray, y: FloatArray, documents: list[str], repeat: int) -> FloatArray:
     """What a model says that saw no case of the document, as if every case were of GAP."""
     names = sorted(set(documents))
     folds = np.random.default_rng(repeat).permutation(len(names)) % FOLDS

@@ -15,11 +15,10 @@ import json
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinometer.reliability.scoring.statement_scores import spread, variance_intervals
+from clinometer.statistics.arrays import FloatArray
 
-Floats = NDArray[np.float64]
 SIZES = (4, 12, 20, 40)
 LAWS = (
     "normal",
@@ -31,7 +30,7 @@ LAWS = (
 )
 
 
-def changes(law: str, many: int, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def changes(law: str, many: int, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """Changes [many, n] and their true mean squares [many]."""
     scale = np.exp(rng.normal(0, 0.5, (many, 1)))
     if law == "normal":
@@ -51,7 +50,7 @@ def changes(law: str, many: int, n: int, rng: np.random.Generator) -> tuple[Floa
     return scale * drawn, (scale**2 * square)[:, 0]
 
 
-def published(file: Path) -> Floats:
+def published(file: Path) -> FloatArray:
     """[S, 35] changes of tau; statements whose versions all have the same score are left out."""
     with gzip.open(file, "rt", encoding="utf-8") as stream:
         rows = [json.loads(line) for line in stream]
@@ -59,7 +58,7 @@ def published(file: Path) -> Floats:
     return np.asarray(found[found.std(axis=1) > 0])
 
 
-def covered(drawn: Floats, square: Floats) -> float:
+def covered(drawn: FloatArray, square: FloatArray) -> float:
     tau = np.full(len(drawn), 100.0)  # so that cv is the mean square
     low, high = variance_intervals(spread(tau, tau[:, None] + drawn), level=0.95)
     return float(np.mean((low <= square) & (square <= high)))

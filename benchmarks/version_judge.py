@@ -29,8 +29,8 @@ from clinometer.reliability.parsing import parse
 from clinometer.reliability.statement import Blanks
 from clinometer.reliability.variants.filling import FUNCTION_WORDS
 from clinometer.reliability.variants.make import VariantRefused, accept_version
+from clinometer.statistics.arrays import FloatArray
 
-Floats = NDArray[np.float64]
 GOOD, RANDOM, ORDER, OTHER = "authors", "random words", "words in random order", "other statement's"
 KINDS = (GOOD, RANDOM, ORDER, OTHER)
 NAMES = (
@@ -109,10 +109,10 @@ class Likelihoods:
 
     def __init__(self, name: str) -> None:
         self.scorer: Any = open_model(name)
-        self.known: dict[str, tuple[Floats, list[tuple[int, int]], list[int]]] = {}
+        self.known: dict[str, tuple[FloatArray, list[tuple[int, int]], list[int]]] = {}
         self.first = self._first()
 
-    def _first(self) -> Floats:
+    def _first(self) -> FloatArray:
         import torch
 
         ids = torch.tensor([[self.scorer.tokenizer.bos_token_id]])
@@ -227,7 +227,7 @@ def tag_scores(patterns: Sequence[list[tuple[str, ...]]], good: NDArray[np.bool_
     return np.array(values)
 
 
-def logistic(x: Floats, y: Floats, weights: Floats, ridge: float = 1.0) -> Floats:
+def logistic(x: FloatArray, y: FloatArray, weights: FloatArray, ridge: float = 1.0) -> FloatArray:
     """Coefficients with the intercept first, by Newton's method."""
     design = np.column_stack([np.ones(len(x)), x])
     found = np.zeros(design.shape[1])
@@ -240,7 +240,7 @@ def logistic(x: Floats, y: Floats, weights: Floats, ridge: float = 1.0) -> Float
     return found
 
 
-def area(good: Floats, bad: Floats) -> float:
+def area(good: FloatArray, bad: FloatArray) -> float:
     """ROC area: the chance that a good version has the higher score."""
     return float(np.mean((good[:, None] > bad) + 0.5 * (good[:, None] == bad)))
 
@@ -255,7 +255,7 @@ def main() -> None:
     given = parser.parse_args()
     every = versions(given.data, given.statements, given.seed)
     rng = np.random.default_rng(given.seed)
-    columns: list[Floats] = []
+    columns: list[FloatArray] = []
     for name in given.model or ["pocket:gpt2-l"]:
         model = Likelihoods(name)
         orders = [text for v in every for text in other_orders(v, rng)]

@@ -27,10 +27,10 @@ from clinometer.models.local.load import choose_device, choose_dtype
 from clinometer.models.options import LoadOptions, SampleOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordScores
 from clinometer.models.scoring.causal_job import Job
-from clinometer.models.scoring.chain_rule import Floats
 from clinometer.models.scoring.prefix_tree import Rows
 from clinometer.models.scoring.word_scorer import WordScorer
 from clinometer.models.tokens.word_tokens import Tokens, WordList, head_tokens
+from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 
 #: vLLM's own limit of logprob_token_ids.
@@ -140,7 +140,7 @@ class VllmScorer(WordScorer):
     def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
         return head_tokens(self.tokenizer, texts, chat=self.chat)
 
-    def check_values(self, values: Floats, prompts: Sequence[Prompt]) -> None:
+    def check_values(self, values: FloatArray, prompts: Sequence[Prompt]) -> None:
         if np.isnan(values).any() or (values > 1e-3).any():
             raise ModelError(f"{self.info.name}: expected log-probabilities, found another number")
 
@@ -148,12 +148,12 @@ class VllmScorer(WordScorer):
         job = Job(self, prompts, words)
         return job.joined([job.score(Rows(self, job.heads), 0, len(job.heads))])
 
-    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[Floats]:
+    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
         if self._reads_ids:
             return self._by_ids(paths, wanted)
         return self._by_prompt(paths, wanted)
 
-    def _by_ids(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[Floats]:
+    def _by_ids(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
         asked: list[tuple[int, Tokens]] = [
             (i, tokens[k : k + _MOST_IDS])
             for i, tokens in enumerate(wanted)
@@ -169,7 +169,7 @@ class VllmScorer(WordScorer):
             found[i] += [float(place[t].logprob) for t in tokens]
         return [np.minimum(values, 0.0) for values in found]
 
-    def _by_prompt(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[Floats]:
+    def _by_prompt(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
         whole = sorted({(*p, t) for p, tokens in zip(paths, wanted, strict=True) for t in tokens})
         outputs = self._generate(whole, [{"prompt_logprobs": 0}] * len(whole))
         value = {

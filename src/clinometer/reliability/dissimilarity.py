@@ -11,14 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from clinometer.statistics.arrays import FloatArray
+
 #: From texts to unit vectors [T, D].
-Embed = Callable[[Sequence[str]], Floats]
+Embed = Callable[[Sequence[str]], FloatArray]
 
 
-def dissimilarity(a: ArrayLike, b: ArrayLike) -> Floats:
+def dissimilarity(a: ArrayLike, b: ArrayLike) -> FloatArray:
     """1 - cosine, clipped to [0, 1], of unit vectors [..., D].
 
     >>> dissimilarity([1.0, 0.0], [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]).tolist()
@@ -42,8 +43,8 @@ def average_pairwise(vectors: ArrayLike) -> float:
 class Dissimilarity:
     """Per statement: dissimilarity among its versions, and their distance to it; NaN if too few."""
 
-    pairwise: Floats
-    to_statement: Floats
+    pairwise: FloatArray
+    to_statement: FloatArray
 
 
 def version_dissimilarity(

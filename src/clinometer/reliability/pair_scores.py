@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError, TableError
@@ -23,15 +22,15 @@ from clinometer.models.texts.types import MarkedText, TextOptions
 from clinometer.reliability.pair_merge import differing_characters
 from clinometer.reliability.statement import Span, Statement
 from clinometer.settings import PART
+from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import percentile_estimate, resampled_counts
 
 METRICS = ("shared", "differing")
-Floats = NDArray[np.float64]
 
 
 def stereotype_preferred(
     scorer: Scorer, statements: Sequence[Statement], *, metric: str = "shared"
-) -> Floats:
+) -> FloatArray:
     """1 if the model prefers the stereotype of a pair, 0 if not, 0.5 for a tie; NaN for a statement
     without a pair, or with a sentence that cannot be scored.
 
@@ -80,8 +79,8 @@ class PairScore(Plain):
 
 
 def pair_scores(
-    preferred: Floats,
-    stability: Floats,
+    preferred: FloatArray,
+    stability: FloatArray,
     *,
     leave_out: Sequence[float] = (0.25, 0.5),
     replicates: int = 2000,

@@ -18,9 +18,8 @@ from clinometer.measure import criterion
 from clinometer.measure.distribution import StereotypeDistribution
 from clinometer.runs import Run
 from clinometer.runs.folder.partial import cell_prompt
+from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.weights import effective_size
-
-Floats = NDArray[np.float64]
 
 _PARTS = 20  # random subsets of the contexts for each point of the convergence curve
 
@@ -32,17 +31,17 @@ class Reading:
     run: Run
 
     @cached_property
-    def s(self) -> Floats:
+    def s(self) -> FloatArray:
         """[X, C, Y]: the stereotype of each cell on the scale of the risks; NaN where missing."""
         return self._distribution.s
 
     @cached_property
-    def cell_weights(self) -> Floats:
+    def cell_weights(self) -> FloatArray:
         """[X, C]: w_c within a group; 0 where missing."""
         return self._distribution.weights
 
     @cached_property
-    def strength(self) -> Floats:
+    def strength(self) -> FloatArray:
         """[X, C]: J(s) of each cell; NaN where missing."""
         missing = np.isnan(self.s).any(axis=2)
         j = criterion(np.nan_to_num(self.s), self.run.risks.norm)
@@ -54,7 +53,7 @@ class Reading:
         return np.asarray(np.nan_to_num(self.s, nan=-np.inf).argmax(axis=2))
 
     @cached_property
-    def context_mean(self) -> Floats:
+    def context_mean(self) -> FloatArray:
         """[C, Y]: mean of s over the groups of each context, by group weight; NaN if none."""
         there = ~np.isnan(self.s).any(axis=2)
         w = there * self.run.risks.group_weights[:, None]
@@ -69,7 +68,7 @@ class Reading:
 
     # --- tables -------------------------------------------------------------------------------
 
-    def sample(self, category: str, group: str | None = None) -> tuple[Floats, Floats]:
+    def sample(self, category: str, group: str | None = None) -> tuple[FloatArray, FloatArray]:
         """Values of s towards a category and their weights, of one group or of all."""
         values, weights = self._distribution.sample(category, group)
         return values, weights
@@ -200,7 +199,7 @@ class Reading:
         return pd.DataFrame({"left": 10 ** edges[:-1], "right": 10 ** edges[1:], "count": count})
 
 
-def context_weights(run: Run) -> Floats:
+def context_weights(run: Run) -> FloatArray:
     """[C], summing to one; the mean over groups where they were seen in different contexts."""
     w = run.preferences.context_weights
     shared = w if w.ndim == 1 else w.mean(axis=0)

@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from clinometer.errors import SettingsError
+from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate
 
 # --- Agreement beyond chance: Fleiss, Cohen, Krippendorff, Gwet and Brennan-Prediger -------------
 
 
-Floats = NDArray[np.float64]
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 Weights = Literal["unweighted", "linear", "quadratic"]
 
@@ -33,27 +33,27 @@ class Sums:
 
     patterns: NDArray[np.int64]
     counts: NDArray[np.int64]
-    values: Floats
+    values: FloatArray
 
     @classmethod
-    def of(cls, codes: NDArray[np.int64], values: Floats) -> Sums:
+    def of(cls, codes: NDArray[np.int64], values: FloatArray) -> Sums:
         patterns, counts = np.unique(codes, axis=0, return_counts=True)
         return cls(patterns, counts, values)
 
     @cached_property
-    def votes(self) -> Floats:
+    def votes(self) -> FloatArray:
         """[P, K] judgements of each category in a pattern."""
         places = range(len(self.values))
         found = np.stack([(self.patterns == k).sum(axis=1) for k in places], axis=1)
         return found.astype(float)
 
     @cached_property
-    def judged(self) -> Floats:
+    def judged(self) -> FloatArray:
         """[P] judgements in a pattern."""
         return np.asarray(self.votes.sum(axis=1))
 
 
-def observed_agreement(sums: Sums, counts: NDArray[np.int64]) -> Floats:
+def observed_agreement(sums: Sums, counts: NDArray[np.int64]) -> FloatArray:
     """Share of pairs of judgements of an item that are the same, mean over items judged twice."""
     n = sums.judged
     twice = n >= 2
@@ -61,14 +61,14 @@ def observed_agreement(sums: Sums, counts: NDArray[np.int64]) -> Floats:
     return _ratio(counts @ (same * twice), counts @ twice.astype(float))
 
 
-def category_shares(sums: Sums, counts: NDArray[np.int64]) -> Floats:
+def category_shares(sums: Sums, counts: NDArray[np.int64]) -> FloatArray:
     """[..., K] mean over items of the share of judgements in each category."""
     shares = sums.votes / np.maximum(sums.judged, 1)[:, None]
     any_ = counts @ (sums.judged >= 1).astype(float)
     return _ratio(counts @ shares, any_[..., None])
 
 
-def fleiss_kappa(sums: Sums, counts: NDArray[np.int64]) -> Floats:
+def fleiss_kappa(sums: Sums, counts: NDArray[np.int64]) -> FloatArray:
     """(P - P_e) / (1 - P_e) with P_e the sum of squared category shares (Fleiss 1971).
 
     Items may be judged by different numbers of people (Gwet 2014): each counts once in P if it was
@@ -79,7 +79,7 @@ def fleiss_kappa(sums: Sums, counts: NDArray[np.int64]) -> Floats:
     return _beyond(observed_agreement(sums, counts), by_chance)
 
 
-def gwet_ac1(sums: Sums, counts: NDArray[np.int64]) -> Floats:
+def gwet_ac1(sums: Sums, counts: NDArray[np.int64]) -> FloatArray:
     """Gwet's AC1: chance agreement is the sum of p (1 - p) over K - 1.
 
     Chance agreement gets small, not large, when one category prevails, so it has no paradox.
@@ -89,13 +89,15 @@ def gwet_ac1(sums: Sums, counts: NDArray[np.int64]) -> Floats:
     return _beyond(observed_agreement(sums, counts), by_chance)
 
 
-def brennan_prediger(sums: Sums, counts: NDArray[np.int64]) -> Floats:
+def brennan_prediger(sums: Sums, counts: NDArray[np.int64]) -> FloatArray:
     """Chance agreement is always 1/K; for two categories this is PABAK."""
     observed = observed_agreement(sums, counts)
     return _beyond(observed, np.full_like(observed, 1 / len(sums.values)))
 
 
-def krippendorff_alpha(sums: Sums, counts: NDArray[np.int64], level: Level = "nominal") -> Floats:
+def krippendorff_alpha(
+    sums: Sums, counts: NDArray[np.int64], level: Level = "nominal"
+) -> FloatArray:
     """1 - D_o / D_e, observed over expected disagreement; items judged once do not count.
 
     `level` says how far two categories are apart: the same or not, by rank, by their difference, or
@@ -117,7 +119,7 @@ def krippendorff_alpha(sums: Sums, counts: NDArray[np.int64], level: Level = "no
 
 def cohen_kappa(
     sums: Sums, counts: NDArray[np.int64], a: int, b: int, weights: Weights = "unweighted"
-) -> Floats:
+) -> FloatArray:
     """Cohen's kappa of annotators a and b over the items that both have judged.
 
     Weighted: near misses count less than far ones, by the order of the categories.
@@ -139,7 +141,7 @@ def cohen_kappa(
     )
 
 
-def _distances(margin: Floats, values: Floats, level: Level) -> Floats:
+def _distances(margin: FloatArray, values: FloatArray, level: Level) -> FloatArray:
     """Squared distances of categories, [K, K] or [..., K, K] where they depend on the margins."""
     if level == "nominal":
         return 1 - np.eye(len(values))
@@ -153,11 +155,11 @@ def _distances(margin: Floats, values: Floats, level: Level) -> Floats:
     return np.asarray((below[..., :, None] - below[..., None, :]) ** 2)
 
 
-def _beyond(observed: Floats, by_chance: Floats) -> Floats:
+def _beyond(observed: FloatArray, by_chance: FloatArray) -> FloatArray:
     return _ratio(observed - by_chance, 1 - by_chance)
 
 
-def _ratio(a: Floats, b: Floats) -> Floats:
+def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
     """a / b; NaN if b is 0 up to rounding."""
     a, b = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float))
     return np.asarray(np.divide(a, b, out=np.full(a.shape, np.nan), where=np.abs(b) > 1e-12))

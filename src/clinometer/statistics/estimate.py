@@ -32,6 +32,8 @@ class Estimate:
     0.213 (0.187 to 0.240)
     >>> Estimate(0.2).to_dict()
     {'value': 0.2, 'low': None, 'high': None, 'level': None, 'method': 'plug-in'}
+    >>> float(Estimate(0.21347)), f"{Estimate(0.21347):.2f}"
+    (0.21347, '0.21')
     """
 
     value: float
@@ -57,6 +59,13 @@ class Estimate:
         if self.low is None:
             return f"{self.value:.3f}"
         return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __format__(self, spec: str) -> str:
+        """The value in the given format; without one, value and interval as `repr` shows them."""
+        return format(self.value, spec) if spec else repr(self)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the same and the level of the interval."""

@@ -25,6 +25,7 @@ from clinometer.measure.stereotype import REFERENCE_FLOOR
 from clinometer.runs import Run, audit
 from clinometer.runs.scores.accumulate import has_scores
 from clinometer.runs.scores.shuffled_words import shuffled_counts
+from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import central_interval
 from clinometer.storage.resumable import Progress
 from clinometer.studies.factors import builtin_factors
@@ -86,9 +87,6 @@ def _contexts(run: Run) -> ContextSet:
 
 
 # --- Controls: what the numbers of a run would be by chance, and against other references --------
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -173,7 +171,7 @@ def _shuffled(run: Run, n: int, seed: int) -> Iterator[Control]:
 
 
 def _against(
-    run: Run, reference: Floats | None, mask: NDArray[np.bool_] | None = None
+    run: Run, reference: FloatArray | None, mask: NDArray[np.bool_] | None = None
 ) -> RiskReport:
     """The risks of the run's preferences against another p*, with intervals if the run has them."""
     p = run.preferences
@@ -202,7 +200,7 @@ def _references(run: Run, placebo: Run | None, why: str) -> Iterator[Control]:
     yield from _prior(run, f"its prior ({NEUTRAL[0]})", neutral)
 
 
-def _prior(run: Run, name: str, by_context: Floats) -> Iterator[Control]:
+def _prior(run: Run, name: str, by_context: FloatArray) -> Iterator[Control]:
     """Against a preference [C,Y] of the model itself: averaged, and context by context."""
     p = run.preferences
     weights = np.broadcast_to(p.context_weights, p.values.shape[:2])[0]
@@ -226,7 +224,7 @@ def _prior(run: Run, name: str, by_context: Floats) -> Iterator[Control]:
     yield _row("reference", f"{name}, same context", _against(run, reference, mask), note=note)
 
 
-def _mean_over_groups(values: Floats, weights: Floats) -> Floats:
+def _mean_over_groups(values: FloatArray, weights: FloatArray) -> FloatArray:
     """[C,Y] from [X,C,Y], over the groups observed in a context; NaN if there is none."""
     seen = ~np.isnan(values).any(axis=2)
     w = weights[:, None] * seen

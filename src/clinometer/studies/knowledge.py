@@ -138,7 +138,6 @@ def _relation(name: str, given: _Relation) -> Relation:
 # --- E.1, E.2: facts instead of stereotypes; how much is known, and the cost of inconsistency ----
 
 
-Floats = NDArray[np.float64]
 _PARTS = ("knowledge", "deterministic", "confidence_loss", "accuracy")
 
 

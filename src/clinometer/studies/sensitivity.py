@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinometer.display.numbers import MEASURES
 from clinometer.display.text import to_plain
@@ -21,10 +20,10 @@ from clinometer.measure import Preferences, RiskReport
 from clinometer.measure.stereotype import scale
 from clinometer.runs import Run
 from clinometer.runs.scores.accumulate import has_scores, recounted, word_counts
+from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.factors import WEIGHT, builtin_factors
 from clinometer.studies.word_lists import by_probability, random_halves, word_lists
 
-Floats = NDArray[np.float64]
 THRESHOLDS = (1e-3, 1e-2, 1e-1)
 NORMS = (1.0, 2.0, 4.0, math.inf)
 HALVES = 20
@@ -189,7 +188,7 @@ def _criteria(risks: _Risks) -> Iterator[Choice]:
 def _other(
     risks: _Risks,
     option: str,
-    j: Callable[[Floats], Floats],
+    j: Callable[[FloatArray], FloatArray],
     *,
     note: str = "",
     comparable: bool = True,

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from clinometer.display.numbers import IN_SENTENCES, MEASURES
@@ -16,6 +15,7 @@ from clinometer.errors import RunError
 from clinometer.report import Figure, Table, charts
 from clinometer.report.figures.comparison import basis
 from clinometer.runs import AuditSettings, Run
+from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.framework import (
     Ask,
     Findings,
@@ -27,8 +27,6 @@ from clinometer.studies.framework import (
     study_contexts,
 )
 from clinometer.topics import Topic
-
-Floats = NDArray[np.float64]
 
 
 def size_plan(
@@ -84,7 +82,7 @@ _MAY = (
 )
 
 
-def slope(x: Floats, y: Floats) -> Floats:
+def slope(x: FloatArray, y: FloatArray) -> FloatArray:
     """Least-squares slope of y [..,M] on x [M].
 
     >>> slope(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0])).item()
@@ -94,7 +92,7 @@ def slope(x: Floats, y: Floats) -> Floats:
     return np.asarray(y @ centred / (centred @ centred))
 
 
-def over_models(x: Floats, y: Floats, *, level: float) -> tuple[float, float] | None:
+def over_models(x: FloatArray, y: FloatArray, *, level: float) -> tuple[float, float] | None:
     """The usual interval of a slope, from the scatter of the models around the line."""
     freedom = len(x) - 2
     if freedom < 1:

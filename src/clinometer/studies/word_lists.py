@@ -14,8 +14,8 @@ from clinometer.measure.stereotype import scale
 from clinometer.runs import Run
 from clinometer.runs.scores.accumulate import stored_scores, word_counts
 from clinometer.runs.scores.shuffled_words import mean_probabilities
+from clinometer.statistics.arrays import FloatArray
 
-Floats = NDArray[np.float64]
 Ranked = dict[str, list[str]]
 
 
@@ -67,7 +67,7 @@ def random_halves(ranked: Ranked, n: int, seed: int) -> list[list[str]]:
     return halves
 
 
-def risks_under(run: Run, counts: list[Floats]) -> Floats:
+def risks_under(run: Run, counts: list[FloatArray]) -> FloatArray:
     """[S,3]: R, R^b, R^v of the stored scores under each count of the words, in one reading.
 
     Same as `decompose` of `recounted`, without the preferences of all counts in memory at once.
@@ -105,7 +105,7 @@ def risks_under(run: Run, counts: list[Floats]) -> Floats:
 
 def _blocks(
     run: Run, *, width: int
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Floats]]:
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]]:
     """Stored cells in blocks, so that `width` numbers per cell stay within 32 MB."""
     step = max(1, (1 << 22) // width)
     for x, c, log_probs in stored_scores(run):

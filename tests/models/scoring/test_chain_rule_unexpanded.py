@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import MOST_MASS, WordQuery, expand
 from clinometer.models.tokens.word_tokens import Tokens, Trie
+from clinometer.statistics.arrays import FloatArray
 
-Floats = NDArray[np.float64]
-World = dict[Tokens, Floats]
+World = dict[Tokens, FloatArray]
 
 #: one token, several under one prefix, words that begin another, three tokens
 WORDS: list[Tokens] = [
@@ -46,7 +45,7 @@ def some_world(trie: Trie, rng: np.random.Generator, *, extreme: bool = False) -
     return world
 
 
-def preferences(trie: Trie, world: World, counts: Floats) -> Floats:
+def preferences(trie: Trie, world: World, counts: FloatArray) -> FloatArray:
     """By definition: a word is its tokens' product less the longer words', one by one."""
 
     def mass(tokens: Tokens) -> float:
@@ -67,12 +66,12 @@ def preferences(trie: Trie, world: World, counts: Floats) -> Floats:
 
 
 def scored(
-    trie: Trie, worlds: Sequence[World], counts: Floats | None, tolerance: float
+    trie: Trie, worlds: Sequence[World], counts: FloatArray | None, tolerance: float
 ) -> tuple[WordScores, set[tuple[Tokens, int]]]:
     """The scores of some worlds, one per prompt, and which nodes were asked for which of them."""
     seen: set[tuple[Tokens, int]] = set()
 
-    def ask(questions: Sequence[WordQuery]) -> list[Floats]:
+    def ask(questions: Sequence[WordQuery]) -> list[FloatArray]:
         assert len({len(trie.prefix[q.node]) for q in questions}) == 1  # models need one depth
         answers = []
         for q in questions:
@@ -85,7 +84,7 @@ def scored(
     return expand([trie], len(worlds), ask, tolerance=tolerance, counts=counts), seen
 
 
-def counted(scores: WordScores, counts: Floats) -> Floats:
+def counted(scores: WordScores, counts: FloatArray) -> FloatArray:
     """Preferences [P, Y] from scores."""
     categories = np.exp(scores.log_probs) @ counts
     return np.asarray(categories / categories.sum(axis=1, keepdims=True))
@@ -170,7 +169,7 @@ def test_several_trees_share_one_tolerance() -> None:
     for _ in range(50):
         worlds = [some_world(t, rng) for t in trees]
 
-        def ask(questions: Sequence[WordQuery], worlds: list[World] = worlds) -> list[Floats]:
+        def ask(questions: Sequence[WordQuery], worlds: list[World] = worlds) -> list[FloatArray]:
             return [np.log(worlds[q.tree][trees[q.tree].prefix[q.node]])[None] for q in questions]
 
         exact = counted(expand(trees, 1, ask), counts)

@@ -20,12 +20,12 @@ from clinometer.models.scoring.continuations import (
     AskedContinuations,
     Bools,
     Continuations,
-    Floats,
     Heads,
     Ints,
 )
 from clinometer.models.scoring.word_scorer import ChosenPrompts
 from clinometer.models.tokens.word_tokens import END_OF_WORD, Tokens, Trie, WordList
+from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 
 #: Nodes after the slot that are listed at once; the list takes about 200 bytes per node.
@@ -44,7 +44,7 @@ class Reader(Protocol):
 
     def check_length(self, length: int, prompt: Prompt) -> None: ...
 
-    def check_values(self, values: Floats, prompts: Sequence[Prompt]) -> None: ...
+    def check_values(self, values: FloatArray, prompts: Sequence[Prompt]) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class Job:
         everyone = np.arange(stop - start)
         children = [np.array(kids, dtype=np.int64) for kids in self.tree.trie.children]
 
-        def ask(questions: Sequence[WordQuery]) -> list[Floats]:
+        def ask(questions: Sequence[WordQuery]) -> list[FloatArray]:
             if not questions:
                 return []
             nodes = np.zeros((len(self.tree), len(everyone)), dtype=bool)
@@ -175,7 +175,7 @@ class Job:
 
         return ask
 
-    def _log_prob_after(self, answers: Answers, members: Ints, head: Ints) -> Floats:
+    def _log_prob_after(self, answers: Answers, members: Ints, head: Ints) -> FloatArray:
         """log p(text after the slot | prompt, word) [P, words]."""
         total = np.zeros((len(members), len(self.words.sequences)))
         for group in self._by_rest(members):

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from clinometer.models.protocol import WordScores
 from clinometer.models.tokens.word_tokens import ROOT, Trie
+from clinometer.statistics.arrays import FloatArray
 
 # --- How far words that are not expanded can move a preference, and which have to be -------------
 Bools = NDArray[np.bool_]
@@ -41,7 +42,7 @@ class Pending:
     """
 
     expand: Bools
-    skipped: Floats
+    skipped: FloatArray
 
 
 class AnyCategory:
@@ -53,13 +54,13 @@ class AnyCategory:
             [n for n in t.terminal if t.nearest_terminal_above(t.parent[n]) is None] for t in trees
         ]
 
-    def mass(self, log_p: Sequence[Floats]) -> Floats:
+    def mass(self, log_p: Sequence[FloatArray]) -> FloatArray:
         """The mass of all finished words [P]."""
         return np.asarray(
             sum(np.exp(t[top]).sum(axis=0) for t, top in zip(log_p, self._tops, strict=True))
         )
 
-    def judge(self, log_p: Sequence[Floats], bounds: Floats, tolerance: float) -> Pending:
+    def judge(self, log_p: Sequence[FloatArray], bounds: FloatArray, tolerance: float) -> Pending:
         """Judge prefixes by the upper bounds [N, P] of the words under them.
 
         The smallest are skipped first; one without probability costs nothing and never is expanded.
@@ -78,14 +79,14 @@ class KnownCategories(AnyCategory):
     """
 
     def __init__(
-        self, trees: Sequence[Trie], inner: Sequence[tuple[int, int]], counts: Floats
+        self, trees: Sequence[Trie], inner: Sequence[tuple[int, int]], counts: FloatArray
     ) -> None:
         super().__init__(trees)
         first = np.cumsum([0, *(len(t.terminal) for t in trees)])
         self._signs = [
             _signs(t, counts[a:b]) for t, a, b in zip(trees, first[:-1], first[1:], strict=True)
         ]
-        gains: list[Floats] = []
+        gains: list[FloatArray] = []
         starts: list[int] = []
         for k, node in inner:
             starts.append(len(gains))
@@ -95,7 +96,7 @@ class KnownCategories(AnyCategory):
         self._growth = self._gain.sum(axis=1)
         self._starts = np.array(starts, dtype=np.int64)
 
-    def judge(self, log_p: Sequence[Floats], bounds: Floats, tolerance: float) -> Pending:
+    def judge(self, log_p: Sequence[FloatArray], bounds: FloatArray, tolerance: float) -> Pending:
         mass = self.mass(log_p)
         finished = np.asarray(sum(s.T @ np.exp(t) for s, t in zip(self._signs, log_p, strict=True)))
         total = finished.sum(axis=0)
@@ -110,7 +111,7 @@ class KnownCategories(AnyCategory):
         cost = np.maximum.reduce([*moves, lost, bounds / MOST_MASS])
         order = np.argsort(cost, axis=0, kind="stable")
 
-        def running(values: Floats) -> Floats:
+        def running(values: FloatArray) -> FloatArray:
             return np.cumsum(np.take_along_axis(values, order, axis=0), axis=0)
 
         room = tolerance * (total - running(lost))
@@ -125,12 +126,12 @@ class KnownCategories(AnyCategory):
         np.divide(most, rest, out=bound, where=rest > most)
         return Pending(expand, bound * mass)
 
-    def _most(self, values: Floats) -> Floats:
+    def _most(self, values: FloatArray) -> FloatArray:
         """The largest of the words under each prefix, [E, P] -> [N, P]."""
         return np.asarray(np.maximum.reduceat(values, self._starts, axis=0))
 
 
-def _signs(trie: Trie, counts: Floats) -> Floats:
+def _signs(trie: Trie, counts: FloatArray) -> FloatArray:
     """[nodes, Y]: with the nodes' masses, the mass of each category. A word is the mass of its node
     less that of the longer words."""
     signs = np.zeros((len(trie.prefix), counts.shape[1]))
@@ -140,7 +141,7 @@ def _signs(trie: Trie, counts: Floats) -> Floats:
     return signs
 
 
-def _gains(trie: Trie, node: int, counts: Floats) -> list[Floats]:
+def _gains(trie: Trie, node: int, counts: FloatArray) -> list[FloatArray]:
     """What a category gains if mass goes to a word under `node`, each kind of word once."""
     word = {n: i for i, n in enumerate(trie.terminal)}
     above = trie.nearest_terminal_above(node)
@@ -166,9 +167,6 @@ def _unsorted(values: Bools, order: Ints) -> Bools:
 # --- Exact word probabilities by the chain rule, with no more queries than a tolerance needs -----
 
 
-Floats = NDArray[np.float64]
-
-
 @dataclass(frozen=True)
 class WordQuery:
     """Query: what follows `node` of tree `tree`, for each of these prompts?"""
@@ -179,7 +177,7 @@ class WordQuery:
 
 
 #: Answers questions: for each, log-probabilities [len(prompts), number of children of the node].
-Ask = Callable[[Sequence[WordQuery]], Sequence[Floats]]
+Ask = Callable[[Sequence[WordQuery]], Sequence[FloatArray]]
 
 
 def scattered(parts: Iterable[tuple[NDArray[np.intp], WordScores]], n_prompts: int) -> WordScores:
@@ -203,7 +201,7 @@ def expand(
     ask: Ask,
     *,
     tolerance: float = 0.0,
-    counts: Floats | None = None,
+    counts: FloatArray | None = None,
     ask_upper: Ask | None = None,
 ) -> WordScores:
     """Walk the trees of words for P prompts.
@@ -258,7 +256,7 @@ def expand(
     return WordScores(lower, coverage, skipped, np.minimum(np.maximum(upper, lower), 0.0))
 
 
-def _upper_tables(trees: Sequence[Trie], n_prompts: int, ask: Ask) -> list[Floats]:
+def _upper_tables(trees: Sequence[Trie], n_prompts: int, ask: Ask) -> list[FloatArray]:
     """Upper bounds of every node's log-probability: the most its prefix allows."""
     everyone = np.arange(n_prompts)
     tables = []
@@ -272,7 +270,7 @@ def _upper_tables(trees: Sequence[Trie], n_prompts: int, ask: Ask) -> list[Float
     return tables
 
 
-def _terminal_log_probs(trie: Trie, log_p: Floats, log_longer: Floats) -> Floats:
+def _terminal_log_probs(trie: Trie, log_p: FloatArray, log_longer: FloatArray) -> FloatArray:
     """Log-probability of each sequence [words, P]; a lower bound of it where `log_p` is a lower and
     `log_longer` an upper bound, and the other way round.
 

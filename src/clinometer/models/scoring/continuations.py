@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.models.tokens.word_tokens import ROOT, Tokens, Trie
+from clinometer.statistics.arrays import FloatArray
 
 # --- Texts before the slot as prefix trees, so that a shared prefix is computed once -------------
 
@@ -152,7 +153,6 @@ def round_up(number: int, multiple: int) -> int:
 # --- Continuations of the heads as trees, and their layout behind the packs ----------------------
 
 
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 NO_CHILD = -1
@@ -212,11 +212,11 @@ class AskedContinuations:
     heads: Ints
     nodes: Bools
 
-    def blank(self) -> Floats:
+    def blank(self) -> FloatArray:
         """An answer without values [N, H]: log p(the node's token | head, the nodes above it)."""
         return np.full(self.nodes.shape, -np.inf)
 
-    def fill(self, answer: Floats, nodes: Ints, columns: Ints, values: Floats) -> None:
+    def fill(self, answer: FloatArray, nodes: Ints, columns: Ints, values: FloatArray) -> None:
         """Store values [n, W], read after `nodes` for the heads at `columns`."""
         kids = self.tree.children[nodes][:, : values.shape[1]]
         read, which = np.nonzero(kids != NO_CHILD)
@@ -226,7 +226,7 @@ class AskedContinuations:
 class Answers(Protocol):
     """Backend that returns next-token log-probabilities after a set of heads."""
 
-    def ask(self, parts: Sequence[AskedContinuations]) -> list[Floats]:
+    def ask(self, parts: Sequence[AskedContinuations]) -> list[FloatArray]:
         """One answer [N, H] per part; only children of queried nodes have a value."""
 
 
@@ -381,7 +381,7 @@ class Below:
                 return np.stack(columns, axis=1)
             columns.append(np.where(above < 0, columns[-1], above))
 
-    def answers(self, reads: Ints, values: Floats) -> list[Floats]:
+    def answers(self, reads: Ints, values: FloatArray) -> list[FloatArray]:
         """Sort the values [n, W] read at nodes `reads` back into one answer per part."""
         part = self.nodes.part[reads]
         order = np.argsort(part, kind="stable")

@@ -22,12 +22,12 @@ from clinometer.models.local.slot_logits import SlotProjection, read_log_probs
 from clinometer.models.scoring.continuations import (
     AskedContinuations,
     Below,
-    Floats,
     Heads,
     Ints,
     Packs,
 )
 from clinometer.models.tokens.word_tokens import ROOT, Tokens
+from clinometer.statistics.arrays import FloatArray
 
 # --- Run a causal model on a batch of prefix-tree packs ------------------------------------------
 
@@ -63,7 +63,7 @@ class TreeRun:
         # neighbours in the text. Not kept where nothing will be asked beyond the heads.
         self.cache: Any = DynamicCache() if keep else None
 
-    def ask(self, parts: Sequence[AskedContinuations]) -> list[Floats]:
+    def ask(self, parts: Sequence[AskedContinuations]) -> list[FloatArray]:
         """Log-probabilities of the children of every queried node, one answer [N, H] per part."""
         if parts[0].nodes[ROOT].any():
             return [self._ask_heads(part) for part in parts]
@@ -91,7 +91,7 @@ class TreeRun:
         chosen.batch_select_indices(to_device(packs, self.device))
         return chosen
 
-    def _ask_heads(self, part: AskedContinuations) -> Floats:
+    def _ask_heads(self, part: AskedContinuations) -> FloatArray:
         packs, heads = self.packs, part.heads
         places = (packs.pack[heads], packs.place[heads])
         wanted = part.tree.wanted(np.array([ROOT]))
@@ -111,7 +111,7 @@ class TreeRun:
         wanted: Ints,
         *,
         cache: Any,
-    ) -> Floats:
+    ) -> FloatArray:
         """Log-probabilities [n, W] of the wanted tokens [n or 1, W] at n positions."""
         n_new = tokens.shape[1]
         known = 0 if cache is None else cache.get_seq_length()
@@ -179,11 +179,11 @@ class Probe:
     heads: list[int]
     suffixes: list[Tokens]
     wanted: list[Tokens]
-    values: list[Floats]
+    values: list[FloatArray]
 
 
 def take_sample(
-    parts: Sequence[AskedContinuations], answers: Sequence[Floats], place: Ints
+    parts: Sequence[AskedContinuations], answers: Sequence[FloatArray], place: Ints
 ) -> Probe:
     """Sample answers at heads from the first to the last in a pack: a model that counts indices
     instead of positions errs most where a node is far from its ancestors."""
@@ -202,7 +202,7 @@ def take_sample(
     return sample
 
 
-def compare(found: Sequence[Floats], plain: Sequence[Floats], dtype: torch.dtype) -> None:
+def compare(found: Sequence[FloatArray], plain: Sequence[FloatArray], dtype: torch.dtype) -> None:
     """Raise unless packed and plain answers agree to the rounding of the model's numbers.
 
     float32 may differ by 1e-3, and by a hundredth of the answers' own spread where that is less (a
@@ -234,11 +234,11 @@ class CheckedAnswers:
     """Compares answers with plain rows where nothing has been compared yet."""
 
     def __init__(
-        self, run: TreeRun, packing: Packing, plain: Callable[[Probe], list[Floats]]
+        self, run: TreeRun, packing: Packing, plain: Callable[[Probe], list[FloatArray]]
     ) -> None:
         self.run, self.packing, self.plain = run, packing, plain
 
-    def ask(self, parts: Sequence[AskedContinuations]) -> list[Floats]:
+    def ask(self, parts: Sequence[AskedContinuations]) -> list[FloatArray]:
         below = not parts[0].nodes[ROOT].any()
         try:
             answers = self.run.ask(parts)
@@ -307,7 +307,7 @@ def counts_places(config: Any) -> bool:
 class Follower(Protocol):
     """Protocol for models that score tokens after a path of tokens."""
 
-    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[Floats]:
+    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
         """Log-probabilities of the wanted tokens after each path."""
 
 
@@ -317,7 +317,7 @@ class Rows:
     def __init__(self, follower: Follower, heads: Heads, start: int = 0) -> None:
         self.follower, self.heads, self.start = follower, heads, start
 
-    def ask(self, parts: Sequence[AskedContinuations]) -> list[Floats]:
+    def ask(self, parts: Sequence[AskedContinuations]) -> list[FloatArray]:
         places = [tuple(map(np.ravel, np.nonzero(part.nodes))) for part in parts]
         paths: list[Tokens] = []
         wanted: list[Tokens] = []
@@ -336,7 +336,7 @@ class Rows:
                 found[list(part.tree.trie.children[n]), column] = next(values)
         return answers
 
-    def answer_sample(self, sample: Probe) -> list[Floats]:
+    def answer_sample(self, sample: Probe) -> list[FloatArray]:
         heads = map(self._head, sample.heads)
         paths = [head + suffix for head, suffix in zip(heads, sample.suffixes, strict=True)]
         return self.follower.follow(paths, sample.wanted)

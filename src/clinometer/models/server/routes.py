@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinometer.execution.background import together
 from clinometer.models.server.client import Client, Missing, WrongReply
@@ -23,11 +22,11 @@ from clinometer.models.server.reply import (
 )
 from clinometer.models.server.tokenizer import Names, ServerTokenizer
 from clinometer.models.tokens.word_tokens import Tokens
+from clinometer.statistics.arrays import FloatArray
 
 # --- What all routes have in common: a question, its answer, and the model they ask --------------
 
 
-Floats = NDArray[np.float64]
 Question = tuple[Tokens, Tokens]
 
 #: Nothing but the model's own distribution: every cut and penalty off.
@@ -38,8 +37,8 @@ PLAIN = {"temperature": 1.0, "top_p": 1.0}
 class Bounds:
     """Log-probabilities of the wanted tokens: lower and upper bounds, equal where exact."""
 
-    lower: Floats
-    upper: Floats
+    lower: FloatArray
+    upper: FloatArray
 
     @classmethod
     def exact(cls, values: Sequence[float]) -> Bounds:
@@ -373,7 +372,7 @@ class Ollama(TopK):
 # --- Ways to query a server for the probabilities of chosen tokens after a path of tokens --------
 
 
-__all__ = ["ROUTES", "Bounds", "Endpoint", "Floats", "OllamaEndpoint", "Route"]
+__all__ = ["ROUTES", "Bounds", "Endpoint", "FloatArray", "OllamaEndpoint", "Route"]
 
 _TRIED = (TokenIds, GenerateIds, PromptLogProbs, Echo, Boost, PlainBoost, Force, TopK, Ollama)
 ROUTES: dict[str, type[Route]] = {route.name: route for route in _TRIED}

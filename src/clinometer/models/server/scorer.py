@@ -24,7 +24,7 @@ from clinometer.models.server.routes import (
     ROUTES,
     Bounds,
     Endpoint,
-    Floats,
+    FloatArray,
     Ollama,
     OllamaEndpoint,
     Route,
@@ -79,7 +79,7 @@ class ServerScorer(WordScorer):
     def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
         return head_tokens(self.tokenizer, texts, chat=self.chat)
 
-    def check_values(self, values: Floats, prompts: Sequence[Prompt]) -> None:
+    def check_values(self, values: FloatArray, prompts: Sequence[Prompt]) -> None:
         """Refuse numbers that no language model returns. The prompt is not named: it was sent to
         the server, and no message may repeat it."""
         if np.isnan(values).any() or (values > 0).any():
@@ -94,7 +94,7 @@ class ServerScorer(WordScorer):
         self._check_possible(found.log_probs)
         return found
 
-    def _check_possible(self, log_probs: Floats) -> None:
+    def _check_possible(self, log_probs: FloatArray) -> None:
         """Refuse numbers that are not a distribution: words exclude each other, so their total
         probability is at most 1; and no model finds all words equally likely everywhere."""
         most = float(np.exp(log_probs).sum(axis=1).max(initial=0.0))
@@ -118,7 +118,7 @@ class _Asked:
         self.scorer = scorer
         self.answers: dict[tuple[Tokens, Tokens], Bounds] = {}
 
-    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[Floats]:
+    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
         questions = list(zip(paths, wanted, strict=True))
         new = [q for q in dict.fromkeys(questions) if q not in self.answers]
         found = self.scorer.client.run(self.scorer.route.answer(new))
@@ -132,7 +132,7 @@ class _Remembered:
     def __init__(self, asked: _Asked) -> None:
         self.asked = asked
 
-    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[Floats]:
+    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
         known = self.asked.answers
         return [
             known[q].upper if q in known else np.zeros(len(q[1]))

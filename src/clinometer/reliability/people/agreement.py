@@ -18,6 +18,7 @@ from clinometer.measure import Estimate
 from clinometer.reliability.people.ratings import Ratings
 from clinometer.settings import COUNT, LEVEL, REPLICATES, SEED, SHARE_ABOVE_0
 from clinometer.statistics import agreement as chance_agreement
+from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import percentile_estimate, resampled_counts
 
 # --- Do annotators agree? Percent agreement, how much of it is chance, and who deviates ----------
@@ -30,7 +31,7 @@ SKEWED = 0.75
 APART = 0.25
 
 _METHOD = "bootstrap over items"
-_Statistic = Callable[[chance_agreement.Sums, NDArray[np.int64]], chance_agreement.Floats]
+_Statistic = Callable[[chance_agreement.Sums, NDArray[np.int64]], FloatArray]
 
 
 @dataclass(frozen=True)

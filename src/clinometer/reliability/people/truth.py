@@ -14,7 +14,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError, TableError
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 
 # --- Does a score say what people say? COBIAS of runs, and what it has to beat, against ratings
 
-
-Floats = NDArray[np.float64]
 
 LENGTH, TAU, RANDOM = "fewer words", "tau without context", "random words"
 ADDED = "words added by the versions"

@@ -18,12 +18,12 @@ from clinometer.extras import require
 from clinometer.reliability.people.agreement import Agreement, agreement
 from clinometer.reliability.people.ratings import Ratings
 from clinometer.reliability.statement import count_words
+from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.rank import RankCorrelation, spearman
 
 # --- Logistic regressions of a judgement on scores: multinomial, and ordinal (proportional odds)
 
 
-Floats = NDArray[np.float64]
 Kind = Literal["multinomial", "ordinal"]
 
 
@@ -80,7 +80,7 @@ class RegressionFit:
 def fit(
     kind: Kind,
     outcome: Sequence[int] | NDArray[np.int64],
-    factors: Mapping[str, Floats],
+    factors: Mapping[str, FloatArray],
     *,
     categories: Sequence[str],
     level: float = 0.95,
@@ -132,7 +132,7 @@ def beyond(larger: RegressionFit, smaller: RegressionFit) -> tuple[float, int, f
     return ratio, df, float(chi2.sf(ratio, df))
 
 
-def _fitted(kind: Kind, y: NDArray[np.int64], X: Floats) -> tuple[Any, str]:
+def _fitted(kind: Kind, y: NDArray[np.int64], X: FloatArray) -> tuple[Any, str]:
     require("a regression", "statsmodels")
     from statsmodels.discrete.discrete_model import MNLogit
     from statsmodels.miscmodels.ordinal_model import OrderedModel

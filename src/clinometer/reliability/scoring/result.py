@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from clinometer import __version__
 from clinometer.display.notebook import titled_html
@@ -37,6 +36,7 @@ from clinometer.reliability.scoring.statement_scores import (
     measure_statements,
 )
 from clinometer.reliability.validation_status import standing
+from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 
 
 # --- A reliability run: the result of scoring, returned by it or read from its folder ------------
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,7 +108,7 @@ class ReliabilityRun:
     def counts(self) -> dict[str, int]:
         return self.record.counts.overall
 
-    def taus(self) -> tuple[Floats, Floats]:
+    def taus(self) -> tuple[FloatArray, FloatArray]:
         """tau of the statements [S] and of their versions [S, N], mean over the models."""
         ids = {s: i for i, s in enumerate(self.tables["statements"]["id"].to_pylist())}
         table = self.tables["versions"]
@@ -183,7 +180,9 @@ class ReliabilityRun:
         return run
 
 
-def _statement_table(asked: TextsToScore, columns: dict[str, Any], adjusted: Floats) -> pa.Table:
+def _statement_table(
+    asked: TextsToScore, columns: dict[str, Any], adjusted: FloatArray
+) -> pa.Table:
     given = Counter(t.statement for t in asked.texts if t.version != ORIGINAL)
     return pa.table(
         {
@@ -200,7 +199,7 @@ def _statement_table(asked: TextsToScore, columns: dict[str, Any], adjusted: Flo
 
 
 def _model_table(
-    asked: TextsToScore, names: Sequence[str], by_model: dict[str, Floats]
+    asked: TextsToScore, names: Sequence[str], by_model: dict[str, FloatArray]
 ) -> pa.Table:
     ids = [s.id for s in asked.statements]
     return pa.table(
@@ -212,7 +211,7 @@ def _model_table(
     )
 
 
-def _version_table(asked: TextsToScore, names: Sequence[str], taus: Floats) -> pa.Table:
+def _version_table(asked: TextsToScore, names: Sequence[str], taus: FloatArray) -> pa.Table:
     rows = [i for i, t in enumerate(asked.texts) if t.version != ORIGINAL]
     texts = [asked.texts[i] for i in rows]
     columns = {f"tau {name}": taus[k][rows] for k, name in enumerate(names)}

@@ -14,16 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from clinometer.errors import SettingsError
 from clinometer.measure import Estimate
+from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import (
     central_interval,
     percentile_estimate,
     resampled_counts,
 )
 
-Floats = NDArray[np.float64]
 
-
-def context_variance(tau: ArrayLike, versions: ArrayLike) -> Floats:
+def context_variance(tau: ArrayLike, versions: ArrayLike) -> FloatArray:
     """cv(x) = 100 / tau(x) * mean over versions of (tau(x') - tau(x))².
 
     0: context changes nothing; there is no upper bound. NaN without versions, or where tau is 0 (a
@@ -39,7 +38,7 @@ def context_variance(tau: ArrayLike, versions: ArrayLike) -> Floats:
     return np.asarray(100.0 * _mean(squares) / np.where(own > 0, own, np.nan))
 
 
-def cobias(cv: ArrayLike) -> Floats:
+def cobias(cv: ArrayLike) -> FloatArray:
     """COBIAS(x) = ln(1 + cv) / (ln(1 + cv) + 1), as printed: it *rises* with cv.
 
     0: context changes nothing; towards 1: it changes everything. See `stability`.
@@ -51,7 +50,7 @@ def cobias(cv: ArrayLike) -> Floats:
     return np.asarray(log / (log + 1.0))
 
 
-def stability(cv: ArrayLike) -> Floats:
+def stability(cv: ArrayLike) -> FloatArray:
     """1 - COBIAS: 1 when context changes nothing, towards 0 when it changes everything.
 
     The paper says that its score rises with reliability and prints one that rises with cv; which of
@@ -68,14 +67,14 @@ class Convergence:
     """
 
     n: NDArray[np.int64]
-    mean: Floats
-    low: Floats
-    high: Floats
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
 
 
 def convergence(
-    tau: Floats,
-    versions: Floats,
+    tau: FloatArray,
+    versions: FloatArray,
     *,
     sizes: Sequence[int] | None = None,
     draws: int = 100,
@@ -114,7 +113,7 @@ class LengthAdjusted:
     r_squared       share of the scores' variance that length explains
     """
 
-    values: Floats
+    values: FloatArray
     slope: float
     r_squared: float
 
@@ -153,7 +152,7 @@ def mean_estimate(values: ArrayLike, *, replicates: int, level: float, seed: int
     )
 
 
-def _mean(values: Floats) -> Floats:
+def _mean(values: FloatArray) -> FloatArray:
     """Mean over the last axis, ignoring NaN; NaN where all values are."""
     there = np.isfinite(values)
     counts = there.sum(axis=-1)

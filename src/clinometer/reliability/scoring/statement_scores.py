@@ -25,6 +25,7 @@ from clinometer.reliability.scoring.folder import (
 from clinometer.reliability.scoring.score import cobias, context_variance, stability
 from clinometer.reliability.scoring.settings import ReliabilitySettings
 from clinometer.reliability.statement import Statement, VariantSet, count_words
+from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import central_interval
 from clinometer.statistics.rank import spearman
 from clinometer.storage.record import ModelRecord
@@ -63,8 +64,8 @@ class VarianceLaw:
     models         variance of log cv from one set of models to another; 0 if not known
     """
 
-    mean: Floats
-    ratio: Floats
+    mean: FloatArray
+    ratio: FloatArray
     n: NDArray[np.int64]
     models: float = 0.0
 
@@ -73,18 +74,18 @@ class VarianceLaw:
         """[S] statements with at least two versions that are scored, and not all unchanged."""
         return np.asarray((self.n >= 2) & np.isfinite(self.mean) & (self.mean > 0))
 
-    def shape(self, n: Floats | NDArray[np.int64] | None = None) -> Floats:
+    def shape(self, n: FloatArray | NDArray[np.int64] | None = None) -> FloatArray:
         """[S] shape of the gamma law with n versions; widened for having estimated c²."""
         many = np.maximum(self.n if n is None else n, 1)
         return np.asarray(many / (self.ratio * (1.0 + _WIDER / many)))
 
 
 def spread(
-    tau: Floats,
-    versions: Floats,
+    tau: FloatArray,
+    versions: FloatArray,
     *,
-    own: Floats | None = None,
-    by_model: Floats | None = None,
+    own: FloatArray | None = None,
+    by_model: FloatArray | None = None,
 ) -> VarianceLaw:
     """The sampling law, from the versions, and from the models' own taus if there are several."""
     tau, versions = np.asarray(tau, dtype=np.float64), np.asarray(versions, dtype=np.float64)
@@ -104,12 +105,12 @@ def spread(
     return VarianceLaw(mean, ratio, n, models)
 
 
-def _over(there: NDArray[np.bool_], values: Floats, n: NDArray[np.int64]) -> Floats:
+def _over(there: NDArray[np.bool_], values: FloatArray, n: NDArray[np.int64]) -> FloatArray:
     sums = np.where(there, values, 0.0).sum(axis=1)
     return np.asarray(np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0))
 
 
-def _shared(squares: Floats) -> float:
+def _shared(squares: FloatArray) -> float:
     """c² over the run, from how far the means of two random halves of a statement's squares differ:
     if they have gamma laws of shape k, their ratio has an F law with (2k, 2k) degrees of freedom.
     """
@@ -138,7 +139,7 @@ def _shared(squares: Floats) -> float:
     return (len(n) * ratio + _PRIOR_STATEMENTS * _NORMAL) / (len(n) + _PRIOR_STATEMENTS)
 
 
-def model_spread(own: Floats, by_model: Floats) -> float:
+def model_spread(own: FloatArray, by_model: FloatArray) -> float:
     """Variance of log cv over sets of as many models: a jackknife over models, without what a model
     changes in all statements alike, averaged over the statements.
 
@@ -162,7 +163,7 @@ def model_spread(own: Floats, by_model: Floats) -> float:
     return float((n_models - 1) / n_models * (logs**2).sum(axis=0).mean() * free)
 
 
-def variance_intervals(law: VarianceLaw, *, level: float) -> tuple[Floats, Floats]:
+def variance_intervals(law: VarianceLaw, *, level: float) -> tuple[FloatArray, FloatArray]:
     """Intervals of the context variances [S]: over further versions of each statement and, where
     there were several, further models.
 
@@ -174,7 +175,7 @@ def variance_intervals(law: VarianceLaw, *, level: float) -> tuple[Floats, Float
     return np.where(unchanged, 0.0, low), np.where(unchanged, 0.0, high)
 
 
-def _ends(law: VarianceLaw, shape: Floats, level: float) -> tuple[Floats, Floats]:
+def _ends(law: VarianceLaw, shape: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     known, mean = law.known, np.where(law.known, law.mean, 1.0)
     far = float(ndtri(0.5 + level / 2)) * np.sqrt(law.models)
     below = np.log(gammaincinv(shape, 0.5 + level / 2) / shape)
@@ -184,7 +185,7 @@ def _ends(law: VarianceLaw, shape: Floats, level: float) -> tuple[Floats, Floats
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
-def versions_needed(law: VarianceLaw, *, precision: float, level: float) -> Floats:
+def versions_needed(law: VarianceLaw, *, precision: float, level: float) -> FloatArray:
     """[S] versions for an interval of COBIAS no wider than ± `precision`, as far as versions are
     what makes it wide; infinite if more than 5,000 would not do, NaN where nothing is known."""
     alone = VarianceLaw(law.mean, law.ratio, law.n)
@@ -198,7 +199,7 @@ def versions_needed(law: VarianceLaw, *, precision: float, level: float) -> Floa
 
 def rank_intervals(
     law: VarianceLaw, *, level: float, draws: int = 1000, seed: int = 0
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Rank of each statement [S] (1: context changes it most), and the interval of the rank.
 
     Context variances are drawn from what their intervals say, statement by statement.
@@ -218,13 +219,13 @@ def rank_intervals(
     return found[0], found[1], found[2]
 
 
-def _ranks(values: Floats) -> Floats:
+def _ranks(values: FloatArray) -> FloatArray:
     from scipy.stats import rankdata  # loads slowly
 
     return np.asarray(rankdata(values, axis=-1))
 
 
-def split_half(tau: Floats, versions: Floats, *, seed: int = 0) -> float | None:
+def split_half(tau: FloatArray, versions: FloatArray, *, seed: int = 0) -> float | None:
     """How well the ranking would be found again with other versions: Spearman's rho between halves
     of the versions, stepped up to all of them (Spearman-Brown), on average over random halves.
 
@@ -504,10 +505,7 @@ def _put(found: Columns, rows: NDArray[np.int64], scores: TextScores) -> None:
 # --- From the models' answers to the scores of statements: one value per statement and column ----
 
 
-Floats = NDArray[np.float64]
-
-
-def _by_statement(asked: TextsToScore, taus: Floats) -> tuple[Floats, Floats]:
+def _by_statement(asked: TextsToScore, taus: FloatArray) -> tuple[FloatArray, FloatArray]:
     """tau of statements [M, S] and of versions [M, S, N]."""
     n_models, n = len(taus), len(asked.statements)
     own = np.full((n_models, n), np.nan)
@@ -523,9 +521,9 @@ def _by_statement(asked: TextsToScore, taus: Floats) -> tuple[Floats, Floats]:
 def measure_statements(
     asked: TextsToScore,
     found: Sequence[ModelTaus],
-    taus: Floats,
+    taus: FloatArray,
     settings: ReliabilitySettings,
-) -> tuple[dict[str, Any], dict[str, Floats], SurenessRecord]:
+) -> tuple[dict[str, Any], dict[str, FloatArray], SurenessRecord]:
     """Columns of the statements, with tau the mean over models; each model's own [M, S]; and how
     sure the statements' scores are. taus [M, T] are those of all texts."""
     own, versions = _by_statement(asked, taus)
@@ -568,8 +566,8 @@ def measure_statements(
 
 def _sureness(
     law: VarianceLaw,
-    tau: Floats,
-    versions: Floats,
+    tau: FloatArray,
+    versions: FloatArray,
     columns: dict[str, Any],
     settings: ReliabilitySettings,
 ) -> SurenessRecord:
@@ -590,7 +588,7 @@ def _sureness(
     )
 
 
-def _median(values: Floats, *, lost: float = np.nan) -> float | None:
+def _median(values: FloatArray, *, lost: float = np.nan) -> float | None:
     """Median of the finite values; of all, where a missing one stands for `lost`."""
     there = values[np.isfinite(values)] if np.isnan(lost) else np.nan_to_num(values, nan=lost)
     found = float(np.median(there)) if len(there) else np.nan

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinometer.models import Scorer
 from clinometer.reliability.parsing import parse
@@ -28,12 +27,12 @@ from clinometer.reliability.variants.phrase_lists import (
     candidates,
     kind_of,
 )
+from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-Floats = NDArray[np.float64]
 
 #: Neutral sentences for each kind: before and after the blank.
 _NEUTRAL = {
@@ -61,7 +60,7 @@ class PhraseFiller:
     def __init__(self, scorer: Scorer) -> None:
         self.scorer, self.info = scorer, scorer.info
         self._usual: dict[str, dict[str, float]] = {}
-        self._last: tuple[Blanks | None, float, list[tuple[list[str], Floats]]] = None, 0.0, []
+        self._last: tuple[Blanks | None, float, list[tuple[list[str], FloatArray]]] = None, 0.0, []
 
     def fill(self, blanks: Blanks, *, n: int, temperature: float, seed: int) -> list[Fills]:
         chance = np.random.default_rng(seed)
@@ -78,7 +77,7 @@ class PhraseFiller:
 
     def _pool(
         self, blanks: Blanks, number: int, place: int, doc: Doc, temperature: float
-    ) -> tuple[list[str], Floats]:
+    ) -> tuple[list[str], FloatArray]:
         """Phrases that suit a blank, and their weights; only the empty one if none does."""
         kind = kind_of(doc, place)
         before, after = blanks.plain[:place].rstrip(), blanks.plain[place:]
@@ -103,8 +102,8 @@ class PhraseFiller:
         return [words[i] for i in order], weights / weights.sum()
 
     def _scores(
-        self, before: str, after: str, words: Sequence[str], usual: Floats, kind: str
-    ) -> Floats:
+        self, before: str, after: str, words: Sequence[str], usual: FloatArray, kind: str
+    ) -> FloatArray:
         """[V] log-probability of each phrase and what follows it; minus infinity for those that do
         not even suit what precedes them, if the model reads from left to right."""
         rest = _first_words(after, _AFTER)
@@ -122,7 +121,7 @@ class PhraseFiller:
         found[chosen] = self.scorer.score([prompt], some).log_probs[0]
         return found
 
-    def _usually(self, kind: str, words: Sequence[str]) -> Floats:
+    def _usually(self, kind: str, words: Sequence[str]) -> FloatArray:
         """[V] the same in neutral sentences, on average."""
         known = self._usual.setdefault(kind, {})
         missing = [w for w in words if w not in known]
@@ -147,7 +146,7 @@ def _first_words(text: str, n: int) -> str:
 
 
 def _sampled(
-    pool: Sequence[str], weights: Floats, n: int, chance: np.random.Generator
+    pool: Sequence[str], weights: FloatArray, n: int, chance: np.random.Generator
 ) -> list[str]:
     """n phrases: every one of the pool in random order by weight before any comes again."""
     found: list[str] = []

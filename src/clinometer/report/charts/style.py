@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from clinometer.display.text import visible
 from clinometer.extras import require
+from clinometer.statistics.arrays import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -219,7 +220,6 @@ def wrap_axis_title(text: str, width: int) -> list[str]:
 # --- Label placement: a position next to each point, none over another label or point ------------
 
 
-Floats = NDArray[np.float64]
 Box = tuple[float, float, float, float]
 
 _SWEEPS = 4
@@ -248,13 +248,13 @@ class LabelPosition:
 
 
 def place_labels(
-    dots: Floats,
-    radii: Floats,
+    dots: FloatArray,
+    radii: FloatArray,
     which: Sequence[int],
-    widths: Floats,
+    widths: FloatArray,
     *,
     plot: tuple[float, float],
-    lines: Floats,
+    lines: FloatArray,
 ) -> list[LabelPosition]:
     """A position for the label of each of the dots [n, 2] in `which`, `widths` wide.
 
@@ -284,13 +284,13 @@ def place_labels(
 class _Options:
     """The k candidate positions of one label: boxes, joining lines, and their own cost."""
 
-    boxes: Floats
-    joins: Floats
+    boxes: FloatArray
+    joins: FloatArray
     joined: NDArray[np.bool_]
-    cost: Floats
+    cost: FloatArray
     sides: NDArray[np.int64]
 
-    def beside(self, others: Sequence[tuple[_Options, int]]) -> Floats:
+    def beside(self, others: Sequence[tuple[_Options, int]]) -> FloatArray:
         """The cost of each position, given those of the other labels."""
         boxes = np.array([o.boxes[k] for o, k in others]).reshape(-1, 4)
         joins = np.array([o.joins[k] for o, k in others if o.joined[k]]).reshape(-1, 4)
@@ -313,13 +313,13 @@ class _Options:
 
 
 def _options(
-    dots: Floats,
-    radii: Floats,
+    dots: FloatArray,
+    radii: FloatArray,
     i: int,
     width: float,
     *,
     plot: tuple[float, float],
-    lines: Floats,
+    lines: FloatArray,
 ) -> _Options:
     angle, gap = (a.ravel() for a in np.meshgrid(_ANGLES, _GAPS))
     way = np.stack([np.cos(angle), -np.sin(angle)], axis=1)
@@ -346,7 +346,7 @@ def _options(
     return _Options(boxes, joins, joined, cost, sides)
 
 
-def _away(dots: Floats, i: int) -> Floats:
+def _away(dots: FloatArray, i: int) -> FloatArray:
     """The direction away from the neighbours; up and right where there are none."""
     apart = dots[i] - dots
     distance = np.hypot(*apart.T)
@@ -355,7 +355,7 @@ def _away(dots: Floats, i: int) -> Floats:
     return np.asarray(push / np.hypot(*push), dtype=np.float64)
 
 
-def _overlap(a: Floats, b: Floats) -> NDArray[np.bool_]:
+def _overlap(a: FloatArray, b: FloatArray) -> NDArray[np.bool_]:
     """[k, n]: which boxes share any area."""
     first, second = a[:, None], b[None]
     return np.asarray(
@@ -366,7 +366,7 @@ def _overlap(a: Floats, b: Floats) -> NDArray[np.bool_]:
     )
 
 
-def _inside(lines: Floats, boxes: Floats) -> Floats:
+def _inside(lines: FloatArray, boxes: FloatArray) -> FloatArray:
     """[m, k]: how much of each of m lines lies in each of k boxes, in pixels."""
     start, step = lines[:, None, :2], (lines[:, 2:] - lines[:, :2])[:, None]
     step = np.where(np.abs(step) < 1e-9, 1e-9, step)
@@ -376,10 +376,10 @@ def _inside(lines: Floats, boxes: Floats) -> Floats:
     return np.asarray(np.maximum(share, 0) * np.hypot(step[..., 0], step[..., 1]))
 
 
-def _crossing(a: Floats, b: Floats) -> NDArray[np.bool_]:
+def _crossing(a: FloatArray, b: FloatArray) -> NDArray[np.bool_]:
     """[k, m]: which lines cross. Those from one point do not."""
 
-    def side(p: Floats, q: Floats, r: Floats) -> Floats:
+    def side(p: FloatArray, q: FloatArray, r: FloatArray) -> FloatArray:
         u, v = q - p, r - p
         return np.asarray(np.sign(u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]))
 
@@ -403,7 +403,7 @@ class Plot:
     height: float
     log_x: bool = False
 
-    def pixels(self, x: Any, y: Any) -> Floats:
+    def pixels(self, x: Any, y: Any) -> FloatArray:
         """[n, 2], counted from the upper left corner."""
         across, ends = np.asarray(x, dtype=float), np.asarray(self.x, dtype=float)
         if self.log_x:
@@ -412,7 +412,7 @@ class Plot:
         down = (self.y[1] - np.asarray(y, dtype=float)) / (self.y[1] - self.y[0]) * self.height
         return np.stack([right, down], axis=-1)
 
-    def values(self, pixels: Floats) -> tuple[Floats, Floats]:
+    def values(self, pixels: FloatArray) -> tuple[FloatArray, FloatArray]:
         """x and y of positions given in pixels."""
         ends = np.log(self.x) if self.log_x else np.asarray(self.x, dtype=float)
         x = ends[0] + pixels[..., 0] / self.width * (ends[1] - ends[0])
@@ -467,7 +467,7 @@ def paths(
     return out
 
 
-def _numbers(at: Floats) -> tuple[list[int], list[str]]:
+def _numbers(at: FloatArray) -> tuple[list[int], list[str]]:
     """One label for all points at a position: the first of them, and the numbers of all."""
     shared: dict[int, list[int]] = {}
     for i, here in enumerate(at):

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from clinometer.report.derived import Reading
 from clinometer.runs import Run
-
-Floats = NDArray[np.float64]
+from clinometer.statistics.arrays import FloatArray
 
 #: With more contexts than this, a band from lowest to highest only reflects their number.
 _WHOLE_RANGE = 20
@@ -29,11 +28,11 @@ class Leans:
     """
 
     run: Run
-    share: Floats
+    share: FloatArray
     favoured: NDArray[np.int64]
     clear: NDArray[np.bool_]
-    low: Floats
-    high: Floats
+    low: FloatArray
+    high: FloatArray
 
     @cached_property
     def seen(self) -> NDArray[np.int64]:
@@ -72,14 +71,14 @@ def find_leans(reading: Reading) -> Leans:
     return Leans(run, share, favoured, clear, low, high)
 
 
-def lean_errors(reading: Reading, category: int) -> Floats | None:
+def lean_errors(reading: Reading, category: int) -> FloatArray | None:
     """[X]: the standard error of each group's mean lean to a category; None where there is none."""
     error, n = _error(reading, np.full(len(reading.s), category))
     known = np.isfinite(error) & (n > 1 + 1e-9)
     return error if known.all() and (error > 0).any() else None
 
 
-def _error(reading: Reading, category: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def _error(reading: Reading, category: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
     """[X]: the standard error of the weighted mean of s to a category, and its effective number of
     contexts."""
     s = np.nan_to_num(reading.s[np.arange(len(category)), :, category])
@@ -92,7 +91,7 @@ def _error(reading: Reading, category: NDArray[np.int64]) -> tuple[Floats, Float
     return np.asarray(spread * np.sqrt(more)), n
 
 
-def _shares(reading: Reading) -> tuple[Floats, Floats, Floats]:
+def _shares(reading: Reading) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean, low and high share of each category over the contexts of each group, [X, Y]."""
     p, w = reading.run.preferences.values, reading.cell_weights
     X, C, Y = p.shape
@@ -108,7 +107,7 @@ def _shares(reading: Reading) -> tuple[Floats, Floats, Floats]:
     return mean, ends[0], ends[1]
 
 
-def _quantiles(values: Floats, weights: Floats, points: tuple[float, float]) -> Floats:
+def _quantiles(values: FloatArray, weights: FloatArray, points: tuple[float, float]) -> FloatArray:
     """The smallest values at or below which these shares of the weight lie."""
     order = np.argsort(values, kind="stable")
     upto = np.cumsum(weights[order]) / weights.sum()

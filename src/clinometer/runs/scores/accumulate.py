@@ -21,6 +21,7 @@ from clinometer.runs.cells import CellGrid, places
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import RunRecord
 from clinometer.runs.settings import AuditSettings
+from clinometer.statistics.arrays import FloatArray
 
 if TYPE_CHECKING:
     from clinometer.runs.run import Run
@@ -167,15 +168,12 @@ class PreferenceTable:
 # --- Which word counts for which category of a run, and the stored scores under another count ----
 
 
-Floats = NDArray[np.float64]
-
-
 def word_counts(
     record: RunRecord,
     *,
     shared: Literal["split", "drop"] | None = None,
     keep: Collection[str] | None = None,
-) -> Floats:
+) -> FloatArray:
     """How much each word counts for each category under a run's tokenizer, [V,Y].
 
     Words with the same tokens are one event, which counts for every category of any of them, like a
@@ -234,7 +232,7 @@ def stored_scores(
         )
 
 
-def recounted(run: Run, counts: Sequence[Floats]) -> list[Preferences]:
+def recounted(run: Run, counts: Sequence[FloatArray]) -> list[Preferences]:
     """The preferences of a run's stored scores under other counts of its words; one reading."""
     X, C, K = run.preferences.values.shape
     values = [np.full((X, C, K), np.nan) for _ in counts]

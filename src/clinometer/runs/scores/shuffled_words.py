@@ -17,12 +17,12 @@ from clinometer.measure.group_split import group_split
 from clinometer.measure.risk import risks
 from clinometer.runs.folder.record import FloorRecord
 from clinometer.runs.scores.accumulate import stored_scores, word_counts
+from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate, central_interval
 
 if TYPE_CHECKING:
     from clinometer.runs.run import Run
 
-Floats = NDArray[np.float64]
 
 SHUFFLES = 99
 MOST_CELLS = 24_000
@@ -96,7 +96,7 @@ def _sampled_scores(run: Run, seed: int) -> tuple[NDArray[np.float32], Preferenc
     return scores, grid
 
 
-def mean_probabilities(run: Run) -> Floats:
+def mean_probabilities(run: Run) -> FloatArray:
     """[V], the mean probability of each word over groups and contexts, by weight."""
     p = run.preferences
     weights = p.context_weights / p.context_weights.sum()
@@ -107,7 +107,7 @@ def mean_probabilities(run: Run) -> Floats:
     return mean
 
 
-def shuffled_counts(run: Run, n: int, seed: int, *, alike: bool) -> list[Floats]:
+def shuffled_counts(run: Run, n: int, seed: int, *, alike: bool) -> list[FloatArray]:
     """n counts [V,Y] with words swapped between the categories.
 
     `alike`: only among words of similar probability (blocks of 2K neighbours in rank), so that each
@@ -118,7 +118,7 @@ def shuffled_counts(run: Run, n: int, seed: int, *, alike: bool) -> list[Floats]
     order = used[np.argsort(-mean_probabilities(run)[used], kind="stable")]
     size = 2 * counts.shape[1] if alike else len(order)
     rng = np.random.default_rng(seed)
-    found: list[Floats] = []
+    found: list[FloatArray] = []
     while len(found) < n:
         shuffled = np.zeros_like(counts)
         for start in range(0, len(order), size):
