@@ -13,7 +13,6 @@ import transformers
 from tests.models import zoo, zoo_tokenizers
 
 from clinometer.models import LoadOptions, WordOptions, open_model
-from clinometer.models.local.kernels.tiled_attention import rows_in_tile, use_short_attention
 from clinometer.models.local.masked import MaskedScorer
 from clinometer.models.local.slot_logits import light_kernels, read_log_probs
 from clinometer.models.tokens.word_tokens import tokens_that_end_a_word
@@ -132,27 +131,6 @@ def test_chinese_without_spaces(tmp_path: Path) -> None:
     np.testing.assert_allclose(
         found, expected[tokenizer.convert_tokens_to_ids(["他", "她"])], atol=1e-4
     )
-
-
-@pytest.mark.parametrize("family", ["bert", "distilbert", "roberta", "albert", "electra"])
-def test_attention_in_tiles_changes_no_number(family: str, small_model: Folder) -> None:
-    model = transformers.AutoModelForMaskedLM.from_pretrained(small_model(family)).eval()
-    tokens = torch.randint(5, 100, (rows_in_tile(9) * 3, 9), generator=torch.manual_seed(0))
-    with torch.no_grad():
-        plain = model(input_ids=tokens).logits
-        assert use_short_attention(model)
-        torch.testing.assert_close(model(input_ids=tokens).logits, plain, atol=1e-4, rtol=1e-4)
-        # A number of rows that fills no tile goes the ordinary way.
-        torch.testing.assert_close(
-            model(input_ids=tokens[:5]).logits, plain[:5], atol=1e-4, rtol=1e-4
-        )
-
-
-def test_rows_are_padded_to_whole_tiles(small_model: Folder) -> None:
-    scorer = opened(small_model("bert"))
-    expected = scorer.score(PROMPTS, WORDS).log_probs
-    scorer.packs_rows = use_short_attention(scorer.model)
-    np.testing.assert_allclose(scorer.score(PROMPTS, WORDS).log_probs, expected, atol=1e-4)
 
 
 def test_chunks_change_no_number(small_model: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

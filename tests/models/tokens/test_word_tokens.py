@@ -166,7 +166,7 @@ def test_text_around_the_slot(family: str) -> None:
     marker = Marker.of(tokenizer, tokenizer.mask_token)
     for after in ("", ".", " was late.", ", and the man"):
         prompt = Prompt("The nurse said that", after, space=True)
-        (group,) = slot_groups(tokenizer, [prompt], marker, rows=lambda _length: 8)
+        (group,) = slot_groups(tokenizer, [prompt], marker, size=8)
         word = word_tokens(tokenizer, "girl", space=True)
         filled = group.filled(
             np.array([0]), places=len(word), known=np.array([word], dtype=np.int64)
@@ -180,14 +180,7 @@ def test_a_prompt_that_contains_the_mask_token_is_refused() -> None:
     tokenizer = zoo_tokenizers.bert_tokenizer()
     marker = Marker.of(tokenizer, "[MASK]")
     with pytest.raises(ValueError, match=r"expected the slot's \[MASK\] once .* found it 2 times"):
-        list(
-            slot_groups(
-                tokenizer,
-                [Prompt("The [MASK] said", "", space=True)],
-                marker,
-                rows=lambda _length: 8,
-            )
-        )
+        list(slot_groups(tokenizer, [Prompt("The [MASK] said", "", space=True)], marker, size=8))
 
 
 def test_prompts_are_batched_by_length() -> None:
@@ -195,7 +188,7 @@ def test_prompts_are_batched_by_length() -> None:
     tokenizer = zoo_tokenizers.bert_tokenizer()
     marker = Marker.of(tokenizer, "[MASK]")
     prompts = [Prompt("The nurse " + "said that " * (i % 3), "", space=True) for i in range(9000)]
-    groups = list(slot_groups(tokenizer, prompts, marker, rows=lambda _length: 2000))
+    groups = list(slot_groups(tokenizer, prompts, marker, size=2000))
     assert sorted(np.concatenate([g.members for g in groups]).tolist()) == list(range(9000))
     assert len(groups[0]) == 1366, "the first one does not wait"
     assert sorted(len(g) for g in groups) == [1000, 1000, 1366, 1634, 2000, 2000]

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from clinometer.errors import ModelError
 from clinometer.models.local.batches import BatchSize
-from clinometer.models.local.kernels.fused_norms import fuse_norms
 from clinometer.models.local.slot_logits import SlotProjection
 from clinometer.models.options import WordOptions
 from clinometer.models.protocol import ModelInfo
@@ -41,8 +40,6 @@ class TransformerScorer(WordScorer):
         super().__init__(tokenizer, info, options=options)
         self.model = model.eval()
         self.device = next(model.parameters()).device
-        if self.device.type == "cuda":
-            fuse_norms(self.model)
         self.project = SlotProjection(model)
         #: Threads that take turns, so that a GPU never waits for preparation or collection.
         self.threads = 3 if self.device.type == "cuda" else 1

@@ -19,12 +19,7 @@ from torch import Tensor
 
 from clinometer.errors import ModelError
 from clinometer.models.local.base import TransformerScorer
-from clinometer.models.local.batches import Batch, Ids, fetch, overlapped, pad_wants, run, to_device
-from clinometer.models.local.kernels.tiled_attention import (
-    TiledBatchSize,
-    use_short_attention,
-    whole_tiles,
-)
+from clinometer.models.local.batches import Batch, fetch, overlapped, pad_wants, run, to_device
 from clinometer.models.local.slot_logits import read_log_probs
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
@@ -56,9 +51,6 @@ class MaskedScorer(TransformerScorer):
                 "token: use the tokenizer it was trained with, or --kind causal"
             )
         self.marker = Marker.of(self.tokenizer, self.tokenizer.mask_token)
-        self.packs_rows = self.device.type == "cuda" and use_short_attention(self.model)
-        if self.packs_rows:
-            self.batch_size = TiledBatchSize(self.batch_size.tokens)
         self._turn = threading.Lock()
 
     def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
@@ -74,8 +66,7 @@ class MaskedScorer(TransformerScorer):
             found = self._score_group(group, prompts, trees, counts)
             return group.members, replace(found, log_probs=found.log_probs[:, order])
 
-        rows = self.batch_size.rows if self.packs_rows else lambda _length: _CHUNK
-        groups = slot_groups(self.tokenizer, prompts, self.marker, rows=rows)
+        groups = slot_groups(self.tokenizer, prompts, self.marker, size=_CHUNK)
         return scattered(overlapped(score, groups, threads=self.threads), len(prompts))
 
     def _score_group(
@@ -136,16 +127,9 @@ class MaskedScorer(TransformerScorer):
         """Logits [n, vocabulary] at the first unknown position of each row."""
         rows = torch.arange(len(batch.tokens), device=self.device)
         positions = to_device(batch.positions, self.device)
-        tokens = to_device(self._whole_tiles(batch.tokens), self.device)
+        tokens = to_device(batch.tokens, self.device)
         logits, _ = self.project(rows, positions, input_ids=tokens)
         return logits
-
-    def _whole_tiles(self, tokens: Ids) -> Ids:
-        """Repeat the last row until the attention tiles are full; the copies are never read."""
-        if not self.packs_rows:
-            return tokens
-        missing = whole_tiles(*tokens.shape) - len(tokens)
-        return np.concatenate([tokens, np.repeat(tokens[-1:], missing, axis=0)])
 
 
 # --- Permutation models (XLNet): every position sees what the prediction order allows ------------

@@ -72,7 +72,7 @@ class Seq2SeqScorer(TransformerScorer):
         trie = Trie.of([s + ends for s in words.sequences])
         counts = words.counts
         size = _CHUNK.get(self.device.type, _CHUNK["cpu"])
-        groups = slot_groups(self.tokenizer, prompts, self.marker, rows=lambda _length: size)
+        groups = slot_groups(self.tokenizer, prompts, self.marker, size=size)
         return scattered(
             (
                 (g.members, self._score_group(g, [prompts[i] for i in g.members], trie, counts))

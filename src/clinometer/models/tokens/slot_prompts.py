@@ -8,7 +8,7 @@ Python.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,12 +82,12 @@ class SlotGroup:
 
 
 def slot_groups(
-    tokenizer: Any, prompts: Sequence[Prompt], marker: Marker, *, rows: Callable[[int], int]
+    tokenizer: Any, prompts: Sequence[Prompt], marker: Marker, *, size: int
 ) -> Iterator[SlotGroup]:
     """Prompts with the marker in the slot, collected by length.
 
-    A group is yielded as soon as it has as many rows as `rows` returns for its length, the others
-    at the end: a model then gets full batches however much the lengths vary.
+    A group is yielded as soon as it has `size` rows, the others at the end: a model then gets full
+    batches however much the lengths vary.
     """
     waiting: dict[int, list[tuple[Ids, NDArray[np.intp]]]] = {}
     for start in range(0, len(prompts), _SLICE):
@@ -98,11 +98,11 @@ def slot_groups(
             tokens = np.array([ids[i] for i in members.tolist()], dtype=np.int64)
             pieces = waiting.setdefault(length, [])
             pieces.append((tokens, members + start))
-            if sum(len(m) for _, m in pieces) >= (full := rows(length)):
+            if sum(len(m) for _, m in pieces) >= size:
                 group = _group(waiting.pop(length), prompts, marker)
-                while len(group) >= full:
-                    yield group.part(0, full)
-                    group = group.part(full, len(group))
+                while len(group) >= size:
+                    yield group.part(0, size)
+                    group = group.part(size, len(group))
                 if len(group):
                     waiting[length] = [(group.tokens, group.members)]
         if start == 0 and set(waiting) == set(lengths.tolist()):

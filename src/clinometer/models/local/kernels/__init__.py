@@ -1,1 +1,0 @@
-"""Faster ways to compute what transformers models compute."""
