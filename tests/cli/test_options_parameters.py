@@ -125,7 +125,7 @@ OTHER = {
     "--level": "0.9",
     "--cluster": "source",
     "--two-way": None,
-    "--target": "set",
+    "--population": "set",
     "--kind": "causal",
     "--device": "cpu",
     "--dtype": "float32",

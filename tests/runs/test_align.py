@@ -74,8 +74,8 @@ def test_runs_in_different_contexts_are_compared_by_group() -> None:
     with_nurse = compare_preferences([a.preferences, nurse], align="groups", replicates=100)
     assert with_nurse.groups == ("nurse",)
     assert present(with_nurse.overall[0].value) > 0.2
-    with pytest.raises(SettingsError, match="expected kind"):
-        compare_runs([a, b], align="groups", target="corpus")
+    with pytest.raises(SettingsError, match="expected similar"):
+        compare_runs([a, b], align="groups", population="corpus")
     with pytest.raises(RunError, match=r"--align groups\) compares each in its own contexts"):
         compare_runs([a, b])
 

@@ -24,7 +24,7 @@ def plan(tmp_path: Path) -> Path:
         [MODEL],
         ("gender", load_topic("gender")),
         (None, load_contexts("paper-gender")),
-        AuditSettings(target="corpus"),
+        AuditSettings(population="corpus"),
         fail_above=["R=0.4"],
         tests=['a "quoted" test'],
     ).write(path)
@@ -42,7 +42,7 @@ def test_a_protocol_reads_back_as_written(plan: Path) -> None:
 
 def test_a_run_says_that_it_went_as_planned(plan: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    audit(MODEL, out=out, settings=AuditSettings(target="corpus"), protocol=plan)
+    audit(MODEL, out=out, settings=AuditSettings(population="corpus"), protocol=plan)
     run = Run.load(out)
     assert run.record.protocol is not None
     assert run.record.protocol.deviations == []
@@ -57,7 +57,7 @@ def test_a_run_says_what_was_not_as_planned(plan: Path, tmp_path: Path) -> None:
     assert stored["deviations"] == [
         "model reference:random was not planned",
         "another topic, or other groups, than planned",
-        "target kind, planned corpus",
+        "population similar, planned corpus",
     ]
     said = protocol_sentences(Run.load(out).record.protocol)
     assert said[-1].startswith("Not as planned: model")
@@ -91,13 +91,13 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path: Path, text: str, message:
 def test_the_command_follows_its_file(tmp_path: Path, clinometer: Any, plan: Path) -> None:
     path = tmp_path / "new.toml"
     made = clinometer(
-        "protocol", "new", MODEL, "--fail-above", "R=0.4", "--target", "corpus", "--out", path
+        "protocol", "new", MODEL, "--fail-above", "R=0.4", "--population", "corpus", "--out", path
     )
     assert made.status == 0
     shown = clinometer("audit", "--protocol", path, "--out", tmp_path / "run", "--json")
     assert shown.status == 1  # the stereotyped model is above its limit
     (run,) = json.loads(shown.out)["runs"]
     assert run["protocol"]["deviations"] == []
-    assert run["target"] == "corpus"
+    assert run["population"] == "corpus"
     assert clinometer("plan", "--precision", "0.02").status == 0
     assert clinometer("plan").status == 2

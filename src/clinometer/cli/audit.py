@@ -55,7 +55,7 @@ def bbq_command(
         typer.Argument(metavar="FILE...", help="Files of BBQ with answers (.jsonl, .gz, .zst)."),
     ],
     *,
-    settings: Annotated[AuditSettings, "norm", "normalize", "level", "clusters", "target"],
+    settings: Annotated[AuditSettings, "norm", "normalize", "level", "clusters", "population"],
     answers: Annotated[
         list[str] | None,
         opt(
@@ -209,8 +209,8 @@ def audit_command(
         Path | None,
         typer.Option(
             help="Follow a protocol file (clinometer protocol new): it gives models, topic, "
-            "contexts, target and limits that the command leaves out, and the run says what was "
-            "not as planned.",
+            "contexts, population and limits that the command leaves out, and the run says what "
+            "was not as planned.",
             rich_help_panel="Statistics",
         ),
     ] = None,

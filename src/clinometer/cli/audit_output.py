@@ -27,7 +27,7 @@ def print_runs(runs: list[Run], *, title: str | None = None) -> None:
     given = topic.reference
     reference = list(given) if isinstance(given, list) else len(topic.attributes)
     named = title or f"{topic.title or topic.name}: {topic.groups} groups"
-    title = f"{named}, contexts {runs[0].record.contexts.name}; {_target(runs)}"
+    title = f"{named}, contexts {runs[0].record.contexts.name}; {_population(runs)}"
     table = [(label(run.model), run.risks) for run in runs]
     bounds = {label(run.model): run.record.bounds for run in runs if run.record.bounds}
     floors = {label(run.model): run.record.floor for run in runs}
@@ -38,10 +38,10 @@ def print_runs(runs: list[Run], *, title: str | None = None) -> None:
             console().print(line, soft_wrap=True)
 
 
-def _target(runs: list[Run]) -> str:
+def _population(runs: list[Run]) -> str:
     """What the intervals of the table speak of; reference models have none."""
     shown = [run for run in runs if run.risks.R.level is not None] or runs
-    return in_words(shown[0].risks.R, shown[0].record.settings.target)
+    return in_words(shown[0].risks.R, shown[0].record.settings.population)
 
 
 def label(model: str) -> str:
@@ -217,7 +217,7 @@ def _one_json(run: Run) -> dict[str, Any]:
     return {
         "model": run.model,
         "path": None if run.path is None else str(run.path),
-        "target": run.record.settings.target,
+        "population": run.record.settings.population,
         "precision": content.get("precision"),
         "n_contexts": run.risks.n_contexts,
         "n_eff": run.risks.n_eff,

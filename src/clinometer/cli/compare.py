@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clinometer import settings as ranges
-from clinometer.cli.options import CLUSTER, JSON, LEVEL, SEED, TARGET, opt
+from clinometer.cli.options import CLUSTER, JSON, LEVEL, POPULATION, SEED, opt
 from clinometer.cli.printing import TerminalTable, console, print_json
 from clinometer.display.numbers import p_value
 from clinometer.display.text import plain
 from clinometer.errors import SettingsError
 from clinometer.measure.comparison import MARGIN_LEVEL, MarginVerdict, margin_verdicts
-from clinometer.measure.correction import TARGETS
+from clinometer.measure.correction import POPULATIONS
 from clinometer.runs import AuditSettings, Run, compare
 from clinometer.runs.align import ALIGN, only_contexts_differ, resampling_note
 from clinometer.runs.compare import compare_levels
@@ -43,7 +43,7 @@ def compare_command(
     level: LEVEL = AuditSettings.level,
     seed: SEED = AuditSettings.seed,
     cluster: CLUSTER = None,
-    target: TARGET = AuditSettings.target,
+    population: POPULATION = AuditSettings.population,
     by: Annotated[
         str | None, opt("A factor of the contexts: compare in the contexts of each level too.")
     ] = None,
@@ -74,7 +74,7 @@ def compare_command(
         "replicates": replicates,
         "seed": seed,
         "clusters": cluster,
-        "target": target,
+        "population": population,
     }
     compared = partial(compare, *loaded, **how)
     found = compared(level=level)
@@ -84,13 +84,13 @@ def compare_command(
     if json_output:
         judged = {} if margin is None else {"margin": margin, "verdicts": plain(verdicts)}
         split = {} if by is None else {"by": by, "levels": plain(levels)}
-        about = {"align": align, "target": target, "notes": notes}
+        about = {"align": align, "population": population, "notes": notes}
         print_json({**found.to_dict(), **about, **judged, **split})
         return
     sizes = [f"{len(found.groups)} groups"]
     if not found.own_contexts:
         sizes.append(f"{found.n_contexts} contexts ({found.n_eff:.1f} effective)")
-    intervals = f"{100 * found.level:g} % intervals for {TARGETS[target]}"
+    intervals = f"{100 * found.level:g} % intervals for {POPULATIONS[population]}"
     letters = dict(zip(found.models, ascii_uppercase, strict=False))
     for i, (model, letter) in enumerate(letters.items()):
         own = found.own_contexts[i] if found.own_contexts else None

@@ -149,7 +149,9 @@ def risk_command(
     except SettingsError as error:  # the options are in range: the table cannot answer them
         raise TableError(f"{table}: {error}") from error
     if json_output:
-        print_json({**report.to_dict(), "target": settings.target, "verdict": verdict(report)})
+        print_json(
+            {**report.to_dict(), "population": settings.population, "verdict": verdict(report)}
+        )
     else:
         reference = preferences.reference
         given = reference if isinstance(reference, np.ndarray) else None
@@ -157,7 +159,7 @@ def risk_command(
         known = len(preferences.categories) if shared is None else shared
         title = (
             f"{table.name}: {len(report.groups)} groups, {len(report.categories)} categories; "
-            f"{in_words(report.R, settings.target)}"
+            f"{in_words(report.R, settings.population)}"
         )
         risk_table([(table.stem, report)], title=title, reference=known).print(console())
         groups = TerminalTable().add_text("group").add_numbers("r", "rᵇ", "rᵛ").add_text("leans to")

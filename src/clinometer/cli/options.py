@@ -186,7 +186,7 @@ DEVICE = Annotated[str, derived(LoadOptions, "device")]
 SEED = Annotated[int, derived(AuditSettings, "seed")]
 REPLICATES = Annotated[int, derived(AuditSettings, "replicates")]
 LEVEL = Annotated[float, derived(AuditSettings, "level")]
-TARGET = Annotated[str, derived(AuditSettings, "target")]
+POPULATION = Annotated[str, derived(AuditSettings, "population")]
 CLUSTER = Annotated[str | None, derived(AuditSettings, "clusters")]
 PORT = Annotated[int, opt("Port to listen on; 0 picks any free one.", allowed=ranges.PORT)]
 

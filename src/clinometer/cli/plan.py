@@ -97,8 +97,8 @@ def plan_command(
     if len(loaded) > 2:
         raise SettingsError(f"plan: expected at most two pilot runs, found {len(loaded)}")
     one = Spread(spread, "a guess, --spread")
-    if loaded:  # the plan is for further contexts, regardless of the pilot's target
-        settings = replace(loaded[0].record.settings, target="kind", level=level)
+    if loaded:  # the plan is for further contexts, regardless of the pilot's population
+        settings = replace(loaded[0].record.settings, population="similar", level=level)
         one = Spread.of_report(loaded[0].preferences.estimate(**settings.inference()))
     pair = Spread.of_comparison(compare(*loaded)) if len(loaded) == 2 else one.unpaired()
     wanted: dict[str, int] = {}
@@ -242,7 +242,7 @@ def new_command(
     *,
     settings: Annotated[
         AuditSettings,
-        "target",
+        "population",
         "level",
         "max_contexts",
         "precision",
@@ -261,7 +261,7 @@ def new_command(
         "protocol.toml"
     ),
 ) -> None:
-    """Write a protocol file: models, topic and contexts (with sha256), measures, target, limits.
+    """Write a protocol file: models, topic and contexts (with sha256), measures and limits.
 
     clinometer audit --protocol FILE follows it; the run and its report say what was not as planned.
     """

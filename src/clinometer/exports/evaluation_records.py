@@ -135,7 +135,7 @@ def _uncertainty(run: Run, estimate: Estimate) -> dict[str, Any]:
             "lower": estimate.low,
             "upper": estimate.high,
             "confidence_level": estimate.level,
-            "method": f"{estimate.method}; over contexts ({run.record.settings.target})",
+            "method": f"{estimate.method}; over contexts ({run.record.settings.population})",
         },
         "num_samples": run.risks.n_contexts,
     }

@@ -81,7 +81,7 @@ def flat_settings(run: Run) -> dict[str, str]:
         "topic_sha256": record.topic.sha256,
         "contexts": record.contexts.name,
         "contexts_sha256": record.contexts.sha256,
-        "target": record.settings.target,
+        "population": record.settings.population,
         "level": str(record.settings.level),
         "seed": str(record.settings.seed),
         "clinometer": record.versions.get("clinometer", ""),

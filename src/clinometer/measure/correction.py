@@ -740,10 +740,10 @@ class BiasModel:
 MOST_DRAWS = 1e6
 """More would only cost time: the interval is then a thousandth of the spread between contexts."""
 
-TARGETS = {
-    "set": "this very set of contexts",
+POPULATIONS = {
+    "set": "exactly these contexts",
     "corpus": "the corpus the contexts were mined from",
-    "kind": "contexts of this kind",
+    "similar": "contexts of this kind",
 }
 
 
@@ -774,33 +774,33 @@ class Sampling:
         sources = counts if articles is None else np.minimum(articles, counts)
         return cls(corpus_noise=float((counts**2 / sources).sum() / counts.sum() ** 2))
 
-    def draws(self, target: str) -> float:
-        """The effective number of independent samples for a target; inf: no sampling error.
+    def draws(self, population: str) -> float:
+        """The effective number of independent samples for a population; inf: no sampling error.
 
-        Not for "kind", where the contexts themselves are the sample.
+        Not for "similar", where the contexts themselves are the sample.
 
         >>> Sampling(set_noise=0.01, corpus_noise=0.01).draws("corpus")
         50.0
         """
         noise = self.set_noise
-        if target == "corpus":
+        if population == "corpus":
             if self.corpus_noise is None:
                 raise SettingsError(
-                    "target: expected contexts with counts of occurrences for corpus, found other "
-                    "weights; use --target kind or set"
+                    "population: expected contexts with counts of occurrences for corpus, found "
+                    "other weights; use --population similar or set"
                 )
             noise += self.corpus_noise
         return math.inf if noise == 0 else min(1.0 / noise, MOST_DRAWS)
 
 
-def in_words(interval: Estimate, target: str) -> str:
+def in_words(interval: Estimate, population: str) -> str:
     """What the interval of a risk is about, or why there is none.
 
-    >>> in_words(Estimate(0.4, 0.3, 0.5, 0.95), "kind")
+    >>> in_words(Estimate(0.4, 0.3, 0.5, 0.95), "similar")
     '95 % intervals for contexts of this kind'
     """
     if interval.level is not None:
-        return f"{100 * interval.level:g} % intervals for {TARGETS[target]}"
-    if target == "set":
-        return "exact for this very set of contexts, all of which were scored"
+        return f"{100 * interval.level:g} % intervals for {POPULATIONS[population]}"
+    if population == "set":
+        return "exact for exactly these contexts, all of which were scored"
     return "no intervals"

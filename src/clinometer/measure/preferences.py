@@ -14,7 +14,7 @@ from clinometer.display.numbers import counted, show
 from clinometer.errors import SettingsError
 from clinometer.measure.bounds import RiskBounds, risk_bounds
 from clinometer.measure.correction import (
-    TARGETS,
+    POPULATIONS,
     BiasModel,
     Correction,
     Sampling,
@@ -176,65 +176,67 @@ class Preferences:
         seed: int = 0,
         clusters: str | None = None,
         two_way: bool = False,
-        target: str = "kind",
+        population: str = "similar",
         **scaling: Unpack[RiskScale],
     ) -> RiskReport:
         """The same with an interval for every risk.
 
-        `target` is what the intervals are about: contexts of this "kind", the "corpus" that the
+        `population` is what the intervals are about: "similar" contexts, the "corpus" that the
         contexts were mined from (occurrences are resampled), or exactly this "set" (no interval if
-        all of it was scored). n_eff counts contexts for every target.
+        all of it was scored). n_eff counts contexts for every population.
 
         `clusters` names the label by which whole clusters of contexts are resampled instead: the
         interval then covers other predicates or other sources. With `two_way` the groups are
         treated as a sample too.
         """
-        if self.exact(target):
+        if self.exact(population):
             return self.decompose(**scaling)
-        units = self._units(target, clusters)
+        units = self._units(population, clusters)
         if two_way:
             units["unit"] += "+groups"
         resampling = {"replicates": replicates, "level": level, "seed": seed, **units}
         report, correction = estimate(
             self.grid, samples=self.samples, correct=False, **scaling, **resampling
         )
-        self._corrections[*read_scale(**scaling), target, clusters] = correction
+        self._corrections[*read_scale(**scaling), population, clusters] = correction
         if clusters is None:
             report = replace(report, n_eff=self.decompose(**scaling).n_eff)
         return self._with_split(report, **resampling)
 
-    def exact(self, target: str) -> bool:
-        """Whether there is no sampling error: the target is this set, and it was scored in full."""
-        return target == "set" and self.sampling.set_noise == 0
+    def exact(self, population: str) -> bool:
+        """Whether there is no sampling error: the population is this set, scored in full."""
+        return population == "set" and self.sampling.set_noise == 0
 
-    def _units(self, target: str, clusters: str | None) -> dict[str, Any]:
-        """What is resampled for a target, as `estimate` takes it."""
-        if target not in TARGETS:
-            raise SettingsError(f"target: expected {', '.join(TARGETS)}; found {target!r}")
-        if target == "kind":
+    def _units(self, population: str, clusters: str | None) -> dict[str, Any]:
+        """What is resampled for a population, as `estimate` takes it."""
+        if population not in POPULATIONS:
+            raise SettingsError(
+                f"population: expected {', '.join(POPULATIONS)}; found {population!r}"
+            )
+        if population == "similar":
             labels = None if clusters is None else self.label(clusters)
             return {"unit": "contexts", "clusters": labels}
         if clusters is not None:
             raise SettingsError(
-                f"clusters: expected None with target {target!r}, whose draws are independent; "
-                "clusters of contexts are resampled for target 'kind'"
+                f"clusters: expected None with population {population!r}, whose draws are "
+                "independent; clusters of contexts are resampled for population 'similar'"
             )
-        return {"unit": "draws", "draws": max(2, round(self.sampling.draws(target)))}
+        return {"unit": "draws", "draws": max(2, round(self.sampling.draws(population)))}
 
     def corrected(
         self,
         *,
         clusters: str | None = None,
-        target: str = "kind",
+        population: str = "similar",
         **scaling: Unpack[RiskScale],
     ) -> Correction:
         """The risks corrected for the finite number of contexts, which raises R^b and lowers R^v.
 
-        An `exact` target has no sampling error, so there is nothing to correct.
+        An `exact` population has no sampling error, so there is nothing to correct.
         """
-        key = (*read_scale(**scaling), target, clusters)
+        key = (*read_scale(**scaling), population, clusters)
         if key not in self._corrections:
-            options = self._units(target, clusters)
+            options = self._units(population, clusters)
             drawn = options.pop("unit") == "draws"
             units = Units.of(self.grid, samples=self.samples, drawn=drawn, **scaling, **options)
             found = correct_units(units, BiasModel.of(units), sampled=self.answers is not None)

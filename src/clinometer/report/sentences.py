@@ -73,7 +73,7 @@ def sentences(summary: RunSummary) -> list[str]:
         *group_sentences(run),
         *asked_sentences(run),
         f"How sure: {_plain_verdict(run)} Shown are "
-        f"{in_words(report.R, run.record.settings.target)}.",
+        f"{in_words(report.R, run.record.settings.population)}.",
     ]
     better = run.record.corrected
     if better:

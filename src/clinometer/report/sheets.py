@@ -102,8 +102,8 @@ def _contexts(run: Run) -> str:
 def _settings(run: Run) -> str:
     settings = run.record.settings
     return (
-        f"target {settings.target}, level {settings.level:g}, replicates {settings.replicates}, "
-        f"seed {settings.seed}"
+        f"population {settings.population}, level {settings.level:g}, "
+        f"replicates {settings.replicates}, seed {settings.seed}"
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import Comparison, Preferences, compare, read_preferences
 from clinometer.measure.comparison import OwnContexts, compare_unpaired, for_draws
-from clinometer.measure.correction import TARGETS
+from clinometer.measure.correction import POPULATIONS
 from clinometer.statistics.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class ComparisonOptions(TypedDict, total=False):
                  topic and context set); "common" uses those that all share, with the weights of
                  the first; "groups" uses the groups that all share, each run in its own contexts
     clusters     a label of the contexts by which they are resampled together
-    target       what intervals are about: contexts of this "kind" (the default), the "corpus" they
+    population   what intervals are about: "similar" contexts (the default), the "corpus" they
                  were mined from, or exactly this "set"
     replicates, level, seed   of the intervals
     """
@@ -36,7 +36,7 @@ class ComparisonOptions(TypedDict, total=False):
     names: Sequence[str] | None
     align: Align
     clusters: str | None
-    target: str
+    population: str
     replicates: int
     level: float
     seed: int
@@ -73,7 +73,7 @@ def compare_preferences(
     names: Sequence[str] | None = None,
     align: Align = "same",
     clusters: str | None = None,
-    target: str = "kind",
+    population: str = "similar",
     weights_of: Preferences | None = None,
     norm: float = np.inf,
     normalize: bool = True,
@@ -114,9 +114,9 @@ def compare_preferences(
         "seed": seed,
     }
     if align == "groups":
-        if target != "kind":
+        if population != "similar":
             raise SettingsError(
-                f"target: expected kind for runs in different contexts, found {target}"
+                f"population: expected similar for runs in different contexts, found {population}"
             )
         called = names or [str(i) for i in range(len(preferences))]
         return compare_unpaired(
@@ -141,15 +141,16 @@ def compare_preferences(
     }
     units = None if clusters is None else [first.label(clusters)[i] for i in c]
     found = compare(*cells, names=names, clusters=units, mask=observed, **given, **how)
-    if target == "kind":
+    if population == "similar":
         return found
-    if target not in TARGETS or clusters is not None:
+    if population not in POPULATIONS or clusters is not None:
         raise SettingsError(
-            f"target: expected one of {', '.join(TARGETS)}, and kind with clusters; found {target}"
+            f"population: expected one of {', '.join(POPULATIONS)}, and similar with clusters; "
+            f"found {population}"
         )
     grid = read_preferences(cells[0], mask=observed.all(axis=0), **given)
     grids = [grid, *(grid.holding(p) for p in cells[1:])]
-    return for_draws(found, grids, draws=first.sampling.draws(target), **how)
+    return for_draws(found, grids, draws=first.sampling.draws(population), **how)
 
 
 def _own(
@@ -210,8 +211,8 @@ def _resampling_unit(run: Run) -> str:
         return ""
     label = settings.clusters
     unit = "contexts" if label is None else f"clusters of contexts by {label}"
-    if settings.target != "kind":
-        unit = f"occurrences, for {TARGETS[settings.target]}"
+    if settings.population != "similar":
+        unit = f"occurrences, for {POPULATIONS[settings.population]}"
     return f"{unit} and groups" if settings.two_way else unit
 
 

@@ -119,7 +119,7 @@ def asked_contexts(
     """The contexts of an audit: the whole set, or a sample of it."""
     chosen = _contexts_for(topic, contexts)
     _check_clusters(settings, chosen)
-    if settings.target == "corpus":
+    if settings.population == "corpus":
         chosen.sampling.draws("corpus")  # refuses weights that are not counts, before any scoring
     if settings.max_contexts is not None and settings.precision is None:
         return chosen.draw(settings.max_contexts, seed=settings.seed)
@@ -131,7 +131,11 @@ def by_wording(settings: AuditSettings, topic: Topic, contexts: ContextSet) -> A
     other wordings resample them together, unless other clusters were named."""
     several = len(set(contexts.extra.get(WORDING, ()))) < len(contexts)
     ours = topic.questions is not None and WORDING in contexts.extra and several
-    free = settings.clusters is None and settings.precision is None and settings.target == "kind"
+    free = (
+        settings.clusters is None
+        and settings.precision is None
+        and settings.population == "similar"
+    )
     return replace(settings, clusters=WORDING) if ours and free else settings
 
 

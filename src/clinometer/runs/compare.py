@@ -25,7 +25,7 @@ def compare(
     names: Sequence[str] | None = None,
     align: Align = "same",
     clusters: str | Sequence[object] | None = None,
-    target: str = "kind",
+    population: str = "similar",
     replicates: int = 2000,
     level: float = 0.95,
     seed: int = 0,
@@ -42,8 +42,8 @@ def compare(
             own contexts. For runs, "same" means the same topic and context set.
         clusters: a label of the contexts (predicate, source) by which they are resampled
             together; with arrays, one label per context.
-        target: what intervals are about: contexts of this "kind", the "corpus" that they were
-            mined from, or exactly this "set"; arrays allow "kind" only.
+        population: what intervals are about: "similar" contexts, the "corpus" that they were
+            mined from, or exactly this "set"; arrays allow "similar" only.
         replicates, level, seed: of the intervals.
         arrays: with arrays only: context_weights, group_weights, reference, mask, groups,
             categories, norm, normalize, as in `clinometer.measure.compare`; norm and normalize
@@ -64,10 +64,10 @@ def compare(
     plain = [m for m in opened if not isinstance(m, Run | Preferences)]
     how: dict[str, Any] = {"replicates": replicates, "level": level, "seed": seed}
     if not labelled:
-        if align != "same" or isinstance(clusters, str) or target != "kind":
+        if align != "same" or isinstance(clusters, str) or population != "similar":
             raise SettingsError(
-                "compare: arrays have no labels to align or cluster by, and no target but kind; "
-                "give arrays of the same shape, and clusters as one label per context"
+                "compare: arrays have no labels to align or cluster by, and no population but "
+                "similar; give arrays of the same shape, and clusters as one label per context"
             )
         return compare_arrays(*plain, names=names, clusters=clusters, **how, **arrays)
     if plain:
@@ -81,7 +81,7 @@ def compare(
         )
     if clusters is not None and not isinstance(clusters, str):
         raise SettingsError(f"clusters: expected the name of a label, found {type(clusters)}")
-    how.update(align=align, clusters=clusters, target=target, **arrays)
+    how.update(align=align, clusters=clusters, population=population, **arrays)
     if len(runs) == len(labelled):
         return compare_runs(runs, names=names, **how)
     if len({(run.risks.norm, run.risks.normalized) for run in runs}) > 1:

@@ -72,7 +72,7 @@ class Drawn:
         target = settings.precision
         if target is None:
             return self
-        if preferences.exact(settings.target):
+        if preferences.exact(settings.population):
             return replace(self, reached=True)
         report = preferences.estimate(**settings.inference())
         if report.R.low is None:  # a single context
@@ -122,7 +122,7 @@ def precision_sentence(precision: PrecisionRecord | None) -> list[str]:
     if precision.reached:
         return [f"Precision ±{precision.target:g} reached with {where}."]
     more = (
-        "--target set or corpus asks for less than contexts of this kind"
+        "--population set or corpus asks for less than contexts of this kind"
         if precision.whole_set
         else "raise --max-contexts"
     )

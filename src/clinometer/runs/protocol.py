@@ -20,7 +20,16 @@ from clinometer.storage.atomic import replacing
 from clinometer.topics import Topic
 
 #: Settings of an audit that a protocol fixes.
-PLANNED = ("target", "level", "max_contexts", "precision", "seed", "norm", "normalize", "clusters")
+PLANNED = (
+    "population",
+    "level",
+    "max_contexts",
+    "precision",
+    "seed",
+    "norm",
+    "normalize",
+    "clusters",
+)
 
 
 class Protocol(BaseModel):
@@ -42,7 +51,7 @@ class Protocol(BaseModel):
     contexts: str | None = None
     contexts_sha256: str
     measures: list[str] = ["R", "R_bias", "R_volatility", "R_shared", "R_between"]
-    target: str = "kind"
+    population: str = "similar"
     level: float = 0.95
     max_contexts: int | None = None
     precision: float | None = None

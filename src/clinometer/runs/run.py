@@ -116,7 +116,7 @@ class Run:
         On average at most one minus `level` of the groups on this list do not belong there.
         """
         settings = self.record.settings
-        known = self.record.model.kind == "reference" or self.preferences.exact(settings.target)
+        known = self.record.model.kind == "reference" or self.preferences.exact(settings.population)
         return self.preferences.leans(level=settings.level, clusters=settings.clusters, known=known)
 
     def compare(self, *others: Run | str | Path, **how: Unpack[ComparisonOptions]) -> Comparison:
@@ -209,11 +209,11 @@ def _corrected(
 ) -> CorrectedRecord:
     """Corrected for the small-sample bias; unchanged where there is no sampling error."""
     found: RiskReport | Correction
-    if known or preferences.exact(settings.target):
+    if known or preferences.exact(settings.population):
         found = preferences.decompose(**settings.scaling)
     else:
         found = preferences.corrected(
-            clusters=settings.clusters, target=settings.target, **settings.scaling
+            clusters=settings.clusters, population=settings.population, **settings.scaling
         )
     return CorrectedRecord(
         R=found.R.value, R_bias=found.R_bias.value, R_volatility=found.R_volatility.value
@@ -230,7 +230,7 @@ def _factors(preferences: Preferences, settings: AuditSettings) -> FactorShares 
         unit=settings.clusters,
         level=settings.level,
         samples=preferences.samples,
-        exact=preferences.exact(settings.target),
+        exact=preferences.exact(settings.population),
         normalize=settings.normalize,
     )
 

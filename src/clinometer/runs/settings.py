@@ -10,7 +10,7 @@ from operator import not_
 from typing import Any
 
 from clinometer.errors import SettingsError
-from clinometer.measure.correction import TARGETS
+from clinometer.measure.correction import POPULATIONS
 from clinometer.measure.criterion import RiskScale
 from clinometer.models import LoadOptions, WordOptions
 from clinometer.settings import (
@@ -26,7 +26,16 @@ from clinometer.settings import (
 from clinometer.topics import Topic
 
 #: The settings that `Preferences.estimate` takes, and the options of `clinometer risk`.
-INFERENCE = ("norm", "normalize", "replicates", "level", "seed", "clusters", "two_way", "target")
+INFERENCE = (
+    "norm",
+    "normalize",
+    "replicates",
+    "level",
+    "seed",
+    "clusters",
+    "two_way",
+    "population",
+)
 
 _contexts = partial(option, panel="Contexts")
 _statistics = partial(option, panel="Statistics")
@@ -86,11 +95,11 @@ class AuditSettings:
         help="Resample whole clusters of contexts, given by a column of the context set or table, "
         "such as predicate or source.",
     )
-    target: str = _statistics(
-        "kind",
-        help="What intervals speak of: set (this very set of contexts), corpus (the one they were "
-        "mined from) or kind (contexts of this kind).",
-        choices=tuple(TARGETS),
+    population: str = _statistics(
+        "similar",
+        help="What the intervals generalise to: set (exactly these contexts), corpus (the one they "
+        "were mined from) or similar (contexts of this kind).",
+        choices=tuple(POPULATIONS),
     )
     two_way: bool = _statistics(
         False, help="Resample the groups too, as a sample from a larger population."
@@ -102,10 +111,10 @@ class AuditSettings:
         check_settings(self)
         if self.precision is not None:
             self._check_precision()
-        if self.clusters is not None and self.target != "kind":
+        if self.clusters is not None and self.population != "similar":
             raise SettingsError(
-                f"target: expected kind with clusters of contexts, found {self.target}; leave out "
-                "--cluster or --target"
+                "population: expected similar with clusters of contexts, found "
+                f"{self.population}; leave out --cluster or --population"
             )
         if not self.norm >= 1:
             raise SettingsError(f"norm: expected 1 or more, or inf; found {self.norm}")

@@ -61,7 +61,7 @@ def placebo_run(run: Run, *, ask: bool, progress: Progress | None) -> tuple[Run 
         precision=None,
         clusters=None,
         two_way=False,
-        target="kind",  # the weights of the run are no longer counts
+        population="similar",  # the weights of the run are no longer counts
     )
     found = audit(
         record.model.id,

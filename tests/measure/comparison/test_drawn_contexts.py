@@ -33,7 +33,7 @@ def test_it_is_the_spread_of_differences_over_resampled_occurrences() -> None:
     a, b = two(rng, 40)
     counts = rng.integers(1, 9, 40).astype(float)
     found = compare_preferences(
-        [labelled(a, counts), labelled(b, counts)], target="corpus", replicates=800
+        [labelled(a, counts), labelled(b, counts)], population="corpus", replicates=800
     )
     slow = []
     for _ in range(800):
@@ -50,7 +50,7 @@ def test_a_whole_set_has_no_error_for_itself() -> None:
     rng = np.random.default_rng(1)
     a, b = two(rng, 30)
     runs = [labelled(p, np.ones(30)) for p in (a, b)]
-    exact = compare_preferences(runs, target="set").overall[0]
-    kind = compare_preferences(runs, target="kind").overall[0]
-    assert exact.value == kind.value
+    exact = compare_preferences(runs, population="set").overall[0]
+    similar = compare_preferences(runs, population="similar").overall[0]
+    assert exact.value == similar.value
     assert (exact.low, exact.high, exact.p) == (None, None, None)

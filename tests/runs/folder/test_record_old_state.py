@@ -110,7 +110,7 @@ def test_a_record_survives_a_round_trip(name: str, tmp_path: Path) -> None:
     RunFolder(tmp_path).write_record(record)
     after = json.loads((tmp_path / "run.json").read_text("utf-8"))
     added = after["settings"]  # in 0.2.0
-    assert added.pop("target") in ("set", "kind")
+    assert added.pop("population") in ("set", "similar")
     assert added["words"].pop("first_token") is False
     assert {**after, "updated": before["updated"]} == before
 
@@ -298,5 +298,5 @@ def test_keys_of_a_later_version_are_kept(copy: Copy) -> None:
     run.write(RunFolder(folder))
     again = json.loads((folder / "run.json").read_text("utf-8"))
     written = {key: content[key] for key in ("updated", "tables")}  # anew, by today's libraries
-    del again["settings"]["target"], again["settings"]["words"]["first_token"]
+    del again["settings"]["population"], again["settings"]["words"]["first_token"]
     assert {**again, **written} == content

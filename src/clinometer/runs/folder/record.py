@@ -307,13 +307,13 @@ class RunRecord(FolderRecord):
 
     @model_validator(mode="before")
     @classmethod
-    def _target_before_it_was_named(cls, plain: Any) -> Any:
+    def _population_before_it_was_named(cls, plain: Any) -> Any:
         """In 0.1.0 intervals were about the set if contexts were sampled, else about their kind."""
         settings = plain.get("settings") if isinstance(plain, dict) else None
-        if isinstance(settings, dict) and "target" not in settings:
+        if isinstance(settings, dict) and "population" not in settings:
             drawn = (plain.get("contexts") or {}).get("drawn")
-            target = "set" if drawn and not settings.get("clusters") else "kind"
-            return {**plain, "settings": {**settings, "target": target}}
+            population = "set" if drawn and not settings.get("clusters") else "similar"
+            return {**plain, "settings": {**settings, "population": population}}
         return plain
 
     @property
