@@ -38,7 +38,13 @@ from benchmarks.process_use import Watch, load_average, percentiles
 from tests.private_postgres import private_postgres
 from tests.processes import answers, until
 
-COMMAND = [sys.executable, "-c", "from clinometer.cli import main; main()", "annotate"]
+COMMAND = [
+    sys.executable,
+    "-c",
+    "from clinometer.cli import main; main()",
+    "reliability",
+    "annotate",
+]
 ITEM = re.compile(r'name="item" value="(\d+)"')
 
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-import typer
-
-from clinometer.cli.app import STATUSES, app
+from clinometer.cli.app import COMMANDS, STATUSES, load_command
+from clinometer.cli.help import default_text
 
 PAGE = Path(__file__).parent / "cli.md"
 EXAMPLES = Path(__file__).parent / "command_examples.toml"
@@ -18,7 +17,6 @@ EXAMPLES = Path(__file__).parent / "command_examples.toml"
 
 def page() -> str:
     """The reference of every command and option."""
-    group = typer.main.get_command(app)
     lines = [
         "# Command line",
         "",
@@ -31,22 +29,23 @@ def page() -> str:
         *(f"| {status} | {meaning} |" for status, meaning in STATUSES.items()),
     ]
     examples = tomllib.loads(EXAMPLES.read_text(encoding="utf-8"))
-    for name, command in sorted(_commands(group, "")):
+    for name, command in _commands(COMMANDS):
         lines += ["", f"## clinometer {name}", "", (command.help or "").strip(), ""]
         if name in examples:
             lines += ["```sh", examples[name], "```", ""]
         lines += ["| argument or option | meaning | default |", "|---|---|---|"]
-        lines += [_row(p) for p in command.params if p.name != "help"]
+        shown = [p for p in command.params if p.name != "help"]
+        lines += [_row(p) for p in sorted(shown, key=lambda p: getattr(p, "hidden", False))]
     return "\n".join(lines) + "\n"
 
 
-def _commands(group, prefix: str):  # type: ignore[no-untyped-def]
-    """Every command with its whole name: (study factors, command)."""
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from _commands(command, f"{prefix}{name} ")
+def _commands(table, prefix=""):  # type: ignore[no-untyped-def]
+    """Every command with its whole name, in the order of the list: (study factors, command)."""
+    for name, (place, _) in table.items():
+        if isinstance(place, str):
+            yield prefix + name, load_command(name, place)
         else:
-            yield prefix + name, command
+            yield from _commands(place, f"{prefix}{name} ")
 
 
 def _row(parameter) -> str:  # type: ignore[no-untyped-def]
@@ -54,14 +53,8 @@ def _row(parameter) -> str:  # type: ignore[no-untyped-def]
         name = parameter.metavar or parameter.name.upper()
     else:
         name = ", ".join(parameter.opts)
-    default = parameter.default
-    hidden = default is None or default is False or parameter.required
-    described = getattr(parameter, "show_default", None)
-    shown = "" if hidden else str(default)
-    if isinstance(described, str):
-        shown = described
     meaning = " ".join((parameter.help or "").split()).replace("|", "\\|")
-    return f"| `{name}` | {meaning} | {shown} |"
+    return f"| `{name}` | {meaning} | {default_text(parameter)} |"
 
 
 if __name__ == "__main__":

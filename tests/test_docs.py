@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.command import top_commands
+
+from clinometer.cli.app import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -17,11 +18,6 @@ def pages() -> list[Path]:
     """Every page that somebody wrote; those in docs/generated are made from other files."""
     found = [p for p in sorted(DOCS.rglob("*.md")) if "generated" not in p.parts]
     return [ROOT / "README.md", *found]
-
-
-def commands() -> set[str]:
-
-    return set(top_commands())
 
 
 def test_the_reference_page_is_generated_from_the_commands() -> None:
@@ -40,7 +36,7 @@ def test_links_resolve_and_commands_exist(path: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
         assert (path.parent / target).exists(), f"{path.name}: {target}"
     for name in re.findall(r"^\s*\$? ?clinometer ([a-z]+)", text, flags=re.M):
-        assert name in commands(), f"{path.name}: clinometer {name}"
+        assert name in COMMANDS, f"{path.name}: clinometer {name}"
 
 
 def test_every_package_has_a_page() -> None:

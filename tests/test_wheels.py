@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
-from tests.command import top_commands
+from tests.command import every_command
 from tests.small_clip import make_clip
 from tests.wheel_environments import (
     FEW,
@@ -121,14 +121,14 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["export", "mlflow", "run"], install_command("mlflow")),
         (["export", "wandb", "run"], install_command("wandb")),
         (["export", "croissant", "paper-gender", "--license", "MIT", "--url", "here"], ""),
-        (["annotate", "statements.csv"], install_command("fastapi")),
+        (["reliability", "annotate", "statements.csv"], install_command("fastapi")),
         (["doctor"], ""),
         (["samples", "tried"], ""),
         (["topics"], ""),
         (["contexts", "paper-gender"], ""),
         (["models"], ""),
         (["cache"], ""),
-        (["check", SENTENCE], mining),
+        (["reliability", "check", SENTENCE], mining),
         (["study", "factors", "run"], install_command("statsmodels")),
         (["study", "controls", "run"], ""),
         (["study", "sensitivity", "run"], ""),
@@ -181,7 +181,7 @@ def test_models(environment: MakeEnvironment) -> None:
     audited, smollm2, checked, encoder = made.commands(
         ["audit", "pocket:gpt2-s", *FEW, "--out", "run"],
         ["audit", "smollm2"],
-        ["check", SENTENCE],
+        ["reliability", "check", SENTENCE],
         ["study", "versions", "statements.csv", "--variants", "versions.jsonl"],
     )
     assert audited.status == 0, audited.err
@@ -201,7 +201,7 @@ def test_mining(environment: MakeEnvironment) -> None:
     english, chinese, checked, hub = made.commands(
         ["mine", "corpus.txt.zst", "--out", "en.csv"],
         ["mine", "zh.txt", "--topic", "gender-zh", "--out", "zh.csv"],
-        ["check", SENTENCE],
+        ["reliability", "check", SENTENCE],
         ["mine", "hf:some/dataset", "--out", "hub.csv"],
     )
     assert english.status == 0, english.err
@@ -234,7 +234,7 @@ def test_report(environment: MakeEnvironment) -> None:
 
 def test_web(environment: MakeEnvironment) -> None:
     made = environment("web")
-    status = ["annotate", "statements.csv", "--mode", "rating", "--status"]
+    status = ["reliability", "annotate", "statements.csv", "--mode", "rating", "--status"]
     postgres = [*status, "--database", "postgresql://someone@127.0.0.1:1/judgements"]
     *done, no_driver = made.commands(
         ["audit", "reference:random", *FEW, "--out", "runs/a"], status, postgres
@@ -260,7 +260,16 @@ def test_postgres(environment: MakeEnvironment) -> None:
     with _closed_port() as port:
         database = f"postgresql://someone@127.0.0.1:{port}/judgements"
         (refused,) = environment("postgres").commands(
-            ["annotate", "statements.csv", "--mode", "rating", "--status", "--database", database]
+            [
+                "reliability",
+                "annotate",
+                "statements.csv",
+                "--mode",
+                "rating",
+                "--status",
+                "--database",
+                database,
+            ]
         )
     _says(refused, "database")
     assert "pip install" not in refused.err
@@ -331,10 +340,7 @@ def test_data_packages_match_the_constraints() -> None:
 
 def _commands() -> Iterator[str]:
     """Every command: audit, study size, …"""
-
-    for name, command in top_commands().items():
-        below = getattr(command, "commands", None)
-        yield from (f"{name} {inner}" for inner in below) if below else (name,)
+    return (" ".join(path) for path, _ in every_command())
 
 
 def _name(command: Sequence[object]) -> str:

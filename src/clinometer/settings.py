@@ -123,6 +123,7 @@ class Option:
     typed      the default as typed on the command line, if different; `parse` reads it
     parse      converts what is typed to the value
     unset      describes a default of None
+    advanced   listed by --help-all only
     """
 
     help: str
@@ -133,6 +134,7 @@ class Option:
     typed: str | bool | None = None
     parse: Callable[[Any], Any] | None = None
     unset: str = ""
+    advanced: bool = False
 
     def check(self, name: str, value: object) -> None:
         """Raise if the setting `name` must not have this value."""

@@ -1,4 +1,4 @@
-"""clinometer annotate without its server: status, export, and errors in one line."""
+"""clinometer reliability annotate without its server: status, export, and errors in one line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def judged(dataset: Path) -> None:
 
 def test_status_and_export(clinometer: Command, dataset: Path, tmp_path: Path) -> None:
     judged(dataset)
-    found = json.loads(clinometer("annotate", dataset, "--status", "--json").out)
+    found = json.loads(clinometer("reliability", "annotate", dataset, "--status", "--json").out)
     assert found["summary"]["judgements"] == 3
     assert found["annotators"][0] == {
         "annotator": 1,
@@ -44,11 +44,14 @@ def test_status_and_export(clinometer: Command, dataset: Path, tmp_path: Path) -
         "items": 2,
     }
     out = tmp_path / "out.csv"
-    assert "3 judgements written to" in clinometer("annotate", dataset, "--export", out).out
+    assert (
+        "3 judgements written to"
+        in clinometer("reliability", "annotate", dataset, "--export", out).out
+    )
     assert out.read_text() == (
         "id,context_points,annotator_1,annotator_2\na,One ___.,yes,no\nb,Two ___.,,\n"
     )
-    clinometer("annotate", dataset, "--export", out, "--long")
+    clinometer("reliability", "annotate", dataset, "--export", out, "--long")
     assert out.read_text().splitlines()[-1] == "b,Two ___.,annotator_1,skip,"
 
 
@@ -57,7 +60,7 @@ def test_the_database_may_come_from_the_environment(
 ) -> None:
     place = tmp_path / "a strange? name%20.sqlite"
     monkeypatch.setenv("CLINOMETER_DATABASE", str(place))
-    assert clinometer("annotate", dataset, "--status").status == 0
+    assert clinometer("reliability", "annotate", dataset, "--status").status == 0
     assert place.exists()
 
 
@@ -77,7 +80,7 @@ def test_the_database_may_come_from_the_environment(
 def test_errors_are_one_line(
     clinometer: Command, dataset: Path, options: tuple[str, ...], said: str
 ) -> None:
-    done = clinometer("annotate", dataset, *options)
+    done = clinometer("reliability", "annotate", dataset, *options)
     assert done.status == 2
     assert said in done.err
     assert done.err.count("\n") == 1

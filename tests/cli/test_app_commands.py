@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
-from tests.command import Clinometer, every_command, top_commands
+from tests.command import Clinometer, every_command
 from tests.present import present
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
 EVERY = list(every_command())
-COMMANDS = sorted(top_commands())
 M2 = """group,context,attribute,p
 x,c1,a,0.5
 x,c1,b,0.5
@@ -33,15 +32,17 @@ def m2(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_and_option_has_help(clinometer: Clinometer, command: str) -> None:
-    result = clinometer(command, "--help")
+@pytest.mark.parametrize(("path", "command"), EVERY, ids=[" ".join(path) for path, _ in EVERY])
+def test_every_command_and_option_has_help(
+    clinometer: Clinometer, path: tuple[str, ...], command: TyperCommand
+) -> None:
+    result = clinometer(*path, "--help-all")
     assert result.status == 0
     assert "Usage" in result.out
-    for parameter in top_commands()[command].params:
-        if parameter.name != "help":
-            assert isinstance(parameter, TyperArgument | TyperOption)
-            assert parameter.help, f"{command} {parameter.name} has no help"
+    for parameter in command.params:
+        assert isinstance(parameter, TyperArgument | TyperOption)
+        assert parameter.help, f"{path} {parameter.name} has no help"
+        assert isinstance(parameter, TyperArgument) or parameter.opts[0] in result.out
 
 
 def types_in(hint: object) -> set[object]:

@@ -76,9 +76,9 @@ def test_a_number_out_of_range_is_one_line(
         ("audit", "reference:random", "--replicates", "99"),
         ("compare", "a", "b", "--replicates", "0"),
         ("view", "--port", "65536"),
-        ("annotate", "t.csv", "--port", "99999"),
+        ("reliability", "annotate", "t.csv", "--port", "99999"),
         ("audit", "reference:random", "--timeout", "inf"),
-        ("check", "x", "--versions", "0"),
+        ("reliability", "check", "x", "--versions", "0"),
     ],
     ids=" ".join,
 )

@@ -1,4 +1,4 @@
-"""clinometer check: blanks, versions, score, questions; its JSON is what the schema says."""
+"""clinometer reliability check: blanks, versions, score, questions; its JSON fits the schema."""
 
 from __future__ import annotations
 
@@ -61,7 +61,15 @@ def test_its_json_is_valid(checked: cm.Check) -> None:
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["check", SENTENCE, "--points", "The women at the ___ office are arrogant.", "-n", "3"]
+    given = [
+        "reliability",
+        "check",
+        SENTENCE,
+        "--points",
+        "The women at the ___ office are arrogant.",
+        "-n",
+        "3",
+    ]
     with pytest.raises(SystemExit) as done:
         main([*given, "--json"])
     assert done.value.code == 0
@@ -91,7 +99,7 @@ def test_wrong_input_is_one_line(
     arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as done:
-        main(["check", *arguments])
+        main(["reliability", "check", *arguments])
     assert done.value.code == 2
     err = capsys.readouterr().err
     assert says in err

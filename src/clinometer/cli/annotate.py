@@ -1,4 +1,4 @@
-"""clinometer annotate: people judge statements in a browser."""
+"""clinometer reliability annotate: people judge statements in a browser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clinometer import settings as ranges
-from clinometer.cli.options import PORT, opt
+from clinometer.cli.help import PORT, opt
 from clinometer.cli.printing import console, print_json
 from clinometer.errors import SettingsError
 

@@ -6,26 +6,24 @@ import errno
 import os
 import platform
 import sys
-import tomllib
 import traceback
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from secrets import token_hex
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from clinometer import __version__
-from clinometer.cli.options import opt
+from clinometer.cli.help import listed
 from clinometer.cli.printing import say
 from clinometer.display.text import visible
 from clinometer.errors import ClinometerError, InputError
 from clinometer.storage.atomic import replacing
-from clinometer.storage.cache import cache_folder
 
 # --- How a failure ends the program: one line on stderr, and an exit status for its kind ---------
 
@@ -106,6 +104,8 @@ def _place(error: BaseException) -> str:
 
 def _write_log(error: BaseException) -> Path | None:
     """Write the traceback to a file that only its owner can read; None if that fails."""
+    from clinometer.storage.cache import cache_folder
+
     now = datetime.now(UTC)
     folder = cache_folder() / "errors"
     log = folder / f"{now:%Y%m%dT%H%M%S}-{token_hex(2)}.log"
@@ -124,91 +124,146 @@ def _write_log(error: BaseException) -> Path | None:
     return log
 
 
-# --- Commands that are imported when they are called, so that listing them takes no time ---------
+# --- The commands, which are imported only when they are called ----------------------------------
 
 
-@dataclass(frozen=True)
-class Command:
-    """A command: `module:function` below `clinometer.cli`, and its line in the list."""
+HELP, HELP_ALL = "--help", "--help-all"
+#: By name: `module:function` below clinometer.cli, or the commands of a group; then the line in
+#: the list, which must not import the command.
+CommandTable = Mapping[str, tuple["str | CommandTable", str]]
 
-    place: str
-    about: str
+COMMANDS: CommandTable = {
+    "audit": ("audit:audit_command", "Score models in every context, and measure their risks"),
+    "report": ("report:report_command", "Write a page about runs, or its tables and charts"),
+    "leaderboard": ("report:leaderboard_command", "Rank models by their runs on static pages"),
+    "view": ("view:view_command", "Explore runs in a browser, down to single words"),
+    "compare": ("compare:compare_command", "Compare runs group by group, context by context"),
+    "gate": ("gate:gate_command", "Decide whether a run is worse than its baseline"),
+    "plan": ("plan:plan_command", "Plan an audit: contexts, time and cost; write a protocol"),
+    "protocol": ({"new": ("plan:new_command", "Write a protocol file")}, "Plan an audit in a file"),
+    "import": (
+        {
+            "lm-eval": ("imports:lm_eval_command", "Samples of lm-evaluation-harness"),
+            "inspect": ("imports:inspect_command", "A log of Inspect: epochs are replies"),
+        },
+        "Measure what others have produced: tables, answers, samples, labels",
+    ),
+    "risk": ("imports:risk_command", "Any table of preferences"),
+    "bbq": ("audit:bbq_command", "Published answers to BBQ's questions"),
+    "calibrate": ("calibrate:calibrate_command", "People's labels of a run's replies"),
+    "export": (
+        {
+            "xarray": ("exports:xarray_command", "Every preference, weight and risk as netCDF"),
+            "arviz": ("exports:arviz_command", "A run with its replicates, for ArviZ"),
+            "hugging-face": ("exports:hugging_face_command", "Risks in a model card"),
+            "every-eval-ever": ("exports:every_eval_ever_command", "A record of Every Eval Ever"),
+            "mlflow": ("exports:mlflow_command", "Settings, risks and report, logged to MLflow"),
+            "wandb": ("exports:wandb_command", "Settings and risks, logged to Weights & Biases"),
+            "croissant": ("exports:croissant_command", "A context set with Croissant metadata"),
+            "lm-eval": ("exports:export_lm_eval_command", "An audit as a task of lm_eval"),
+        },
+        "Write runs and context sets for other tools",
+    ),
+    "mine": ("mine:mine_command", "Mine contexts from a corpus, weighted by frequency"),
+    "reliability": (
+        {
+            "audit": ("reliability:audit_command", "From a benchmark's files to a report"),
+            "statements": ("reliability:statements_command", "Read a benchmark"),
+            "points": ("reliability:points_command", "Put blanks (___) into statements"),
+            "variants": ("reliability:variants_command", "Write context-added versions"),
+            "score": ("reliability:score_command", "How much context changes each statement"),
+            "blanks": ("reliability:blanks_command", "Score each blank of a statement by itself"),
+            "view": ("reliability:view_command", "Table 2 of the paper for your runs"),
+            "pairs": ("reliability:pairs_command", "How often a model prefers the stereotype"),
+            "agreement": ("validate:agreement_command", "Do the annotators agree?"),
+            "annotate": ("annotate:annotate_command", "Let people judge statements in a browser"),
+            "validate": ("validate:validate_command", "Does a score agree with human judgements?"),
+            "check": ("check:check_command", "Does a sentence need more context, and where?"),
+        },
+        "How reliable are the statements of a bias benchmark? (COBIAS)",
+    ),
+    "study": (
+        {
+            "factors": ("study:factors_command", "Risk against pay, education, share of women"),
+            "controls": ("study:controls_command", "The risks next to chance"),
+            "sensitivity": ("study:sensitivity_command", "Every defensible analysis choice"),
+            "versions": ("study:versions_command", "Dissimilarity by number (COBIAS, Figure 8)"),
+            "temperature": ("study:temperature_command", "COBIAS across temperatures (D.2)"),
+            "table1": ("study:table1_command", "Gender risks of models, as in Table 1"),
+            "table2": ("study:table2_command", "Race risks of models, as in Table 2"),
+            "table3": ("study:table3_command", "Religion and disability, as in Table 3"),
+            "leaning": ("study:leaning_command", "Which way each group leans (Figure 5)"),
+            "toxicity": ("study:toxicity_command", "Fine-tuning on toxic text (Figure 6, D.4)"),
+            "size": ("study:size_command", "Trend of the risks with model size (Figure 7)"),
+            "alignment": ("study:alignment_command", "A base model and aligned ones (Figure 8)"),
+            "knowledge": ("study:knowledge_command", "Facts instead of stereotypes (E.1, E.2)"),
+            "sources": ("study:sources_command", "Contexts from several sources (Table 4)"),
+            "corpora": ("study:corpora_command", "Halves of a corpus, and several sources"),
+            "languages": ("study:languages_command", "Risks in another language (Table 5)"),
+            "vision": ("study:vision_command", "Texts that a CLIP-type model prefers (E.3)"),
+            "distribution": ("study:distribution_command", "Risks over groups (Figures 10, 16)"),
+            "heatmap": ("study:heatmap_command", "Preferences by group and context (Figure 11)"),
+        },
+        "The papers' experiments on models of your choice",
+    ),
+    "topics": ("lists:topics_command", "The built-in topics, or one of them"),
+    "contexts": ("lists:contexts_command", "The built-in context sets, or one of them"),
+    "models": ("lists:models_command", "The models available locally"),
+    "samples": ("lists:samples_command", "Small files to try the commands on"),
+    "doctor": ("machine:doctor_command", "Show what is installed, what is missing, how to get it"),
+    "cache": ("machine:cache_command", "Show what is cached on this machine, or clear it"),
+}
 
-    def load(self, name: str) -> Any:
-        module, function = self.place.split(":")
-        alone = typer.Typer(add_completion=False)
-        alone.command(name)(getattr(import_module(f"clinometer.cli.{module}"), function))
-        return typer.main.get_command(alone)
 
-    def listed(self, name: str) -> TyperCommand:
-        return TyperCommand(name, help=self.about)
-
-
-@dataclass(frozen=True)
-class CommandGroup:
-    """Commands under one name."""
-
-    about: str
-    commands: Mapping[str, Command | CommandGroup]
-
-    @classmethod
-    def read(cls, table: Mapping[str, Any]) -> Self:
-        """A group and those in it, as `commands.toml` writes them."""
-        found: dict[str, Command | CommandGroup] = {}
-        found |= {name: Command(*line) for name, line in table["commands"].items()}
-        found |= {name: cls.read(inner) for name, inner in table.get("groups", {}).items()}
-        return cls(table["about"], found)
-
-    def load(self, name: str) -> LazyGroup:
-        return LazyGroup(name=name, help=self.about, no_args_is_help=True, table=self.commands)
-
-    listed = load
+@cache
+def load_command(name: str, place: str) -> Any:
+    """The command of a `module:function`."""
+    module, function = place.split(":")
+    alone = typer.Typer(add_completion=False)
+    alone.command(name, cls=ListedCommand)(
+        getattr(import_module(f"clinometer.cli.{module}"), function)
+    )
+    return typer.main.get_command(alone)
 
 
-class _Loaded(Mapping[str, Any]):
-    """Commands by name, each imported when it is first taken."""
+class ListedCommand(TyperCommand):
+    """A command whose help leaves out what few people need, unless --help-all asks for it."""
 
-    def __init__(self, table: Mapping[str, Command | CommandGroup]) -> None:
-        self._table = table
-        self._loaded: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._loaded:
-            self._loaded[name] = self._table[name].load(name)
-        return self._loaded[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._table)
-
-    def __len__(self) -> int:
-        return len(self._table)
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        parameters = listed(self.get_params(ctx), everything=bool(ctx.obj))
+        TyperCommand(
+            self.name, help=self.help, params=parameters, add_help_option=False
+        ).format_help(ctx, formatter)
 
 
 class LazyGroup(TyperGroup):
     """A group of the commands in `table`; its help imports none of them."""
 
-    table: Mapping[str, Command | CommandGroup] = {}
-
-    def __init__(
-        self, *, table: Mapping[str, Command | CommandGroup] | None = None, **settings: Any
-    ):
+    def __init__(self, *, table: CommandTable = COMMANDS, **settings: Any) -> None:
         super().__init__(**settings)
-        self.table = type(self).table if table is None else table
-        self.commands = _Loaded(self.table)  # type: ignore[assignment]  # nothing is added
+        self.table = table
+        self.commands = {name: TyperCommand(name, help=line) for name, (_, line) in table.items()}
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        if name not in self.table:
+            return None
+        place, line = self.table[name]
+        if isinstance(place, str):
+            return load_command(name, place)
+        return LazyGroup(name=name, help=line, no_args_is_help=True, table=place)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        listed: dict[str, Any] = {name: one.listed(name) for name, one in self.table.items()}
-        loaded, self.commands = self.commands, listed
-        try:
-            super().format_help(ctx, formatter)
-        finally:
-            self.commands = loaded
+        parameters = listed(self.get_params(ctx), everything=bool(ctx.obj))
+        TyperGroup(
+            name=self.name,
+            help=self.help,
+            commands=dict(self.commands),
+            params=parameters,
+            add_help_option=False,
+        ).format_help(ctx, formatter)
 
 
-ALL = CommandGroup.read(tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8")))
-
-
-# --- The command `clinometer`: its commands, and how errors reach the user -----------------------
+# --- The command line ----------------------------------------------------------------------------
 
 
 class _Escaped(Exception):
@@ -218,8 +273,6 @@ class _Escaped(Exception):
 class _Commands(LazyGroup):
     """typer takes the end of a file for an abort by the user, as it does Ctrl-C, and silences a
     closed pipe; all with status 1, which means here that a threshold failed."""
-
-    table = ALL.commands
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -233,7 +286,7 @@ class _Commands(LazyGroup):
 app = typer.Typer(
     name="clinometer",
     cls=_Commands,
-    help=ALL.about,
+    help="How far does a language model lean, and how much does its lean swing with context?",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -249,7 +302,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    debug: Annotated[bool, opt("Show the traceback of an error.", "--debug")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[
         bool,
         typer.Option(
@@ -263,15 +316,14 @@ def options(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its status.
 
-    `failure.STATUSES` lists the statuses. An error is one line on stderr; its traceback shows with
-    --debug.
+    `STATUSES` lists the statuses. An error is one line on stderr; its traceback shows with --debug.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     # Accept --debug anywhere: people append it to the command that has just failed.
     debug = "--debug" in arguments
-    rest = [a for a in arguments if a != "--debug"]
+    rest = [HELP if a == HELP_ALL else a for a in arguments if a != "--debug"]
     try:
-        app(rest, standalone_mode=True)
+        app(rest, standalone_mode=True, obj=HELP_ALL in arguments)
     except Exception as error:
         cause = error.__cause__ if isinstance(error, _Escaped) else error
         raise SystemExit(report_failure(cause or error, debug=debug)) from None

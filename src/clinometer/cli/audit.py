@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clinometer.cli.audit_output import as_json, print_runs, where_next
+from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import (
     FAIL_ABOVE,
     FAIL_ON,
@@ -23,7 +24,7 @@ from clinometer.cli.limits import (
     too_much_other,
     uncovered,
 )
-from clinometer.cli.options import JSON, grouped, opt, topic_of
+from clinometer.cli.options import grouped, topic_of
 from clinometer.cli.plan import followed
 from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.cli.progress import kept_cells, progress

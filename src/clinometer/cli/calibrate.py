@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from clinometer.cli.options import JSON, opt
+from clinometer.cli.help import JSON, opt
 from clinometer.cli.printing import TerminalTable, console, print_json
 from clinometer.errors import SettingsError
 from clinometer.runs import Run
@@ -99,7 +99,7 @@ def _write_sample(run: Run, replies: Path, n: int, seed: int) -> None:
     write_replies(replies, rows)
     names = ",".join(run.preferences.categories)
     console().print(
-        f"{replies}: {len(rows)} replies. Next: clinometer annotate {shlex.quote(str(replies))} "
-        f"--mode category --categories {shlex.quote(names)}",
+        f"{replies}: {len(rows)} replies. Next: clinometer reliability annotate "
+        f"{shlex.quote(str(replies))} --mode category --categories {shlex.quote(names)}",
         soft_wrap=True,
     )

@@ -1,4 +1,4 @@
-"""clinometer check: does a sentence need more context, and where?"""
+"""clinometer reliability check: does a sentence need more context, and where?"""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from clinometer import settings as ranges
+from clinometer.cli.help import opt
 from clinometer.cli.limits import FAIL_BELOW_ON, below, fail
-from clinometer.cli.options import DEVICE, SEED, derived, opt
+from clinometer.cli.options import DEVICE, SEED, derived
 from clinometer.cli.printing import console, print_json
 from clinometer.display.numbers import between
 from clinometer.measure import Estimate

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clinometer import settings as ranges
-from clinometer.cli.options import CLUSTER, JSON, LEVEL, POPULATION, SEED, opt
+from clinometer.cli.help import JSON, opt
+from clinometer.cli.options import CLUSTER, LEVEL, POPULATION, SEED
 from clinometer.cli.printing import TerminalTable, console, print_json
 from clinometer.display.numbers import p_value
 from clinometer.display.text import plain

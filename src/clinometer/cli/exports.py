@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from clinometer import settings as ranges
-from clinometer.cli.options import GROUPS, SEED, grouped, opt, topic_of
+from clinometer.cli.help import opt
+from clinometer.cli.options import GROUPS, SEED, grouped, topic_of
 from clinometer.cli.printing import console
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.audit import asked_contexts

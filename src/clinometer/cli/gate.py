@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from clinometer import settings as ranges
-from clinometer.cli.options import CLUSTER, JSON, opt
+from clinometer.cli.help import JSON, opt
+from clinometer.cli.options import CLUSTER
 from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.errors import SettingsError
 from clinometer.gate.decision import MARGIN, GateDecision, decide

@@ -10,8 +10,9 @@ import numpy as np
 import typer
 
 from clinometer.cli.audit_output import as_json, print_runs, where_next
+from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
-from clinometer.cli.options import JSON, grouped, opt
+from clinometer.cli.options import grouped
 from clinometer.cli.printing import TerminalTable, console, print_json, risk_table
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError, TableError

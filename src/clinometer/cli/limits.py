@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from clinometer import settings as ranges
-from clinometer.cli.options import opt
+from clinometer.cli.help import opt
 from clinometer.cli.printing import say
 from clinometer.display.numbers import percent
 from clinometer.errors import SettingsError

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from clinometer import settings as ranges
-from clinometer.cli.options import JSON, opt
+from clinometer.cli.help import JSON, opt
 from clinometer.cli.printing import TerminalTable, console, print_json
 from clinometer.errors import ModelNotFound, SettingsError, closest
 
@@ -258,7 +258,7 @@ NEXT = (
     ("mine", "articles.jsonl", "--topic", "gender", "--out", "contexts.csv"),
     ("risk", "table.csv"),
     ("reliability", "score", "statements.csv", "--variants", "versions.jsonl"),
-    ("annotate", "statements.csv"),
+    ("reliability", "annotate", "statements.csv"),
     ("reliability", "agreement", "judgements.csv"),
 )
 

@@ -6,7 +6,7 @@ import shutil
 from datetime import datetime
 from typing import Annotated, Any
 
-from clinometer.cli.options import JSON, opt
+from clinometer.cli.help import JSON, opt
 from clinometer.cli.printing import console, print_json
 
 # --- clinometer doctor: what this machine has, and what each missing thing would enable ----------

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from clinometer import settings as ranges
-from clinometer.cli.options import JSON, derived, grouped, opt
+from clinometer.cli.help import JSON, opt
+from clinometer.cli.options import derived, grouped
 from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.cli.progress import Kept, progress
 from clinometer.contexts.files import ArticlesRecord

@@ -2,67 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-import typer
 from rich.markup import escape
-from typer.models import OptionInfo
 
-from clinometer import settings as ranges
+from clinometer.cli.help import opt
 from clinometer.models import LoadOptions
 from clinometer.runs import AuditSettings
-from clinometer.settings import Option, Range, dataclass_in, option_of
+from clinometer.settings import Option, dataclass_in, option_of
 
 if TYPE_CHECKING:
     from clinometer.topics import Topic
-
-
-# --- How commands declare their own options ------------------------------------------------------
-
-
-Given = TypeVar("Given", float, list[float], None)
-
-
-def opt(
-    help: str,
-    *names: str,
-    allowed: Range | None = None,
-    panel: str | None = None,
-    unset: str | bool = True,
-) -> Any:
-    """An option; a number outside the range `allowed` is rejected with a one-line error, before
-    any work. `unset` describes what happens without the option, if its default does not.
-
-    typer's own `min` and `max` print a box of several lines, and have no open intervals.
-    """
-
-    def check(param: typer.CallbackParam, value: Given) -> Given:
-        several = value if isinstance(value, list | tuple) else [value]
-        for one in several:
-            if one is not None and allowed is not None:
-                allowed.check(param.opts[-1], one)
-        return value
-
-    check.allowed = allowed  # type: ignore[attr-defined]
-    callback = None if allowed is None else check
-    return typer.Option(
-        *names, help=help, callback=callback, rich_help_panel=panel, show_default=unset
-    )
-
-
-JSON = Annotated[bool, opt("Print one JSON object instead of a table.", "--json")]
-
-
-# --- Options shared by several commands, and options derived from the library's settings ---------
-
-
-#: Most options that are listed without headings.
-_FEW = 8
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -85,7 +39,6 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             # A setting that two dataclasses share, such as the seed, is one option.
             found.setdefault(parameter.name, parameter)
         parameters += found.values()
-    _drop_small_panels(parameters)
 
     @wraps(command)
     def with_settings(**values: Any) -> None:
@@ -149,22 +102,13 @@ def _typer_option(one: Field[Any], about: Option) -> Any:
         flags = ("--" + one.name.replace("_", "-"),)  # without its opposite, --no-...
     allowed = about.allowed if about.typed is None else None
     return opt(
-        escape(about.help), *flags, allowed=allowed, panel=about.panel, unset=about.unset or True
+        escape(about.help),
+        *flags,
+        allowed=allowed,
+        panel=about.panel,
+        unset=about.unset or True,
+        advanced=about.advanced,
     )
-
-
-def _drop_small_panels(parameters: list[Parameter]) -> None:
-    """Drop headings over a single option or in a short list."""
-    options = [
-        about
-        for parameter in parameters
-        for about in getattr(parameter.annotation, "__metadata__", ())
-        if isinstance(about, OptionInfo)
-    ]
-    panels = Counter(about.rich_help_panel for about in options)
-    for about in options:
-        if len(options) <= _FEW or panels[about.rich_help_panel] == 1:
-            about.rich_help_panel = None
 
 
 def derived(kind: type, name: str) -> Any:
@@ -173,9 +117,7 @@ def derived(kind: type, name: str) -> Any:
     about = option_of(found)
     if about is None:
         raise TypeError(f"{kind.__name__}.{name} is not an option")
-    made = _typer_option(found, about)
-    made.rich_help_panel = None
-    return made
+    return _typer_option(found, replace(about, panel=None, advanced=False))
 
 
 GROUPS = Annotated[
@@ -188,7 +130,6 @@ REPLICATES = Annotated[int, derived(AuditSettings, "replicates")]
 LEVEL = Annotated[float, derived(AuditSettings, "level")]
 POPULATION = Annotated[str, derived(AuditSettings, "population")]
 CLUSTER = Annotated[str | None, derived(AuditSettings, "clusters")]
-PORT = Annotated[int, opt("Port to listen on; 0 picks any free one.", allowed=ranges.PORT)]
 
 
 def topic_of(name: str, groups: str | None) -> Topic:

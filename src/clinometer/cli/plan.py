@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from clinometer import settings as ranges
+from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, parse_limits
-from clinometer.cli.options import GROUPS, JSON, LEVEL, grouped, opt, topic_of
+from clinometer.cli.options import GROUPS, LEVEL, grouped, topic_of
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import duration
 from clinometer.contexts.load import default_contexts, load_contexts

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clinometer import settings as ranges
+from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_BELOW_ON, below, fail
-from clinometer.cli.options import DEVICE, JSON, LEVEL, SEED, derived, grouped, opt
+from clinometer.cli.options import DEVICE, LEVEL, SEED, derived, grouped
 from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.cli.progress import Kept, progress
 from clinometer.display.numbers import between

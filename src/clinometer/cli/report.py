@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clinometer import settings as ranges
-from clinometer.cli.options import SEED, opt
+from clinometer.cli.help import opt
+from clinometer.cli.options import SEED
 from clinometer.cli.printing import console, say
 from clinometer.errors import ClinometerError, SettingsError
 from clinometer.runs import AuditSettings

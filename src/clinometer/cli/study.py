@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clinometer import settings as ranges
-from clinometer.cli.options import DEVICE, GROUPS, JSON, SEED, grouped, opt, topic_of
+from clinometer.cli.help import JSON, opt
+from clinometer.cli.options import DEVICE, GROUPS, SEED, grouped, topic_of
 from clinometer.cli.printing import TerminalTable, console, number, print_json, say
 from clinometer.cli.progress import Kept, Watch, kept_cells, progress
 from clinometer.cli.reliability import (

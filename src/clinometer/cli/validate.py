@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clinometer import settings as ranges
-from clinometer.cli.options import JSON, LEVEL, REPLICATES, SEED, opt
+from clinometer.cli.help import JSON, opt
+from clinometer.cli.options import LEVEL, REPLICATES, SEED
 from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.cli.progress import progress
 from clinometer.cli.reliability import write_frame

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from clinometer.cli.options import PORT, opt
+from clinometer.cli.help import PORT, opt
 from clinometer.cli.printing import console
 
 

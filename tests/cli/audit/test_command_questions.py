@@ -194,7 +194,10 @@ def test_a_sample_of_replies_is_written_for_people(
     assert clinometer(*command, *FEW, "--out", "run").status == 0
     shown = clinometer("calibrate", "run", "replies.csv", "--sample", "12")
     assert shown.status == 0
-    assert "clinometer annotate replies.csv --mode category --categories yes,no" in shown.out
+    assert (
+        "clinometer reliability annotate replies.csv --mode category --categories yes,no"
+        in shown.out
+    )
     rows = read_rows(Path("replies.csv"))
     assert len(rows) == len({row["id"] for row in rows}) == 12
     judged = {"Yes": "yes", "No": "no", "Perhaps": "other"}

@@ -1,0 +1,88 @@
+"""How a command declares an option, and how help lists it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from copy import copy
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.markup import escape
+
+from clinometer import settings as ranges
+from clinometer.settings import Range
+
+#: The most options that are listed without headings.
+_FEW = 8
+
+Given = TypeVar("Given", float, list[float], None)
+
+
+def opt(
+    help: str,
+    *names: str,
+    allowed: Range | None = None,
+    panel: str | None = None,
+    unset: str | bool = True,
+    advanced: bool = False,
+) -> Any:
+    """An option; a number outside the range `allowed` is rejected with a one-line error, before
+    any work. `unset` describes what happens without the option, if its default does not. One that
+    is `advanced` is listed by --help-all only.
+
+    typer's own `min` and `max` print a box of several lines, and have no open intervals.
+    """
+
+    def check(param: typer.CallbackParam, value: Given) -> Given:
+        several = value if isinstance(value, list | tuple) else [value]
+        for one in several:
+            if one is not None and allowed is not None:
+                allowed.check(param.opts[-1], one)
+        return value
+
+    check.allowed = allowed  # type: ignore[attr-defined]
+    callback = None if allowed is None else check
+    return typer.Option(
+        *names,
+        help=help,
+        callback=callback,
+        rich_help_panel=panel,
+        show_default=unset,
+        hidden=advanced,
+    )
+
+
+JSON = Annotated[bool, opt("Print one JSON object instead of a table.", "--json")]
+PORT = Annotated[int, opt("Port to listen on; 0 picks any free one.", allowed=ranges.PORT)]
+
+
+def listed(parameters: Sequence[Any], *, everything: bool) -> list[Any]:
+    """Arguments and options as help shows them: without types, with the default in the sentence.
+
+    A heading over a single option, or in a short list, is dropped.
+    """
+    shown = [copy(p) for p in parameters if everything or not getattr(p, "hidden", False)]
+    left_out = len(parameters) - len(shown)
+    panels = Counter(p.rich_help_panel for p in shown)
+    for p in shown:
+        p.hidden = False
+        p.display_type_rich = lambda ctx: None
+        if default := default_text(p):
+            p.help = f"{p.help} [dim]\\[default: {escape(default)}][/dim]"
+        p.show_default = False
+        if p.param_type_name == "option":
+            p.opts, p.secondary_opts = ["/".join([", ".join(p.opts), *p.secondary_opts])], []
+        if len(shown) <= _FEW or panels[p.rich_help_panel] == 1:
+            p.rich_help_panel = None
+        if p.name == "help" and left_out:
+            p.help += f" --help-all shows {left_out} more options."
+    return shown
+
+
+def default_text(parameter: Any) -> str:
+    """What happens without an option, as its help and the documentation show it."""
+    if isinstance(parameter.show_default, str):
+        return parameter.show_default
+    silent = parameter.default in (None, False) or parameter.required
+    return "" if silent else str(parameter.default)
