@@ -111,7 +111,6 @@ MUTATIONS = (
     # damage
     Mutation("damage", "storage/parquet_parts.py", 'sound = file.stem.rpartition("-")[2] == digest_of(data)', "sound = True", "tests/storage/test_parquet_parts.py"),
     Mutation("damage", "storage/result_folder.py", "if digest_of(data) != record.tables.get(name):", "if False:", "tests/runs/test_audit_resume.py", "bit_flip_in_a_table"),
-    Mutation("damage", "storage/cache.py", "if not sound or checksum != _checksum(_digest(_plain(scope)), item, data):", "if not sound:", "tests/storage/test_cache.py", "changed or flips"),
     # work that is resumed
     Mutation("resumed", "storage/resumable.py", "elif changed := differences(before, identity):", "elif changed := []:", "tests/storage/test_resumable.py", "same_work"),
     Mutation("resumed", "storage/jsonl.py", "                    os.fsync(stream.fileno())\n", "", "tests/storage/test_jsonl.py"),

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from clinometer.runs import Run
-from clinometer.storage.cache import cache_folder
+from clinometer.storage.cache_folder import cache_folder
 
 
 def command(arguments: argparse.Namespace, out: Path) -> float:
@@ -90,7 +90,7 @@ def main() -> None:
             "from_cache": warm.record.cache.found,
             "identical": warm.preferences.equals(cold.preferences)
             and warm.risks.to_dict() == cold.risks.to_dict(),
-            "cache_bytes": (work / "scores.sqlite").stat().st_size,
+            "cache_bytes": sum(f.stat().st_size for f in (work / "scores").rglob("*.*")),
         }
         if arguments.ray:
             result["ray"] = on_ray(arguments, work / "ray")

@@ -16,7 +16,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from clinometer.extras import DISTRIBUTION, EXTRAS, install_command, models_package
-from clinometer.storage.cache import cache_folder
+from clinometer.storage.cache_folder import cache_folder
 
 # --- One component: what was found, what it enables, how to get it -------------------------------
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clinometer.contexts import ContextSet
-from clinometer.contexts.files import PRIORITY, DrawRecord, TopRecord
+from clinometer.contexts.files import DrawRecord, TopRecord
 from clinometer.errors import ContextError
 
 SAID, FELT, SAW = "The [X] said that [Y]", "The [X] felt that [Y]", "The [X] saw [Y]"
@@ -153,7 +153,7 @@ def test_a_sample_records_its_origin() -> None:
         n=2,
         seed=7,
         source=THREE.sha256,
-        design=PRIORITY,
+        design="priority",
         noise=drawn.sampling.set_noise,
         corpus_noise=THREE.sampling.corpus_noise,
     )

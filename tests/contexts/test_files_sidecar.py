@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
 from clinometer.contexts import ContextSet, SetMetadata, builtin_contexts, load_contexts
-from clinometer.contexts.files import ArticlesRecord, Sidecar
-
-OLD = Path(__file__).parents[1] / "data" / "old_state" / "mining"
-
-
-def test_a_sidecar_of_the_old_state_opens_and_is_written_with_a_version(tmp_path: Path) -> None:
-    for name in ("contexts.csv", "contexts.json"):
-        shutil.copy(OLD / name, tmp_path)
-    contexts = load_contexts(str(tmp_path / "contexts.csv"))
-    before = json.loads((OLD / "contexts.json").read_text(encoding="utf-8"))
-    assert "schema_version" not in before
-    assert contexts.metadata.articles == ArticlesRecord(**before["articles"])
-    assert contexts.metadata.dropped == before["dropped"]
-    contexts.save(tmp_path / "again.csv")
-    after = json.loads((tmp_path / "again.json").read_text(encoding="utf-8"))
-    assert after == {"schema_version": 1, **before}
-    assert list(after)[1:] == list(before)
-    assert ContextSet.load(tmp_path / "again.csv") == contexts
+from clinometer.contexts.files import Sidecar
 
 
 @pytest.mark.parametrize("name", builtin_contexts())

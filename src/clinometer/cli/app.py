@@ -104,7 +104,7 @@ def _place(error: BaseException) -> str:
 
 def _write_log(error: BaseException) -> Path | None:
     """Write the traceback to a file that only its owner can read; None if that fails."""
-    from clinometer.storage.cache import cache_folder
+    from clinometer.storage.cache_folder import cache_folder
 
     now = datetime.now(UTC)
     folder = cache_folder() / "errors"

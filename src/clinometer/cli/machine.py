@@ -53,25 +53,23 @@ def cache_command(
     $CLINOMETER_CACHE_LIMIT of scores (default 2GB; 0 turns it off).
     """
     from clinometer.models.catalog.weights import clear_unfinished
-    from clinometer.storage.cache import Cache, cache_folder, cache_limit
+    from clinometer.storage.cache import Cache, cache_limit
+    from clinometer.storage.cache_folder import cache_folder
 
     limit = cache_limit()
     cache = Cache(limit=limit or 1)  # a cache that is turned off can still be inspected
     models = cache_folder() / "models"
-    if clear and cache.file.exists():
-        cache.clear()
     if clear:
+        cache.clear()
         clear_unfinished()
     if clear_models:
         shutil.rmtree(models, ignore_errors=True)
-    scopes = cache.scopes() if cache.file.exists() else []
-    cache.close()
     found: dict[str, Any] = {
         "folder": str(cache_folder()),
         "limit_bytes": limit,
         "scores_bytes": cache.size(),
         "models_bytes": sum(f.stat().st_size for f in models.rglob("*") if f.is_file()),
-        "scopes": [_row(entry) for entry in scopes],
+        "scopes": [_row(entry) for entry in cache.scopes()],
     }
     if json_output:
         print_json(found)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.contexts import files
-from clinometer.contexts.files import PRIORITY, DrawRecord, SetMetadata, TopRecord
+from clinometer.contexts.files import DrawRecord, SetMetadata, TopRecord
 from clinometer.contexts.template import clean_template, template_problem, write_count
 from clinometer.display.notebook import titled_html
 from clinometer.errors import ContextError
@@ -156,7 +156,7 @@ class ContextSet:
             n=n,
             seed=seed if isinstance(seed, int) else None,
             source=self.sha256,
-            design=PRIORITY,
+            design="priority",
             noise=float(noise),
             corpus_noise=self.sampling.corpus_noise,
         )

@@ -29,14 +29,10 @@ if TYPE_CHECKING:
 # --- The sidecar of a context set: a .json beside the .csv that says where the set comes from ----
 
 
-#: How contexts are sampled; runs of 0.1.0 were made with replacement.
-PRIORITY = "priority"
-
-
 class DrawRecord(RecordPart):
     """A sample of contexts: how many, with what seed, and the sha256 of the set they are from.
 
-    design        "priority", or "with replacement" for runs of 0.1.0, whose weights count n draws
+    design        "priority": priority sampling (Duffield et al. 2007), without replacement
     noise         of the sample, see `Sampling.set_noise`
     corpus_noise  of the set it is from
     """
@@ -44,8 +40,8 @@ class DrawRecord(RecordPart):
     n: int
     seed: int | None = None
     source: str = Field(validation_alias="from", serialization_alias="from")
-    design: str = "with replacement"
-    noise: float | None = None
+    design: Literal["priority"] = "priority"
+    noise: float
     corpus_noise: float | None = None
 
     @property
@@ -53,7 +49,7 @@ class DrawRecord(RecordPart):
         """What the contexts are a sample of."""
         from clinometer.measure.correction import Sampling  # loads scipy
 
-        return Sampling(1.0 / self.n if self.noise is None else self.noise, self.corpus_noise)
+        return Sampling(self.noise, self.corpus_noise)
 
 
 class TopRecord(RecordPart):

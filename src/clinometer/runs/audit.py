@@ -103,7 +103,7 @@ def audit(
         load = settings.load.resumed(record.model.dtype if record else "auto")
         question = ModelQuery(spec, load, settings.words, asked.words, readout)
         asker = stack.enter_context(closing(make_executor(executor, question, need)))
-        known = stack.enter_context(closing(ScoreCache(question, settings.scoring(), use=cache)))
+        known = ScoreCache(question, settings.scoring(), use=cache)
         late = record is not None and record.protocol is None
         if record is None:
             record = _begin(asker, known, asked, drawn, settings)

@@ -23,9 +23,6 @@ from clinometer.storage.untrusted import MOST_TABLE, read_bytes, read_parquet
 
 T = TypeVar("T")
 
-#: A third of the time of level 5, and no larger.
-_BROTLI = 4
-
 
 class Parts:
     """A folder of parts, part-FIRST-DIGEST.parquet, each written atomically.
@@ -56,13 +53,16 @@ class Parts:
     def read(self) -> Iterator[tuple[Path, pa.Table | None]]:
         """Every part in order, with None for a damaged one."""
         for file in self.files():
-            try:
-                data = read_bytes(file, most=MOST_TABLE)
-                sound = file.stem.rpartition("-")[2] == digest_of(data)
-                table = read_parquet(data) if sound else None
-            except (OSError, ValueError):
-                table = None
-            yield file, table
+            yield file, self.load(file)
+
+    def load(self, file: Path) -> pa.Table | None:
+        """One part; None if it is damaged."""
+        try:
+            data = read_bytes(file, most=MOST_TABLE)
+            sound = file.stem.rpartition("-")[2] == digest_of(data)
+            return read_parquet(data) if sound else None
+        except (OSError, ValueError):
+            return None
 
     def results(
         self, read: Callable[[pa.Table], T | None], *, advice: str | None = None
@@ -105,23 +105,17 @@ def write_table(file: Path, table: pa.Table | Iterable[pa.Table]) -> str:
         return hashlib.file_digest(written, _digest).hexdigest()
 
 
-def _write(rows: Iterable[pa.Table], sink: Any) -> None:
-    """Measured numbers (float32, or codes as bytes) are compressed byte by byte: their first bytes
-    are alike."""
-    several = iter(rows)
+def _write(tables: Iterable[pa.Table], sink: Any) -> None:
+    """The bytes of a float32 are compressed apart from each other: the first ones are alike."""
+    several = iter(tables)
     first = next(several)
-    ways = dict(way for field in first.schema if (way := _encoding(field)) is not None)
-    numbers = {path.partition(".")[0] for path in ways}
-    coded = {f.name for f in first.schema if pa.types.is_fixed_size_binary(f.type)}
-    names = first.column_names
+    scores = {field.name: path for field in first.schema if (path := _float32_path(field))}
     with pq.ParquetWriter(
         sink,
         first.schema,
-        # brotli tells bytes of different kinds apart: a sixteenth less than zstd for codes
-        compression={name: "brotli" if name in coded else "zstd" for name in names},
-        compression_level=dict.fromkeys(coded, _BROTLI),
-        use_dictionary=[name for name in names if name not in numbers],
-        column_encoding=ways,
+        compression="zstd",
+        use_dictionary=[name for name in first.column_names if name not in scores],
+        use_byte_stream_split=list(scores.values()),
         write_statistics=False,
     ) as writer:
         writer.write_table(first)
@@ -130,14 +124,12 @@ def _write(rows: Iterable[pa.Table], sink: Any) -> None:
             writer.write_table(table)
 
 
-def _encoding(field: pa.Field) -> tuple[str, str] | None:
-    """The path of a column of numbers and how they are written; None: as the library does."""
-    if field.type == pa.int64():
-        return field.name, "DELTA_BINARY_PACKED"
-    if field.type == pa.float32() or pa.types.is_fixed_size_binary(field.type):
-        return field.name, "BYTE_STREAM_SPLIT"
+def _float32_path(field: pa.Field) -> str | None:
+    """The path of a column of float32, or of lists of them; None for any other."""
+    if field.type == pa.float32():
+        return str(field.name)
     if pa.types.is_fixed_size_list(field.type) and field.type.value_type == pa.float32():
-        return f"{field.name}.list.element", "BYTE_STREAM_SPLIT"
+        return f"{field.name}.list.element"
     return None
 
 

@@ -23,7 +23,7 @@ from clinometer.extras import install_command, require
 from clinometer.models.catalog.pretrained import damaged_weights, pretrained
 from clinometer.models.catalog.spec import ModelSource, ModelSpec
 from clinometer.models.options import LoadOptions
-from clinometer.storage.cache import cache_folder
+from clinometer.storage.cache_folder import cache_folder
 
 # --- GGUF files as ordinary model folders, and the embedded model among them ---------------------
 

@@ -456,8 +456,8 @@ class _Row:
 
 
 def _is_stale(statement: Statement, row: dict[str, Any] | None) -> bool:
-    """Whether versions were made for other blanks. Files of 0.1 do not say for which."""
-    return row is not None and row.get("points", statement.points) != statement.points
+    """Whether versions were made for other blanks."""
+    return row is not None and row.get("points") != statement.points
 
 
 def _counts(rows: Sequence[dict[str, Any]], settings: VariantSettings) -> dict[str, Any]:

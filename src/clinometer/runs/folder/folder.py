@@ -1,7 +1,7 @@
 """The run folder: everything that a run writes, and that resume, replay and report read.
 
 run.json                the record of the run, its results, and the digests of the tables
-scores/part-*.parquet   log-probabilities, written as they are scored
+scores/part-*.parquet   cell, and the fields of its scores as float32; written as they are scored
 preferences.parquet     group, context_id, attribute, p, coverage, flag
 groups.parquet          the risks of each group
 contexts.parquet        context_id, template, weight, influence
@@ -10,7 +10,7 @@ contexts.parquet        context_id, template, weight, influence
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,15 +24,11 @@ from clinometer.measure.correction import Sampling
 from clinometer.measure.preferences import as_reference
 from clinometer.models import WordScores
 from clinometer.runs.folder.record import RunRecord
-from clinometer.runs.scores.codec import from_table, to_table
 from clinometer.storage.parquet_parts import Parts
 from clinometer.storage.result_folder import ResultFolder
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-# --- The run folder: everything that a run writes, and that resume, replay and report read -------
 
 
 Scored = tuple[NDArray[np.int64], WordScores]
@@ -56,8 +52,8 @@ class RunFolder(ResultFolder[RunRecord]):
     def write_scores(self, scored: Sequence[Scored]) -> None:
         """One part: cells by number, and their scores."""
         cells = np.concatenate([cells for cells, _ in scored])
-        table = to_table(cells, *(scores for _, scores in scored))
-        self.parts.write(int(cells[0]), table)
+        scores = WordScores.joined([scores for _, scores in scored])
+        self.parts.write(int(cells[0]), score_table(cells, scores))
 
     def read_scores(self, *, words: int, repair: bool = True) -> Iterator[Scored]:
         """All parts as (cell numbers, scores).
@@ -66,7 +62,47 @@ class RunFolder(ResultFolder[RunRecord]):
         error.
         """
         advice = None if repair else "'clinometer audit' without --replay scores it again"
-        return self.parts.results(partial(from_table, words=words), advice=advice)
+        return self.parts.results(lambda table: scores_of(table, words=words), advice=advice)
+
+
+def score_table(cells: NDArray[np.int64], scores: WordScores) -> pa.Table:
+    """A row per cell: its number, and a column for each field of the scores that is set."""
+    columns = {"cell": pa.array(cells)}
+    for field in fields(WordScores):
+        values = getattr(scores, field.name)
+        if isinstance(values, np.ndarray):
+            flat = pa.array(values.reshape(-1).astype(np.float32))
+            several = values.ndim > 1
+            columns[field.name] = (
+                pa.FixedSizeListArray.from_arrays(flat, values.shape[1]) if several else flat
+            )
+        elif values is not None:
+            columns[field.name] = pa.array([list(texts) for texts in values])
+    return pa.table(columns)
+
+
+def scores_of(table: pa.Table, *, words: int) -> Scored | None:
+    """Cells and scores; None for a table with other columns or another number of words."""
+    if not {"cell", "log_probs", "log_coverage", "skipped"} <= set(table.column_names):
+        return None
+    scores = WordScores(
+        **{
+            field.name: _field(table[field.name].combine_chunks())
+            for field in fields(WordScores)
+            if field.name in table.column_names
+        }
+    )
+    if scores.log_probs.shape != (len(table), words):
+        return None
+    return table["cell"].to_numpy(), scores
+
+
+def _field(column: pa.Array) -> Any:
+    if pa.types.is_fixed_size_list(column.type):
+        return column.flatten().to_numpy().reshape(len(column), -1).astype(np.float64)
+    if pa.types.is_list(column.type):
+        return tuple(tuple(texts) for texts in column.to_pylist())
+    return column.to_numpy().astype(np.float64)
 
 
 # --- The tables of a run's folder that hold its preferences, and preferences from them -----------

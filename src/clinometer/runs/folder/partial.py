@@ -21,12 +21,11 @@ from clinometer.contexts.load import question_contexts
 from clinometer.errors import ClinometerError, RunError
 from clinometer.models import WordScores
 from clinometer.runs.cells import CellGrid
-from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.folder.folder import RunFolder, scores_of
 from clinometer.runs.folder.record import RunRecord
 from clinometer.runs.precision import Drawn
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
-from clinometer.runs.scores.codec import from_table
 from clinometer.topics import Topic, builtin_topics, load_topic
 from clinometer.topics.prompt import Articles, Prompt, render
 
@@ -178,14 +177,10 @@ def _find_cell(folder: RunFolder, cell: int, *, words: int) -> list[float] | Non
     for file in _parts(folder):
         try:
             parquet = pq.ParquetFile(file)
-            bounds = parquet.metadata.row_group(0).column(0).statistics
-            if bounds is not None and bounds.has_min_max and cell < bounds.min:
-                continue
-            table = parquet.read()
-            place = np.flatnonzero(table["cell"].to_numpy() == cell)
-            found = from_table(table.take(place[:1]), words=words) if place.size else None
-            if found is not None:
-                return [float(v) for v in found[1].log_probs[0]]
+            place = np.flatnonzero(parquet.read(columns=["cell"])["cell"].to_numpy() == cell)
+            scored = scores_of(parquet.read().take(place[:1]), words=words) if place.size else None
+            if scored is not None:
+                return [float(v) for v in scored[1].log_probs[0]]
         except _UNREADABLE:
             continue
     return None
@@ -194,7 +189,7 @@ def _find_cell(folder: RunFolder, cell: int, *, words: int) -> list[float] | Non
 def _scores(folder: RunFolder, *, words: int) -> Iterator[tuple[NDArray[np.int64], WordScores]]:
     """All readable scores; repairing damage is left to the writer."""
     for _, table in folder.parts.read():
-        found = None if table is None else from_table(table, words=words)
+        found = None if table is None else scores_of(table, words=words)
         if found is not None:
             yield found
 

@@ -14,10 +14,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer
 
 from clinometer.contexts import ContextSet
-from clinometer.contexts.files import PRIORITY, DrawRecord
+from clinometer.contexts.files import DrawRecord
 from clinometer.errors import RunError
 from clinometer.measure.correction import Sampling
 from clinometer.measure.factors import FactorShares
@@ -266,7 +266,7 @@ class RunRecord(FolderRecord):
     scoring           the settings whose values identify a run
     chunk_size        cells scored together; like `words`, absent for reference models
     preference_bound  how far a preference may be off for words that were not expanded
-    risk_bound        how far R and R_bias may be off for them; absent before 0.2.0
+    risk_bound        how far R and R_bias may be off for them
     draws             of a sampled model: counts of its answers
     usage             of a server: requests, retries, tokens
     imported          of a run that another tool asked: where it comes from
@@ -305,23 +305,6 @@ class RunRecord(FolderRecord):
     n_eff: float | None = None
     counts: dict[str, int] = Field(default_factory=dict)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _population_before_it_was_named(cls, plain: Any) -> Any:
-        """In 0.1.0 intervals were about the set if contexts were sampled, else about their kind."""
-        settings = plain.get("settings") if isinstance(plain, dict) else None
-        if isinstance(settings, dict) and "population" not in settings:
-            drawn = (plain.get("contexts") or {}).get("drawn")
-            population = "set" if drawn and not settings.get("clusters") else "similar"
-            return {**plain, "settings": {**settings, "population": population}}
-        return plain
-
-    @property
-    def _old_sampling(self) -> str | None:
-        """How contexts were sampled, if differently from now."""
-        drawn = self.contexts.drawn
-        return None if drawn is None or drawn.design == PRIORITY else drawn.design
-
     @property
     def identity(self) -> dict[str, Any]:
         """A run to a precision is identified by the set it samples from: its sample may grow."""
@@ -331,7 +314,6 @@ class RunRecord(FolderRecord):
             "topic": self.topic.sha256,
             "contexts": drawn.source if drawn else self.contexts.sha256,
             SEED_OF_DRAWS: drawn.seed if drawn else None,
-            "way of sampling contexts": self._old_sampling if drawn else None,
             **self.scoring,
         }
 

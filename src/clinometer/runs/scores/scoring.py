@@ -35,7 +35,6 @@ from clinometer.models.options import KINDS
 from clinometer.runs.folder.folder import RunFolder, Scored
 from clinometer.runs.folder.record import CacheRecord, RunRecord, added, model_info, versions
 from clinometer.runs.scores.accumulate import PreferenceTable
-from clinometer.runs.scores.codec import rounded
 from clinometer.storage.cache import Cache
 from clinometer.storage.record import ModelRecord
 from clinometer.storage.resumable import FLUSH_S, Progress, store_as_they_come
@@ -287,16 +286,15 @@ class Scoring:
                 found = ModelRecord(**answer.info.to_dict())
                 record.model.check_same(found)
                 record.model = found
-                scores = rounded(answer.scores)
-                table.add(answer.cells, scores)
-                yield answer.cells, scores
+                table.add(answer.cells, answer.scores)
+                yield answer.cells, answer.scores
 
         def store(some: list[Scored]) -> None:
             if self.folder:
                 self.folder.write_scores(some)
-            for cells, scores in some:
-                prompts = asked.pop(int(cells[0]))
-                self.cache.put(model_info(record), prompts, scores, table.counts)
+            prompts = [prompt for cells, _ in some for prompt in asked.pop(int(cells[0]))]
+            scores = WordScores.joined([scores for _, scores in some])
+            self.cache.put(model_info(record), prompts, scores, table.counts)
 
         # Beside a GPU another thread stores; a CPU's cores are busy as they are.
         gpu = record.model.device.startswith("cuda")
@@ -338,9 +336,6 @@ def _blocks(table: PreferenceTable) -> Iterator[CellBlock]:
 SCORING = 1
 
 _TOLERANCE = "words.tolerance"
-#: At which cached scores are looked for besides the one that is asked for: the default of 0.1.0,
-#: and exact.
-_COMMON_TOLERANCES = (1e-4, 0.0)
 
 
 class ScoreCache:
@@ -356,9 +351,6 @@ class ScoreCache:
         self.scoring = scoring
         self.cache = Cache(limit=None if use else 0)
         self._identity: Identity | None = None
-
-    def close(self) -> None:
-        self.cache.close()
 
     def _pinned(self) -> Identity | None:
         if self._identity is None and self.cache.on:
@@ -463,12 +455,10 @@ class ScoreCache:
     def _as_fine(
         self, scope: dict[str, Any], counts: NDArray[np.float64]
     ) -> Iterator[dict[str, Any]]:
-        """The scopes whose scores serve: what is asked for, and what is finer; without categories,
-        as before 0.2.0, no word was skipped that could matter to any."""
+        """The scopes whose scores serve: what is asked for, and exact scores."""
         yield self._counted(scope, counts)
-        asked = self.scoring[_TOLERANCE]
-        for tolerance in (asked, *(t for t in _COMMON_TOLERANCES if t < asked)):
-            yield {**scope, "options": {**scope["options"], _TOLERANCE: tolerance}}
+        if self.scoring[_TOLERANCE] > 0:
+            yield {**scope, "options": {**scope["options"], _TOLERANCE: 0.0}}
 
     def _scope(self, info: ModelInfo) -> dict[str, Any] | None:
         """Everything but the prompt that a score depends on; None for a model that is not pinned,
@@ -489,8 +479,7 @@ class ScoreCache:
         }
 
     def _readout(self) -> dict[str, Any]:
-        """The readout, whose labels and normalisation change a score; nothing for words, so that
-        what was cached before there were readouts is still found."""
+        """The readout, whose labels and normalisation change a score."""
         asked = self.question.readout
         return {} if asked is None else {"readout": asked.table.model_dump()}
 

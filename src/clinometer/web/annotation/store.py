@@ -23,7 +23,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from clinometer.errors import RunError, SettingsError
 from clinometer.extras import install_command, require
-from clinometer.storage.cache import FORMER_NAME
 from clinometer.web.annotation.task import SKIP, Item, Task
 from clinometer.web.app import new_token
 
@@ -92,7 +91,7 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
-# --- The tables of annotation tasks, and how older ones are brought up to date -------------------
+# --- The tables of annotation tasks ---------------------------------------------------------------
 
 
 META = sa.MetaData()
@@ -134,35 +133,9 @@ JUDGEMENTS = sa.Table(
 )
 
 #: An answer needs the last turn of its annotator, a page the last answer; both grow otherwise.
-TURNS = sa.Index("clinometer_judgement_turn", JUDGEMENTS.c.annotator, JUDGEMENTS.c.turn)
+sa.Index("clinometer_judgement_turn", JUDGEMENTS.c.annotator, JUDGEMENTS.c.turn)
 
 ORDER = (JUDGEMENTS.c.turn, JUDGEMENTS.c.at, JUDGEMENTS.c.place)
-
-
-def create_tables(connection: sa.Connection) -> None:
-    """Create what is missing; what an older version left is kept."""
-    _adopt_former_tables(connection)
-    META.create_all(connection)
-    _add_turns(connection)
-
-
-def _adopt_former_tables(connection: sa.Connection) -> None:
-    """Rename tables created under the program's former name, with their content."""
-    there = set(sa.inspect(connection).get_table_names())
-    for name in META.tables:
-        former = name.replace("clinometer", FORMER_NAME, 1)
-        if former in there and name not in there:
-            connection.execute(sa.text(f"ALTER TABLE {former} RENAME TO {name}"))
-
-
-def _add_turns(connection: sa.Connection) -> None:
-    """Add the column `turn` to older tables; their answers keep the order of the clock."""
-    columns = {c["name"] for c in sa.inspect(connection).get_columns(JUDGEMENTS.name)}
-    if "turn" not in columns:
-        connection.execute(
-            sa.text(f"ALTER TABLE {JUDGEMENTS.name} ADD COLUMN turn INTEGER DEFAULT 0 NOT NULL")
-        )
-    TURNS.create(connection, checkfirst=True)
 
 
 # --- Who judged what: one row per judgement, in SQLite or PostgreSQL -----------------------------
@@ -217,7 +190,7 @@ class Store:
             with self._writing() as connection:
                 if connection.dialect.name == "postgresql":
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-                create_tables(connection)
+                META.create_all(connection)
                 self._id = self._enter(connection)
         except RunError:
             self.close()
