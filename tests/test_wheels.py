@@ -304,7 +304,7 @@ def test_ray(environment: MakeEnvironment) -> None:
 
 def test_training(environment: MakeEnvironment) -> None:
     toxicity = ["study", "toxicity", "pocket:gpt2-s", "corpus.txt", "--lora", *FEW]
-    _all_work(environment("training", pocket=True).commands([*toxicity, "--no-page"]))
+    _all_work(environment("models", pocket=True).commands([*toxicity, "--no-page"]))
 
 
 def test_vision(environment: MakeEnvironment) -> None:

@@ -16,7 +16,10 @@ DISTRIBUTION = "clinometer"
 #: Extra of pyproject.toml -> the modules it provides, as passed to `require`, and its use, in the
 #: order in which people need them.
 EXTRAS = {
-    "models": (("torch", "transformers", "gguf", "huggingface_hub"), "audits of local models"),
+    "models": (
+        ("torch", "transformers", "gguf", "huggingface_hub", "peft"),
+        "audits of local models",
+    ),
     "report": (("altair", "vl_convert"), "report pages and charts"),
     "web": (
         ("fastapi", "uvicorn", "sqlalchemy", "markdown_it", "python_multipart"),

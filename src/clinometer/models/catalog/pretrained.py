@@ -1,4 +1,4 @@
-"""The only place where transformers loads anything.
+"""The only place where transformers and peft load anything.
 
 Left to its defaults the library runs a model's own Python code after a "y" at a prompt (or from a
 piped stdin), and unpickles weights, which runs code as well. Here both are refused unless the
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from clinometer.errors import ClinometerError, ModelError, ModelNotFound
+from clinometer.extras import require
 from clinometer.storage.untrusted import open_binary, parse_json
 
 #: Classes that load no weights; a tokenizer would keep an option it does not know.
@@ -47,6 +48,35 @@ def pretrained_pipeline(task: str, model: str, device: Any) -> Any:
         trust_remote_code=False,
         model_kwargs={"use_safetensors": True},
     )
+
+
+def merged_adapter(model: Any, folder: Path) -> Any:
+    """The model with the adapter of a peft folder merged into its weights.
+
+    Every tensor of the folder must have been read and every weight of the adapter given: peft
+    ignores the former and initialises the latter, with a warning at most.
+    """
+    require("a model with an adapter", "peft")
+    import peft
+
+    weights = folder / "adapter_model.safetensors"
+    if not weights.is_file():  # peft would unpickle another file, or look for one on the hub
+        raise ModelNotFound(f"adapter {str(folder)!r}: expected {weights.name} in it")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            # Merging into an output layer that is also the embedding would change both.
+            warnings.filterwarnings("error", message=".*tie_word_embeddings.*")
+            adapted = peft.PeftModel.from_pretrained(model, folder)
+            read = peft.get_peft_model_state_dict(adapted, save_embedding_layers=False)
+            if strays := sorted(read.keys() ^ weights_header(weights).keys()):
+                raise ValueError(f"the adapter and its configuration disagree on {strays[0]!r}")
+            return adapted.merge_and_unload()
+    except Exception as error:  # peft has no error of its own
+        text = " ".join(str(error).split()) or type(error).__name__
+        raise ModelError(
+            f"adapter {str(folder)!r}: peft cannot merge it into its base model: {text[:200]}"
+        ) from error
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ REFERENCE_MODELS = ("unbiased", "stereotyped", "random")
 EMBEDDED = "smollm2"
 ENTRY_POINTS = "clinometer.models"
 
-#: A whole model, or a LoRA adapter that names its base model.
+#: A whole model, or an adapter that names its base model.
 _CONFIGURATIONS = ("config.json", "adapter_config.json")
 
 

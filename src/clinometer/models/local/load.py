@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from clinometer.errors import ModelError, SettingsError
+from clinometer.errors import ModelError, ModelNotFound, SettingsError
 from clinometer.extras import require
 from clinometer.models.catalog.hub import hub_reachable
-from clinometer.models.catalog.pretrained import loading, pretrained
+from clinometer.models.catalog.pretrained import loading, merged_adapter, pretrained
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.catalog.weights import folder_revision
 from clinometer.models.generation.sampled import SampledScorer
@@ -26,10 +26,13 @@ from clinometer.models.tokens.local_tokenizer import (
     check_tokenizer_words,
     has_tokenizer,
 )
+from clinometer.storage.untrusted import read_json
 
 # --- Load a transformers model from a folder or the Hugging Face hub, as the scorer of its kind
 
 
+#: What a folder has that is an adapter (in peft's format) and not a whole model.
+ADAPTER = "adapter_config.json"
 #: Model types whose transformers code mixes float32 into half precision, and fails.
 _ONLY_FLOAT32 = ("deberta", "xlnet")
 
@@ -48,12 +51,11 @@ def load_transformer(
     from clinometer.models.generation.chat import chat_opening
     from clinometer.models.generation.local import CausalSampler
     from clinometer.models.local.causal import CausalScorer
-    from clinometer.models.local.lora import Adapter, is_adapter
 
     device = choose_device(load.device)
     spread = load.device_map is not None or load.quantize is not None
-    adapter = Adapter.read(Path(source)) if is_adapter(source) else None
-    base = adapter.base if adapter else source
+    adapter = Path(source) if (Path(source) / ADAPTER).is_file() else None
+    base = _adapter_base(adapter) if adapter else source
     common: dict[str, Any] = {
         "trust_remote_code": load.trust_remote_code,
         "revision": load.revision,
@@ -78,7 +80,7 @@ def load_transformer(
         auto_class = scorer_class.auto_class(transformers)
         model = _whole_model(spec.name, auto_class, base, config, options)
         if adapter is not None:
-            adapter.merge_into(model)
+            model = merged_adapter(model, adapter)
         if not spread:  # with a device map, transformers has placed every layer
             model = model.to(device)
     _check_vocabulary(spec.name, model, tokenizer)
@@ -91,7 +93,7 @@ def load_transformer(
         device=_places(model) if spread else str(device),
         parameters=sum(p.numel() for p in model.parameters()),
         notes=(
-            *((f"LoRA adapter merged into {Path(base).name}",) if adapter else ()),
+            *((f"adapter merged into {Path(base).name}",) if adapter else ()),
             *(("weights in 8 bits (bitsandbytes)",) if load.quantize else ()),
         ),
     )
@@ -109,6 +111,32 @@ def load_transformer(
     if load.sampled is not None:
         return SampledScorer(CausalSampler(causal), info, options=load.sampled, words=words)
     return causal
+
+
+def _adapter_base(folder: Path) -> str:
+    """The base model that an adapter names: a folder, relative to its own, or a hub id."""
+    try:
+        config = read_json(folder / ADAPTER)
+        base, outside = str(config["base_model_name_or_path"]), config.get("megatron_config")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(
+            f"adapter {str(folder)!r}: expected base_model_name_or_path in its {ADAPTER} "
+            f"({type(error).__name__}: {error})"
+        ) from error
+    if outside:
+        raise ModelError(
+            f"adapter {str(folder)!r}: its megatron_config would import a module that the adapter "
+            "names: remove it"
+        )
+    beside = (folder / base).resolve()
+    if beside.is_dir():
+        return str(beside)
+    if base.startswith((".", "/", "~")):
+        raise ModelNotFound(
+            f"adapter {str(folder)!r}: its base model {base!r} is not a folder: put it there, or "
+            f"correct base_model_name_or_path in {ADAPTER}"
+        )
+    return base
 
 
 def _placed(device: Any) -> dict[str, Any]:

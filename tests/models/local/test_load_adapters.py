@@ -1,4 +1,4 @@
-"""LoRA adapter folders against a merge by hand."""
+"""Adapter folders, as peft merges them, against a merge by hand."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ Folder = Callable[[str], Path]
 LAYERS = {
     "gpt2": ["transformer.h.0.attn.c_attn", "transformer.h.1.mlp.c_proj"],
     "llama": ["model.layers.0.self_attn.q_proj", "model.layers.1.mlp.down_proj"],
+    "tied": ["lm_head"],
 }
 
 
@@ -47,7 +48,7 @@ def write_adapter(folder: Path, base: Path, family: str, **changes: Any) -> dict
         "lora_alpha": 3,
         "fan_in_fan_out": family == "gpt2",
         "bias": "none",
-        "target_modules": sorted({name.rsplit(".", 1)[1] for name in LAYERS[family]}),
+        "target_modules": LAYERS[family],
         **changes,
     }
     (folder / "adapter_config.json").write_text(json.dumps(config))
@@ -78,17 +79,21 @@ def test_merging_matches_a_merge_by_hand(
     change = scorer.score([PROMPT], WORDS).log_probs - plain.score([PROMPT], WORDS).log_probs
     assert np.abs(change).max() > 0.01
     assert scorer.info.revision != plain.info.revision
-    assert scorer.info.notes == ("LoRA adapter merged into " + base.resolve().name,)
+    assert scorer.info.notes == ("adapter merged into " + base.resolve().name,)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"use_dora": True}, "use_dora = True"),
-        ({"peft_type": "IA3"}, "peft_type = 'IA3'"),
-        ({"modules_to_save": ["lm_head"]}, "modules_to_save"),
-        ({"base_model_name_or_path": "../elsewhere"}, "its base model '../elsewhere' is no folder"),
-        ({"lora_alpha": None}, "no LoRA configuration"),
+        ({"peft_type": "PROMPT_TUNING"}, "peft cannot merge it into its base model: "),
+        ({"peft_type": "NO_SUCH"}, "peft cannot merge it into its base model: .*NO_SUCH"),
+        ({"use_dora": True}, "disagree on .*lora_magnitude_vector"),
+        ({"target_modules": ["c_attn"]}, r"disagree on .*h\.1\.attn\.c_attn"),
+        ({"target_modules": ["h.0.attn.c_attn"]}, r"disagree on .*mlp\.c_proj\.lora_A"),
+        ({"target_modules": ["q_proj"]}, "Target modules .*q_proj.* not found"),
+        ({"megatron_config": {"a": 1}, "megatron_core": "antigravity"}, "its megatron_config"),
+        ({"base_model_name_or_path": "../elsewhere"}, "model '../elsewhere' is not a folder"),
+        ({"base_model_name_or_path": "../llama"}, "Target modules .* not found"),
     ],
 )
 def test_adapters_that_cannot_be_merged_are_refused(
@@ -96,21 +101,30 @@ def test_adapters_that_cannot_be_merged_are_refused(
 ) -> None:
     base = tmp_path / "base"
     base.symlink_to(small_model("gpt2"))
+    (tmp_path / "llama").symlink_to(small_model("llama"))
     write_adapter(tmp_path / "adapter", base, "gpt2", **changes)
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(ModelError, match=message) as refusal:
+        open_model(str(tmp_path / "adapter"), load=CPU)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_layer_shared_with_the_embedding_is_not_changed(
+    small_model: Folder, tmp_path: Path
+) -> None:
+    base = tmp_path / "base"
+    base.symlink_to(small_model("gpt2"))
+    write_adapter(tmp_path / "adapter", base, "tied")
+    with pytest.raises(ModelError, match=r"peft cannot merge it .*tie_word_embeddings"):
         open_model(str(tmp_path / "adapter"), load=CPU)
 
 
-def test_an_adapter_of_another_model_is_refused(small_model: Folder, tmp_path: Path) -> None:
+def test_an_adapter_without_weights_is_refused(small_model: Folder, tmp_path: Path) -> None:
     base = tmp_path / "base"
     base.symlink_to(small_model("gpt2"))
     write_adapter(tmp_path / "adapter", base, "gpt2")
-    (tmp_path / "llama").symlink_to(small_model("llama"))
-    config = json.loads((tmp_path / "adapter" / "adapter_config.json").read_text())
-    config["base_model_name_or_path"] = "../llama"
-    (tmp_path / "adapter" / "adapter_config.json").write_text(json.dumps(config))
-    with pytest.raises(ModelError, match="expected a separate layer 'transformer"):
-        open_model(str(tmp_path / "adapter"), load=CPU)
     (tmp_path / "adapter" / "adapter_model.safetensors").unlink()
     with pytest.raises(ModelNotFound, match=r"expected adapter_model\.safetensors"):
+        open_model(str(tmp_path / "adapter"), load=CPU)
+    (tmp_path / "adapter" / "adapter_config.json").write_text("[]")
+    with pytest.raises(ModelError, match="expected base_model_name_or_path"):
         open_model(str(tmp_path / "adapter"), load=CPU)
