@@ -102,7 +102,7 @@ def _audited(out: Path) -> Any:
 
 
 def _scored(out: Path) -> Any:
-    from clinometer.reliability.scoring.result import ReliabilityRun
+    from clinometer.reliability.run import ReliabilityRun
 
     run = ReliabilityRun.load(out)
     return run.statements.to_csv(), run.versions.to_csv(), run.record.to_dict()["summary"]
@@ -124,7 +124,7 @@ def _small_parts() -> None:
 
 def _open_model_once() -> None:
     from clinometer.models import open_model
-    from clinometer.reliability.scoring import statement_scores as taus
+    from clinometer.reliability import scoring as taus
 
     opened = open_model("pocket:bert")
     module: Any = taus

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clinometer.reliability.scoring.statement_scores import spread, variance_intervals
+from clinometer.reliability.score import SamplingDistribution
 from clinometer.statistics.arrays import FloatArray
 
 SIZES = (4, 12, 20, 40)
@@ -60,7 +60,7 @@ def published(file: Path) -> FloatArray:
 
 def covered(drawn: FloatArray, square: FloatArray) -> float:
     tau = np.full(len(drawn), 100.0)  # so that cv is the mean square
-    low, high = variance_intervals(spread(tau, tau[:, None] + drawn), level=0.95)
+    low, high = SamplingDistribution.of(tau, tau[:, None] + drawn).intervals(level=0.95)
     return float(np.mean((low <= square) & (square <= high)))
 
 

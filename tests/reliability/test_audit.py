@@ -13,7 +13,7 @@ import pytest
 
 from clinometer.reliability import ReliabilityRun, Statement, VariantSet, load_statements
 from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
-from clinometer.reliability.scoring.settings import ReliabilitySettings
+from clinometer.reliability.scoring import ReliabilitySettings
 from clinometer.reliability.variants import VariantSettings
 
 CROWS = """,sent_more,sent_less,stereo_antistereo,bias_type

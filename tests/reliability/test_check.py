@@ -13,7 +13,7 @@ import clinometer as cm
 from clinometer.cli.app import main
 from clinometer.errors import SettingsError
 from clinometer.reliability.clarifying_questions import questions
-from clinometer.reliability.scoring.score import cobias
+from clinometer.reliability.score import cobias
 from clinometer.reliability.statement import Blanks
 
 SENTENCE = "The women at the office are arrogant."

@@ -27,8 +27,12 @@ from clinometer.reliability import (
 )
 from clinometer.reliability.blank_contribution import blank_contributions
 from clinometer.reliability.blanks import PointSettings, point_score, propose_points
-from clinometer.reliability.scoring.result import reading_notes
-from clinometer.reliability.validation_status import read_validation, scoring_models, standing
+from clinometer.reliability.run import reading_notes
+from clinometer.reliability.validation_status import (
+    read_validation,
+    scoring_models,
+    validation_status,
+)
 from clinometer.reliability.variants import VariantSettings, make_variants
 from clinometer.storage.atomic import replacing
 from clinometer.storage.spreadsheet import no_formula
@@ -192,7 +196,7 @@ def audit_command(
     """
     from clinometer.reliability import read_variants
     from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
-    from clinometer.reliability.scoring.result import data_card
+    from clinometer.reliability.run import data_card
     from clinometer.report.export import write_files
     from clinometer.report.reliability import write_reliability_report
 
@@ -216,7 +220,7 @@ def audit_command(
             settings=settings,
             fresh=fresh,
             stage=watch.stage,
-            validation=None if validation is None else read_validation(validation),
+            validation=read_validation(validation),
         )
     write_frame(found.run.statements, out / "scores.csv")
     write_frame(found.fix, out / "fix.csv")
@@ -244,7 +248,7 @@ def _print_json(found: BenchmarkAudit) -> None:
     print_json(
         {n: content[n] for n in names}
         | {
-            "standing": standing(found.run.record).to_dict(),
+            "standing": validation_status(found.run.record).to_dict(),
             "steps": found.counts,
             "statements": plain_rows(found.run.statements),
             "fix": plain_rows(found.fix),
@@ -329,7 +333,7 @@ def score_command(
             settings=settings,
             fresh=fresh,
             progress=watch,
-            validation=None if validation is None else read_validation(validation),
+            validation=read_validation(validation),
         )
     frame = run.statements
     if table is not None:
@@ -339,7 +343,7 @@ def score_command(
         content = run.record.to_dict()
         print_json(
             {n: content[n] for n in names}
-            | {"standing": standing(run.record).to_dict(), "statements": plain_rows(frame)}
+            | {"standing": validation_status(run.record).to_dict(), "statements": plain_rows(frame)}
         )
     else:
         print_run(run, top=top)

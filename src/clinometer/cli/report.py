@@ -115,7 +115,7 @@ def _write_sheet(runs: list[Path], sheet: str, out: Path | None, form: str) -> N
 
 
 def _write_reliability(runs: list[Path], target: Path, form: str) -> None:
-    from clinometer.reliability.scoring.result import ReliabilityRun
+    from clinometer.reliability.run import ReliabilityRun
     from clinometer.report.reliability import is_reliability_run, write_reliability_report
 
     others = [path for path in runs if not is_reliability_run(path)]

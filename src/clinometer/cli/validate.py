@@ -236,7 +236,7 @@ def _truth(
     """Hold the runs in the folders against the ratings, and print the table."""
     from clinometer.reliability import ReliabilityRun
     from clinometer.reliability.people.truth import random_control, truth_test
-    from clinometer.reliability.validation_status import validation_of, write_validation
+    from clinometer.reliability.validation_status import write_validation
 
     runs = {str(path): ReliabilityRun.load(path) for path in folders}
     controls = {}
@@ -249,7 +249,7 @@ def _truth(
     if out is not None and found.passed:
         row = found.rows[0]
         passed = {"rho": row.rho, "given_length": row.given_length}
-        write_validation(validation_of(first.record, statements=found.statements, **passed), out)
+        write_validation(first.record, out, statements=found.statements, **passed)
     if json_output:
         print_json({"summary": found.to_dict()})
     else:

@@ -5,10 +5,9 @@ Importing this package loads no model library; scoring does.
 
 from clinometer.reliability.benchmarks import load_statements
 from clinometer.reliability.pair_merge import Merged, merge, target_term
-from clinometer.reliability.scoring.result import ReliabilityRun
-from clinometer.reliability.scoring.run import score_reliability
-from clinometer.reliability.scoring.score import cobias, context_variance, stability
-from clinometer.reliability.scoring.settings import ReliabilitySettings
+from clinometer.reliability.run import ReliabilityRun
+from clinometer.reliability.score import cobias, context_variance, stability
+from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Blanks, Statement, VariantSet
 from clinometer.reliability.variants.filling import read_variants
 

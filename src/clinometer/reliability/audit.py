@@ -24,10 +24,9 @@ from clinometer.errors import RunError, TableError
 from clinometer.reliability.benchmarks import read_table_of_statements, statement_row
 from clinometer.reliability.blank_contribution import blank_contributions
 from clinometer.reliability.blanks import PointSettings, propose_points
-from clinometer.reliability.scoring.folder import ValidationRecord
-from clinometer.reliability.scoring.result import ReliabilityRun
-from clinometer.reliability.scoring.run import score_reliability
-from clinometer.reliability.scoring.settings import ReliabilitySettings
+from clinometer.reliability.folder import ValidationRecord
+from clinometer.reliability.run import ReliabilityRun
+from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Statement, VariantSet
 from clinometer.reliability.variants.make import VariantSettings, make_variants
 from clinometer.storage.atomic import replacing

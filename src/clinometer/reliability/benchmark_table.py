@@ -12,7 +12,7 @@ import numpy as np
 from clinometer.display.text import plain_records
 from clinometer.errors import TableError
 from clinometer.reliability.dissimilarity import Embed, version_dissimilarity
-from clinometer.reliability.scoring.score import mean_estimate
+from clinometer.reliability.score import mean_estimate
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import central_interval, resampled_counts
 from clinometer.statistics.tests import holm
@@ -20,7 +20,7 @@ from clinometer.statistics.tests import holm
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clinometer.reliability.scoring.result import ReliabilityRun
+    from clinometer.reliability.run import ReliabilityRun
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -45,10 +45,7 @@ class BenchmarkView:
 def add_dissimilarity(run: ReliabilityRun, embed: Embed) -> pd.DataFrame:
     """The statements of a run with two more columns: dissimilarity, distance_to_statement."""
     frame = run.statements
-    versions = run.versions
-    used = versions[versions["left_out"] == ""].groupby("id")["text"].agg(list)
-    lists = [used.get(i, []) for i in frame["id"]]
-    found = version_dissimilarity(frame["text"].tolist(), lists, embed)
+    found = version_dissimilarity(frame["text"].tolist(), run.versions_used(), embed)
     return frame.assign(dissimilarity=found.pairwise, distance_to_statement=found.to_statement)
 
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clinometer.errors import TableError
-from clinometer.reliability.scoring.run import score_reliability
-from clinometer.reliability.scoring.settings import ReliabilitySettings
+from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Blanks, Statement, VariantSet
 from clinometer.storage.resumable import Progress
 
@@ -73,7 +72,7 @@ def blank_contributions(
     cv_all (all blanks filled), interaction (cv_all less the sum), stability_low and stability_high
     (the interval of the statement's stability).
     """
-    known = variants if isinstance(variants, VariantSet) else VariantSet(_tuples(variants))
+    known = VariantSet.read(variants)
     settings = settings or ReliabilitySettings()
     asked: list[Statement] = []
     versions: dict[str, tuple[str, ...]] = {}
@@ -156,7 +155,3 @@ def _table(
 
 def _key(statement: str, blank: int | None) -> str:
     return f"{statement}#{'all' if blank is None else blank}"
-
-
-def _tuples(variants: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    return {key: tuple(v.strip() for v in some) for key, some in variants.items()}

@@ -17,8 +17,8 @@ from clinometer.models import LoadOptions
 from clinometer.reliability.blank_contribution import blank_contributions, fills_of
 from clinometer.reliability.blanks import PointSettings, propose_points
 from clinometer.reliability.clarifying_questions import is_foreign, questions
-from clinometer.reliability.scoring.score import cobias, stability
-from clinometer.reliability.scoring.settings import ReliabilitySettings
+from clinometer.reliability.score import cobias, stability
+from clinometer.reliability.scoring import ReliabilitySettings
 from clinometer.reliability.statement import Blanks, Statement, VariantSet
 from clinometer.reliability.validation_status import NOT_VALIDATED
 from clinometer.reliability.variants.make import FILLER, Makers, VariantSettings, make_variants

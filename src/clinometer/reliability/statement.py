@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -123,6 +123,13 @@ class VariantSet:
 
     versions: dict[str, tuple[str, ...]] = field(default_factory=dict)
     made_by: str = ""
+
+    @classmethod
+    def read(cls, variants: VariantSet | Mapping[str, Sequence[str]]) -> VariantSet:
+        """The same, or from lists of versions; white space around a version is stripped."""
+        if isinstance(variants, VariantSet):
+            return variants
+        return cls({key: tuple(v.strip() for v in some) for key, some in variants.items()})
 
     def of(self, statement: Statement) -> tuple[str, ...]:
         return self.versions.get(statement.id, ())

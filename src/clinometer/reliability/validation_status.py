@@ -1,5 +1,5 @@
-"""What a reliability result is worth: whether its models and versions have been held against human
-judgement (`clinometer reliability validate`), or not."""
+"""Whether a reliability result is validated: whether its models and versions have been compared
+with human judgements (`clinometer reliability validate`)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from clinometer.display.numbers import between, risk
+from clinometer.display.text import Plain
 from clinometer.errors import SettingsError, TableError
-from clinometer.reliability.scoring.folder import ReliabilityRecord, ValidationRecord
+from clinometer.reliability.folder import ReliabilityRecord, ValidationRecord
 from clinometer.storage.atomic import replacing
 from clinometer.storage.resumable import differences
 from clinometer.storage.untrusted import read_bytes
@@ -31,47 +32,38 @@ NOT_VALIDATED = (
 
 
 @dataclass(frozen=True)
-class ScoreStanding:
-    """validated, and a sentence that says what that rests on."""
+class ValidationStatus(Plain):
+    """Whether a result is validated, and a sentence that gives the reason."""
 
     validated: bool
     why: str
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"validated": self.validated, "why": self.why}
 
-
-def standing(record: ReliabilityRecord) -> ScoreStanding:
-    """The standing of a run."""
-    found = record.validation
-    if found is None:
-        return ScoreStanding(False, NOT_VALIDATED)
-    ends = between(found.given_length.low, found.given_length.high, to=" to ")
-    return ScoreStanding(
+def validation_status(record: ReliabilityRecord) -> ValidationStatus:
+    """The status of a run."""
+    validation = record.validation
+    if validation is None:
+        return ValidationStatus(False, NOT_VALIDATED)
+    ends = between(validation.given_length.low, validation.given_length.high, to=" to ")
+    return ValidationStatus(
         True,
         f"Validated: with these models and versions COBIAS follows people's ratings of "
-        f"{found.statements} statements with rho = {risk(found.given_length.value)} ({ends}) "
-        "beyond their length.",
+        f"{validation.statements} statements with rho = {risk(validation.given_length.value)} "
+        f"({ends}) beyond their length.",
     )
 
 
-def validation_of(record: ReliabilityRecord, **found: Any) -> ValidationRecord:
-    """The record of a truth test that a run has passed."""
-    return ValidationRecord(
-        models=[m.id for m in record.models],
-        versions_by=record.versions_by,
-        scoring=record.scoring,
-        **found,
-    )
-
-
-def write_validation(found: ValidationRecord, path: Path) -> None:
+def write_validation(record: ReliabilityRecord, path: Path, **result: Any) -> None:
+    """Write the result of a truth test that a run has passed: statements, rho, given_length."""
+    validation = ValidationRecord(**_tested(record), **result)
     with replacing(path) as beside:
-        beside.write_text(found.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        beside.write_text(validation.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
 
-def read_validation(path: Path) -> ValidationRecord:
-    """What `validate --out` wrote."""
+def read_validation(path: Path | None) -> ValidationRecord | None:
+    """What `validate --out` wrote; None without a file."""
+    if path is None:
+        return None
     try:
         data = read_bytes(path)
     except OSError as error:
@@ -79,33 +71,36 @@ def read_validation(path: Path) -> ValidationRecord:
     return ValidationRecord.from_json(data, path, error=TableError)
 
 
-def checked_validation(
-    record: ReliabilityRecord, given: ValidationRecord | None
-) -> ValidationRecord | None:
-    """The validation, if it is of the models, versions and scoring of this run."""
-    if given is None:
-        return None
-    now = validation_of(record, statements=0, rho=given.rho, given_length=given.given_length)
-    names = ("models", "versions_by", "scoring")
-    changed = differences(
-        {n: getattr(given, n) for n in names}, {n: getattr(now, n) for n in names}
-    )
+def check_validation(record: ReliabilityRecord, validation: ValidationRecord | None) -> None:
+    """Raise unless the validation is of the models, versions and scoring of this run."""
+    if validation is None:
+        return
+    run = _tested(record)
+    changed = differences({name: getattr(validation, name) for name in run}, run)
     if changed:
         raise SettingsError(
             f"validation: expected one of the same models and versions, found other "
             f"{', '.join(changed)}; validate these, or leave it out"
         )
-    return given
 
 
-def scoring_models(given: Sequence[str]) -> tuple[list[str], str]:
+def _tested(record: ReliabilityRecord) -> dict[str, Any]:
+    """What a validation is about."""
+    return {
+        "models": [m.id for m in record.models],
+        "versions_by": record.versions_by,
+        "scoring": record.scoring,
+    }
+
+
+def scoring_models(names: Sequence[str]) -> tuple[list[str], str]:
     """The models to score with, and a warning or "": `auto` stands for the paper's three large ones
     if they are in the local cache or can be downloaded, else for the small ones of this package."""
-    if AUTO not in given:
-        return list(given), ""
+    if AUTO not in names:
+        return list(names), ""
     from clinometer.models.catalog.hub import cached, hub_reachable
 
-    others = [name for name in given if name != AUTO]
+    others = [name for name in names if name != AUTO]
     large = [name for name in LARGE if cached(name)]
     if len(large) < len(LARGE) and hub_reachable():
         large = list(LARGE)

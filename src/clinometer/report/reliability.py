@@ -13,9 +13,9 @@ from clinometer.display.numbers import between, counted, risk
 from clinometer.display.table import Table
 from clinometer.errors import TableError
 from clinometer.reliability.benchmark_table import benchmark_view, side_by_side
-from clinometer.reliability.scoring.folder import ReliabilityFolder
-from clinometer.reliability.scoring.result import ReliabilityRun, reading_notes
-from clinometer.reliability.validation_status import NOT_VALIDATED, standing
+from clinometer.reliability.folder import ReliabilityFolder
+from clinometer.reliability.run import ReliabilityRun, reading_notes
+from clinometer.reliability.validation_status import NOT_VALIDATED, validation_status
 from clinometer.report.charts.style import BIAS, INK, LINE, PAGE, WIDE, brief, distinct
 from clinometer.report.document import render_document, script
 from clinometer.report.drawing import Drawing, bar, dot, fitting, line, text
@@ -139,7 +139,7 @@ def _chips(
             if e is not None:
                 label = f"{name} {key}".strip() if key == "stability" else f"{name} COBIAS".strip()
                 found.append(Chip(label, risk(e.value), between(e.low, e.high), "", about))
-    if not all(standing(run.record).validated for run in runs):
+    if not all(validation_status(run.record).validated for run in runs):
         found.append(Chip("standing", "not validated", "", "", NOT_VALIDATED))
     versions = int(frame["scored"].sum())
     found.append(Chip("scored", f"{len(scored):,} of {counted(len(frame), 'statement')}"))

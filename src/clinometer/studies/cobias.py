@@ -18,7 +18,7 @@ from clinometer.errors import SettingsError
 from clinometer.measure import Estimate
 from clinometer.reliability import ReliabilitySettings, Statement, VariantSet, score_reliability
 from clinometer.reliability.dissimilarity import Embed
-from clinometer.reliability.scoring.score import mean_estimate
+from clinometer.reliability.score import mean_estimate
 from clinometer.reliability.variants import VariantSettings, make_variants
 from clinometer.reliability.variants.make import Makers
 from clinometer.settings import VERSIONS

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from clinometer.errors import RunError
-from clinometer.reliability.scoring.folder import ReliabilityFolder
+from clinometer.reliability.folder import ReliabilityFolder
 from clinometer.report.reliability import is_reliability_run
 from clinometer.runs import RunFolder
 from clinometer.runs.folder.find import run_folders

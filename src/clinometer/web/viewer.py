@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from clinometer import __version__
 from clinometer.errors import ClinometerError
-from clinometer.reliability.scoring.result import ReliabilityRun
+from clinometer.reliability.run import ReliabilityRun
 from clinometer.report import run_tables
 from clinometer.report.explorer.data import MODULES, cell_answer, explorer_file, view_file
 from clinometer.report.page import render_report

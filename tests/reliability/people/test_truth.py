@@ -16,6 +16,7 @@ from tests.present import present
 import clinometer as cm
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability import ReliabilityRun, Statement, VariantSet
+from clinometer.reliability.folder import ReliabilityRecord
 from clinometer.reliability.people import Ratings
 from clinometer.reliability.people.truth import (
     ADDED,
@@ -26,7 +27,6 @@ from clinometer.reliability.people.truth import (
     random_words,
     truth_test,
 )
-from clinometer.reliability.scoring.folder import ReliabilityRecord
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.record import ModelRecord
 
@@ -132,7 +132,7 @@ VERSIONS = VariantSet(
 )
 
 
-def test_the_command_and_the_standing(tmp_path: Path, clinometer: Callable[..., Any]) -> None:
+def test_the_command_and_the_validation(tmp_path: Path, clinometer: Callable[..., Any]) -> None:
     run = cm.score_reliability(STATEMENTS, VERSIONS, out=tmp_path / "run", replicates=100)
     assert run.record.versions_by == "somebody"
     rated = "id,annotator_1,annotator_2\n0,1,2\n1,3,3\n2,5,4\n3,2,1\n"
@@ -154,21 +154,20 @@ def test_the_command_and_the_standing(tmp_path: Path, clinometer: Callable[..., 
 def test_only_the_same_models_and_versions_are_validated(tmp_path: Path) -> None:
     from clinometer.reliability.validation_status import (
         read_validation,
-        standing,
-        validation_of,
+        validation_status,
         write_validation,
     )
     from clinometer.statistics.estimate import Estimate
 
     run = cm.score_reliability(STATEMENTS, VERSIONS, replicates=100)
-    assert not standing(run.record).validated
+    assert not validation_status(run.record).validated
     sure = Estimate(0.3, 0.1, 0.5, 0.95, "bootstrap")
-    passed = validation_of(run.record, statements=160, rho=sure, given_length=sure)
-    write_validation(passed, tmp_path / "passed.json")
-    read = read_validation(tmp_path / "passed.json")
+    file = tmp_path / "passed.json"
+    write_validation(run.record, file, statements=160, rho=sure, given_length=sure)
+    read = read_validation(file)
     again = cm.score_reliability(STATEMENTS, VERSIONS, replicates=100, validation=read)
-    assert standing(again.record).validated
-    assert "160 statements" in standing(again.record).why
+    assert validation_status(again.record).validated
+    assert "160 statements" in validation_status(again.record).why
     other = VariantSet(VERSIONS.versions, "somebody else")
     with pytest.raises(SettingsError, match="versions_by"):
         cm.score_reliability(STATEMENTS, other, replicates=100, validation=read)

@@ -18,16 +18,15 @@ import numpy as np
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability.people.ratings import Ratings
-from clinometer.reliability.scoring.result import ReliabilityRun
-from clinometer.reliability.scoring.run import score_reliability
-from clinometer.reliability.scoring.settings import ReliabilitySettings
+from clinometer.reliability.run import ReliabilityRun
+from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Statement, VariantSet, count_words
 from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.rank import spearman, spearman_difference
 from clinometer.storage.resumable import Progress
 
 if TYPE_CHECKING:
-    from clinometer.reliability.scoring.result import ReliabilityRun
+    from clinometer.reliability.run import ReliabilityRun
 
 
 # --- Does a score say what people say? COBIAS of runs, and what it has to beat, against ratings
@@ -237,17 +236,15 @@ def random_control(
 ) -> ReliabilityRun:
     """The run again with random words for its context, scored by the same models and kept in its
     folder, if it has one."""
-    frame, versions = run.statements, run.versions
-    used = versions[versions["left_out"] == ""].groupby("id")["text"].agg(list)
-    texts = frame["text"].tolist()
-    made = random_words(texts, [used.get(i, []) for i in frame["id"]], seed=seed)
+    frame = run.statements
+    versions = random_words(frame["text"].tolist(), run.versions_used(), seed=seed)
     statements = [
         Statement(row["id"], row["text"], tuple(t for t in (row["target"] or "").split("; ") if t))
         for row in frame.to_dict(orient="records")
     ]
     return score_reliability(
         statements,
-        VariantSet(dict(zip(frame["id"], made, strict=True)), "random words"),
+        VariantSet(dict(zip(frame["id"], versions, strict=True)), "random words"),
         models=[m.id for m in run.record.models],
         out=None if run.path is None else run.path / "random-words",
         settings=_settings(run),

@@ -7,16 +7,16 @@ import pytest
 from scipy import stats
 from tests.present import present
 
-from clinometer.reliability.scoring.score import cobias, context_variance
-from clinometer.reliability.scoring.statement_scores import (
+from clinometer.reliability.score import (
+    SamplingDistribution,
+    cobias,
+    context_variance,
     model_spread,
-    rank_intervals,
     split_half,
-    spread,
-    variance_intervals,
-    versions_needed,
 )
 from clinometer.statistics.arrays import FloatArray
+
+distribution = SamplingDistribution.of
 
 
 def test_intervals_by_hand() -> None:
@@ -27,7 +27,7 @@ def test_intervals_by_hand() -> None:
     versions = np.abs(tau[:, None] + rng.normal(size=(3, 30)))
     versions[1, 5:] = np.nan
     versions[2, 1:] = np.nan
-    low, high = variance_intervals(spread(tau, versions), level=0.9)
+    low, high = distribution(tau, versions).intervals(level=0.9)
     for i in range(2):
         squares = np.array([100 * (v - tau[i]) ** 2 / tau[i] for v in versions[i] if v == v])
         n, mean = len(squares), squares.mean()
@@ -40,9 +40,9 @@ def test_intervals_by_hand() -> None:
 
 
 def test_versions_that_change_nothing_have_no_width() -> None:
-    law = spread(np.array([2.0]), np.full((1, 4), 2.0))
-    assert [float(e[0]) for e in variance_intervals(law, level=0.95)] == [0.0, 0.0]
-    assert np.isnan(rank_intervals(law, level=0.95)[0]).all()
+    law = distribution(np.array([2.0]), np.full((1, 4), 2.0))
+    assert [float(e[0]) for e in law.intervals(level=0.95)] == [0.0, 0.0]
+    assert np.isnan(law.ranks(level=0.95)[0]).all()
 
 
 @pytest.mark.parametrize("n", [4, 12, 20, 40])
@@ -54,7 +54,7 @@ def test_intervals_cover_the_truth(n: int, shift: float) -> None:
     tau = np.full(3000, 20.0)
     versions = tau[:, None] + scale * (shift + rng.normal(size=(3000, n)))
     truth = 100 / 20 * scale[:, 0] ** 2 * (1 + shift**2)
-    low, high = variance_intervals(spread(tau, versions), level=0.95)
+    low, high = distribution(tau, versions).intervals(level=0.95)
     assert 0.93 <= np.mean((low <= truth) & (high >= truth)) <= 0.975
 
 
@@ -65,7 +65,7 @@ def test_intervals_cover_the_truth_of_skewed_and_heavy_changes(n: int) -> None:
     scale = np.exp(rng.normal(0, 0.5, (3000, 1)))
     laws = ((rng.exponential(size=(3000, n)), 2.0), (rng.standard_t(5, size=(3000, n)), 5 / 3))
     for changes, square in laws:
-        low, high = variance_intervals(spread(tau, tau[:, None] + scale * changes), level=0.95)
+        low, high = distribution(tau, tau[:, None] + scale * changes).intervals(level=0.95)
         truth = scale[:, 0] ** 2 * square
         assert 0.93 <= np.mean((low <= truth) & (high >= truth)) <= 0.975
 
@@ -76,11 +76,11 @@ def test_halves_of_the_versions_tell_the_law_of_the_run() -> None:
     rng = np.random.default_rng(7)
     tau = np.full(3000, 100.0)
     normal = tau[:, None] + rng.normal(size=(3000, 40))
-    assert float(np.median(spread(tau, normal).ratio)) == pytest.approx(2.0, abs=0.2)
+    assert float(np.median(distribution(tau, normal).ratio)) == pytest.approx(2.0, abs=0.2)
     fewer = np.where(rng.random(normal.shape) < 0.3, np.nan, normal)
-    assert float(np.median(spread(tau, fewer).ratio)) == pytest.approx(2.0, abs=0.2)
+    assert float(np.median(distribution(tau, fewer).ratio)) == pytest.approx(2.0, abs=0.2)
     skewed = tau[:, None] + rng.exponential(size=(3000, 40))
-    assert float(np.mean(spread(tau, skewed).ratio)) == pytest.approx(5.5, abs=1.0)
+    assert float(np.mean(distribution(tau, skewed).ratio)) == pytest.approx(5.5, abs=1.0)
 
 
 def model_versions(
@@ -103,12 +103,12 @@ def test_intervals_cover_other_models(n: int, models: int) -> None:
     rng = np.random.default_rng(2)
     own, by_model, truth = model_versions(rng, n, models)
     tau, versions = own.mean(axis=0), by_model.mean(axis=0)
-    law = spread(tau, versions, own=own, by_model=by_model)
+    law = distribution(tau, versions, own=own, by_model=by_model)
     assert law.models > 0
-    low, high = variance_intervals(law, level=0.95)
+    low, high = law.intervals(level=0.95)
     covered = np.mean((low <= truth) & (high >= truth))
     assert 0.93 <= covered <= 0.99
-    alone = variance_intervals(spread(tau, versions), level=0.95)
+    alone = distribution(tau, versions).intervals(level=0.95)
     assert (high >= alone[1] - 1e-12).all()
     assert model_spread(own[:1], by_model[:1]) == 0.0
 
@@ -118,7 +118,7 @@ def test_ranks_cover_the_true_ranks() -> None:
     size = np.exp(rng.normal(0, 0.5, 200))
     tau = np.full(200, 20.0)
     versions = tau[:, None] + size[:, None] * rng.normal(size=(200, 20))
-    rank, low, high = rank_intervals(spread(tau, versions), level=0.95)
+    rank, low, high = distribution(tau, versions).ranks(level=0.95)
     assert sorted(rank) == list(range(1, 201))
     assert rank[np.argmax(context_variance(tau, versions))] == 1
     truth = stats.rankdata(-size)
@@ -141,10 +141,10 @@ def test_the_versions_needed_give_the_precision() -> None:
     rng = np.random.default_rng(5)
     tau = np.full(300, 20.0)
     few = tau[:, None] + 0.5 * rng.normal(size=(300, 12))
-    need = versions_needed(spread(tau, few), precision=0.05, level=0.95)
+    need = distribution(tau, few).versions_needed(precision=0.05, level=0.95)
     n = int(np.median(need))
     assert n > 12
     many = tau[:, None] + 0.5 * rng.normal(size=(300, n))
-    low, high = variance_intervals(spread(tau, many), level=0.95)
+    low, high = distribution(tau, many).intervals(level=0.95)
     assert np.median((cobias(high) - cobias(low)) / 2) == pytest.approx(0.05, rel=0.1)
-    assert np.isnan(versions_needed(spread(tau, few[:, :1]), precision=0.05, level=0.95)).all()
+    assert np.isnan(distribution(tau, few[:, :1]).versions_needed(precision=0.05, level=0.95)).all()

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clinometer.errors import SettingsError
-from clinometer.reliability.scoring.folder import rank_agreement
-from clinometer.reliability.scoring.score import (
+from clinometer.reliability.score import (
     cobias,
     context_variance,
     convergence,
     length_adjusted,
     mean_estimate,
+    rank_agreement,
     stability,
 )
 

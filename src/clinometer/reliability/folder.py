@@ -10,9 +10,7 @@ versions.parquet            one row per version: its text, tau, and why it was l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,49 +18,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import Field
 
-from clinometer.display.text import Plain
 from clinometer.models.texts.types import TextScores
+from clinometer.reliability.score import RankAgreement
 from clinometer.statistics.estimate import Estimate
-from clinometer.statistics.rank import spearman
 from clinometer.storage.parquet_parts import Parts, digest_of
 from clinometer.storage.record import FolderRecord, ModelRecord, RecordPart
 from clinometer.storage.result_folder import ResultFolder
-
-# --- Do scoring models agree on which statements are reliable? Barely, so this is always reported
-
-
-@dataclass(frozen=True)
-class RankAgreement(Plain):
-    """Spearman's rank correlation of two models' scores over the statements both have scored.
-
-    1: the same order; 0: unrelated. `rho` is None with fewer than three statements, or if one model
-    gives all of them the same score.
-    """
-
-    a: str
-    b: str
-    n: int
-    rho: Estimate | None
-
-
-def rank_agreement(
-    scores: Mapping[str, NDArray[np.float64]],
-    *,
-    replicates: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> list[RankAgreement]:
-    """Every pair of models, with a percentile bootstrap over statements."""
-    found = []
-    for a, b in combinations(scores, 2):
-        both = np.isfinite(scores[a]) & np.isfinite(scores[b])
-        x, y = scores[a][both], scores[b][both]
-        rho = spearman(x, y, replicates=replicates, level=level, seed=seed, unit="statements")
-        found.append(RankAgreement(a, b, len(x), None if rho is None else rho.rho))
-    return found
-
-
-# --- The schema of a reliability run's run.json --------------------------------------------------
 
 
 class LengthRecord(RecordPart):
@@ -84,7 +45,7 @@ class CountsRecord(RecordPart):
 
 class ValidationRecord(RecordPart):
     """A passed truth test (`clinometer reliability validate`): which models, versions and scoring
-    it was about, and how far they follow people."""
+    it tested, and how closely they follow people."""
 
     models: list[str]
     versions_by: str
@@ -95,7 +56,7 @@ class ValidationRecord(RecordPart):
 
 
 class SurenessRecord(RecordPart):
-    """How far the scores of single statements can be trusted; None where it is not known.
+    """How precise the scores of single statements are; None where it is not known.
 
     split_half       Spearman's rho with the ranking that other versions would give
     interval_width   median width of a statement's interval of COBIAS
@@ -103,7 +64,7 @@ class SurenessRecord(RecordPart):
     rank_interval    median width of the interval of a rank, of `ranked` places
     models_log_sd    how far other models would move log cv of a statement
     precision, versions_needed
-                     half-width that was asked for, and the versions it takes (median)
+                     the requested half-width, and the versions it takes (median)
     """
 
     split_half: float | None = None
@@ -148,9 +109,7 @@ class ReliabilityRecord(FolderRecord):
         self.models = list({m.id: m for m in (*self.models, model)}.values())
 
 
-# --- The folder of a reliability run: everything it writes, and that resume and report read ------
-
-
+#: Texts by their index in the run, and their scores.
 Scored = tuple[NDArray[np.int64], TextScores]
 
 #: The fields of TextScores.
@@ -171,7 +130,7 @@ class ReliabilityFolder(ResultFolder[ReliabilityRecord]):
             Parts(folder).clear()
 
     def write_scores(self, model: str, scored: Sequence[Scored]) -> None:
-        """One part: texts by their index in the run, and their scores."""
+        """Write one part."""
         tables = [
             pa.table({"text": rows, **{n: getattr(scores, n) for n in _COLUMNS}})
             for rows, scores in scored

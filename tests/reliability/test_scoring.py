@@ -22,7 +22,7 @@ from clinometer.reliability import (
     cobias,
     context_variance,
 )
-from clinometer.reliability.scoring import statement_scores as taus
+from clinometer.reliability import scoring as taus
 from clinometer.reliability.statement import count_words, find_term
 from clinometer.runs import RunFolder
 

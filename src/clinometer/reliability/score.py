@@ -1,0 +1,415 @@
+"""Context variance, COBIAS and stability (Eqs. 3 and 4) and how sure they are, on plain arrays.
+
+Shapes: tau [...] of statements, versions [..., n]. NaN marks a version without a score; it is left
+out of its statement's mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaincinv, ndtri
+
+from clinometer.display.text import Plain
+from clinometer.errors import SettingsError
+from clinometer.statistics.arrays import BoolArray, FloatArray
+from clinometer.statistics.estimate import (
+    Estimate,
+    central_interval,
+    percentile_estimate,
+    resampled_counts,
+)
+from clinometer.statistics.rank import spearman
+
+
+def context_variance(tau: ArrayLike, versions: ArrayLike) -> FloatArray:
+    """cv(x) = 100 / tau(x) * mean over versions of (tau(x') - tau(x))².
+
+    0: context changes nothing; there is no upper bound. NaN without versions, or where tau is 0 (a
+    statement that the model is certain of has no scale to measure a change by).
+
+    >>> float(context_variance(2.0, [2.0, 3.0]))
+    25.0
+    """
+    own, others = np.asarray(tau, dtype=np.float64), np.asarray(versions, dtype=np.float64)
+    if (own < 0).any() or (others < 0).any():
+        raise SettingsError("tau: expected absolute values, found one below 0")
+    squares = (others - own[..., None]) ** 2
+    return np.asarray(100.0 * _mean(squares) / np.where(own > 0, own, np.nan))
+
+
+def cobias(cv: ArrayLike) -> FloatArray:
+    """COBIAS(x) = ln(1 + cv) / (ln(1 + cv) + 1), as printed: it *rises* with cv.
+
+    0: context changes nothing; towards 1: it changes everything. See `stability`.
+
+    >>> float(cobias(0.0)), round(float(cobias(np.e - 1)), 3)
+    (0.0, 0.5)
+    """
+    log = np.log1p(np.asarray(cv, dtype=np.float64))
+    return np.asarray(log / (log + 1.0))
+
+
+def stability(cv: ArrayLike) -> FloatArray:
+    """1 - COBIAS: 1 when context changes nothing, towards 0 when it changes everything.
+
+    The paper says that its score rises with reliability and prints one that rises with cv; which of
+    the two people's ratings support is an open question (docs/reliability.md).
+    """
+    return np.asarray(1.0 - cobias(cv))
+
+
+def _mean(values: FloatArray) -> FloatArray:
+    """Mean over the last axis, ignoring NaN; NaN where all values are."""
+    finite = np.isfinite(values)
+    counts = finite.sum(axis=-1)
+    sums = np.where(finite, values, 0.0).sum(axis=-1)
+    return np.asarray(sums / np.where(counts > 0, counts, np.nan))
+
+
+# --- Sets of statements ---------------------------------------------------------------------------
+
+
+def mean_estimate(values: ArrayLike, *, replicates: int, level: float, seed: int = 0) -> Estimate:
+    """Mean over statements with a score, with a percentile bootstrap over statements.
+
+    Resampling statements includes the noise of their versions.
+    """
+    y = np.asarray(values, dtype=np.float64)
+    y = y[np.isfinite(y)]
+    if not len(y):
+        raise SettingsError("mean: expected at least one statement with a score, found none")
+    if replicates < 1 or len(y) < 2:
+        return Estimate(float(y.mean()))
+    counts = resampled_counts(np.ones(len(y)), replicates, np.random.default_rng(seed))
+    return percentile_estimate(
+        float(y.mean()), counts @ y / len(y), level=level, method="bootstrap over statements"
+    )
+
+
+@dataclass(frozen=True)
+class RankAgreement(Plain):
+    """Spearman's rank correlation of two models' scores over the statements both have scored.
+
+    1: the same order; 0: unrelated. `rho` is None with fewer than three statements, or if one model
+    gives all of them the same score.
+    """
+
+    a: str
+    b: str
+    n: int
+    rho: Estimate | None
+
+
+def rank_agreement(
+    scores: Mapping[str, FloatArray], *, replicates: int = 1000, level: float = 0.95, seed: int = 0
+) -> list[RankAgreement]:
+    """Every pair of models, with a percentile bootstrap over statements."""
+    pairs = []
+    for a, b in combinations(scores, 2):
+        both = np.isfinite(scores[a]) & np.isfinite(scores[b])
+        x, y = scores[a][both], scores[b][both]
+        rho = spearman(x, y, replicates=replicates, level=level, seed=seed, unit="statements")
+        pairs.append(RankAgreement(a, b, len(x), None if rho is None else rho.rho))
+    return pairs
+
+
+@dataclass(frozen=True)
+class LengthAdjusted:
+    """Scores adjusted to equal length of all statements, and how much length explained.
+
+    values [S]      score minus what log(words) predicts, plus the mean
+    slope           change of the score when the words double
+    r_squared       share of the scores' variance that length explains
+    """
+
+    values: FloatArray
+    slope: float
+    r_squared: float
+
+
+def length_adjusted(scores: ArrayLike, words: ArrayLike) -> LengthAdjusted:
+    """Remove what a statement's length explains from its score (least squares).
+
+    With fewer than three scores, or all of one length, there is nothing to remove.
+    """
+    y, n = np.asarray(scores, dtype=np.float64), np.asarray(words, dtype=np.float64)
+    good = np.isfinite(y) & (n > 0)
+    x = np.log2(np.where(n > 0, n, np.nan))
+    if good.sum() < 3 or np.ptp(x[good]) == 0 or np.ptp(y[good]) == 0:
+        return LengthAdjusted(y.copy(), 0.0, 0.0)
+    dx, dy = x[good] - x[good].mean(), y[good] - y[good].mean()
+    slope = float((dx @ dy) / (dx @ dx))
+    return LengthAdjusted(
+        y - slope * (x - x[good].mean()), slope, float((dx @ dy) ** 2 / ((dx @ dx) * (dy @ dy)))
+    )
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """COBIAS against the number of versions: mean over statements, and its spread over samples.
+
+    n [K]; mean, low, high [K].
+    """
+
+    n: NDArray[np.int64]
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def convergence(
+    tau: FloatArray,
+    versions: FloatArray,
+    *,
+    sizes: Sequence[int] | None = None,
+    draws: int = 100,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Convergence:
+    """Mean COBIAS of statements with n versions sampled without replacement, for n = 2 … N.
+
+    Only statements with all N versions scored are used, so that every n has the same statements.
+    """
+    complete = np.isfinite(versions).all(axis=1) & np.isfinite(tau) & (tau > 0)
+    if not complete.any() or versions.shape[1] < 2:
+        raise SettingsError("convergence: expected statements with two scored versions or more")
+    own, others = tau[complete], versions[complete]
+    squares = 100.0 * (others - own[:, None]) ** 2 / own[:, None]
+    n_max = others.shape[1]
+    n = np.array(sorted(set(sizes or range(2, n_max + 1))), dtype=np.int64)
+    if n[0] < 1 or n[-1] > n_max:
+        raise SettingsError(f"sizes: expected 1 to {n_max} versions, found {n.tolist()}")
+    generator = np.random.default_rng(seed)
+    means = np.empty((draws, len(n)))
+    for k in range(draws):
+        shuffled = generator.permuted(squares, axis=1)
+        means[k] = cobias(np.cumsum(shuffled, axis=1)[:, n - 1] / n).mean(axis=0)
+    low, high = central_interval(means, level)
+    return Convergence(n, means.mean(axis=0), low, high)
+
+
+def split_half(tau: FloatArray, versions: FloatArray, *, seed: int = 0) -> float | None:
+    """How well other versions would reproduce the ranking: Spearman's rho between halves of the
+    versions, stepped up to all of them (Spearman-Brown), averaged over random halves.
+
+    1: the same ranking; 0: chance. None with fewer than three statements of four versions each.
+    """
+    rng = np.random.default_rng(seed)
+    good = (np.isfinite(versions).sum(axis=1) >= 4) & np.isfinite(tau) & (tau > 0)
+    if good.sum() < 3:
+        return None
+    own, scored = tau[good], versions[good]
+    correlations = []
+    for _ in range(_HALVES):
+        # Scored versions in random order, the missing ones last.
+        key = np.where(np.isfinite(scored), rng.random(scored.shape), 2.0)
+        mixed = np.take_along_axis(scored, np.argsort(key, axis=1), axis=1)
+        column = np.arange(mixed.shape[1])
+        halves = [
+            context_variance(own, np.where(column % 2 == side, mixed, np.nan)) for side in (0, 1)
+        ]
+        rho = spearman(halves[0], halves[1], replicates=0)
+        if rho is not None:
+            correlations.append(rho.rho.value)
+    if not correlations:
+        return None
+    half = float(np.mean(correlations))
+    return 2 * half / (1 + half) if half > -1 else -1.0
+
+
+# --- Single statements: the interval of a score, its rank, the versions that it would take --------
+
+#: Versions that the run counts for in addition to a statement's own.
+_PRIOR_VERSIONS = 60.0
+#: c² of normal changes, for a statement that is scored alone.
+_NORMAL = 2.0
+_LEAST_STATEMENTS = 5
+#: Normal statements that are added to those of a run: small runs say little about the sampling
+#: distribution.
+_PRIOR_STATEMENTS = 5.0
+#: The ratio of half means is matched at this quantile, over this many random halvings.
+_MATCHED, _HALVINGS = 0.9, 4
+#: Shapes of a half's mean that are considered.
+_SHAPES = np.geomspace(0.02, 2000.0, 500)
+#: Halves still miss some of a heavy tail: c² above normal grows by this much for each unit.
+_TAIL = 0.15
+#: c² is estimated: so much wider per version. All four were chosen so that the simulations in
+#: benchmarks/statement_intervals.py cover 95 %.
+_WIDER = 0.5
+#: Numbers of versions that `versions_needed` considers.
+_SIZES = np.unique(np.geomspace(2, 5000, 200).astype(np.int64))
+#: Random halvings of `split_half`.
+_HALVES = 25
+
+
+@dataclass(frozen=True)
+class SamplingDistribution:
+    """How the context variance of each statement varies from one set of versions to another.
+
+    The mean of n squared changes follows a gamma distribution of shape n / c², where c² is their
+    variance over their squared mean.
+
+    mean [S]       the context variances
+    ratio [S]      c² of each statement, shrunk towards that of the run
+    n [S]          scored versions
+    models         variance of log cv from one set of models to another; 0 if not known
+    """
+
+    mean: FloatArray
+    ratio: FloatArray
+    n: NDArray[np.int64]
+    models: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        tau: ArrayLike,
+        versions: ArrayLike,
+        *,
+        own: FloatArray | None = None,
+        by_model: FloatArray | None = None,
+    ) -> SamplingDistribution:
+        """From the versions [S, N], and from each model's taus ([M, S] and [M, S, N]) if there are
+        several models."""
+        tau, versions = np.asarray(tau, dtype=np.float64), np.asarray(versions, dtype=np.float64)
+        squares = 100.0 * (versions - tau[:, None]) ** 2 / np.where(tau > 0, tau, np.nan)[:, None]
+        finite = np.isfinite(squares)
+        n = finite.sum(axis=1)
+        mean = _mean(squares)
+        rest = np.where(finite, squares - mean[:, None], 0.0)
+        variance = (rest**2).sum(axis=1) / np.maximum(n - 1, 1)
+        usable = (n >= 2) & (mean > 0)
+        ratio = np.divide(variance, mean**2, out=np.zeros_like(mean), where=usable)
+        common = _common_ratio(squares[usable])
+        if usable.sum() >= _LEAST_STATEMENTS:
+            ratio = ratio * common / max(float(ratio[usable].mean()), 1e-12)
+        degrees = np.maximum(n - 1, 0)
+        ratio = (_PRIOR_VERSIONS * common + (n - 1) * ratio) / (_PRIOR_VERSIONS + degrees)
+        models = 0.0 if own is None or by_model is None else model_spread(own, by_model)
+        return cls(mean, ratio, n, models)
+
+    @property
+    def usable(self) -> BoolArray:
+        """[S] statements with at least two scored versions, of which one changes something."""
+        return np.asarray((self.n >= 2) & np.isfinite(self.mean) & (self.mean > 0))
+
+    def shape(self, n: FloatArray | NDArray[np.int64] | None = None) -> FloatArray:
+        """[S] shape of the gamma distribution with n versions; wider because c² is estimated."""
+        versions = np.maximum(self.n if n is None else n, 1)
+        return np.asarray(versions / (self.ratio * (1.0 + _WIDER / versions)))
+
+    def intervals(self, *, level: float) -> tuple[FloatArray, FloatArray]:
+        """Intervals of the context variances [S]: over further versions of each statement and,
+        where there were several, further models.
+
+        COBIAS and stability are monotone in it, so their intervals are these ends transformed. NaN
+        for statements with fewer than two scored versions; a width of 0 where no version changes
+        anything.
+        """
+        low, high = self._ends(self.shape(), level)
+        unchanged = (self.n >= 2) & (self.mean == 0)
+        return np.where(unchanged, 0.0, low), np.where(unchanged, 0.0, high)
+
+    def _ends(self, shape: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+        usable, mean = self.usable, np.where(self.usable, self.mean, 1.0)
+        between_models = float(ndtri(0.5 + level / 2)) * np.sqrt(self.models)
+        below = np.log(gammaincinv(shape, 0.5 + level / 2) / shape)
+        above = np.log(np.maximum(gammaincinv(shape, 0.5 - level / 2) / shape, 1e-300))
+        low = mean * np.exp(-np.hypot(np.maximum(below, 0.0), between_models))
+        high = mean * np.exp(np.hypot(np.minimum(above, 0.0), between_models))
+        return np.where(usable, low, np.nan), np.where(usable, high, np.nan)
+
+    def versions_needed(self, *, precision: float, level: float) -> FloatArray:
+        """[S] versions for an interval of COBIAS no wider than ± `precision`, as far as versions
+        are what makes it wide; infinite if more than 5,000 would not do, NaN if not `usable`."""
+        one_set_of_models = replace(self, models=0.0)
+        needed = np.where(self.usable, np.inf, np.nan)
+        for n in _SIZES[::-1]:
+            shape = self.shape(np.full(len(self.n), n))
+            low, high = one_set_of_models._ends(shape, level)
+            needed = np.where((cobias(high) - cobias(low)) / 2 <= precision, float(n), needed)
+        return needed
+
+    def ranks(
+        self, *, level: float, draws: int = 1000, seed: int = 0
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Rank of each statement [S] (1: context changes it most), and the interval of the rank.
+
+        Context variances are sampled from their distributions, statement by statement.
+        """
+        from scipy.stats import rankdata  # loads slowly
+
+        usable = np.flatnonzero(self.usable)
+        ranks = np.full((3, len(self.mean)), np.nan)
+        if len(usable):
+            rng = np.random.default_rng(seed)
+            mean, shape = self.mean[usable], self.shape()[usable]
+            scale = np.maximum(rng.gamma(shape, size=(draws, len(usable))), 1e-300) / shape
+            noise = rng.normal(scale=np.sqrt(self.models), size=(draws, len(usable)))
+            samples = np.log(mean) - np.log(scale) + noise
+            ranks[0, usable] = rankdata(-np.log(mean))
+            ranks[1:, usable] = central_interval(rankdata(-samples, axis=-1), level)
+        return ranks[0], ranks[1], ranks[2]
+
+
+def _common_ratio(squares: FloatArray) -> float:
+    """c² over the run, from how far the means of two random halves of a statement's squares differ:
+    if they have gamma distributions of shape k, their ratio has an F distribution with (2k, 2k)
+    degrees of freedom.
+    """
+    from scipy.stats import f
+
+    if len(squares) < _LEAST_STATEMENTS:
+        return _NORMAL
+    finite = np.isfinite(squares)
+    n = finite.sum(axis=1)
+    rng = np.random.default_rng(0)
+    distances = []
+    for _ in range(_HALVINGS):
+        key = np.where(finite, rng.random(squares.shape), 2.0)
+        place = np.argsort(np.argsort(key, axis=1), axis=1)
+        half = (n // 2)[:, None]
+        sums = [
+            np.where(part, squares, 0.0).sum(axis=1)
+            for part in (place < half, (place >= half) & (place < 2 * half))
+        ]
+        with np.errstate(divide="ignore"):  # a half that changes nothing is infinitely far
+            distances.append(np.abs(np.log(sums[0]) - np.log(sums[1])))
+    distance = float(np.quantile(np.concatenate(distances), _MATCHED, method="lower"))
+    expected = np.log(f.ppf(0.5 + _MATCHED / 2, 2 * _SHAPES, 2 * _SHAPES))
+    shape = float(np.interp(-distance, -expected, _SHAPES))
+    ratio = float(np.mean(n // 2)) / shape
+    ratio *= 1.0 + _TAIL * max(ratio - _NORMAL, 0.0)
+    return (len(n) * ratio + _PRIOR_STATEMENTS * _NORMAL) / (len(n) + _PRIOR_STATEMENTS)
+
+
+def model_spread(own: FloatArray, by_model: FloatArray) -> float:
+    """Variance of log cv over sets of as many models: a jackknife over models, without what a model
+    changes in all statements alike, averaged over the statements.
+
+    0 with one model, which cannot show it.
+    """
+    n_models = len(own)
+    if n_models < 2:
+        return 0.0
+    values = np.stack(
+        [
+            context_variance(
+                np.delete(own, m, axis=0).mean(axis=0), np.delete(by_model, m, axis=0).mean(axis=0)
+            )
+            for m in range(n_models)
+        ]
+    )
+    good = (np.isfinite(values) & (values > 0)).all(axis=0)
+    if good.sum() < _LEAST_STATEMENTS:
+        return 0.0
+    logs = np.log(values[:, good])
+    logs = logs - logs.mean(axis=1, keepdims=True)
+    logs = logs - logs.mean(axis=0)
+    free = good.sum() / (good.sum() - 1)
+    return float((n_models - 1) / n_models * (logs**2).sum(axis=0).mean() * free)

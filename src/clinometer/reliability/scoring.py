@@ -1,0 +1,645 @@
+"""Score statements and their versions with models, store as it goes, and measure the result.
+
+The texts of a run are every statement and version once. Each model gives a tau (Eq. 2) for each
+text; from these come context variance, COBIAS and stability of every statement.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from clinometer.errors import SettingsError, TableError
+from clinometer.models import LoadOptions, Scorer, open_model
+from clinometer.models.texts.types import MASKING, MarkedText, TextOptions, TextScores
+from clinometer.reliability.folder import (
+    CountsRecord,
+    LengthRecord,
+    ReliabilityFolder,
+    ReliabilityRecord,
+    Scored,
+    SurenessRecord,
+    ValidationRecord,
+)
+from clinometer.reliability.run import ReliabilityRun
+from clinometer.reliability.score import (
+    SamplingDistribution,
+    cobias,
+    context_variance,
+    length_adjusted,
+    mean_estimate,
+    rank_agreement,
+    split_half,
+    stability,
+)
+from clinometer.reliability.statement import Statement, VariantSet, count_words
+from clinometer.reliability.validation_status import check_validation
+from clinometer.settings import (
+    COUNT,
+    LEVEL,
+    PART,
+    REPLICATES,
+    SEED,
+    check_settings,
+    option,
+    with_settings,
+)
+from clinometer.statistics.arrays import BoolArray, FloatArray
+from clinometer.storage.record import SCHEMA_VERSION, ModelRecord
+from clinometer.storage.resumable import (
+    FLUSH_S,
+    Progress,
+    differences,
+    part_of,
+    store_as_they_come,
+)
+
+NORMALISATIONS = ("word", "token")
+DUPLICATES = ("many", "once")
+
+#: equation (2): context words given visible target terms, a word's pieces hidden together;
+#: figure 5: the same with the target terms always masked; released: the authors' code, which scores
+#: every token, lower-cased, without special tokens, one token at a time, per token.
+VARIANTS: dict[str, tuple[TextOptions, str]] = {
+    "equation": (TextOptions(), "word"),
+    "figure": (TextOptions(targets="masked"), "word"),
+    "released": (
+        TextOptions(masking="original", targets="scored", special_tokens=False, lower=True),
+        "token",
+    ),
+}
+
+_scoring = partial(option, panel="Scoring")
+_reading = partial(option, panel="Scoring", unset="the variant's")
+_statistics = partial(option, panel="Statistics")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReliabilitySettings:
+    """How reliability is scored."""
+
+    variant: str = _scoring(
+        "equation",
+        help="Reading of the paper's Eq. 2: equation, figure or released.",
+        choices=tuple(VARIANTS),
+    )
+    masking: str | None = _reading(
+        None, help="within_word_l2r (corrected) or original.", choices=MASKING
+    )
+    normalise: str | None = _reading(
+        None, help="Average log-probabilities per word or per token.", choices=NORMALISATIONS
+    )
+    special_tokens: bool | None = _reading(
+        None, help="Score with or without the tokenizer's special tokens."
+    )
+    duplicates: str = _scoring(
+        "many",
+        help="Count repeated versions each time (many, as published) or once.",
+        choices=DUPLICATES,
+    )
+    versions: int | None = _scoring(
+        40, help="Use at most this many versions of each statement.", allowed=COUNT
+    )
+    keep_changed: bool = _scoring(
+        False, help="Keep versions in which the target term is gone, instead of dropping them."
+    )
+    replicates: int = _statistics(
+        1000,
+        help="Bootstrap replicates for the intervals, at least 100; 0 computes no intervals.",
+        allowed=REPLICATES,
+    )
+    level: float = _statistics(
+        0.95, help="Confidence level of the intervals, between 0 and 1.", allowed=LEVEL
+    )
+    precision: float | None = _statistics(
+        None,
+        help="Say how many versions give a statement's COBIAS an interval of ± this.",
+        allowed=PART,
+        unset="not asked",
+    )
+    seed: int = option(0, help="Random seed.", allowed=SEED)
+    load: LoadOptions = field(default_factory=LoadOptions)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    @property
+    def text_options(self) -> TextOptions:
+        """The options for scoring texts."""
+        options = VARIANTS[self.variant][0]
+        if self.masking is not None:
+            options = replace(options, masking=self.masking)
+        if self.special_tokens is not None:
+            options = replace(options, special_tokens=self.special_tokens)
+        return options
+
+    @property
+    def per_word(self) -> bool:
+        """Whether tau is a mean over words, not tokens."""
+        return (self.normalise or VARIANTS[self.variant][1]) == "word"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All settings, passed and defaulted, and the values derived from them."""
+        options = asdict(self.text_options) | {"per": "word" if self.per_word else "token"}
+        return asdict(self) | {"asked": options}
+
+    def scoring(self) -> dict[str, Any]:
+        """Those that change a model's scores: other values make another run."""
+        return asdict(self.text_options) | {
+            "load.kind": self.load.kind,
+            "load.dtype": self.load.dtype,
+            "load.revision": self.load.revision,
+        }
+
+
+def score_reliability(
+    statements: Sequence[Statement | str],
+    variants: VariantSet | Mapping[str, Sequence[str]],
+    *,
+    models: Sequence[str] = ("pocket:bert",),
+    out: str | Path | None = None,
+    settings: ReliabilitySettings | None = None,
+    fresh: bool = False,
+    renew: bool = False,
+    progress: Progress | None = None,
+    validation: ValidationRecord | None = None,
+    **options: Any,
+) -> ReliabilityRun:
+    """Score how much context changes each statement for the models, and their mean.
+
+    `variants` contains context-added versions by statement id; a statement given as a plain string
+    is its own id. With `out` the run is written there as it progresses, and the same call resumes
+    an interrupted run; a finished one is measured again without loading a model. A run of other
+    texts or scoring in `out` is refused, or with `renew` replaced.
+
+    `validation` is the passed truth test of the same models and versions; without one the result
+    is labelled "not validated".
+
+    Settings are given by name (`replicates=0`, `device="cpu"`): every field of
+    `ReliabilitySettings` and of the `load` in it, on top of `settings` if that is given.
+    """
+    settings = with_settings(settings or ReliabilitySettings(), options)
+    names = list(models)
+    if not names or len(set(names)) != len(names):
+        raise SettingsError(f"models: expected one or several, each once; found {names}")
+    versions = VariantSet.read(variants)
+    texts = collect_texts(
+        [s if isinstance(s, Statement) else Statement(id=s, text=s) for s in statements],
+        versions,
+        settings,
+    )
+    record = ReliabilityRecord(
+        schema_version=SCHEMA_VERSION,
+        kind=ReliabilityFolder.kind,
+        status="running",
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        models=[],
+        texts=texts.digest(),
+        scoring=settings.scoring(),
+        settings=settings.to_dict(),
+    )
+    folder = None if out is None else ReliabilityFolder(Path(out))
+    with ExitStack() as stack:
+        if folder:
+            earlier = folder.earlier() if renew else None
+            other = earlier is not None and bool(differences(earlier, record.identity))
+            stack.enter_context(folder.opened(record.identity, fresh=fresh or other))
+            record = folder.read_record() if folder.exists() else record
+        answers = [
+            model_taus(
+                model,
+                texts,
+                settings,
+                record,
+                folder=folder,
+                progress=part_of(progress, number, len(names)),
+            )
+            for number, model in enumerate(names)
+        ]
+        record.models = [answer.model for answer in answers]
+        record.settings = settings.to_dict()
+        record.versions_by = versions.made_by
+        check_validation(record, validation)
+        record.validation = validation
+        tables = _measure(record, texts, answers, settings)
+        if folder:
+            folder.write_finished(record, tables)
+    return ReliabilityRun(record, tables, None if folder is None else folder.path)
+
+
+# --- The texts to score ---------------------------------------------------------------------------
+
+
+#: The index of the statement itself among its versions.
+ORIGINAL = -1
+
+EMPTY, CHANGED, REPEATED = "empty", "target_changed", "repeated"
+
+
+@dataclass(frozen=True)
+class TextToScore:
+    """One text: the statement (version -1) or a version of it.
+
+    left_out says why it is not scored or not counted, "" if it is; `identical` marks a version that
+    equals the statement.
+    """
+
+    statement: int
+    version: int
+    marked: MarkedText
+    words: int
+    left_out: str = ""
+    identical: bool = False
+
+
+@dataclass(frozen=True)
+class TextsToScore:
+    """All texts of a run, statement by statement, and which statements lack their target term."""
+
+    statements: tuple[Statement, ...]
+    texts: tuple[TextToScore, ...]
+    target_missing: BoolArray
+
+    @property
+    def originals(self) -> list[int]:
+        """Indices of the texts that are the statements themselves, in their order."""
+        return [i for i, t in enumerate(self.texts) if t.version == ORIGINAL]
+
+    @property
+    def versions(self) -> list[int]:
+        """Indices of the texts that are versions."""
+        return [i for i, t in enumerate(self.texts) if t.version != ORIGINAL]
+
+    def counts(self) -> dict[str, int]:
+        """Counts of all texts and of every irregularity."""
+        versions = [self.texts[i] for i in self.versions]
+        why = Counter(t.left_out for t in versions)
+        with_versions = {t.statement for t in versions}
+        return {
+            "statements": len(self.statements),
+            "statements_without_versions": len(self.statements) - len(with_versions),
+            "statements_without_target": sum(not s.targets for s in self.statements),
+            "statements_target_not_in_sentence": int(self.target_missing.sum()),
+            "statements_empty": sum(not s.text.strip() for s in self.statements),
+            "statements_without_points": sum(s.points is None for s in self.statements),
+            "statements_without_blanks": sum(
+                s.blanks is not None and not len(s.blanks) for s in self.statements
+            ),
+            "versions": len(versions),
+            "versions_empty": why[EMPTY],
+            "versions_target_changed": why[CHANGED],
+            "versions_repeated_and_left_out": why[REPEATED],
+            "versions_identical_to_statement": sum(t.identical for t in versions),
+            "versions_repeated": len(versions) - len({(t.statement, t.marked) for t in versions}),
+        }
+
+    def digest(self) -> str:
+        """What a run's scores depend on besides model and options: its texts in order."""
+        texts = [[t.marked.text, t.marked.targets, t.left_out] for t in self.texts]
+        return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+
+
+def collect_texts(
+    statements: Sequence[Statement], variants: VariantSet, settings: ReliabilitySettings
+) -> TextsToScore:
+    """Collect the texts; refuses sets in which an id occurs twice."""
+    twice = [i for i, n in Counter(s.id for s in statements).items() if n > 1]
+    if twice:
+        raise TableError(f"statements: expected every id once, found {twice[0]!r} several times")
+    if not statements:
+        raise TableError("statements: expected at least one, found none")
+    texts: list[TextToScore] = []
+    for i, statement in enumerate(statements):
+        texts.append(_text(statement, i, ORIGINAL, statement.text, settings))
+        seen: set[str] = set()
+        for v, version in enumerate(variants.of(statement)[: settings.versions]):
+            text = _text(statement, i, v, version, settings)
+            if settings.duplicates == "once" and version in seen and not text.left_out:
+                text = replace(text, left_out=REPEATED)
+            seen.add(version)
+            texts.append(text)
+    missing = np.array([not s.has_its_targets for s in statements])
+    return TextsToScore(tuple(statements), tuple(texts), missing)
+
+
+def _text(
+    statement: Statement, index: int, version: int, text: str, settings: ReliabilitySettings
+) -> TextToScore:
+    """A term missing from the statement is not a target of its versions either: all their words
+    are context, like all words of the statement."""
+    has_targets = bool(statement.targets) and statement.has_its_targets
+    spans = statement.target_spans(text) if has_targets else ()
+    left_out = ""
+    if not text.strip():
+        left_out = EMPTY
+    elif has_targets and not spans and not settings.keep_changed:
+        left_out = CHANGED
+    if settings.text_options.targets == "scored":
+        spans = ()  # every word counts, and texts that differ in nothing else are the same
+    return TextToScore(
+        statement=index,
+        version=version,
+        marked=MarkedText(text, spans),
+        words=count_words(text, spans),
+        left_out=left_out,
+        identical=version != ORIGINAL and text == statement.text,
+    )
+
+
+# --- tau (Eq. 2) of every text under every model: score what is missing, store every score -------
+
+
+#: Texts pooled at a time, by device.
+_POOL = {"cpu": 256, "cuda": 10_240}
+
+NOT_SCORED = "not_scored"
+
+
+@dataclass
+class ModelTaus:
+    """Scores of one model: a TextScores with a row for every text of the run."""
+
+    name: str
+    model: ModelRecord
+    scores: TextScores
+
+    def taus(self, texts: TextsToScore, *, per_word: bool) -> FloatArray:
+        """tau of every text [T]; NaN where there is no score, or no word to divide by."""
+        words = np.array([t.words for t in texts.texts], dtype=np.float64)
+        per = words if per_word else self.scores.tokens.astype(np.float64)
+        return np.asarray(np.abs(self.scores.log_prob) / np.where(per > 0, per, np.nan))
+
+    def counts(self) -> dict[str, int]:
+        """Texts without a score by reason, and tokens unknown to the model."""
+        reasons = Counter(sorted(p for p in self.scores.problem if p and p != NOT_SCORED))
+        return {
+            "texts_too_long": 0,
+            "texts_nothing_to_score": 0,
+            **{f"texts_{reason}": n for reason, n in reasons.items()},
+            "texts_with_unknown_tokens": int((self.scores.unknown > 0).sum()),
+        }
+
+
+def model_taus(
+    model: str,
+    texts: TextsToScore,
+    settings: ReliabilitySettings,
+    record: ReliabilityRecord,
+    *,
+    folder: ReliabilityFolder | None,
+    progress: Progress | None,
+) -> ModelTaus:
+    """Scores of one model, from the folder where available.
+
+    A model that has to be opened is added to `record`, which is stored before scoring starts.
+    """
+    n = len(texts.texts)
+    columns: dict[str, Any] = {
+        "log_prob": np.full(n, np.nan),
+        "tokens": np.zeros(n, dtype=np.int64),
+        "unknown": np.zeros(n, dtype=np.int64),
+        "problem": np.full(n, NOT_SCORED, dtype=object),
+    }
+    for rows, scores in folder.read_scores(model) if folder else ():
+        _put(columns, rows, scores)
+    unscored = columns["problem"] == NOT_SCORED
+    missing = np.flatnonzero(unscored & [not t.left_out for t in texts.texts])
+    known = record.model(model)
+    if len(missing) or known is None:
+        scorer = open_model(model, load=settings.load.resumed(known.dtype if known else "auto"))
+        opened = ModelRecord(**scorer.info.to_dict())
+        if known is not None:
+            known.check_same(opened)
+        record.keep_model(opened)
+        if folder:
+            folder.write_record(record, status="running")
+        _score(scorer, texts, missing, settings, columns, folder=folder, progress=progress)
+        known = opened
+    return ModelTaus(model, known, TextScores(**columns | {"problem": tuple(columns["problem"])}))
+
+
+def _score(
+    scorer: Scorer,
+    texts: TextsToScore,
+    missing: NDArray[np.int64],
+    settings: ReliabilitySettings,
+    columns: dict[str, Any],
+    *,
+    folder: ReliabilityFolder | None,
+    progress: Progress | None,
+) -> None:
+    from clinometer.models.texts.likelihood import score_chunks
+
+    size = _POOL.get(scorer.info.device.split(":")[0], _POOL["cpu"])
+    pools = np.split(missing, range(size, len(missing), size))
+    marked = ([texts.texts[i].marked for i in pool] for pool in pools)
+    total = sum(not t.left_out for t in texts.texts)
+
+    def store(scored: list[Scored]) -> None:
+        if folder:
+            folder.write_scores(scorer.info.name, scored)
+
+    def scored() -> Iterator[Scored]:
+        chunks = score_chunks(scorer, marked, settings.text_options)
+        for rows, scores in zip(pools, chunks, strict=True):
+            _put(columns, rows, scores)
+            yield rows, scores
+
+    store_as_they_come(
+        scored(),
+        store,
+        done=total - len(missing),
+        total=total,
+        progress=progress,
+        size=lambda rows_scores: len(rows_scores[0]),
+        every_s=FLUSH_S,
+    )
+
+
+def _put(columns: dict[str, Any], rows: NDArray[np.int64], scores: TextScores) -> None:
+    for name, column in columns.items():
+        column[rows] = getattr(scores, name)
+
+
+# --- From the models' answers to the tables of a run ----------------------------------------------
+
+
+def _measure(
+    record: ReliabilityRecord,
+    texts: TextsToScore,
+    answers: Sequence[ModelTaus],
+    settings: ReliabilitySettings,
+) -> dict[str, pa.Table]:
+    """Write the results into the record; the tables of the run."""
+    names = [answer.name for answer in answers]
+    taus = np.stack([answer.taus(texts, per_word=settings.per_word) for answer in answers])
+    own, versions = _by_statement(texts, taus)
+    by_model = {"tau": own, "cv": context_variance(own, versions)}
+    by_model["cobias"] = cobias(by_model["cv"])
+    columns, record.sureness = _statement_columns(texts, answers, own, versions, settings)
+    options: dict[str, Any] = {
+        "replicates": settings.replicates,
+        "level": settings.level,
+        "seed": settings.seed,
+    }
+    adjusted = length_adjusted(columns["cobias"], columns["words"])
+    scored = np.isfinite(columns["cobias"]).any()
+    record.summary = {
+        name: mean_estimate(columns[name], **options) if scored else None
+        for name in ("cobias", "stability", "cv")
+    }
+    record.length = LengthRecord(slope_per_doubling=adjusted.slope, r_squared=adjusted.r_squared)
+    record.agreement = rank_agreement(dict(zip(names, by_model["cobias"], strict=True)), **options)
+    counts: dict[str, Any] = {
+        **texts.counts(),
+        **{f"flag_{k}": n for k, n in Counter(columns["flag"]).items()},
+        "by_model": {answer.name: answer.counts() for answer in answers},
+    }
+    record.counts = CountsRecord(**counts)
+    n_versions = Counter(texts.texts[i].statement for i in texts.versions)
+    ids = [s.id for s in texts.statements]
+    return {
+        "statements": pa.table(
+            {
+                "id": ids,
+                "source": [s.source for s in texts.statements],
+                "category": pa.array([s.category for s in texts.statements], pa.string()),
+                "text": [s.text for s in texts.statements],
+                "target": ["; ".join(s.targets) for s in texts.statements],
+                "versions": [n_versions[i] for i in range(len(ids))],
+                **{k: pa.array(v, from_pandas=True) for k, v in columns.items()},
+                "cobias_length_adjusted": pa.array(adjusted.values, from_pandas=True),
+            }
+        ),
+        "models": pa.table(
+            {
+                "id": ids * len(names),
+                "model": [name for name in names for _ in ids],
+                **{k: pa.array(v.reshape(-1), from_pandas=True) for k, v in by_model.items()},
+            }
+        ),
+        "versions": _version_table(texts, names, taus),
+    }
+
+
+def _by_statement(texts: TextsToScore, taus: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """tau of statements [M, S] and of versions [M, S, N], from those of all texts [M, T]."""
+    width = 1 + max(t.version for t in texts.texts)
+    versions = np.full((len(taus), len(texts.statements), width), np.nan)
+    for i in texts.versions:
+        text = texts.texts[i]
+        if not text.left_out:
+            versions[:, text.statement, text.version] = taus[:, i]
+    return taus[:, texts.originals], versions
+
+
+def _statement_columns(
+    texts: TextsToScore,
+    answers: Sequence[ModelTaus],
+    own: FloatArray,
+    by_model: FloatArray,
+    settings: ReliabilitySettings,
+) -> tuple[dict[str, Any], SurenessRecord]:
+    """One value per statement and column, with tau the mean over models; and how sure these
+    scores are."""
+    tau, versions = own.mean(axis=0), by_model.mean(axis=0)
+    cv = context_variance(tau, versions)
+    distribution = SamplingDistribution.of(tau, versions, own=own, by_model=by_model)
+    low = high = first = last = np.full(len(tau), np.nan)
+    if settings.replicates:
+        low, high = distribution.intervals(level=settings.level)
+        rank, first, last = distribution.ranks(
+            level=settings.level, draws=settings.replicates, seed=settings.seed
+        )
+    else:
+        rank, *_ = distribution.ranks(level=settings.level, draws=1)
+    scored = np.isfinite(versions).sum(axis=1)
+    columns = {
+        "words": np.array([texts.texts[i].words for i in texts.originals]),
+        "scored": scored,
+        "tau": tau,
+        "cv": cv,
+        "cobias": cobias(cv),
+        "stability": stability(cv),
+        "cobias_low": cobias(low),
+        "cobias_high": cobias(high),
+        "rank": rank,
+        "rank_low": first,
+        "rank_high": last,
+        "flag": [
+            _flag(texts, answers, text, tau=tau[i], scored=int(scored[i]))
+            for i, text in enumerate(texts.originals)
+        ],
+    }
+    median_needed = None
+    if settings.precision is not None:
+        needed = distribution.versions_needed(precision=settings.precision, level=settings.level)
+        columns["versions_needed"] = np.where(np.isfinite(needed), needed, np.nan)
+        median_needed = _median(np.where(np.isnan(needed), np.inf, needed))
+    usable = distribution.usable
+    return columns, SurenessRecord(
+        split_half=split_half(tau, versions, seed=settings.seed),
+        interval_width=_median(columns["cobias_high"] - columns["cobias_low"]),
+        spread=float(np.std(columns["cobias"][usable])) if usable.any() else None,
+        rank_interval=_median(last - first),
+        ranked=int(np.isfinite(rank).sum()),
+        models_log_sd=float(np.sqrt(distribution.models)) if distribution.models else None,
+        precision=settings.precision,
+        versions_needed=median_needed,
+    )
+
+
+def _median(values: FloatArray) -> float | None:
+    """Median of the values that are not missing; None if it is infinite or there are none."""
+    known = values[~np.isnan(values)]
+    median = float(np.median(known)) if len(known) else np.nan
+    return median if np.isfinite(median) else None
+
+
+def _flag(
+    texts: TextsToScore, answers: Sequence[ModelTaus], text: int, *, tau: float, scored: int
+) -> str:
+    """Why a statement has no score, what is unusual about one that has, or "" """
+    original = texts.texts[text]
+    if original.left_out:
+        return original.left_out
+    problems = [p for answer in answers if (p := answer.scores.problem[text])]
+    if problems:
+        return problems[0]
+    if not np.isfinite(tau) or tau == 0:
+        return "nothing_to_score"
+    if not scored:
+        return "no_versions"
+    return "target_not_in_sentence" if texts.target_missing[original.statement] else ""
+
+
+def _version_table(texts: TextsToScore, names: Sequence[str], taus: FloatArray) -> pa.Table:
+    rows = texts.versions
+    versions = [texts.texts[i] for i in rows]
+    return pa.table(
+        {
+            "id": pa.array([texts.statements[t.statement].id for t in versions], pa.string()),
+            "version": pa.array([t.version for t in versions], pa.int64()),
+            "text": pa.array([t.marked.text for t in versions], pa.string()),
+            "words": pa.array([t.words for t in versions], pa.int64()),
+            "left_out": pa.array([t.left_out for t in versions], pa.string()),
+            "identical": pa.array([t.identical for t in versions], pa.bool_()),
+            "tau": pa.array(taus.mean(axis=0)[rows], from_pandas=True),
+            **{
+                f"tau {name}": pa.array(tau[rows], from_pandas=True)
+                for name, tau in zip(names, taus, strict=True)
+            },
+        }
+    )

@@ -1,1 +1,0 @@
-"""One reliability run: texts, likelihoods, scores, folder."""
