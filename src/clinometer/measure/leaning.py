@@ -1,4 +1,9 @@
-"""Which groups lean, and to what: a list with any wrong entry in at most 5 % of audits."""
+"""Which groups lean, and to what: a list with at most 5 % of wrong entries on average.
+
+The list controls the false discovery rate, not the chance of any wrong entry (the family-wise
+error). Flipping ten contexts gives no p-value below 1/512, so that a family-wise correction such as
+Holm's could never list one of 120 groups asked in the ten contexts of the paper.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +42,8 @@ class GroupLean:
         shrunken: the same, shrunk towards the mean of the groups according to its noise: a better
             estimate for a single group than `lean`, which overstates the most extreme of many.
         low, high: of `lean`, simultaneous over the groups; None with too few contexts.
-        p: the smallest share of wrong entries at which a list would hold this group; None if
-            there is no sampling error.
+        p: after the correction for several groups: the smallest expected share of wrong entries
+            at which the list would include this group; None if there is no sampling error.
     """
 
     group: str
