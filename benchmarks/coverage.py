@@ -32,7 +32,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import clinometer
-from clinometer.measure import bootstrap, compare, read_preferences
+from clinometer.measure import compare, estimate_risks, read_preferences
 
 SWING = 0.35
 LEANS, CONTEXTS, RHOS = (0.0, 0.5, 1.0, 1.5, 3.0), (5, 10, 30, 50, 350), (0.0, 0.5, 0.9)
@@ -193,7 +193,7 @@ def run_intervals(setting: dict[str, Any], repeats: int, name: str) -> dict[str,
     truth = truth_of(setting, mu)
     held, below, above, given, width = np.zeros((5, 3))
     for i in range(repeats):
-        report = bootstrap(draw(stream(name, i), setting, mu), context_weights=w)
+        report = estimate_risks(draw(stream(name, i), setting, mu), context_weights=w)
         for k, e in enumerate((report.R, report.R_bias, report.R_volatility)):
             if e.low is None or e.high is None:
                 continue
@@ -360,7 +360,7 @@ def run_sampled(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
     for i in range(repeats):
         rng = stream(name, i)
         counts = rng.multinomial(m, cells(rng, X * n)).reshape(X, n, K)
-        R = bootstrap(counts / m, samples=m, correct=False).R
+        R = estimate_risks(counts / m, samples=m, correct=False).R
         errors.append(R.value - truth)
         held += R.low is not None and R.high is not None and R.low <= truth <= R.high
     return {

@@ -22,7 +22,7 @@ from scipy.integrate import quad
 from scipy.special import betaln
 
 from clinometer.contexts import ContextSet
-from clinometer.measure import Preferences, bootstrap, contexts_needed, corrected, decompose
+from clinometer.measure import Preferences, contexts_needed, corrected, decompose, estimate_risks
 from clinometer.measure.planning import enough, next_size
 from clinometer.runs import AuditSettings
 from clinometer.runs.precision import Drawn
@@ -138,11 +138,11 @@ def sequential(times: int, *, half_width: float = 0.02) -> Any:
     """Coverage after stopping, and how many contexts that took."""
     rng, truth = np.random.default_rng(9), beta_truth(5, 5)
     held, sizes, looks, planned = np.zeros(3), [], 0, []
-    for i in range(times):
+    for _ in range(times):
         p, n = pair(rng.beta(5, 5, (GROUPS, 4000))), 30
         while True:
             looks += 1
-            report = bootstrap(p[:, :n], unit="draws", replicates=REPLICATES, seed=i)
+            report = estimate_risks(p[:, :n], unit="draws")
             if n == 30:
                 planned.append(contexts_needed(report, half_width))
             if enough(report, half_width) or n >= 4000:
@@ -218,17 +218,16 @@ def rule_answers(p: np.ndarray, sample: Drawn) -> Preferences:
 
 
 def speed() -> Any:
-    """2,000 replicates of 120 × 2,000 × 2, and the peak of the process so far."""
+    """Risks with intervals of 120 × 2,000 × 2, and the peak of the process so far."""
     p = pair(np.random.default_rng(0).beta(5, 5, SHAPE[:2]))
     seconds = []
     for _ in range(3):
         start = time.perf_counter()
-        bootstrap(p, context_weights=weights("zipf", SHAPE[1]), replicates=2000)
+        estimate_risks(p, context_weights=weights("zipf", SHAPE[1]))
         seconds.append(time.perf_counter() - start)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     return {
         "shape": SHAPE,
-        "replicates": 2000,
         "seconds": [round(s, 2) for s in seconds],
         "peak_process_mb": round(peak, 1),
         "limits": {"seconds": 10, "mb": 2000},

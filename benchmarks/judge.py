@@ -20,7 +20,7 @@ import numpy as np
 from repetitions import generator, main
 
 from clinometer.measure import decompose, read_preferences
-from clinometer.measure.intervals import estimate
+from clinometer.measure.intervals import estimate_grid
 from clinometer.measure.judge import Confusion, calibrated_risks
 
 MEASURES = ("R", "R_bias", "R_volatility")
@@ -117,7 +117,7 @@ def some(setting: Setting, seed: int, repetitions: range) -> list[Any]:
         grid = read_preferences(q)
         reports = (
             calibrated_risks(grid, confusion, samples=samples),
-            estimate(grid, samples=samples, correct=False)[0],
+            estimate_grid(grid, samples=samples, correct=False)[0],
         )
         measures = [[getattr(report, name) for name in MEASURES] for report in reports]
         results.append([[(e.value, e.low, e.high) for e in row] for row in measures])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from clinometer.errors import SettingsError
-from clinometer.measure import bootstrap
 from clinometer.runs import AuditSettings
 from clinometer.settings import COUNT, LEVEL, REPLICATES, SEED, SHARE_ABOVE_0, Range
 
@@ -50,8 +49,3 @@ def test_ranges_in_words() -> None:
 def test_the_library_refuses_what_the_command_line_refuses(wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match=f"^{next(iter(wrong))}: expected"):
         AuditSettings(**wrong)
-
-
-def test_a_bootstrap_refuses_a_negative_seed() -> None:
-    with pytest.raises(SettingsError, match=r"^seed: expected"):
-        bootstrap(np.full((1, 3, 2), 0.5), seed=-1)

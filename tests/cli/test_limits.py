@@ -10,7 +10,7 @@ import pytest
 from clinometer.cli.limits import exceeded, uncovered
 from clinometer.errors import SettingsError
 from clinometer.measure import read_preferences
-from clinometer.measure.risk import risks
+from clinometer.measure.risk import decompose_grid
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_the_default_is_the_lower_end(table: Path, clinometer) -> None:  # type:
 
 
 def test_what_is_not_measured_cannot_be_limited() -> None:
-    report = risks(read_preferences([[0.9, 0.1], [0.8, 0.2]]))
+    report = decompose_grid(read_preferences([[0.9, 0.1], [0.8, 0.2]]))
     with pytest.raises(SettingsError, match="R_between of m is not measured"):
         exceeded("m", report, [("R_between", 0.1)], "low")
     assert "its value (no interval)" in exceeded("m", report, [("R", 0.1)], "low")[0]

@@ -17,23 +17,25 @@ from clinometer.exports.datasets import to_tree
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def test_arviz_reads_the_replicates(clinometer: Clinometer, tmp_path: Path) -> None:
+def test_arviz_reads_the_risks_with_their_intervals(clinometer: Clinometer, tmp_path: Path) -> None:
     run = made_run(tmp_path / "run", groups=4, contexts=60, replicates=100)
-    done = clinometer("export", "arviz", tmp_path / "run", "--out", tmp_path / "run.nc",
-                      "--replicates", 400)  # fmt: skip
+    done = clinometer("export", "arviz", tmp_path / "run", "--out", tmp_path / "run.nc")
     assert done.status == 0, done.err
     with xr.open_datatree(tmp_path / "run.nc", engine="h5netcdf") as tree:
-        draws = az.extract(tree, group="bootstrap", combined=False)
-        assert draws["R"].sizes == {"chain": 1, "draw": 400}
-        assert abs(float(draws["R"].mean()) - run.risks.R.value) < 3 * float(draws["R"].std()) / 20
-        np.testing.assert_allclose(draws["R"], draws["R_bias"] + draws["R_volatility"], atol=1e-12)
+        risks = az.convert_to_dataset(tree, group="risks")
+        assert risks.attrs["level"] == 0.95
+        for measure, estimate in run.risks.summary.items():
+            row = risks.sel(measure=measure)
+            assert float(row["value"]) == estimate.value
+            assert (float(row["low"]), float(row["high"])) == (estimate.low, estimate.high)
         observed = az.convert_to_dataset(tree, group="observed_data")
         np.testing.assert_array_equal(observed["p"], run.preferences.values)
-        assert tree["bootstrap"].attrs["R_low"] == run.risks.R.low
 
 
-def test_a_reference_model_has_no_replicates(clinometer: Clinometer, tmp_path: Path) -> None:
+def test_a_reference_model_has_no_interval(clinometer: Clinometer, tmp_path: Path) -> None:
     from clinometer.runs import Run
 
     assert clinometer("audit", "reference:random", "--out", tmp_path / "run").status == 0
-    assert "bootstrap" not in to_tree(Run.load(tmp_path / "run")).children
+    risks = to_tree(Run.load(tmp_path / "run"))["risks"]
+    assert "level" not in risks.attrs
+    assert np.isnan(risks["low"]).all()

@@ -44,9 +44,7 @@ def test_one_context_more_or_less_changes_no_width(population: str) -> None:
     up = answers(rng, 1422)
     widths = []
     for n in (1421, 1422):
-        report = preferences(whole.draw(n, seed=0), up).estimate(
-            population=population, replicates=4000
-        )
+        report = preferences(whole.draw(n, seed=0), up).estimate(population=population)
         R = report.R
         widths.append(0.0 if R.low is None or R.high is None else R.high - R.low)
     if population == "set":  # exact with all contexts, and all but exact without one of them
@@ -75,7 +73,7 @@ def test_intervals_hold_what_they_speak_of(population: str) -> None:
         else:
             asked = preferences(found.draw(60, seed=int(rng.integers(1 << 30))), up)
             truth = preferences(found, up).decompose()
-        report = asked.estimate(population=population, replicates=200)
+        report = asked.estimate(population=population)
         for i, name in enumerate(("R", "R_bias", "R_volatility")):
             e, value = getattr(report, name), getattr(truth, name).value
             held[i] += e.low <= value <= e.high

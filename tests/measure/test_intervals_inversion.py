@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from tests.present import present
 
-from clinometer.measure import bootstrap, read_preferences
+from clinometer.measure import estimate_risks, read_preferences
 from clinometer.measure.correction import Noise, Units
 from clinometer.measure.intervals import crossing, inverted
 from clinometer.statistics.arrays import FloatArray
@@ -100,7 +100,7 @@ def test_bounds_hold_the_corrected_values_and_nothing_is_random(
     rng: np.random.Generator, K: int
 ) -> None:
     p = rng.dirichlet(np.full(K, 3.0), (7, 40))
-    first, second = bootstrap(p, seed=1), bootstrap(p, seed=2, replicates=100)
+    first, second = estimate_risks(p), estimate_risks(p)
     for name in ("R", "R_bias", "R_volatility"):
         a, b = getattr(first, name), getattr(second, name)
         assert (a.low, a.high) == (b.low, b.high)
@@ -136,9 +136,9 @@ def test_a_higher_level_is_wider_and_two_way_is_wider(rng: np.random.Generator) 
 
 def test_contexts_that_agree_have_no_noise(rng: np.random.Generator) -> None:
     p = np.tile(pair(np.array([0.5, 0.7, 0.9]))[:, None], (1, 40, 1))
-    report = bootstrap(p)
+    report = estimate_risks(p)
     assert (report.R_bias.low, report.R_bias.high) == pytest.approx((0.4, 0.4), abs=1e-9)
-    few = bootstrap(p[:, :29])
+    few = estimate_risks(p[:, :29])
     assert few.R_bias.low is None
     assert "30 effective" in present(few.R_bias.note)
     assert np.isnan(present(few.intervals).r).all()

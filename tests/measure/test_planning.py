@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clinometer.measure import bootstrap, compare
+from clinometer.measure import compare, estimate_risks
 from clinometer.measure.planning import (
     Spread,
     contexts_for_precision,
@@ -28,9 +28,9 @@ def pair(rng: np.random.Generator, contexts: int, gap: float = 0.0) -> list[np.n
 
 def test_a_planned_precision_is_reached() -> None:
     rng = np.random.default_rng(0)
-    pilot = bootstrap(pair(rng, 100)[0], replicates=500, correct=False)
+    pilot = estimate_risks(pair(rng, 100)[0], correct=False)
     n = contexts_for_precision(Spread.of_report(pilot), 0.02)
-    found = bootstrap(pair(rng, n)[0], replicates=500, correct=False).R
+    found = estimate_risks(pair(rng, n)[0], correct=False).R
     assert found.high is not None
     assert found.high - found.value == pytest.approx(0.02, rel=0.3)  # a pilot's sd is 10 % off
 
@@ -38,11 +38,11 @@ def test_a_planned_precision_is_reached() -> None:
 def test_a_planned_difference_is_found_as_often_as_planned() -> None:
     """80 % of 200 comparisons, less 3 standard errors (8.5) and the error of the pilot's spread."""
     rng = np.random.default_rng(1)
-    pilot = compare(*pair(rng, 200), replicates=500)
+    pilot = compare(*pair(rng, 200))
     n = contexts_to_detect(Spread.of_comparison(pilot), 0.05)
     hits = 0
     for seed in range(200):
-        overall = compare(*pair(rng, n, gap=0.05), replicates=200, seed=seed).overall
+        overall = compare(*pair(rng, n, gap=0.05), seed=seed).overall
         hits += next(d.p for d in overall if d.measure == "R") <= 0.05  # type: ignore[operator]
     assert 0.65 <= hits / 200 <= 0.95
 

@@ -11,7 +11,14 @@ from scipy import stats
 from tests.present import present
 
 from clinometer.errors import SettingsError
-from clinometer.measure import Estimate, RiskReport, bootstrap, contexts_needed, decompose, verdict
+from clinometer.measure import (
+    Estimate,
+    RiskReport,
+    contexts_needed,
+    decompose,
+    estimate_risks,
+    verdict,
+)
 from clinometer.measure.planning import enough, half_widths, next_size
 
 #: Value, low, high.
@@ -75,7 +82,7 @@ def test_a_half_width_must_be_positive(half_width: Any) -> None:
 
 
 def test_verdicts_need_intervals() -> None:
-    with pytest.raises(SettingsError, match="bootstrap"):
+    with pytest.raises(SettingsError, match="estimate_risks"):
         contexts_needed(decompose([[0.6, 0.4], [0.3, 0.7]]), 0.1)
 
 
@@ -92,19 +99,19 @@ def test_verdicts() -> None:
     good = report_of((0.4, 0.39, 0.41), (0.3, 0.29, 0.31), (0.1, 0.09, 0.11))
     assert verdict(good) == "50 effective contexts: R to ±0.010, R^b to ±0.010, R^v to ±0.010."
     assert "have not been computed" in verdict(decompose([[0.6, 0.4], [0.3, 0.7]]))
-    assert "no interval" in verdict(bootstrap([[0.6, 0.4]]))
+    assert "no interval" in verdict(estimate_risks([[0.6, 0.4]]))
 
 
 def test_the_planned_number_is_about_right_and_stopping_keeps_coverage() -> None:
     rng, held, times, sizes = np.random.default_rng(3), np.zeros(3), 60, []
     truth = (0.24609, 0.0, 0.24609)
-    for i in range(times):
+    for _ in range(times):
         first = rng.beta(5, 5, (10, 2000))
         p, n = np.stack([first, 1 - first], axis=-1), 30
-        report = bootstrap(p[:, :n], unit="draws", replicates=200, seed=i)
+        report = estimate_risks(p[:, :n], unit="draws")
         while not enough(report, 0.04):
             n = next_size(n, report, 0.04)
-            report = bootstrap(p[:, :n], unit="draws", replicates=200, seed=i)
+            report = estimate_risks(p[:, :n], unit="draws")
         sizes.append(n)
         for k, e in enumerate((report.R, report.R_bias, report.R_volatility)):
             held[k] += present(e.low) - 1e-9 <= truth[k] <= present(e.high) + 1e-9

@@ -172,8 +172,6 @@ def risks_of(
     replies: Iterable[tuple[Mapping[str, Any], str | None]],
     categories: list[str],
     reference: list[float] | Literal["group-mean"] | None,
-    *,
-    replicates: int = 2000,
 ) -> RiskReport | None:
     """R and its parts of replies, each with its sample's metadata; None while there are too few.
 
@@ -211,7 +209,7 @@ def risks_of(
     )
     together = len(set(units.values())) < len(units)
     try:
-        return preferences.estimate(replicates=replicates, clusters="unit" if together else None)
+        return preferences.estimate(clusters="unit" if together else None)
     except SettingsError:  # too few replies to correct for their number
         return None
 

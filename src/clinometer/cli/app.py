@@ -154,7 +154,7 @@ COMMANDS: CommandTable = {
     "export": (
         {
             "xarray": ("exports:xarray_command", "Every preference, weight and risk as netCDF"),
-            "arviz": ("exports:arviz_command", "A run with its replicates, for ArviZ"),
+            "arviz": ("exports:arviz_command", "A run with its intervals, for ArviZ"),
             "hugging-face": ("exports:hugging_face_command", "Risks in a model card"),
             "every-eval-ever": ("exports:every_eval_ever_command", "A record of Every Eval Ever"),
             "mlflow": ("exports:mlflow_command", "Settings, risks and report, logged to MLflow"),

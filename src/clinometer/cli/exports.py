@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from clinometer import settings as ranges
 from clinometer.cli.help import opt
-from clinometer.cli.options import GROUPS, SEED, grouped, topic_of
+from clinometer.cli.options import GROUPS, grouped, topic_of
 from clinometer.cli.printing import console
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.audit import asked_contexts
@@ -34,16 +33,11 @@ def xarray_command(
 def arviz_command(
     run: RUN,
     out: Annotated[Path, opt("File to write.", "--out", "-o")] = Path("run-arviz.nc"),
-    replicates: Annotated[
-        int, opt("Bootstrap replicates to write.", allowed=ranges.SOME_REPLICATES)
-    ] = 2000,
-    seed: SEED = AuditSettings.seed,
 ) -> None:
-    """Write a run with its bootstrap replicates as a tree of datasets, which ArviZ opens."""
+    """Write a run with its risks and their intervals as a tree of datasets, which ArviZ opens."""
     from clinometer.exports.datasets import write_arviz
 
-    file = write_arviz(Run.load(run), out, replicates=replicates, seed=seed)
-    written([file], f'xarray.open_datatree("{out}")')
+    written([write_arviz(Run.load(run), out)], f'xarray.open_datatree("{out}")')
 
 
 def hugging_face_command(

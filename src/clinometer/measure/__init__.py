@@ -11,7 +11,7 @@ from clinometer.measure.comparison_engine import Comparison
 from clinometer.measure.correction import Correction, corrected
 from clinometer.measure.criterion import criterion
 from clinometer.measure.grid import PreferenceGrid, read_preferences
-from clinometer.measure.intervals import bootstrap
+from clinometer.measure.intervals import estimate_risks
 from clinometer.measure.knowledge import KnowledgeReport, knowledge
 from clinometer.measure.planning import contexts_needed, verdict
 from clinometer.measure.preference import membership, preference
@@ -30,12 +30,12 @@ __all__ = [
     "PreferenceGrid",
     "Preferences",
     "RiskReport",
-    "bootstrap",
     "compare",
     "contexts_needed",
     "corrected",
     "criterion",
     "decompose",
+    "estimate_risks",
     "knowledge",
     "membership",
     "preference",

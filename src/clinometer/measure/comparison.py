@@ -25,9 +25,9 @@ from clinometer.measure.comparison_engine import (
 from clinometer.measure.correction import Units
 from clinometer.measure.criterion import RiskScale, checked_norm, criterion, slope
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, as_cells, read_preferences
-from clinometer.measure.intervals import estimate
+from clinometer.measure.intervals import estimate_grid
 from clinometer.measure.results import RiskReport
-from clinometer.measure.risk import risks
+from clinometer.measure.risk import decompose_grid
 from clinometer.settings import LEVEL, POSITIVE, SEED, SOME_REPLICATES
 from clinometer.statistics.arrays import (
     ROUNDING,
@@ -335,7 +335,7 @@ def compare_unpaired(
 
 def _measured(model: OwnContexts, *, level: float, **scaling: Unpack[RiskScale]) -> _Measured:
     clusters = list(model.units)
-    report, _ = estimate(
+    report, _ = estimate_grid(
         model.grid, level=level, clusters=clusters, samples=model.samples, **scaling
     )
     units = Units.of(model.grid, clusters=clusters, samples=model.samples, **scaling)
@@ -349,7 +349,7 @@ def _measured(model: OwnContexts, *, level: float, **scaling: Unpack[RiskScale])
     low, high = _ends(report)
     noise = np.trace(units.noise(), axis1=1, axis2=2)
     return _Measured(
-        plug_in=_columns(risks(model.grid, **scaling)),
+        plug_in=_columns(decompose_grid(model.grid, **scaling)),
         value=_columns(report),
         low=low,
         high=high,

@@ -502,7 +502,8 @@ def joint_replicates(
     Args:
         grids: preferences of M models over the same groups and contexts, with the same weights
             and one mask: the cells that every model has.
-        others: as in `bootstrap`; the resampling unit is the context, the sample or the cluster.
+        others: as in `estimate_risks`; the resampling unit is the context, the sample or the
+            cluster.
 
     Equal models get equal replicates. A single effective context gives replicates without spread,
     and an n_eff of 1 says so.

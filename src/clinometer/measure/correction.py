@@ -63,7 +63,7 @@ class Units:
         criteria: FloatArray | None = None,
         **scaling: Unpack[RiskScale],
     ) -> Units:
-        """Preferences summed by unit; arguments as for `bootstrap`.
+        """Preferences summed by unit; arguments as for `estimate_risks`.
 
         `criteria` [C,X] is J of each cell, where that is already corrected.
         """
@@ -601,7 +601,7 @@ def corrected(
     distributed around parity with the observed spread. R needs no correction for contexts; with
     `samples` J itself is corrected, see `sampled_correction`.
 
-    Args: as for `bootstrap`.
+    Args: as for `estimate_risks`.
 
     Returns:
         `Correction`. With one context, or contexts that all agree, there is no noise to see, and

@@ -9,7 +9,7 @@ import numpy as np
 
 from clinometer.measure.criterion import RiskScale, criterion, read_scale
 from clinometer.measure.grid import PreferenceGrid, read_preferences
-from clinometer.measure.intervals import estimate
+from clinometer.measure.intervals import estimate_grid
 from clinometer.statistics.arrays import BLOCK, FloatArray, blocks, snap
 from clinometer.statistics.estimate import Estimate
 
@@ -38,7 +38,7 @@ def group_split(
     *,
     norm: float = np.inf,
     normalize: bool = True,
-    replicates: int = 0,
+    intervals: bool = False,
     **resampling: Any,
 ) -> GroupSplit | None:
     """How much of R the groups share, and how far apart they are; None for one group.
@@ -52,9 +52,9 @@ def group_split(
     two do not add up to R where a group leans the same way as the others, only more or less:
     their sum exceeds R by at most R_between. docs/measure.md has the derivation.
 
-    Both are means over the contexts, without the small-sample bias of R^b. `replicates` and
-    `resampling` (level, seed, unit, clusters) are those of `bootstrap`; there are no intervals
-    with 0 replicates or with groups that are a sample themselves.
+    Both are means over the contexts, without the small-sample bias of R^b. With `intervals`,
+    `resampling` (level, unit, clusters) is as for `estimate_risks`; groups that are a sample
+    themselves have no interval.
 
     >>> p = np.array([[[0.8, 0.2]], [[0.6, 0.4]]])         # both lean, one more than the other
     >>> found = group_split(read_preferences(p))
@@ -69,8 +69,8 @@ def group_split(
     for values in (shared, between):
         value = float(snap(np.array(weight @ values)))
         arms = None
-        if replicates and not resampling.get("unit", "contexts").endswith("+groups"):
-            arms = _arms(grid, weight, values, replicates=replicates, **resampling)
+        if intervals and not resampling.get("unit", "contexts").endswith("+groups"):
+            arms = _arms(grid, weight, values, **resampling)
         if arms is None:
             found.append(Estimate(value))
             continue
@@ -132,7 +132,7 @@ def _arms(
         context_weights=given,
         mask=(weight > 0)[None],
     )
-    report, _ = estimate(one, correct=False, **options)
+    report, _ = estimate_grid(one, correct=False, **options)
     R = report.R
     if R.low is None or R.high is None:
         return None

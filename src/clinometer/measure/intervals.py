@@ -1,15 +1,19 @@
-"""Intervals of the risks: how much they would change with other contexts."""
+"""Risks with intervals: how much they would change with other contexts.
+
+An interval contains every true value under which the estimate is not surprising (an inverted test).
+Nothing is resampled, so nothing is random. docs/inference.md has the construction and its coverage.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Literal, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import ndtr, stdtrit
 
 from clinometer.errors import SettingsError
 from clinometer.measure.correction import (
@@ -21,153 +25,13 @@ from clinometer.measure.correction import (
     correct_units,
     normal_nodes,
 )
-from clinometer.measure.criterion import RiskScale, criterion
+from clinometer.measure.criterion import RiskScale
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, read_preferences
 from clinometer.measure.results import GroupIntervals, RiskReport
-from clinometer.measure.risk import risks
-from clinometer.settings import LEVEL, SEED, SOME_REPLICATES
+from clinometer.measure.risk import decompose_grid
+from clinometer.settings import LEVEL
 from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
 from clinometer.statistics.estimate import Estimate
-
-# --- Percentile and BCa intervals: replicates in blocks, by matrix products ----------------------
-
-
-BLOCK = 1 << 19
-"""Numbers in the largest array of a block of replicates: 4 MB."""
-
-
-@dataclass(frozen=True, eq=False)
-class Replicates:
-    """Replicates of r, r^b, r^v of each group, and of their means: columns 0..X-1 and X."""
-
-    units: Units
-    model: BiasModel
-    correct: bool
-    two_way: bool
-
-    def quantiles(
-        self, rng: np.random.Generator, B: int, *, level: float, accelerate: bool
-    ) -> FloatArray:
-        """Ends [3,X+1,2]: quantiles of the replicates."""
-        units = self.units
-        values = np.empty((3, B, units.risk.size + 1))
-        for rows, g in self._blocks(rng, B):
-            r, m = units.resampled(g)
-            share = self._group_shares(rng, len(g))
-            bias = self._bias(m)
-            for i, part in enumerate((r, bias, r - bias)):
-                values[i, rows, :-1] = part
-                values[i, rows, -1] = (share * part).sum(axis=1)
-        if not accelerate:
-            tails = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=1)
-            return np.asarray(np.moveaxis(tails, 0, -1))
-        bias = self._bias(units.mean)
-        parts = np.stack([units.risk, bias, units.risk - bias])
-        estimate = np.concatenate([parts, (parts @ units.group_weights)[:, None]], axis=1)
-        return _bca(values, estimate, units=units, level=level)
-
-    def _bias(self, mean: FloatArray) -> FloatArray:
-        if self.correct:
-            by_group: FloatArray = self.model.corrected(mean)[1]
-            return by_group
-        return criterion(mean, self.units.norm)
-
-    def _blocks(self, rng: np.random.Generator, B: int) -> Iterator[tuple[slice, FloatArray]]:
-        """Multipliers by block of replicates; block sizes depend only on the shape."""
-        U, X, K = self.units.s.shape
-        step = max(16, BLOCK // max(U, X * K))
-        for start in range(0, B, step):
-            rows = slice(start, min(start + step, B))
-            yield rows, self.units.multipliers(rng, rows.stop - start)
-
-    def _group_shares(self, rng: np.random.Generator, B: int) -> FloatArray:
-        """[B,X] (or [1,X]): weights of the groups in each replicate."""
-        w = self.units.group_weights
-        if not self.two_way:
-            return w[None]
-        steps = np.cumsum(w)
-        drawn = np.searchsorted(steps / steps[-1], rng.random((B, w.size)), side="right")
-        drawn += np.arange(B)[:, None] * w.size
-        filled = np.bincount(drawn.ravel(), weights=np.tile(w, B), minlength=B * w.size)
-        return np.asarray(w + (filled.reshape(B, -1) - w) / np.sqrt(1 - np.sum(w**2)))
-
-
-def _bca(values: FloatArray, estimate: FloatArray, *, units: Units, level: float) -> FloatArray:
-    """Bias-corrected and accelerated ends [3,X+1,2] of replicates [3,B,X+1] (Efron 1987)."""
-    B = values.shape[1]
-    below = (values < estimate[:, None]).mean(axis=1) + (values == estimate[:, None]).mean(
-        axis=1
-    ) / 2
-    z0 = ndtri(np.clip(below, 0.5 / B, 1 - 0.5 / B))
-    a = acceleration(units)
-    ends = np.empty((*estimate.shape, 2))
-    values = np.sort(values, axis=1)
-    for side, tail in enumerate(((1 - level) / 2, (1 + level) / 2)):
-        z = z0 + ndtri(tail)
-        share = ndtr(z0 + z / (1 - a * z))
-        place = np.clip(share * (B - 1), 0, B - 1)
-        lower = np.floor(place).astype(np.intp)
-        upper = np.minimum(lower + 1, B - 1)
-        first = np.take_along_axis(values, lower[:, None], axis=1)[:, 0]
-        second = np.take_along_axis(values, upper[:, None], axis=1)[:, 0]
-        ends[..., side] = first + (place - lower) * (second - first)
-    return ends
-
-
-def acceleration(units: Units) -> FloatArray:
-    """[3,X+1]: skewness of the jackknife influences / 6, of r, r^b, r^v and their means.
-
-    With L_u = (1 - w_u)/w_u (whole - without u), a = sum(w³) m_3 / (6 (sum(w²) m_2)^1.5), where
-    m_i is the mean of L^i by share and w are the slots; for equal weights the usual jackknife.
-    """
-    share = units.share
-    rest = np.maximum(units.total - units.weight, 0.0)
-    alone = rest <= 1e-12
-    rest = np.where(alone, 1.0, rest)
-    risk = np.where(alone, units.risk, (units.j.sum(axis=0) - units.j) / rest)
-    mean = np.where(alone[..., None], units.mean, (units.s.sum(axis=0) - units.s) / rest[..., None])
-    bias = criterion(mean, units.norm)
-    whole_bias = criterion(units.mean, units.norm)
-    parts = np.stack([units.risk - risk, whole_bias - bias])
-    parts = np.stack([*parts, parts[0] - parts[1]])
-    parts = np.concatenate([parts, (parts @ units.group_weights)[..., None]], axis=-1)
-    L = parts * ((1 - share) / share)[:, None]
-    L -= np.einsum("u,iux->ix", share, L)[:, None]
-    two, three = (np.einsum("u,iux->ix", share, L**power) for power in (2, 3))
-    w = units.slots
-    variance = np.sum(w**2) * two
-    out = np.zeros(two.shape)
-    np.divide(np.sum(w**3) * three, 6 * variance**1.5, out=out, where=variance > 1e-20)
-    return out
-
-
-# --- Where a rising function of a grid, or of a continuous argument, reaches a value -------------
-
-
-def solved(share: Callable[[FloatArray], FloatArray], tail: float, low: FloatArray) -> FloatArray:
-    """x [n] from `low` up to 0 at which a rising share(x) reaches tail, by halving."""
-    high = np.zeros_like(low)
-    for _ in range(40):
-        middle = (low + high) / 2
-        over = share(middle) > tail
-        low, high = np.where(over, low, middle), np.where(over, middle, high)
-    return high
-
-
-def crossing(truth: FloatArray, values: FloatArray) -> FloatArray:
-    """Where values [S,X], rising along truth [S,X], first reach 0: 0 and the last at the ends."""
-    above = values >= 0
-    right = np.where(above.any(axis=0), above.argmax(axis=0), len(truth) - 1)[None]
-    left = np.maximum(right - 1, 0)
-    a, b = np.take_along_axis(values, left, 0)[0], np.take_along_axis(values, right, 0)[0]
-    x, y = np.take_along_axis(truth, left, 0)[0], np.take_along_axis(truth, right, 0)[0]
-    share = np.clip(np.divide(-a, b - a, out=np.zeros(a.size), where=b > a), 0.0, 1.0)
-    return np.asarray(x + share * (y - x))
-
-
-# --- Intervals of the risks by inversion: all true values under which the estimate is not
-# surprising
-
 
 Family = Callable[[Noise], FloatArray]
 
@@ -176,6 +40,196 @@ STEPS = 41
 
 FAR = 0.9985
 """The shared factor is tried up to this quantile."""
+
+
+LEAST_EFFECTIVE = 4.0
+"""Effective units needed for an interval of R^b or R^v: with 3.6 and 3.9, R^b was held in 88 to
+92 % of the simulations where groups swing together; R^v was not tried below 4."""
+
+LEAST_FOR_NONE = 30.0
+"""With at least this many effective units, full agreement gives an interval of width 0."""
+
+METHOD = "inverted"
+
+Unit = Literal["contexts", "contexts+groups", "draws", "draws+groups"]
+
+
+def estimate_risks(
+    p: ArrayLike,
+    *,
+    norm: float = np.inf,
+    normalize: bool = True,
+    level: float = 0.95,
+    unit: Unit = "contexts",
+    clusters: Sequence[object] | None = None,
+    samples: ArrayLike | None = None,
+    correct: bool = True,
+    **given: Unpack[PreferenceArguments],
+) -> RiskReport:
+    """The report of `decompose` with corrected values and an interval for every risk.
+
+    Args:
+        p, norm, normalize: as for `decompose`.
+        given: context_weights, group_weights, reference, mask, groups and categories, as for
+            `decompose`.
+        level: the share of intervals that should contain the truth.
+        unit: "contexts": the contexts are a sample of all possible ones, with given weights;
+            "draws": they were sampled by weight from a larger set, context_weights [C] count how
+            often, and the target is that set. With "+groups" the groups are a sample too.
+        clusters: [C] labels (predicate, source) of contexts that were sampled together.
+        samples: the number of answers behind p, see `sampled_correction`; None: p is exact.
+        correct: show corrected values (see `corrected`); False shows the plug-in ones. The
+            interval is the same for both.
+
+    Returns:
+        `RiskReport` with `intervals` and the ends of R, R_bias, R_volatility. n_eff counts units:
+        clusters or draws where these were sampled.
+
+    Degenerate input: a single effective unit gives values without intervals, and a group with one
+    observed unit a NaN row. With fewer than four effective units R^v has no interval; if all units
+    agree, no risk has one with fewer than 30, and with more its width is 0. `note` of an estimate
+    says so. Errors as for `decompose`.
+
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.beta(5, 5, (40, 60))                       # R = R^v = 0.246, R^b = 0
+    >>> report = estimate_risks(np.stack([p, 1 - p], axis=-1))
+    >>> [round(float(v), 2) for v in (report.R_volatility.low, report.R_volatility.high)]
+    [0.21, 0.26]
+    >>> report.R_bias.low
+    0.0
+    """
+    report, _ = estimate_grid(
+        read_preferences(p, **given),
+        norm=norm,
+        normalize=normalize,
+        level=level,
+        unit=unit,
+        clusters=clusters,
+        samples=samples,
+        correct=correct,
+    )
+    return report
+
+
+def estimate_grid(
+    grid: PreferenceGrid,
+    *,
+    level: float = 0.95,
+    unit: Unit = "contexts",
+    clusters: Sequence[object] | None = None,
+    samples: ArrayLike | None = None,
+    correct: bool = True,
+    draws: int | None = None,
+    criteria: FloatArray | None = None,
+    more: ExtraError | None = None,
+    **scaling: Unpack[RiskScale],
+) -> tuple[RiskReport, Correction]:
+    """`estimate_risks` of preferences that have been read, and the correction of the same units.
+
+    With unit "draws", `draws` is the number of samples behind the weights; None: the weights are
+    counts. `criteria` [C,X] is J of each cell, already corrected for the noise of counting; `more`
+    are errors besides that of the contexts.
+    """
+    LEVEL.check("level", level)
+    if unit not in get_args(Unit):
+        raise SettingsError(f"unit: expected one of {get_args(Unit)}, found {unit!r}")
+    report = decompose_grid(grid, **scaling)
+    units = Units.of(
+        grid,
+        clusters=clusters,
+        drawn=unit.startswith("draws"),
+        draws=draws,
+        samples=samples,
+        criteria=criteria,
+        **scaling,
+    )
+    counted = samples is not None or criteria is not None
+    best = correct_units(units, BiasModel.of(units), sampled=counted)
+    if correct:
+        report = replace(
+            report,
+            r=snap(best.r),
+            r_bias=snap(best.r_bias),
+            r_volatility=snap(best.r_volatility),
+            R=best.R,
+            R_bias=best.R_bias,
+            R_volatility=best.R_volatility,
+        )
+    elif counted:  # counting noise inflates shares of answers: no estimate
+        # It inflates their mean too, if less; and r is never below r^b.
+        r, R = np.maximum(best.r, 0.0), max(best.R.value, 0.0)
+        r_bias, R_bias = np.minimum(report.r_bias, r), min(report.R_bias.value, R)
+        report = replace(
+            report,
+            r=snap(r),
+            r_bias=snap(r_bias),
+            r_volatility=snap(r - r_bias),
+            R=Estimate(R, method="sampled"),
+            R_bias=replace(report.R_bias, value=R_bias),
+            R_volatility=Estimate(R - R_bias, method="sampled"),
+        )
+    if clusters is not None or unit.startswith("draws"):
+        report = replace(report, n_eff=float(1.0 / np.sum(units.slots**2)))
+    if np.sum(units.slots**2) > 1 - 1e-9:
+        return report, best
+    two_way = unit.endswith("+groups")
+    if two_way and np.sum(units.group_weights**2) > 1 - 1e-9:
+        raise SettingsError(f"unit: expected at least two groups for {unit!r}, found one")
+    top = 1.0 if report.normalized else np.inf
+    bounds = inverted(Noise.of(units, more), level=level, top=top, two_way=two_way)
+    # r, and with it r^v, may be off by as much, regardless of the contexts; r^b is not concerned.
+    bounds[[0, 2]] += units.allowance * np.array([-1.0, 1.0])
+    sizes = 1.0 / np.append(units.spread, np.sum(units.slots**2))
+    return _with_bounds(report, bounds, sizes, level=level, top=top), best
+
+
+def _with_bounds(
+    report: RiskReport,
+    bounds: FloatArray,
+    sizes: FloatArray,
+    *,
+    level: float,
+    top: float,
+) -> RiskReport:
+    """The report with ends [3,X+1,2] clipped to 0..top and stretched to contain the value shown.
+
+    No interval where `sizes` [X+1], the effective units, are too few: fewer than
+    LEAST_EFFECTIVE for r^v and R^b, or than LEAST_FOR_NONE where all units agree.
+    """
+    bounds = snap(np.clip(bounds, 0.0, top))
+    overall, ends = [], []
+    for i, (shown, values) in enumerate(
+        (
+            (report.R, report.r),
+            (report.R_bias, report.r_bias),
+            (report.R_volatility, report.r_volatility),
+        )
+    ):
+        every = np.append(values, min(shown.value, top))
+        low, high = np.minimum(bounds[i, :, 0], every), np.maximum(bounds[i, :, 1], every)
+        agree = (high - low <= ROUNDING) & (sizes < LEAST_FOR_NONE)
+        few = (sizes < LEAST_EFFECTIVE) & (i == 2)
+        few[-1] |= sizes[-1] < LEAST_EFFECTIVE and i == 1
+        # NaN (a missing group) counts as a single unit too.
+        alone = np.append(~(report.n_eff_by_group > 1 + 1e-9), False)
+        gone = agree | few | alone
+        ends.append(np.where(gone[:-1, None], np.nan, np.stack([low, high], axis=1)[:-1]))
+        name = METHOD if shown.method == "plug-in" else f"{shown.method}, {METHOD}"
+        if gone[-1]:
+            needed = LEAST_EFFECTIVE if few[-1] else LEAST_FOR_NONE
+            note = "all contexts agree, and they are" if agree[-1] and not few[-1] else "these are"
+            note += f" too few contexts to tell; {needed:.0f} effective ones would do"
+            overall.append(Estimate(float(every[-1]), method=shown.method, note=note))
+        else:
+            value, *both = (float(v) for v in (every[-1], low[-1], high[-1]))
+            overall.append(Estimate(value, both[0], both[1], level, name))
+    return replace(
+        report,
+        R=overall[0],
+        R_bias=overall[1],
+        R_volatility=overall[2],
+        intervals=GroupIntervals(ends[0], ends[1], ends[2], level, METHOD),
+    )
 
 
 def inverted(noise: Noise, *, level: float, top: float, two_way: bool) -> FloatArray:
@@ -434,226 +488,22 @@ def _range(theta: FloatArray, inside: FloatArray) -> list[float]:
     return [float(every.min()), float(every.max())]
 
 
-# --- Intervals of the risks: how much they would change with other contexts ----------------------
+def solved(share: Callable[[FloatArray], FloatArray], tail: float, low: FloatArray) -> FloatArray:
+    """x [n] from `low` up to 0 at which a rising share(x) reaches tail, by halving."""
+    high = np.zeros_like(low)
+    for _ in range(40):
+        middle = (low + high) / 2
+        over = share(middle) > tail
+        low, high = np.where(over, low, middle), np.where(over, middle, high)
+    return high
 
 
-LEAST_EFFECTIVE = 4.0
-"""Effective units needed for an interval of R^b or R^v: with 3.6 and 3.9, R^b was held in 88 to
-92 % of the simulations where groups swing together; R^v was not tried below 4."""
-
-LEAST_FOR_NONE = 30.0
-"""With at least this many effective units, full agreement gives an interval of width 0."""
-
-Method = Literal["inverted", "percentile", "bca"]
-Unit = Literal["contexts", "contexts+groups", "draws", "draws+groups"]
-
-
-def bootstrap(
-    p: ArrayLike,
-    *,
-    norm: float = np.inf,
-    normalize: bool = True,
-    replicates: int = 2000,
-    level: float = 0.95,
-    method: Method = "inverted",
-    unit: Unit = "contexts",
-    clusters: Sequence[object] | None = None,
-    samples: ArrayLike | None = None,
-    seed: int | np.random.Generator = 0,
-    correct: bool = True,
-    **given: Unpack[PreferenceArguments],
-) -> RiskReport:
-    """The report of `decompose` with corrected values and an interval for every risk.
-
-    Args:
-        p, norm, normalize: as for `decompose`.
-        given: context_weights, group_weights, reference, mask, groups and categories, as for
-            `decompose`.
-        replicates: how many times the units are resampled, at least 100.
-        level: the share of intervals that should contain the truth.
-        method: "inverted" (the default): contains every true value under which the estimate is
-            not surprising; nothing is random, so replicates and seed do not matter. "percentile"
-            or "bca": quantiles of the replicates, too narrow with few contexts and wrong near
-            parity, for comparison.
-        unit: "contexts": the contexts are a sample of all possible ones, with given weights;
-            "draws": they were sampled by weight from a larger set, context_weights [C] count how
-            often, and the target is that set. With "+groups" the groups are a sample too.
-        clusters: [C] labels (predicate, source): whole clusters are resampled.
-        samples: the number of answers behind p, see `sampled_correction`; None: p is exact.
-        seed: whole number or Generator; the same seed gives the same intervals.
-        correct: show corrected values (see `corrected`); False shows the plug-in ones. The
-            interval of "inverted" is the same for both.
-
-    Returns:
-        `RiskReport` with `intervals` and the ends of R, R_bias, R_volatility. n_eff counts units:
-        clusters or draws where these are resampled.
-
-    Degenerate input: a single effective unit gives values without intervals, and a group with one
-    observed unit a NaN row. With fewer than four effective units R^v has no interval; if all units
-    agree, no risk has one with fewer than 30, and with more its width is 0. `note` of an estimate
-    says so. Errors as for `decompose`.
-
-    >>> rng = np.random.default_rng(1)
-    >>> p = rng.beta(5, 5, (40, 60))                       # R = R^v = 0.246, R^b = 0
-    >>> report = bootstrap(np.stack([p, 1 - p], axis=-1), replicates=500)
-    >>> [round(float(v), 2) for v in (report.R_volatility.low, report.R_volatility.high)]
-    [0.21, 0.26]
-    >>> report.R_bias.low
-    0.0
-    """
-    report, _ = estimate(
-        read_preferences(p, **given),
-        norm=norm,
-        normalize=normalize,
-        replicates=replicates,
-        level=level,
-        method=method,
-        unit=unit,
-        clusters=clusters,
-        samples=samples,
-        seed=seed,
-        correct=correct,
-    )
-    return report
-
-
-def estimate(
-    grid: PreferenceGrid,
-    *,
-    replicates: int = 2000,
-    level: float = 0.95,
-    method: Method = "inverted",
-    unit: Unit = "contexts",
-    clusters: Sequence[object] | None = None,
-    samples: ArrayLike | None = None,
-    seed: int | np.random.Generator = 0,
-    correct: bool = True,
-    draws: int | None = None,
-    criteria: FloatArray | None = None,
-    more: ExtraError | None = None,
-    **scaling: Unpack[RiskScale],
-) -> tuple[RiskReport, Correction]:
-    """`bootstrap` of preferences that have been read, and the correction of the same units.
-
-    With unit "draws", `draws` is the number of samples behind the weights; None: the weights are
-    counts.
-    `criteria` [C,X] is J of each cell, already corrected for the noise of counting;
-    `more` are errors beside that of the contexts, for "inverted" intervals.
-    """
-    _check(replicates, level=level, seed=seed, method=method, unit=unit)
-    report = risks(grid, **scaling)
-    units = Units.of(
-        grid,
-        clusters=clusters,
-        drawn=unit.startswith("draws"),
-        draws=draws,
-        samples=samples,
-        criteria=criteria,
-        **scaling,
-    )
-    model = BiasModel.of(units)
-    counted = samples is not None or criteria is not None
-    best = correct_units(units, model, sampled=counted)
-    if correct:
-        report = replace(
-            report,
-            r=snap(best.r),
-            r_bias=snap(best.r_bias),
-            r_volatility=snap(best.r_volatility),
-            R=best.R,
-            R_bias=best.R_bias,
-            R_volatility=best.R_volatility,
-        )
-    elif counted:  # counting noise inflates shares of answers: no estimate
-        # It inflates their mean too, if less; and r is never below r^b.
-        r, R = np.maximum(best.r, 0.0), max(best.R.value, 0.0)
-        r_bias, R_bias = np.minimum(report.r_bias, r), min(report.R_bias.value, R)
-        report = replace(
-            report,
-            r=snap(r),
-            r_bias=snap(r_bias),
-            r_volatility=snap(r - r_bias),
-            R=Estimate(R, method="sampled"),
-            R_bias=replace(report.R_bias, value=R_bias),
-            R_volatility=Estimate(R - R_bias, method="sampled"),
-        )
-    if clusters is not None or unit.startswith("draws"):
-        report = replace(report, n_eff=float(1.0 / np.sum(units.slots**2)))
-    if np.sum(units.slots**2) > 1 - 1e-9:
-        return report, best
-    two_way = unit.endswith("+groups")
-    if two_way and np.sum(units.group_weights**2) > 1 - 1e-9:
-        raise SettingsError(f"unit: expected at least two groups for {unit!r}, found one")
-    top = 1.0 if report.normalized else np.inf
-    if method == "inverted":
-        bounds = inverted(Noise.of(units, more), level=level, top=top, two_way=two_way)
-    else:
-        source = Replicates(units, model, correct=correct, two_way=two_way)
-        generator = np.random.default_rng(seed)
-        bounds = source.quantiles(generator, replicates, level=level, accelerate=method == "bca")
-    # r, and with it r^v, may be off by as much, regardless of the contexts; r^b is not concerned.
-    bounds[[0, 2]] += units.allowance * np.array([-1.0, 1.0])
-    sizes = 1.0 / np.append(units.spread, np.sum(units.slots**2))
-    return _with_bounds(report, bounds, sizes, level=level, method=method, top=top), best
-
-
-def _with_bounds(
-    report: RiskReport,
-    bounds: FloatArray,
-    sizes: FloatArray,
-    *,
-    level: float,
-    method: str,
-    top: float,
-) -> RiskReport:
-    """The report with ends [3,X+1,2] clipped to 0..top and stretched to contain the value shown.
-
-    No interval where `sizes` [X+1], the effective units, are too few: fewer than
-    LEAST_EFFECTIVE for r^v and R^b, or than LEAST_FOR_NONE where all units agree.
-    """
-    bounds = snap(np.clip(bounds, 0.0, top))
-    overall, ends = [], []
-    for i, (shown, values) in enumerate(
-        (
-            (report.R, report.r),
-            (report.R_bias, report.r_bias),
-            (report.R_volatility, report.r_volatility),
-        )
-    ):
-        every = np.append(values, min(shown.value, top))
-        low, high = np.minimum(bounds[i, :, 0], every), np.maximum(bounds[i, :, 1], every)
-        agree = (high - low <= ROUNDING) & (sizes < LEAST_FOR_NONE)
-        few = (sizes < LEAST_EFFECTIVE) & (i == 2)
-        few[-1] |= sizes[-1] < LEAST_EFFECTIVE and i == 1
-        # NaN (a missing group) counts as a single unit too.
-        alone = np.append(~(report.n_eff_by_group > 1 + 1e-9), False)
-        gone = agree | few | alone
-        ends.append(np.where(gone[:-1, None], np.nan, np.stack([low, high], axis=1)[:-1]))
-        name = method if shown.method == "plug-in" else f"{shown.method}, {method}"
-        if gone[-1]:
-            needed = LEAST_EFFECTIVE if few[-1] else LEAST_FOR_NONE
-            note = "all contexts agree, and they are" if agree[-1] and not few[-1] else "these are"
-            note += f" too few contexts to tell; {needed:.0f} effective ones would do"
-            overall.append(Estimate(float(every[-1]), method=shown.method, note=note))
-        else:
-            value, *both = (float(v) for v in (every[-1], low[-1], high[-1]))
-            overall.append(Estimate(value, both[0], both[1], level, name))
-    return replace(
-        report,
-        R=overall[0],
-        R_bias=overall[1],
-        R_volatility=overall[2],
-        intervals=GroupIntervals(ends[0], ends[1], ends[2], level, method),
-    )
-
-
-def _check(
-    replicates: int, *, level: float, seed: int | np.random.Generator, method: str, unit: str
-) -> None:
-    SOME_REPLICATES.check("replicates", replicates)
-    LEVEL.check("level", level)
-    if not isinstance(seed, np.random.Generator):
-        SEED.check("seed", seed)
-    for name, value, known in (("method", method, Method), ("unit", unit, Unit)):
-        if value not in get_args(known):
-            raise SettingsError(f"{name}: expected one of {get_args(known)}, found {value!r}")
+def crossing(truth: FloatArray, values: FloatArray) -> FloatArray:
+    """Where values [S,X], rising along truth [S,X], first reach 0: 0 and the last at the ends."""
+    above = values >= 0
+    right = np.where(above.any(axis=0), above.argmax(axis=0), len(truth) - 1)[None]
+    left = np.maximum(right - 1, 0)
+    a, b = np.take_along_axis(values, left, 0)[0], np.take_along_axis(values, right, 0)[0]
+    x, y = np.take_along_axis(truth, left, 0)[0], np.take_along_axis(truth, right, 0)[0]
+    share = np.clip(np.divide(-a, b - a, out=np.zeros(a.size), where=b > a), 0.0, 1.0)
+    return np.asarray(x + share * (y - x))

@@ -15,7 +15,7 @@ from clinometer.measure.correction import ExtraError
 from clinometer.measure.counting_noise import thin
 from clinometer.measure.criterion import checked_norm, criterion
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.measure.intervals import estimate
+from clinometer.measure.intervals import estimate_grid
 from clinometer.measure.results import RiskReport
 from clinometer.measure.stereotype import scale
 from clinometer.statistics.arrays import FloatArray
@@ -245,7 +245,7 @@ def calibrated_risks(
         confusion: of people and judge, over the grid's categories.
         samples: [X, C], replies behind each cell; None: q is exact (a judge's probabilities over
             all replies).
-        norm, normalize, level, clusters: as for `bootstrap`.
+        norm, normalize, level, clusters: as for `estimate_risks`.
 
     Returns:
         The risks; R and R_volatility are at least 0. Cells are not cut to 0..1 before averaging:
@@ -255,7 +255,7 @@ def calibrated_risks(
     cells = _Cells.of(grid, samples, norm=k, normalize=normalize)
     inverse = _inverse(confusion.matrix)
     better = replace(grid, values=np.asarray(cells.q @ inverse))
-    report, _ = estimate(
+    report, _ = estimate_grid(
         better,
         norm=k,
         normalize=normalize,

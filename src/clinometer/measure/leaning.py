@@ -80,7 +80,7 @@ def leaning_groups(
     Args:
         grid: preferences as read.
         level: 1 minus the expected share of wrong entries.
-        normalize, clusters, drawn: as for `bootstrap`.
+        normalize, clusters, drawn: as for `estimate_risks`.
         known: whether the means have no sampling error; every lean is clear then, and there is
             no interval and no p-value.
 

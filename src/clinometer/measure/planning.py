@@ -46,7 +46,7 @@ def half_widths(report: RiskReport) -> dict[str, float]:
             widths[name] = max(estimate.high - estimate.value, estimate.value - estimate.low)
     if not widths:
         raise SettingsError(
-            "report: expected intervals, found none; make it with bootstrap, from at least "
+            "report: expected intervals, found none; make it with estimate_risks, from at least "
             "two contexts"
         )
     return widths
@@ -63,9 +63,9 @@ def contexts_needed(pilot: RiskReport, half_width: float) -> int:
     A pilot without intervals, and a half_width that is not positive, are errors.
 
     >>> import numpy as np
-    >>> from clinometer.measure import bootstrap
+    >>> from clinometer.measure import estimate_risks
     >>> p = np.random.default_rng(0).beta(5, 5, (20, 50))
-    >>> pilot = bootstrap(np.stack([p, 1 - p], axis=-1), replicates=500)
+    >>> pilot = estimate_risks(np.stack([p, 1 - p], axis=-1))
     >>> contexts_needed(pilot, 0.04) < contexts_needed(pilot, 0.02)
     True
     """

@@ -29,10 +29,10 @@ from clinometer.measure.distribution import (
 )
 from clinometer.measure.grid import PreferenceGrid, read_preferences
 from clinometer.measure.group_split import group_split
-from clinometer.measure.intervals import estimate
+from clinometer.measure.intervals import estimate_grid
 from clinometer.measure.leaning import GroupLean, leaning_groups
 from clinometer.measure.results import RiskReport
-from clinometer.measure.risk import risks
+from clinometer.measure.risk import decompose_grid
 from clinometer.statistics.arrays import BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Preferences:
 
     def decompose(self, **scaling: Unpack[RiskScale]) -> RiskReport:
         """The risks of these preferences, as the equations define them."""
-        return self._with_split(risks(self.grid, **scaling))
+        return self._with_split(decompose_grid(self.grid, **scaling))
 
     def _with_split(self, report: RiskReport, **resampling: Any) -> RiskReport:
         """The report with the share of R that the groups have in common. Left out where answers
@@ -171,9 +171,7 @@ class Preferences:
     def estimate(
         self,
         *,
-        replicates: int = 2000,
         level: float = 0.95,
-        seed: int = 0,
         clusters: str | None = None,
         two_way: bool = False,
         population: str = "similar",
@@ -194,14 +192,14 @@ class Preferences:
         units = self._units(population, clusters)
         if two_way:
             units["unit"] += "+groups"
-        resampling = {"replicates": replicates, "level": level, "seed": seed, **units}
-        report, correction = estimate(
+        resampling = {"level": level, **units}
+        report, correction = estimate_grid(
             self.grid, samples=self.samples, correct=False, **scaling, **resampling
         )
         self._corrections[*read_scale(**scaling), population, clusters] = correction
         if clusters is None:
             report = replace(report, n_eff=self.decompose(**scaling).n_eff)
-        return self._with_split(report, **resampling)
+        return self._with_split(report, intervals=True, **resampling)
 
     def exact(self, population: str) -> bool:
         """Whether there is no sampling error: the population is this set, scored in full."""

@@ -68,10 +68,10 @@ def decompose(
     >>> [round(e.value, 12) for e in (report.R, report.R_bias, report.R_volatility)]
     [0.2, 0.0, 0.2]
     """
-    return risks(read_preferences(p, **given), norm=norm, normalize=normalize)
+    return decompose_grid(read_preferences(p, **given), norm=norm, normalize=normalize)
 
 
-def risks(grid: PreferenceGrid, **scaling: Unpack[RiskScale]) -> RiskReport:
+def decompose_grid(grid: PreferenceGrid, **scaling: Unpack[RiskScale]) -> RiskReport:
     """`decompose` of preferences that have been read."""
     norm, normalize = read_scale(**scaling)
     found = _NormSums.of(grid, (norm,), normalize=normalize)

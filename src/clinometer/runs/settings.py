@@ -160,7 +160,8 @@ class AuditSettings:
 
     def inference(self) -> dict[str, Any]:
         """Those of the intervals, as `Preferences.estimate` takes them."""
-        return {name: getattr(self, name) for name in INFERENCE}
+        names = (name for name in INFERENCE if name not in ("replicates", "seed"))
+        return {name: getattr(self, name) for name in names}
 
     def scoring(self) -> dict[str, Any]:
         """Those that change a score: other values here make another run. Everything else (device,

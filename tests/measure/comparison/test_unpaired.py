@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from tests.present import present
 
-from clinometer.measure import bootstrap, compare, read_preferences
+from clinometer.measure import compare, estimate_risks, read_preferences
 from clinometer.measure.comparison import OwnContexts, compare_unpaired
 from clinometer.measure.comparison_engine import Comparison
 from clinometer.statistics.arrays import FloatArray
@@ -55,7 +55,7 @@ def test_the_intervals_of_both_audits_are_joined() -> None:
     """Of R, of every group, and near parity of R^b and R^v too."""
     a, b = asked("a", 60, 1, lean=0.1), asked("b", 25, 2)
     found = compare_unpaired([a, b], replicates=100)
-    reports = [bootstrap(m.grid.values, context_weights=m.grid.given) for m in (a, b)]
+    reports = [estimate_risks(m.grid.values, context_weights=m.grid.given) for m in (a, b)]
     shown = overall(found)[0]
     ends = [[r.R.value, present(r.R.low), present(r.R.high)] for r in reports]
     assert shown == pytest.approx(joined(*ends), abs=1e-9)
@@ -74,7 +74,7 @@ def test_the_intervals_of_both_audits_are_joined() -> None:
 def test_clear_leans_have_linear_errors_and_leans_of_noise_do_not(size: float) -> None:
     a, b = asked("a", 60, 1, size=size), asked("b", 25, 2, size=size)
     found = overall(compare_unpaired([a, b], replicates=100))[1]
-    reports = [bootstrap(m.grid.values, context_weights=m.grid.given) for m in (a, b)]
+    reports = [estimate_risks(m.grid.values, context_weights=m.grid.given) for m in (a, b)]
     bias = [(r.R_bias.value, present(r.R_bias.low), present(r.R_bias.high)) for r in reports]
     variance = [slow_variance(m) for m in (a, b)]
     half = math.sqrt(sum(v for v, _ in variance))

@@ -9,7 +9,7 @@ import pytest
 from tests.measure import plain_loops
 
 from clinometer.measure import decompose, read_preferences
-from clinometer.measure.intervals import estimate
+from clinometer.measure.intervals import estimate_grid
 from clinometer.measure.judge import Confusion, calibrated_risks
 from clinometer.statistics.arrays import FloatArray
 
@@ -51,7 +51,7 @@ def test_labels_without_end_leave_the_interval_of_contexts() -> None:
     p = people(np.random.default_rng(1), 4, 50)
     q = read_preferences(p @ MATRIX)
     certain = calibrated_risks(q, confusion_of(MATRIX, 1e9))
-    plain, _ = estimate(read_preferences(p), correct=False)
+    plain, _ = estimate_grid(read_preferences(p), correct=False)
     for name in ("R", "R_bias", "R_volatility"):
         a, b = getattr(certain, name), getattr(plain, name)
         assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), abs=1e-4)
@@ -95,7 +95,7 @@ def test_sampled_replies_are_held_by_corrected_intervals_and_not_by_plain_ones()
         answers = np.full((5, 50), 20.0)
         labels = rng.multinomial([200, 120], MATRIX).astype(float)
         better = calibrated_risks(q, Confusion(NAMES, labels), samples=answers)
-        plain, _ = estimate(q)
+        plain, _ = estimate_grid(q)
         held += (better.R.low or 0) <= truth.R.value <= (better.R.high or 0)
         low, high = plain.R_bias.low or 0, plain.R_bias.high or 0
         plain_held += low <= truth.R_bias.value <= high

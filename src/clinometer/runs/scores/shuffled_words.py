@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from clinometer.measure import preference, read_preferences
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.group_split import group_split
-from clinometer.measure.risk import risks
+from clinometer.measure.risk import decompose_grid
 from clinometer.runs.folder.record import FloorRecord
 from clinometer.runs.scores.accumulate import stored_scores, word_counts
 from clinometer.statistics.arrays import FloatArray
@@ -44,7 +44,7 @@ def word_floor(run: Run, *, shuffles: int = SHUFFLES, seed: int = 0) -> FloorRec
     found = []
     for values in np.split(p_by_list, len(counts), axis=2):
         p = grid.holding(values)
-        whole = risks(p, **report.scaling)
+        whole = decompose_grid(p, **report.scaling)
         split = group_split(p, **report.scaling)
         between = 0.0 if split is None else split.R_between.value
         found.append((whole.R.value, whole.R_bias.value, whole.R_volatility.value, between))

@@ -1,1 +1,0 @@
-"""What describes a distribution of stereotypes or risks."""
