@@ -82,8 +82,8 @@ MUTATIONS = (
     Mutation("pages", "web/app.py", "script-src 'self'", "script-src *", "tests/web", "header or policy"),
     # paths
     Mutation("paths", "web/runs_index.py", "return path.resolve().is_relative_to(self.root)", "return True", VIEWER, "links"),
-    Mutation("paths", "runs/folder/partial.py", "if name not in builtin_topics():", "if False:", "tests/security/test_viewer.py", "paths_opened and topic"),
-    Mutation("paths", "runs/folder/partial.py", "if name not in builtin_contexts() and not asked:", "if False:", "tests/security/test_viewer.py", "paths_opened and contexts"),
+    Mutation("paths", "runs/folder/recover.py", "if name not in builtin_topics():", "if False:", "tests/security/test_viewer.py", "paths_opened and topic"),
+    Mutation("paths", "runs/folder/recover.py", "if name not in builtin_contexts() and not asked:", "if False:", "tests/security/test_viewer.py", "paths_opened and contexts"),
     # forms of other pages
     Mutation("origin", "web/annotation/pages.py", 'own = site in ("same-origin", "none")', "own = True", ANNOTATION, "another_page and sqlite"),
     Mutation("origin", "web/annotation/pages.py", 'own = origin is None or urlsplit(origin).netloc == request.headers.get("host")', "own = True", ANNOTATION, "another_page and sqlite"),

@@ -179,7 +179,7 @@ def interrupt(arguments: list[str], condition: Path, pattern: str, cwd: Path) ->
 
 def test_ctrl_c_during_an_audit_says_how_many_cells_were_saved_and_where(tmp_path: Path) -> None:
     from clinometer.runs import RunFolder
-    from clinometer.runs.folder.partial import progress as stored
+    from clinometer.runs.folder.recover import progress as stored
 
     command = ["audit", "pocket:gpt2-l", "--contexts", "wikipedia"]
     folder = Path("runs/pocket-gpt2-l-gender-wikipedia-gender")

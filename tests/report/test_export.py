@@ -15,11 +15,11 @@ from clinometer.report.export import to_latex, to_markdown, write_csv
 from clinometer.report.page import report_tables
 from clinometer.report.run_tables import groups_table
 from clinometer.runs import Run
-from clinometer.runs.folder.recover import Opened
+from clinometer.runs.folder.recover import LoadedRun
 
 
-def opened(run: Run) -> Opened:
-    return Opened(
+def opened(run: Run) -> LoadedRun:
+    return LoadedRun(
         run.path or Path("x"), run.model, "finished", run=run, content=run.record.to_dict()
     )
 

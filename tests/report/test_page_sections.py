@@ -10,11 +10,11 @@ from tests.report.made import made_run
 from clinometer.report.page import run_tables_of, section
 from clinometer.report.summary.screen import RunSummary, lede
 from clinometer.runs import Run
-from clinometer.runs.folder.recover import Opened
+from clinometer.runs.folder.recover import LoadedRun
 
 
 def summary_of(run: Run) -> RunSummary:
-    return RunSummary.of(Opened(run.path or Path("x"), "m", "finished", run=run), run)
+    return RunSummary.of(LoadedRun(run.path or Path("x"), "m", "finished", run=run), run)
 
 
 def test_factors_are_shown_where_the_swing_is(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 from clinometer.report.sentences import limits, sentences
 from clinometer.report.summary.screen import RunSummary
 from clinometer.runs import Run
-from clinometer.runs.folder.recover import Opened
+from clinometer.runs.folder.recover import LoadedRun
 
 
 def summary(run: Run) -> RunSummary:
-    return RunSummary.of(Opened(run.path or Path("x"), "m", "finished", run=run), run)
+    return RunSummary.of(LoadedRun(run.path or Path("x"), "m", "finished", run=run), run)
 
 
 def test_they_say_how_far_which_way_and_how_sure(small: Run) -> None:

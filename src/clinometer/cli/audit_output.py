@@ -13,7 +13,7 @@ from clinometer.errors import CannotTell, ClinometerError
 from clinometer.measure.correction import in_words
 from clinometer.measure.factors import factor_notes, factor_sentence
 from clinometer.runs.answers import answered_groups, impact_sentence, other_sentence
-from clinometer.runs.folder.calibration import judge_sentence
+from clinometer.runs.calibration import judge_sentence
 from clinometer.runs.group_sentences import group_sentences
 from clinometer.runs.protocol import protocol_sentences
 

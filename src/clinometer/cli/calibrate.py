@@ -12,7 +12,7 @@ from clinometer.cli.help import JSON, opt
 from clinometer.cli.printing import TerminalTable, console, print_json
 from clinometer.errors import SettingsError
 from clinometer.runs import Run
-from clinometer.runs.folder.calibration import calibrate, calibration_sentence, labelled
+from clinometer.runs.calibration import calibrate, calibration_sentence, labelled
 from clinometer.settings import COUNT, SEED
 
 
@@ -91,7 +91,7 @@ def calibrate_command(
 
 
 def _write_sample(run: Run, replies: Path, n: int, seed: int) -> None:
-    from clinometer.runs.folder.calibration import sample_replies, write_replies
+    from clinometer.runs.calibration import sample_replies, write_replies
 
     if replies.exists():
         raise SettingsError(f"{replies}: exists already; name a new file for the sample")

@@ -207,7 +207,7 @@ def kept_cells(place: Path) -> Kept:
 
     def count() -> tuple[int, int] | None:
         from clinometer.runs import RunFolder
-        from clinometer.runs.folder.partial import progress as stored
+        from clinometer.runs.folder.recover import progress as stored
 
         folder = RunFolder(place)
         try:

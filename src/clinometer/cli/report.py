@@ -16,7 +16,7 @@ from clinometer.runs import AuditSettings
 
 if TYPE_CHECKING:
     from clinometer.report import Extra
-    from clinometer.runs.folder.recover import Opened
+    from clinometer.runs.folder.recover import LoadedRun
 
 
 # --- clinometer report: an offline page, or its tables and charts as files -----------------------
@@ -138,7 +138,7 @@ def _say(written: str, run: Path) -> None:
     console().print(text, markup=False, soft_wrap=True)
 
 
-def _write(form: str, opened: list[Opened], target: Path) -> str:
+def _write(form: str, opened: list[LoadedRun], target: Path) -> str:
     from clinometer.report.export import to_latex, to_markdown, write_csv, write_files
     from clinometer.report.page import report_figures, report_tables
 
@@ -157,7 +157,7 @@ def _write(form: str, opened: list[Opened], target: Path) -> str:
     return f"{len(files)} charts in {target}"
 
 
-def factor_extras(opened: list[Opened]) -> list[Extra]:
+def factor_extras(opened: list[LoadedRun]) -> list[Extra]:
     """The lean of the groups against the built-in social factors, for runs whose groups have them.
 
     With two categories the lean has a sign, and the sign is the finding: unsigned risk runs flat

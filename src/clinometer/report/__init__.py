@@ -3,12 +3,12 @@
 from clinometer.display.table import Table
 from clinometer.report.figure import Figure
 from clinometer.report.page import Extra, render_report, write_report
-from clinometer.runs.folder.recover import Opened, open_run, open_runs
+from clinometer.runs.folder.recover import LoadedRun, open_run, open_runs
 
 __all__ = [
     "Extra",
     "Figure",
-    "Opened",
+    "LoadedRun",
     "Table",
     "open_run",
     "open_runs",

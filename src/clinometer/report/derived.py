@@ -17,7 +17,7 @@ from clinometer.errors import ClinometerError
 from clinometer.measure import criterion
 from clinometer.measure.distribution import StereotypeDistribution
 from clinometer.runs import Run
-from clinometer.runs.folder.partial import cell_prompt
+from clinometer.runs.folder.recover import cell_prompt
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.weights import effective_size
 

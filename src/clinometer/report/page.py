@@ -25,7 +25,7 @@ from clinometer.report.summary.examples import Example, top_examples
 from clinometer.report.summary.pictures import ROWS, groups_picture
 from clinometer.report.summary.screen import RunSummary, Screen, context_noun, first_screen
 from clinometer.runs import Run, compare
-from clinometer.runs.folder.recover import Opened, open_runs, require_some
+from clinometer.runs.folder.recover import LoadedRun, open_runs, require_some
 
 # --- The sections about one run below the first screen, in the order of a reader's questions -----
 
@@ -57,7 +57,7 @@ class Section:
     categories: tuple[str, ...] = ()
 
 
-def section(one: Opened, number: int, summary: RunSummary | None) -> Section:
+def section(one: LoadedRun, number: int, summary: RunSummary | None) -> Section:
     """The section of a run; if it cannot be measured again, with its stored results."""
     key = section_key(number, one)
     if summary is None:
@@ -128,7 +128,7 @@ def _parts(summary: RunSummary) -> list[Part]:
     ]
 
 
-def run_tables_of(one: Opened, summary: RunSummary | None) -> list[Table]:
+def run_tables_of(one: LoadedRun, summary: RunSummary | None) -> list[Table]:
     """Every table of a run: what --format csv, md and tex write."""
     if summary is None:
         stored = [] if one.groups is None else [Table("groups", "Groups, as stored", one.groups)]
@@ -159,7 +159,7 @@ def outermost(run: Run) -> list[str]:
     return [run.risks.groups[order[-1]], run.risks.groups[order[0]]]
 
 
-def section_key(number: int, one: Opened) -> str:
+def section_key(number: int, one: LoadedRun) -> str:
     plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in one.name.lower())
     return f"run{number + 1}-{plain.strip('-')[:40] or 'model'}"
 
@@ -176,7 +176,7 @@ def _some(figures: Sequence[Figure | None]) -> tuple[Figure, ...]:
 
 
 #: A run, its folder, or a folder as `open_run` found it.
-Source = Run | Opened | str | Path
+Source = Run | LoadedRun | str | Path
 
 #: Number of the worst sentences whose words are in an interactive page.
 _HELD_WORDS = 50
@@ -201,7 +201,7 @@ def write_report(
     *,
     extras: Sequence[Extra] = (),
     interactive: bool = False,
-) -> list[Opened]:
+) -> list[LoadedRun]:
     """Write the page; it appears whole or not at all. Returns the runs as they were opened.
 
     `interactive` puts the viewer's page of the run, with its data, into the same file; it takes a
@@ -219,7 +219,7 @@ def render_report(
     return _render(_opened(runs), extras, interactive=interactive)
 
 
-def report_figures(opened: Sequence[Opened]) -> list[Figure]:
+def report_figures(opened: Sequence[LoadedRun]) -> list[Figure]:
     """Every figure of a page, with unique keys: what --format svg and png write."""
     summaries = _summaries(opened)
     sections = [section(one, i, summaries.get(i)) for i, one in enumerate(opened)]
@@ -230,7 +230,7 @@ def report_figures(opened: Sequence[Opened]) -> list[Figure]:
     return found + [with_key(f, prefix + f.key) for prefix, f in named]
 
 
-def report_tables(opened: Sequence[Opened]) -> list[Table]:
+def report_tables(opened: Sequence[LoadedRun]) -> list[Table]:
     """Every table of a page, with unique keys: what --format csv, md and tex write."""
     found = [run_tables.risks_table(opened)]
     compared = _comparison(opened)
@@ -244,10 +244,10 @@ def report_tables(opened: Sequence[Opened]) -> list[Table]:
     return found
 
 
-def _opened(runs: Sequence[Source]) -> list[Opened]:
+def _opened(runs: Sequence[Source]) -> list[LoadedRun]:
     opened = open_runs(
         [
-            Opened(r.path or Path(), r.model, "finished", run=r, content=r.record.to_dict())
+            LoadedRun(r.path or Path(), r.model, "finished", run=r, content=r.record.to_dict())
             if isinstance(r, Run)
             else r
             for r in runs
@@ -257,7 +257,9 @@ def _opened(runs: Sequence[Source]) -> list[Opened]:
     return opened
 
 
-def _render(opened: Sequence[Opened], extras: Sequence[Extra], *, interactive: bool = False) -> str:
+def _render(
+    opened: Sequence[LoadedRun], extras: Sequence[Extra], *, interactive: bool = False
+) -> str:
     summaries = _summaries(opened)
     if interactive and (len(opened) != 1 or not summaries):
         raise SettingsError(
@@ -294,7 +296,7 @@ def _held(summary: RunSummary) -> str:
     return base64.b64encode(view_file(summary, words=_HELD_WORDS)).decode()
 
 
-def _summaries(opened: Sequence[Opened]) -> dict[int, RunSummary]:
+def _summaries(opened: Sequence[LoadedRun]) -> dict[int, RunSummary]:
     """The runs that can be measured, by index."""
     return {i: RunSummary.of(one, one.run) for i, one in enumerate(opened) if one.run is not None}
 
@@ -314,11 +316,11 @@ def _screens(summaries: Sequence[RunSummary]) -> list[Screen]:
     ]
 
 
-def _topic(opened: Sequence[Opened]) -> str:
+def _topic(opened: Sequence[LoadedRun]) -> str:
     return " · ".join(dict.fromkeys(one.topic for one in opened if one.topic))
 
 
-def _comparison(opened: Sequence[Opened]) -> dict[str, Any] | None:
+def _comparison(opened: Sequence[LoadedRun]) -> dict[str, Any] | None:
     runs = [one.run for one in opened if one.run is not None and one.state == "finished"]
     if not 2 <= len(runs) <= _MOST_COMPARED:
         return None

@@ -16,12 +16,12 @@ from clinometer.report.figures.comparison import reference_rows, risk_rows
 from clinometer.runs import Run
 from clinometer.runs.align import resampling_note
 from clinometer.runs.answers import answered_groups
-from clinometer.runs.folder.recover import Opened, stored_risks
+from clinometer.runs.folder.recover import LoadedRun, stored_risks
 
 # --- tables of several runs -------------------------------------------------------------------
 
 
-def risks_table(opened: Sequence[Opened]) -> Table:
+def risks_table(opened: Sequence[LoadedRun]) -> Table:
     """The models, then the reference models: R, its components, their intervals and basis."""
     rows: list[dict[str, Any]] = []
     for one in opened:

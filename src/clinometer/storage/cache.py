@@ -6,8 +6,8 @@ scores/*.note                 plain values that are expensive to compute again
 
 A *scope* lists everything that a number depends on except the item itself (model revision, dtype,
 words, options). A scope's folder is named by its digest and a row is found by the digest of its
-item, so no text of a prompt is stored. Several processes may read and write at once: files are
-written whole, under names of their own.
+item, so no text of a prompt is stored. Several processes may read and write at once: each file is
+written whole, under a new name.
 
 Entries may be lost but are never wrong, and the cache never fails a run: a damaged file is removed,
 and a full disk or a read-only folder turns the cache off for this process with one line in the log.

@@ -17,8 +17,7 @@ from clinometer.reliability.folder import ReliabilityFolder
 from clinometer.report.reliability import is_reliability_run
 from clinometer.runs import RunFolder
 from clinometer.runs.folder.find import run_folders
-from clinometer.runs.folder.partial import progress
-from clinometer.runs.folder.recover import Opened, open_run
+from clinometer.runs.folder.recover import LoadedRun, open_run, progress
 from clinometer.storage.record import SCHEMA_VERSION
 from clinometer.storage.untrusted import read_json
 
@@ -68,7 +67,7 @@ class RunsIndex:
             raise RunError(f"{root}: no such folder")
         self.root = root.resolve()
         self._entries: dict[str, tuple[Signature, Entry]] = {}
-        self._opened: OrderedDict[str, tuple[Signature, Opened]] = OrderedDict()
+        self._opened: OrderedDict[str, tuple[Signature, LoadedRun]] = OrderedDict()
         self._lock = threading.Lock()
 
     def entries(self) -> list[Entry]:
@@ -96,8 +95,8 @@ class RunsIndex:
     def _signed(self) -> list[tuple[str, Signature]]:
         return [(name, self._signature(self._place(name))) for name in self._walk()]
 
-    def open(self, name: str) -> Opened:
-        """The run of this name; `Opened` says what could not be read.
+    def open(self, name: str) -> LoadedRun:
+        """The run of this name; `LoadedRun` says what could not be read.
 
         A name outside the root, also by a link, is a KeyError.
         """

@@ -24,7 +24,7 @@ from clinometer.report.sentences import sentences
 from clinometer.report.summary.screen import RunSummary, chips, lede
 from clinometer.runs import Run
 from clinometer.runs import compare as compare_runs
-from clinometer.runs.folder.recover import Opened
+from clinometer.runs.folder.recover import LoadedRun
 from clinometer.web.app import (
     FastAPI,
     HTMLResponse,
@@ -208,7 +208,7 @@ class _Known:
 
     def __init__(self, index: RunsIndex) -> None:
         self._index = index
-        self._kept: OrderedDict[str, tuple[Opened, RunSummary, bytes | None]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[LoadedRun, RunSummary, bytes | None]] = OrderedDict()
 
     def summary(self, name: str) -> RunSummary:
         return self._entry(name)[1]
@@ -220,7 +220,7 @@ class _Known:
             self._kept[name] = (opened, summary, made)
         return made
 
-    def _entry(self, name: str) -> tuple[Opened, RunSummary, bytes | None]:
+    def _entry(self, name: str) -> tuple[LoadedRun, RunSummary, bytes | None]:
         opened = _open(self._index, name)
         if opened.run is None:
             raise HTTPException(404, opened.notice)
@@ -295,7 +295,7 @@ def _reliability(index: RunsIndex, name: str) -> ReliabilityRun | None:
         raise HTTPException(404, str(error).replace(str(path), path.name)) from error
 
 
-def _open(index: RunsIndex, name: str) -> Opened:
+def _open(index: RunsIndex, name: str) -> LoadedRun:
     try:
         return index.open(name)
     except KeyError:

@@ -20,13 +20,13 @@ from clinometer.report.explorer.data import (
 )
 from clinometer.report.summary.screen import RunSummary
 from clinometer.runs import Run
-from clinometer.runs.folder.recover import Opened
+from clinometer.runs.folder.recover import LoadedRun
 
 TYPES = {"f32": "<f4", "u16": "<u2", "u8": "<u1"}
 
 
 def summary(run: Run) -> RunSummary:
-    return RunSummary.of(Opened(run.path or Path("x"), run.model, "finished", run=run), run)
+    return RunSummary.of(LoadedRun(run.path or Path("x"), run.model, "finished", run=run), run)
 
 
 def read(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -20,7 +20,7 @@ from clinometer.report.summary.pictures import groups_picture
 from clinometer.report.summary.screen import RunSummary, first_screen
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.folder.record import new_record
-from clinometer.runs.folder.recover import Opened
+from clinometer.runs.folder.recover import LoadedRun
 from clinometer.topics import load_topic
 
 TOPIC = load_topic("hiring")
@@ -53,7 +53,7 @@ def hiring_run(covered: float = 0.8, **lifted: float) -> Run:
 
 
 def title(run: Run) -> str:
-    opened = Opened(Path(), run.model, "finished", run=run)
+    opened = LoadedRun(Path(), run.model, "finished", run=run)
     return RunSummary.of(opened, run).title
 
 
@@ -97,7 +97,7 @@ def test_a_model_that_hardly_answers_is_said_to() -> None:
 
 def test_the_first_screen_speaks_of_questions() -> None:
     run = hiring_run(Black_man=-0.15)
-    opened = Opened(Path(), run.model, "finished", run=run)
+    opened = LoadedRun(Path(), run.model, "finished", run=run)
     screen = first_screen([RunSummary.of(opened, run)])
     contexts = run.preferences.contexts
     assert screen.contexts == "questions"

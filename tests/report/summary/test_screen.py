@@ -19,11 +19,11 @@ from clinometer.report.summary.screen import (
     share_sentence,
 )
 from clinometer.runs import Run, audit
-from clinometer.runs.folder.recover import Opened
+from clinometer.runs.folder.recover import LoadedRun
 
 
 def summary(run: Run, name: str = "m") -> RunSummary:
-    return RunSummary.of(Opened(run.path or Path("x"), name, "finished", run=run), run)
+    return RunSummary.of(LoadedRun(run.path or Path("x"), name, "finished", run=run), run)
 
 
 def with_risks(run: Run, R: float, low: float, high: float, **more: Any) -> Run:

@@ -16,9 +16,14 @@ from clinometer.errors import RunError
 from clinometer.measure import membership, preference
 from clinometer.report import open_run, render_report
 from clinometer.runs import Run, RunFolder
-from clinometer.runs.folder.partial import cell_words, find_topic, load_partial, progress
 from clinometer.runs.folder.record import PrecisionRecord, RoundRecord
-from clinometer.runs.folder.recover import stored_risks
+from clinometer.runs.folder.recover import (
+    cell_words,
+    find_topic,
+    load_partial,
+    progress,
+    stored_risks,
+)
 from clinometer.topics import load_topic
 
 Changed = Callable[[str], Path]
@@ -165,7 +170,7 @@ def test_cells_of_a_multi_round_audit_are_found(small: Run) -> None:
     from dataclasses import replace
 
     from clinometer.runs.cells import places
-    from clinometer.runs.folder.partial import _cell_number
+    from clinometer.runs.folder.recover import _cell_number
 
     rounds = [12, 20, 8]
     looks = [RoundRecord(draws=int(n), contexts=int(n)) for n in np.cumsum(rounds)]

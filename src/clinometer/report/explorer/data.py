@@ -29,7 +29,7 @@ from clinometer.report.summary.examples import sentence
 from clinometer.report.summary.headline import noun_of
 from clinometer.report.summary.screen import RunSummary, chips, lede
 from clinometer.runs import Run
-from clinometer.runs.folder.partial import cell_prompt, cell_words, find_topic
+from clinometer.runs.folder.recover import cell_prompt, cell_words, find_topic
 from clinometer.topics.prompt import Articles
 
 # --- One file per run for the explorer: columns, quantised, the small ones first -----------------

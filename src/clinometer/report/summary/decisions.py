@@ -17,7 +17,7 @@ from clinometer.report.charts.style import brief
 from clinometer.report.summary.leans import Leans
 from clinometer.runs import Run
 from clinometer.runs.answers import answer_columns
-from clinometer.runs.folder.partial import find_topic
+from clinometer.runs.folder.recover import find_topic
 
 _MOSTLY = 0.5
 """Where fewer replies are one of the answers, the headline says so."""

@@ -19,7 +19,7 @@ from clinometer.report.summary.decisions import (
 )
 from clinometer.report.summary.leans import Leans
 from clinometer.runs import Run
-from clinometer.runs.folder.partial import cell_prompt, cell_words
+from clinometer.runs.folder.recover import cell_prompt, cell_words
 
 _ASKED = 10  # contexts whose words are considered for a headline
 _ROOM, _ROOM_ASKED = 90, 118  # characters before the word: two lines of the first screen

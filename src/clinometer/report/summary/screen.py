@@ -20,8 +20,8 @@ from clinometer.report.summary.several_models import (
 )
 from clinometer.runs import Run
 from clinometer.runs.answers import asked_sentences
-from clinometer.runs.folder.calibration import judge_sentence
-from clinometer.runs.folder.recover import Opened
+from clinometer.runs.calibration import judge_sentence
+from clinometer.runs.folder.recover import LoadedRun
 from clinometer.runs.group_sentences import reference_in_words, split_sentence
 
 #: Fewer effective contexts, or an interval wider than this share of R, are thin evidence.
@@ -57,14 +57,14 @@ class Screen:
 class RunSummary:
     """A run with what its first screen and sections both need, each computed once."""
 
-    opened: Opened
+    opened: LoadedRun
     run: Run
     reading: Reading
     leans: Leans
     examples: tuple[Example, ...] = field(default=())
 
     @classmethod
-    def of(cls, opened: Opened, run: Run) -> RunSummary:
+    def of(cls, opened: LoadedRun, run: Run) -> RunSummary:
         reading = Reading(run)
         leans = find_leans(reading)
         return cls(opened, run, reading, leans, tuple(pick_examples(reading, leans)))

@@ -1,38 +1,57 @@
-"""Open runs in any state: finished, half-finished, of another schema, damaged.
+"""Read run folders in any state: finished, half-finished, of another schema, damaged.
 
-A report says which it is and shows what can be shown. Three depths:
+`open_run` says which it is and reads what can be shown, at one of three depths:
 
     run       everything, measured again from the preferences
     stored    the risks as the folder's own groups.parquet and run.json have them
     nothing   a line that says why, and what to do
+
+Nothing here takes the lock, removes a damaged part or writes, so a writer may be active.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
+from clinometer.contexts import builtin_contexts, load_contexts
+from clinometer.contexts.load import question_contexts
 from clinometer.display.numbers import percent
-from clinometer.errors import RunError
-from clinometer.runs import Run, RunFolder
-from clinometer.runs.folder.partial import load_partial, progress
+from clinometer.errors import ClinometerError, RunError
+from clinometer.runs.cells import CellGrid
+from clinometer.runs.folder.folder import RunFolder, scores_of
 from clinometer.runs.folder.record import UNTOLD, RunRecord
+from clinometer.runs.precision import Drawn
+from clinometer.runs.run import Run
+from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
 from clinometer.storage.record import SCHEMA_VERSION
 from clinometer.storage.untrusted import read_json, read_parquet
+from clinometer.topics import Topic, builtin_topics, load_topic
+from clinometer.topics.prompt import Articles, Prompt, render
 
 State = Literal[
     "finished", "half-finished", "cannot be told", "another schema", "damaged", "missing"
 ]
 
+#: Columns of groups.parquet that stored risks are computed from.
 _NEEDED = ("group", "weight", "r", "r_bias", "r_volatility")
 
 
+_UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
+_ENGLISH = Articles()
+
+
 @dataclass(frozen=True, eq=False)
-class Opened:
+class LoadedRun:
     """A run folder as far as it could be read.
 
     name      what pages call it
@@ -65,9 +84,9 @@ class Opened:
         return self.run is not None or self.groups is not None
 
 
-def open_runs(paths: Sequence[Opened | str | Path]) -> list[Opened]:
+def open_runs(paths: Sequence[LoadedRun | str | Path]) -> list[LoadedRun]:
     """Open each; runs with the same name get the name of their folder appended."""
-    found = [path if isinstance(path, Opened) else open_run(path) for path in paths]
+    found = [path if isinstance(path, LoadedRun) else open_run(path) for path in paths]
     names = [one.name for one in found]
     return [
         one if names.count(one.name) == 1 else replace(one, name=f"{one.name} ({one.path.name})")
@@ -75,13 +94,15 @@ def open_runs(paths: Sequence[Opened | str | Path]) -> list[Opened]:
     ]
 
 
-def open_run(path: str | Path) -> Opened:
+def open_run(path: str | Path) -> LoadedRun:
     """Read as much of a run folder as possible; its content never raises an exception."""
     path = Path(path)
     if not path.is_dir():
-        return Opened(path, path.name, "missing", f"{path}: no such run folder")
+        return LoadedRun(path, path.name, "missing", f"{path}: no such run folder")
     if not (path / "run.json").is_file():
-        return Opened(path, path.name, "missing", f"{path}: not a run folder, it has no run.json")
+        return LoadedRun(
+            path, path.name, "missing", f"{path}: not a run folder, it has no run.json"
+        )
     try:
         content = read_json(path / "run.json")
     except (OSError, ValueError) as error:
@@ -99,16 +120,18 @@ def open_run(path: str | Path) -> Opened:
     try:
         record = RunFolder(path).read_record()
         if record.status == UNTOLD:
-            return Opened(path, record.model.id, "cannot be told", record.verdict, content=content)
+            return LoadedRun(
+                path, record.model.id, "cannot be told", record.verdict, content=content
+            )
         if not record.finished:
             return _half(path, record, content)
         run = Run.load(path)
     except Exception as error:  # a record that fits its schema can still make no sense
         return _stored(path, "damaged", content, _first(error))
-    return Opened(path, run.model, "finished", run=run, content=content)
+    return LoadedRun(path, run.model, "finished", run=run, content=content)
 
 
-def _half(path: Path, record: RunRecord, content: dict[str, Any]) -> Opened:
+def _half(path: Path, record: RunRecord, content: dict[str, Any]) -> LoadedRun:
     name = record.model.id
     done, total = progress(RunFolder(path), record)
     part = f" ({percent(done / total)})" if total else ""
@@ -119,16 +142,16 @@ def _half(path: Path, record: RunRecord, content: dict[str, Any]) -> Opened:
     except Exception as error:
         detail = str(error).removeprefix(f"{path}: ")
         notice += f" No risks are shown: {detail}.{again}"
-        return Opened(path, name, "half-finished", notice, None, content, None, done, total)
+        return LoadedRun(path, name, "half-finished", notice, None, content, None, done, total)
     asked = len(run.risks.groups) - len(run.risks.missing_groups)
     notice += (
         f" Its numbers are of {asked} of {len(run.risks.groups)} groups in "
         f"{run.risks.n_contexts:,} of {record.contexts.n:,} contexts and will change.{again}"
     )
-    return Opened(path, name, "half-finished", notice, run, content, None, done, total)
+    return LoadedRun(path, name, "half-finished", notice, run, content, None, done, total)
 
 
-def _stored(path: Path, state: State, content: dict[str, Any], why: str) -> Opened:
+def _stored(path: Path, state: State, content: dict[str, Any], why: str) -> LoadedRun:
     """Fall back on the folder's stored results."""
     name = _name(path, content)
     notice = f"{name}: {state}: {why}."
@@ -140,7 +163,7 @@ def _stored(path: Path, state: State, content: dict[str, Any], why: str) -> Open
         )
     if any((path / "scores").glob("part-*.parquet")) and state == "damaged":
         notice += " Its scores are there: the same audit command rebuilds the run from them."
-    return Opened(path, name, state, notice, None, content, groups)
+    return LoadedRun(path, name, state, notice, None, content, groups)
 
 
 def _groups(path: Path) -> pd.DataFrame | None:
@@ -167,7 +190,7 @@ def stored_risks(groups: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def require_some(opened: Sequence[Opened]) -> None:
+def require_some(opened: Sequence[LoadedRun]) -> None:
     """Raise if there is nothing to show."""
     if not opened:
         raise RunError("report: expected at least one run, found none")
@@ -184,3 +207,165 @@ def _name(path: Path, content: dict[str, Any]) -> str:
 def _first(error: Exception) -> str:
     lines = str(error).splitlines()
     return lines[0] if lines else type(error).__name__
+
+
+# --- Half-finished runs ---------------------------------------------------------------------------
+
+
+def progress(folder: RunFolder, record: RunRecord) -> tuple[int, int]:
+    """(cells scored, cells in total), from the footers of the parts alone."""
+    done = 0
+    for file in folder.parts.files():
+        try:
+            done += pq.ParquetFile(file).metadata.num_rows
+        except _UNREADABLE:
+            continue
+    return done, record.topic.groups * record.contexts.n
+
+
+def load_partial(path: str | Path) -> Run:
+    """A half-finished run, measured: cells without a score yet are missing.
+
+    Needs the prompts again: the topic and the contexts must be built in, and the same as when the
+    run was started (by sha256). Otherwise, and if no cell is scored, a RunError is raised.
+    """
+    folder = RunFolder(Path(path))
+    record = folder.read_record()
+    topic, sample = find_topic(record), find_sample(record)
+    if topic is None or sample is None:
+        what = "topic" if topic is None else "contexts"
+        raise RunError(
+            f"{folder.path}: its {what} cannot be found again before the run is finished"
+        )
+    if record.words is None:
+        raise RunError(f"{folder.path}: expected at least one scored cell, found none yet")
+    grid = CellGrid(topic, sample.contexts, record.chunk_size, sample.rounds)
+    table = PreferenceTable(grid, word_counts(record))
+    for _, part in folder.parts.read():
+        scored = None if part is None else scores_of(part, words=len(topic.words))
+        if scored is None:
+            continue  # repairing damage is left to the writer
+        cells, scores = scored
+        # a round that has just begun may not be in run.json yet
+        known = np.flatnonzero(cells < len(grid))
+        table.add(cells[known], scores.take(known))
+    if np.isnan(table.skipped).all():
+        raise RunError(f"{folder.path}: expected at least one scored cell, found none yet")
+    settings = record.settings
+    preferences = table.preferences(settings)
+    if settings.replicates:
+        report = preferences.estimate(**settings.inference())
+    else:
+        report = preferences.decompose(**settings.scaling)
+    record.counts = {**preferences.counts(), **record.words.counts}
+    return Run(record, preferences, report, folder.path)
+
+
+def find_topic(record: RunRecord) -> Topic | None:
+    """The built-in topic of a run, if it has not changed."""
+    return _builtin_topic(record.topic.name, record.topic.sha256)
+
+
+@lru_cache(maxsize=16)
+def _builtin_topic(name: str, sha256: str) -> Topic | None:
+    """Cached: a page needs it for every sentence."""
+    # Only a built-in name: an untrusted run.json must not make us open a path.
+    if name not in builtin_topics():
+        return None
+    topic = load_topic(name)
+    return topic if topic.sha256 == sha256 else None
+
+
+def find_sample(record: RunRecord) -> Drawn | None:
+    """The contexts of a run, from the built-in set or the topic's questions that they were taken
+    or sampled from."""
+    settings, drawn = record.settings, record.contexts.drawn
+    topic, name = find_topic(record), record.contexts.name
+    asked = topic is not None and topic.questions is not None
+    if name not in builtin_contexts() and not asked:
+        return None
+    try:
+        built_in = name in builtin_contexts()
+        source = load_contexts(name) if built_in or topic is None else question_contexts(topic)
+        if settings.precision is None and drawn and drawn.seed is not None:
+            source = source.draw(drawn.n, seed=drawn.seed)
+        sample = Drawn.begin(source, settings, record.precision)
+    except ClinometerError:
+        return None
+    return sample if sample.contexts.sha256 == record.contexts.sha256 else None
+
+
+# --- Single cells ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CellWord:
+    """One word in one cell: its probability, the categories it counts for, and its tokens.
+
+    probability is 0 for a word whose expansion was skipped, or that cannot be scored.
+    """
+
+    word: str
+    categories: tuple[str, ...]
+    probability: float
+    tokens: tuple[str, ...]
+
+
+def cell_prompt(run: Run, group: str, template: str) -> tuple[Prompt, bool]:
+    """The text around the slot, and whether it is known to be exactly what was scored.
+
+    It is known for a built-in topic. For a topic file the run contains only the names of the
+    groups, and the name takes the position of the group's text.
+    """
+    topic = find_topic(run.record)
+    if topic is not None and group in topic.group_names:
+        return topic.render(template, group), True
+    english = run.record.topic.language.lower().startswith("en")
+    return render(template, group, article=_ENGLISH.choose(group) if english else None), False
+
+
+def cell_words(run: Run, group: int, context: int) -> list[CellWord]:
+    """The words of one cell with their probabilities, the likeliest first; [] where not stored."""
+    known = run.record.words
+    if run.path is None or known is None:
+        return []
+    cell = _cell_number(run, group, context)
+    scores = _find_cell(RunFolder(run.path), cell, words=len(known.words))
+    if scores is None:
+        return []
+    attributes = run.record.topic.attributes
+    found = [
+        CellWord(
+            word=word,
+            categories=tuple(c for c, members in attributes.items() if word in members),
+            probability=math.exp(value) if value > -math.inf else 0.0,
+            tokens=tuple(known.tokens.get(word, ())),
+        )
+        for word, value in zip(known.words, scores, strict=True)
+    ]
+    return sorted(found, key=lambda w: -w.probability)
+
+
+def _cell_number(run: Run, group: int, context: int) -> int:
+    """The index of a cell in the scores: round by round, in a round group by group."""
+    looks = run.record.precision.rounds if run.record.precision else []
+    ends = [look.contexts or 0 for look in looks] or [len(run.preferences.contexts)]
+    first = 0
+    for end in ends:
+        if context < end:
+            return first * len(run.preferences.groups) + group * (end - first) + context - first
+        first = end
+    return -1
+
+
+def _find_cell(folder: RunFolder, cell: int, *, words: int) -> list[float] | None:
+    for file in folder.parts.files():
+        try:
+            parquet = pq.ParquetFile(file)
+            place = np.flatnonzero(parquet.read(columns=["cell"])["cell"].to_numpy() == cell)
+            scored = scores_of(parquet.read().take(place[:1]), words=words) if place.size else None
+            if scored is not None:
+                return [float(v) for v in scored[1].log_probs[0]]
+        except _UNREADABLE:
+            continue
+    return None

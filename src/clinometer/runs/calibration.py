@@ -16,8 +16,8 @@ from clinometer.readouts.protocol import ShownQuestion
 from clinometer.readouts.tables import ReadoutTable, parse_readout
 from clinometer.runs.cells import places
 from clinometer.runs.folder.folder import RunFolder
-from clinometer.runs.folder.partial import cell_prompt
 from clinometer.runs.folder.record import CalibrationRecord, RunRecord, SummaryRecord
+from clinometer.runs.folder.recover import cell_prompt
 from clinometer.runs.run import Run
 from clinometer.storage.atomic import replacing
 from clinometer.storage.spreadsheet import no_formula
