@@ -1,5 +1,6 @@
 # make demo       audits the embedded model and writes demo/report.html
-# make test       runs every test but those of the three below
+# make test       runs every test but those of the four below
+# make test-long  runs what is long by nature: notebooks, wheels, browsers, fuzzers, kill storms
 # make test-vllm  runs vLLM's tests, in an environment of their own
 # make test-peers runs the tests of exports that other tools read back, in a third one
 # make test-harnesses  runs the tests of Inspect and lm-evaluation-harness, in a fourth one
@@ -13,6 +14,8 @@
 PEERS := tests/exports/test_datasets_arviz_tree.py tests/exports/test_croissant.py tests/exports/test_trackers_mlflow_run.py tests/exports/test_trackers_wandb_run.py
 APART := --ignore tests/models/vllm $(addprefix --ignore ,$(PEERS)) --ignore tests/models/test_inspect_model_replies.py
 
+SUITE = $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(APART)
+
 SUPPORTED := 3.13 3.12 3.11
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,14 +23,17 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet --constraint constraints.txt
 STAMPS := $(VENV)/.stamps
 
-.PHONY: demo test test-vllm test-peers test-harnesses check docs coverage clean
+.PHONY: demo test test-long test-vllm test-peers test-harnesses check docs coverage clean
 
 demo: $(STAMPS)/demo
 	$(BIN)/clinometer audit smollm2 --topic gender --contexts paper-gender --out demo/run
 	$(BIN)/clinometer report demo/run --out demo/report.html
 
 test: $(STAMPS)/test
-	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(APART) $(PYTEST)
+	$(SUITE) -m "not long" $(PYTEST)
+
+test-long: $(STAMPS)/test
+	$(SUITE) -m long $(PYTEST)
 
 test-vllm: $(STAMPS)/vllm
 	$(BIN)/python -m pytest -n 2 --dist loadscope tests/models/vllm $(PYTEST)
@@ -49,7 +55,7 @@ docs: $(STAMPS)/docs
 	$(BIN)/python -m sphinx -b html -W --keep-going -q -d build/docs-doctrees docs build/docs $(SPHINX)
 
 coverage: $(STAMPS)/test
-	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(APART) --cov=clinometer $(PYTEST)
+	$(SUITE) -m "not long" --cov=clinometer $(PYTEST)
 
 # A name on the PATH proves nothing (version managers put one there for every Python they know of),
 # so each is run.

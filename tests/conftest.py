@@ -60,6 +60,33 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return Scheduling(config, log) if config.getoption("dist") == "loadscope" else None
 
 
+#: What `make test-long` runs and `make test` leaves out: long by nature, and about the whole rather
+#: than about one module. Each begins the path of a file, or of one test in it.
+LONG = {
+    "tests/test_docs_notebooks.py": "every notebook, from its first cell to its last",
+    "tests/test_wheels.py": "wheels, built and tried in environments of their own",
+    "tests/web/test_viewer_browser.py": "the viewer in a browser, at every size",
+    "tests/web/annotation/test_pages_browser.py": "the annotation pages in a browser, at every size",
+    "tests/web/annotation/test_pages_crowd.py": "many annotators at once",
+    "tests/report/test_page_browser.py": "reports in a browser, at every size",
+    "tests/security/test_pages_browser.py": "hostile pages in a browser",
+    "tests/security/test_fuzzed_records.py": "a fuzzer",
+    "tests/security/test_fuzzed_replies.py": "a fuzzer",
+    "tests/security/test_files.py::test_fuzzed_files": "a fuzzer",
+    "tests/security/test_servers.py": "slow, lying and endless servers",
+    "tests/execution/test_ray": "Ray clusters of several nodes",
+    "tests/runs/test_audit_ray.py": "Ray clusters of several nodes",
+    "tests/runs/test_audit_resume.py::test_repeatedly_killed": "a storm of kills",
+    "tests/runs/test_audit_resume.py::test_ten_readers": "ten readers beside a writer",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid.startswith(tuple(LONG)):
+            item.add_marker(pytest.mark.long)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Real third-party data beside the checkout; always there in CI."""

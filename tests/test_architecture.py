@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.conftest import LONG
 
 TESTS = Path(__file__).resolve().parent
 SOURCE = TESTS.parent / "src" / "clinometer"
@@ -179,6 +180,15 @@ def mirrored(test: Path) -> bool:
     about = test.stem.removeprefix("test_")
     there = {path.stem for path in folder.iterdir()} if folder.is_dir() else set()
     return any(about == name or about.startswith(f"{name}_") for name in there)
+
+
+def test_every_long_test_is_there() -> None:
+    """A renamed test would otherwise slip into `make test`."""
+    for prefix in LONG:
+        file, _, name = prefix.partition("::")
+        paths = list(TESTS.parent.glob(f"{file}*"))
+        assert paths, prefix
+        assert f"def {name}" in "".join(path.read_text(encoding="utf-8") for path in paths), prefix
 
 
 def test_every_test_mirrors_a_source_file() -> None:
