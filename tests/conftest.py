@@ -66,7 +66,7 @@ LONG = {
     "tests/test_docs_notebooks.py": "every notebook, from its first cell to its last",
     "tests/test_wheels.py": "wheels, built and tried in environments of their own",
     "tests/web/test_viewer_browser.py": "the viewer in a browser, at every size",
-    "tests/web/annotation/test_pages_browser.py": "the annotation pages in a browser, at every size",
+    "tests/web/annotation/test_pages_browser.py": "annotation in a browser, at every size",
     "tests/web/annotation/test_pages_crowd.py": "many annotators at once",
     "tests/report/test_page_browser.py": "reports in a browser, at every size",
     "tests/security/test_pages_browser.py": "hostile pages in a browser",
