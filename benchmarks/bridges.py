@@ -5,7 +5,7 @@
     .venv/harnesses/bin/python benchmarks/bridges.py pairs [WORK]
 
 `replies`: SmolLM2 behind llama.cpp's server, asked the questions of hiring in its chat template by
-`clinometer audit --sampled --chat`, by `clinometer audit inspect:…` and by
+`clinometer audit --replies --chat`, by `clinometer audit inspect:…` and by
 `inspect eval clinometer/audit`, which is then imported.
 `exact`: the log-probabilities of SmolLM2's words by lm-evaluation-harness, imported, against our
 own. `pairs`: the harness's own crows_pairs_english on two packaged models, imported and compared.
@@ -64,7 +64,7 @@ def clinometer(*words: object, **env: str) -> str:
 
 def replies(work: Path) -> dict[str, Any]:
     asked = ("--topic", TOPIC, "--groups", GROUPS, "--max-contexts", CONTEXTS, "--seed", "0",
-             "--sampled", REPLIES, "--reply-tokens", TOKENS)  # fmt: skip
+             "--replies", REPLIES, "--reply-tokens", TOKENS)  # fmt: skip
     model = unpacked(embedded_gguf(), work / "smol.gguf")
     with serving(model) as url:
         env = {
@@ -77,7 +77,7 @@ def replies(work: Path) -> dict[str, Any]:
         run(
             *("-m", "inspect_ai", "eval", "clinometer/audit", "--model", SERVED),
             *("-T", f"topic={TOPIC}", "-T", f"groups={GROUPS}", "-T", f"max_contexts={CONTEXTS}"),
-            *("-T", f"replies={REPLIES}", "-T", "seed=0", "-T", f"length={TOKENS}"),
+            *("-T", f"replies={REPLIES}", "-T", "seed=0", "-T", f"reply_tokens={TOKENS}"),
             *("--log-dir", work / "logs", "--display", "none"),
             **env,
         )

@@ -64,7 +64,10 @@ def measured(given: argparse.Namespace, out: Path, scratch: Path) -> dict[str, A
     with serving(weights, port=given.port, log=log) as url:
         for name, sampled in (
             ("exact", None),
-            ("sampled", SampleOptions(draws=given.replies, length=given.tokens, seed=given.seed)),
+            (
+                "sampled",
+                SampleOptions(replies=given.replies, reply_tokens=given.tokens, seed=given.seed),
+            ),
         ):
             load = LoadOptions(chat=not given.raw, sampled=sampled)
             settings = AuditSettings(max_contexts=given.contexts, replicates=0, load=load)

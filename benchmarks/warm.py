@@ -40,7 +40,7 @@ def on_ray(arguments: argparse.Namespace, out: Path) -> dict[str, Any]:
     """The same on a cluster that loses a node."""
     from ray.cluster_utils import Cluster
 
-    from clinometer.execution.ray import Need
+    from clinometer.execution.ray import WorkerResources
     from clinometer.runs import AuditSettings, audit
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
@@ -61,7 +61,7 @@ def on_ray(arguments: argparse.Namespace, out: Path) -> dict[str, Any]:
         settings=AuditSettings(),
         cache=False,
         executor="ray",
-        need=Need(cpus=1),
+        resources=WorkerResources(cpus=1),
         progress=kill,
     )
     return {"seconds": round(time.monotonic() - start, 1), "node_killed_after_cells": killed}

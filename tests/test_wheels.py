@@ -95,7 +95,7 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["audit", "pocket:bert"], pocket),
         (["audit", "openai:http://127.0.0.1:9#m"], install_command("httpx")),
         (["audit", "vllm:some/model"], install_command("vllm")),
-        (["audit", "inspect:some/model", "--sampled", 4], install_command("inspect_ai")),
+        (["audit", "inspect:some/model", "--replies", 4], install_command("inspect_ai")),
         (["import", "inspect", "p.csv", "--out", "other"], install_command("inspect_ai")),
         (["import", "lm-eval", "nowhere.jsonl", "--out", "other"], "no such file"),
         (["export", "lm-eval", "--groups", "nurse", "--out", "task"], ""),
@@ -296,8 +296,9 @@ def test_notebook(environment: MakeEnvironment) -> None:
 
 def test_ray(environment: MakeEnvironment) -> None:
     code = (
-        "from clinometer.execution.ray import Need, Pool\n"
-        "with Pool(lambda: abs, need=Need(cpus=1)) as pool: print(list(pool.map([-2])))"
+        "from clinometer.execution.ray import Pool, WorkerResources\n"
+        "with Pool(lambda: abs, resources=WorkerResources(cpus=1)) as pool:\n"
+        "    print(list(pool.map([-2])))"
     )
     assert environment("ray").run("-c", code).split("\n")[-2] == "[(-2, 2)]"
 

@@ -10,7 +10,7 @@ ClinometerError
 │   └── MissingExtra      an optional dependency is not installed
 ├── ModelError            a model or server failed             exit status 3
 │   ├── ModelNotFound     no such model here                   exit status 2
-│   └── CannotTell        it gave no answer to measure         exit status 0
+│   └── Unmeasurable      it gave no answer to measure
 └── ClusterError          workers or nodes were lost           exit status 3
 
 A message is one line: the thing, what was expected, what was found, the next step.
@@ -71,13 +71,11 @@ class ModelNotFound(ModelError):
     exit_status = 2
 
 
-class CannotTell(ModelError):
-    """A model answered, but hardly anything that can be measured: no number is better than one.
+class Unmeasurable(ModelError):
+    """Almost no answer of a model fits a category: reporting no number is safer.
 
-    `other` is the share of its replies, or of its probability, that is no category.
+    `other` is the share of its replies, or of its probability, that fits none.
     """
-
-    exit_status = 0
 
     def __init__(self, message: str, *, other: float = 1.0) -> None:
         super().__init__(message)

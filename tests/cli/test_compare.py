@@ -82,18 +82,18 @@ def test_risk_by_clusters_and_two_way(clinometer: Clinometer, tmp_path: Path) ->
     table = tmp_path / "table.csv"
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert "unknown columns source" in clinometer("risk", table).err
-    clustered = json.loads(clinometer("risk", table, "--cluster", "source", "--json").out)
+    clustered = json.loads(clinometer("risk", table, "--clusters", "source", "--json").out)
     assert clustered["n_eff"] == pytest.approx(4)
-    both = json.loads(clinometer("risk", table, "--cluster", "source", "--two-way", "--json").out)
+    both = json.loads(clinometer("risk", table, "--clusters", "source", "--two-way", "--json").out)
     ends = [r["summary"]["R"]["high"] - r["summary"]["R"]["low"] for r in (clustered, both)]
     assert ends[1] > ends[0] > 0
-    refused = clinometer("risk", table, "--cluster", "predicate")
+    refused = clinometer("risk", table, "--clusters", "predicate")
     assert refused.status == 2
     assert "found no predicate" in refused.err
     table.write_text(table.read_text().replace("c0,b,0.7,s0", "c0,b,0.7,s1"), encoding="utf-8")
     assert (
         "expected one value per context, found two for 'c0'"
-        in clinometer("risk", table, "--cluster", "source").err
+        in clinometer("risk", table, "--clusters", "source").err
     )
 
 

@@ -57,7 +57,7 @@ def test_markdown_and_several_measures(clinometer: Clinometer, runs: Path, tmp_p
         (("--margin", 0), "margin: expected a number above 0"),
         (("--measure", "Q"), "expected some of R"),
         (("--align", "sideways"), "--align: expected same or common"),
-        (("--cluster", "predicate"), "predicate"),
+        (("--clusters", "predicate"), "predicate"),
     ],
 )
 def test_wrong_input_is_one_line_and_status_2(

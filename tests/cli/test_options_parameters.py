@@ -123,19 +123,19 @@ OTHER = {
     "--coverage-threshold": "0.1",
     "--replicates": "200",
     "--level": "0.9",
-    "--cluster": "source",
+    "--clusters": "source",
     "--two-way": None,
     "--population": "set",
     "--kind": "causal",
     "--device": "cpu",
     "--dtype": "float32",
     "--revision": "main",
-    "--batch-size": "64",
+    "--batch-tokens": "64",
     "--device-map": "auto",
     "--quantize": "8bit",
     "--chat": None,
     "--chat-request": "Hello.",
-    "--sampled": "5",
+    "--replies": "5",
     "--temperature": "2",
     "--reply-tokens": "7",
     "--tokenizer": "another",
@@ -187,7 +187,7 @@ def test_the_audit_options_are_exactly_these() -> None:
 def test_every_option_of_an_audit_reaches_its_settings(flag: str) -> None:
     value = OTHER[flag]
     given = [flag] if value is None else [flag, value]
-    base = ["--sampled", "6"] if flag in ("--temperature", "--reply-tokens") else []
+    base = ["--replies", "6"] if flag in ("--temperature", "--reply-tokens") else []
     error, changed = audited(*base, *given)
     assert error is None
     assert changed is not None
@@ -195,7 +195,7 @@ def test_every_option_of_an_audit_reaches_its_settings(flag: str) -> None:
 
 
 def test_the_seed_also_seeds_the_samples() -> None:
-    _, settings = audited("--seed", "3", "--sampled", "5")
+    _, settings = audited("--seed", "3", "--replies", "5")
     assert settings is not None
     assert settings.load.sampled is not None
     assert (settings.seed, settings.load.sampled.seed) == (3, 3)
@@ -204,6 +204,6 @@ def test_the_seed_also_seeds_the_samples() -> None:
 
 @pytest.mark.parametrize("size", ["0", "-1", "many", "1.5"])
 def test_a_batch_size_is_a_number_of_tokens(size: str) -> None:
-    error, _ = audited("--batch-size", size)
+    error, _ = audited("--batch-tokens", size)
     assert isinstance(error, SettingsError)
-    assert str(error).startswith("--batch-size: expected auto or a number of tokens")
+    assert str(error).startswith("--batch-tokens: expected auto or a number of tokens")

@@ -17,7 +17,7 @@ from tests.processes import python
 
 from clinometer.errors import ClusterError
 from clinometer.execution import ray as ray_connection
-from clinometer.execution.ray import Need, Pool
+from clinometer.execution.ray import Pool, WorkerResources
 
 pytestmark = needs("ray")
 
@@ -25,10 +25,10 @@ pytestmark = needs("ray")
 ALONE = """
 import json, os, subprocess, sys, time
 import psutil
-from clinometer.execution.ray_pool import Need, Pool
+from clinometer.execution.ray import WorkerResources, Pool
 
 INTRUDER = "import ray, sys; ray.init(sys.argv[1]); print(ray.get(ray.remote(lambda: 49).remote()))"
-with Pool(lambda: abs, need=Need(cpus=1, workers=1)) as pool:
+with Pool(lambda: abs, resources=WorkerResources(cpus=1, workers=1)) as pool:
     results = sorted(pool.map([-1, -2]))
     import ray
 
@@ -109,7 +109,7 @@ def test_an_open_ray_is_refused_before_it_starts(
     ):
         pass
     assert started == []
-    ray_connection.connect(allow_open=Need(allow_open=True).allow_open)
+    ray_connection.connect(allow_open=WorkerResources(allow_open=True).allow_open)
     assert [options["address"] for options in started] == ["local"]
 
 

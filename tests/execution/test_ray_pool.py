@@ -14,7 +14,7 @@ from tests.components import needs
 from tests.processes import python
 
 from clinometer.errors import SettingsError
-from clinometer.execution.ray import Need
+from clinometer.execution.ray import WorkerResources
 
 pytestmark = needs("ray")
 
@@ -22,7 +22,7 @@ BEGIN = """
     import json, os, signal, sys, time
     import ray
     from tests.processes import two_nodes
-    from clinometer.execution.ray_pool import Need, Pool
+    from clinometer.execution.ray import WorkerResources, Pool
     from clinometer.errors import ClusterError, MissingExtra, ModelError, ClinometerError
 
     cluster, second = two_nodes()
@@ -34,7 +34,7 @@ A_NODE_DIES = """
                 return block * block, os.getpid(), ray.get_runtime_context().get_node_id()
             return work
 
-        with Pool(make, need=Need(cpus=1)) as pool:
+        with Pool(make, resources=WorkerResources(cpus=1)) as pool:
             results, nodes, asked, last = {}, set(), [], None
 
             def blocks():  # until both nodes have worked and the death of one is noticed
@@ -50,7 +50,7 @@ A_NODE_DIES = """
                     last = len(asked) + 10
             again = dict(pool.map([5]))
         # One worker at a time, none at all, and a generator.
-        with Pool(make, need=Need(cpus=1, workers=1)) as pool_of_one:
+        with Pool(make, resources=WorkerResources(cpus=1, workers=1)) as pool_of_one:
             one = sorted(block for block, _ in pool_of_one.map(iter(range(7))))
             none = list(pool_of_one.map([]))
         dies = [results == {i: i * i for i in asked}, len(nodes), pool.lost, again[5][0], one, none]
@@ -58,7 +58,7 @@ A_NODE_DIES = """
 ERRORS = """
         def tell(make, block=0, **need):
             try:
-                with Pool(make, need=Need(**{"cpus": 1, **need})) as pool:
+                with Pool(make, resources=WorkerResources(**{"cpus": 1, **need})) as pool:
                     return list(pool.map([block]))
             except ClinometerError as error:
                 return [type(error).__name__, str(error)]
@@ -112,4 +112,4 @@ def test_errors_reach_the_caller_and_hopeless_blocks_are_abandoned(found: dict[s
 @pytest.mark.parametrize("wrong", [{"cpus": 0}, {"workers": 0}, {"gpus": -1}])
 def test_invalid_resource_needs_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match=next(iter(wrong))):
-        Need(**wrong)
+        WorkerResources(**wrong)

@@ -28,5 +28,5 @@ def test_shared_levels_ask_for_clusters_once() -> None:
     crossed = FactorShares(
         "wording", 40, 0.1, [FactorShare("wording", 40, Estimate(0.6))], Estimate(0.4), "a and b"
     )
-    assert any("--cluster wording" in note for note in factor_notes(crossed, clusters=None))
+    assert any("--clusters wording" in note for note in factor_notes(crossed, clusters=None))
     assert factor_notes(crossed, clusters="wording") == ["A and b."]

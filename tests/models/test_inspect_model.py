@@ -7,7 +7,7 @@ import pytest
 from clinometer.errors import MissingExtra, ModelNotFound
 from clinometer.models import LoadOptions, ModelSource, ModelSpec, SampleOptions, open_model
 
-SAMPLED = LoadOptions(sampled=SampleOptions(draws=3, seed=5))
+SAMPLED = LoadOptions(sampled=SampleOptions(replies=3, seed=5))
 
 
 def test_the_name_has_a_provider() -> None:

@@ -20,7 +20,7 @@ from clinometer.topics import Prompt, load_topic
 
 __all__ = ["llama"]
 
-SAMPLED = LoadOptions(sampled=SampleOptions(draws=3, seed=5))
+SAMPLED = LoadOptions(sampled=SampleOptions(replies=3, seed=5))
 PROMPTS = [Prompt("The nurse said that", "", space=True), Prompt("A man", "", space=True)]
 
 
@@ -41,7 +41,7 @@ def test_every_reply_is_sampled_with_its_own_seed() -> None:
     assert scorer.usage()["requests"] == 6
     assert scorer.info.kind == "sampled"
     scorer.close()
-    options = SampleOptions(draws=2, seed=5)
+    options = SampleOptions(replies=2, seed=5)
     seeds = {sampling_config(options, "mockllm", n, t).seed for n in (0, 1) for t in ("a", "b")}
     assert len(seeds) == 4
     assert sampling_config(options, "mockllm", 0, "a").max_tokens == options.tokens == 8
@@ -61,7 +61,7 @@ def test_what_cannot_be_asked_is_one_line(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_provider_without_log_probabilities_is_named() -> None:
     with closing(open_model("inspect:mockllm/model")) as scorer:
-        with pytest.raises(ModelError, match="lists no log-probabilities; --sampled N"):
+        with pytest.raises(ModelError, match="lists no log-probabilities; --replies N"):
             scorer.score(PROMPTS, ("he", "she"))
         with pytest.raises(ContextError, match="end with"):
             scorer.score([Prompt("The nurse said that", " left", space=True)], ("he",))

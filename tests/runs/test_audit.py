@@ -122,18 +122,18 @@ def test_loading_gives_the_same_run(run: Run) -> None:
 def test_settings_are_keywords_too() -> None:
     asked: dict[str, Any] = {"topic": TOPIC, "contexts": "paper-gender"}
     run = audit(
-        "reference:random", **asked, norm=2, device="cpu", end_of_word=True, draws=5, seed=3
+        "reference:random", **asked, norm=2, device="cpu", end_of_word=True, replies=5, seed=3
     )
     given = run.record.settings
     assert (given.norm, given.load.device, given.words.end_of_word) == (2, "cpu", True)
-    assert given.load.sampled == SampleOptions(draws=5, seed=3)
+    assert given.load.sampled == SampleOptions(replies=5, seed=3)
     base = AuditSettings(norm=2, level=0.9)
     assert audit("reference:random", **asked, settings=base, level=0.8).record.settings == replace(
         base, level=0.8
     )
     with pytest.raises(SettingsError, match=r"^max_context: no such setting; did you mean max_c"):
         audit("reference:random", max_context=3)
-    with pytest.raises(SettingsError, match="temperature: expected together with draws"):
+    with pytest.raises(SettingsError, match="temperature: expected together with replies"):
         audit("reference:random", temperature=0.5)
 
 

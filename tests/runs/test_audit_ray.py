@@ -17,7 +17,7 @@ CODE = """
 import json, sys
 from tests.runs.small_audit import MODEL, SMALL
 from tests.processes import two_nodes
-from clinometer.execution.ray_pool import Need
+from clinometer.execution.ray import WorkerResources
 from clinometer.errors import ClinometerError
 from clinometer.runs import audit
 
@@ -28,7 +28,8 @@ def kill(done, of):
     if len(seen) == 2:
         cluster.remove_node(second, allow_graceful=False)
 
-audit(MODEL, out=sys.argv[1], executor="ray", need=Need(cpus=1), progress=kill, **SMALL)
+one_cpu = WorkerResources(cpus=1)
+audit(MODEL, out=sys.argv[1], executor="ray", resources=one_cpu, progress=kill, **SMALL)
 try:
     audit("./no-such-model", executor="ray", **SMALL)
 except ClinometerError as error:

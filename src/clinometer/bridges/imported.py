@@ -329,6 +329,6 @@ def audited_elsewhere(
     cells = np.arange(len(grid), dtype=np.int64)
     table.add(cells, scores)
     if table.outcomes:
-        record.draws = dict(table.outcomes)
+        record.replies = dict(table.outcomes)
     preferences = table.preferences(settings)
     return written(record, preferences, settings, out=out, fresh=fresh, scores=(cells, scores))

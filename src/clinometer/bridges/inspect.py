@@ -73,9 +73,9 @@ class InspectAudit:
                 "counts": list(self.contexts.counts),
                 "extra": {name: list(column) for name, column in self.contexts.extra.items()},
             },
-            "replies": self.options.draws,
+            "replies": self.options.replies,
             "temperature": self.options.temperature,
-            "length": self.options.tokens,
+            "reply_tokens": self.options.tokens,
             "seed": self.options.seed,
         }
 
@@ -93,9 +93,9 @@ class InspectAudit:
                     extra=contexts.get("extra", {}),
                 ),
                 SampleOptions(
-                    draws=plain["replies"],
+                    replies=plain["replies"],
                     temperature=plain["temperature"],
-                    length=plain["length"],
+                    reply_tokens=plain["reply_tokens"],
                     seed=plain["seed"],
                 ),
             )
@@ -131,7 +131,7 @@ class InspectAudit:
 
 @dataclass(frozen=True)
 class ReplyReader:
-    """Which category a reply is, by the rules of `clinometer audit --sampled`.
+    """Which category a reply is, by the rules of `clinometer audit --replies`.
 
     To a sentence it is that of the word the reply begins with; a word of several categories counts
     for none of them. To a question, what the topic's readout makes of it.
@@ -315,12 +315,12 @@ def _own_run(
         scores = read_replies(reader, topic.attributes, prompts, words, draws)
         report = WordReport(tokens={word: (word,) for word in words})
     info = ModelInfo(
-        name=model or f"inspect:{header.eval.model} ({options.draws} draws)",
+        name=model or f"inspect:{header.eval.model} ({options.replies} replies)",
         kind="sampled",
         revision=f"as served, {TOOL} {_version(header)}",
         dtype="served",
         device="server",
-        notes=(f"{options.draws} draws a prompt at temperature {options.temperature:g}",),
+        notes=(f"{options.replies} replies a prompt at temperature {options.temperature:g}",),
     )
     return audited_elsewhere(
         audit.grid,

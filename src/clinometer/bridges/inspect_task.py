@@ -17,7 +17,7 @@ from clinometer.bridges.inspect import KEY, InspectAudit, ReplyReader, risks_of
 from clinometer.models.inspect import asked_text, sampling_config
 from clinometer.models.options import SampleOptions
 from clinometer.runs import AuditSettings
-from clinometer.runs.audit import asked_contexts
+from clinometer.runs.audit import select_contexts
 from clinometer.topics import load_topic, parse_topic
 from clinometer.topics.write import topic_text
 
@@ -34,7 +34,7 @@ def audit(
     replies: int = 10,
     max_contexts: int | None = None,
     temperature: float = 1.0,
-    length: int | None = None,
+    reply_tokens: int | None = None,
     seed: int = 0,
 ) -> Task:
     """Ask about every group in every context, and split the risk into bias and volatility.
@@ -46,7 +46,7 @@ def audit(
         replies: sampled replies per group and context, as epochs.
         max_contexts: sample at most this many contexts by weight.
         temperature: of the replies.
-        length: tokens of a reply at most; as the topic says, or 8.
+        reply_tokens: tokens of a reply at most; as the topic says, or 8.
         seed: of the replies and of sampled contexts.
     """
     asked = load_topic(topic)
@@ -55,10 +55,12 @@ def audit(
         names = groups.split(",") if isinstance(groups, str) else groups
         asked = asked.select([name.strip() for name in names if name.strip()])
     settings = AuditSettings(max_contexts=max_contexts, seed=seed)
-    if length is None and asked.readout is not None:
-        length = asked.readout.length
-    options = SampleOptions(draws=replies, temperature=temperature, length=length, seed=seed)
-    made = InspectAudit(asked, asked_contexts(asked, contexts, settings), options)
+    if reply_tokens is None and asked.readout is not None:
+        reply_tokens = asked.readout.length
+    options = SampleOptions(
+        replies=replies, temperature=temperature, reply_tokens=reply_tokens, seed=seed
+    )
+    made = InspectAudit(asked, select_contexts(asked, contexts, settings), options)
     samples = [
         Sample(input=text, id=about["cell"] + 1, metadata=about) for text, about in made.samples()
     ]
@@ -68,7 +70,7 @@ def audit(
         solver=reply(
             seed=seed,
             temperature=temperature,
-            length=options.tokens,
+            reply_tokens=options.tokens,
             question=asked.readout is not None,
         ),
         scorer=readout(topic=topic_text(asked)),
@@ -81,14 +83,16 @@ def audit(
 
 @solver
 def reply(
-    seed: int = 0, temperature: float = 1.0, length: int = 8, question: bool = False
+    seed: int = 0, temperature: float = 1.0, reply_tokens: int = 8, question: bool = False
 ) -> Solver:
     """Have the model answer the question, or continue the text; epoch n is reply n of
-    `clinometer audit --sampled`."""
+    `clinometer audit --replies`."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         text, provider = state.input_text, state.model.api
-        options = SampleOptions(draws=2, temperature=temperature, length=length, seed=seed)
+        options = SampleOptions(
+            replies=2, temperature=temperature, reply_tokens=reply_tokens, seed=seed
+        )
         config = sampling_config(options, provider, state.epoch - 1, text)
         said = asked_text(text, provider, question=question)
         state.messages = [ChatMessageUser(content=said)]

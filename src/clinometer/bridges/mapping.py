@@ -33,7 +33,7 @@ class SampleMapping(BaseModel):
     group         who is asked about
     context       what tells contexts apart; comparisons match runs by it
     text          what reports show of a context; `context` unless given
-    labels        further texts of a context, by which it can be resampled (--cluster)
+    labels        further texts of a context, by which it can be resampled (--clusters)
     where         only samples whose fields have these values
     category      the category of a sample that has one answer
     answer        where the reply of a sampled model stands; all that it said unless given

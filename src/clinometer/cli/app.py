@@ -39,7 +39,8 @@ STATUSES = {
     1: "a measured condition failed: `--fail-above`, `--fail-below`, `gate`: worse; never an error",
     2: "wrong input: an option, a file, a name; or a package that is not installed",
     3: "a model, a server or a cluster failed, or memory ran out; rerun the same command to resume "
-    "an audit. Of `gate`, which asks no model: cannot tell",
+    "an audit. Or there is nothing to measure: almost no answer of a model fits a category. Of "
+    "`gate`, which asks no model: cannot tell",
     UNEXPECTED: "a bug in clinometer; the line on stderr names the log with the traceback",
     INTERRUPTED: "interrupted (Ctrl+C); rerun the same command to resume",
     NOT_READ: "the reader of the output has closed it, as `head` does",

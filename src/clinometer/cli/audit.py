@@ -30,8 +30,8 @@ from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.cli.progress import kept_cells, progress
 from clinometer.display.numbers import percent, risk
 from clinometer.display.text import visible
-from clinometer.errors import CannotTell, ClinometerError, SettingsError
-from clinometer.execution.ray import Need
+from clinometer.errors import ClinometerError, SettingsError, Unmeasurable
+from clinometer.execution.ray import WorkerResources
 from clinometer.models.catalog.spec import folder_name
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.folder.find import default_folder
@@ -220,7 +220,7 @@ def audit_command(
     executor: Annotated[
         str, opt("Where the model runs: local, or ray (see docs/cluster.md).", panel="Cluster")
     ] = "local",
-    need: Need,
+    resources: WorkerResources,
     fresh: Annotated[
         bool, opt("Start over instead of resuming the run.", "--fresh", panel="Output")
     ] = False,
@@ -272,7 +272,7 @@ def audit_command(
             replay=replay,
             cache=not no_cache,
             executor=executor,
-            need=need,
+            resources=resources,
             protocol=protocol,
         )
 
@@ -285,7 +285,6 @@ def audit_command(
         return out if alone else out / (folder_name(model) + suffix)
 
     runs, failed = _audit_all(asked_models, ways, audited, folder_of)
-    untold = [(model, error) for model, error in failed if isinstance(error, CannotTell)]
     if json_output:
         print_json(as_json(runs, failed))
     elif runs:
@@ -295,12 +294,12 @@ def audit_command(
     if runs:
         stream = sys.stderr if json_output else sys.stdout
         stream.write(visible(where_next([run.path for run in runs if run.path])) + "\n")
-    if any(error.exit_status for _, error in failed):
+    if failed:
         raise typer.Exit(max(error.exit_status for _, error in failed))
     above = [line for run in runs for line in exceeded(run.model, run.risks, limits, fail_on)]
     poor = [line for run in runs for line in uncovered(run.model, run.record.counts, min_coverage)]
     other = [(run.model, run.record.other.share) for run in runs if run.record.other is not None]
-    other += [(model, error.other) for model, error in untold]
+
     silent = [line for model, share in other for line in too_much_other(model, share, fail_other)]
     fail(above + poor + silent)
 
@@ -329,8 +328,8 @@ def _audit_all(
     folder_of: Callable[[str, str, AuditSettings], Path],
 ) -> tuple[list[Run], list[tuple[str, ClinometerError]]]:
     """Audit each model in each way, named by the suffix of its folder. One that fails does not
-    stop the others; the error of a single model is raised, but not one that only says that its
-    answers cannot be measured."""
+    stop the others; the error of a single model is raised, unless its answers cannot be measured,
+    which the output reports."""
     runs: list[Run] = []
     failed: list[tuple[str, ClinometerError]] = []
     asked = [(model, suffix, way) for model in models for suffix, way in ways]
@@ -340,7 +339,7 @@ def _audit_all(
             with progress(model + suffix, kept=kept_cells(folder)) as watch:
                 run = audited(model, out=folder, settings=asked_as, progress=watch)
         except ClinometerError as error:
-            if len(asked) == 1 and error.exit_status:
+            if len(asked) == 1 and not isinstance(error, Unmeasurable):
                 raise
             failed.append((model, error))
         else:

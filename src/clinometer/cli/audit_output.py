@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clinometer.cli.printing import console, risk_table
 from clinometer.contexts import builtin_contexts
 from clinometer.contexts.load import FEWEST, family, too_small
-from clinometer.errors import CannotTell, ClinometerError
+from clinometer.errors import ClinometerError, Unmeasurable
 from clinometer.measure.correction import in_words
 from clinometer.measure.factors import factor_notes, factor_sentence
 from clinometer.runs.answers import answered_groups, impact_sentence, other_sentence
@@ -108,11 +108,11 @@ def _server_notes(run: Run) -> list[str]:
             f"{run.model}: rare words are only bounded; no preference is wider than "
             f"{record.bounds.widest_cell:.3f}, on average {record.bounds.mean_cell:.3f}"
         )
-    if n := record.draws:
+    if n := record.replies:
         lines.append(
-            f"{run.model}: of {n['draws']} draws {n['draws_words']} {_read(run)}, "
-            f"{n['draws_refusals']} were refusals, {n['draws_other']} something else"
-            + (f", {n['draws_empty']} empty" if n.get("draws_empty") else "")
+            f"{run.model}: of {n['replies']} replies {n['replies_words']} {_read(run)}, "
+            f"{n['replies_refusals']} were refusals, {n['replies_other']} something else"
+            + (f", {n['replies_empty']} empty" if n.get("replies_empty") else "")
         )
     if usage := record.usage:
         again = usage.get("retried")  # not known of a provider behind Inspect
@@ -186,12 +186,14 @@ def as_json(runs: list[Run], failed: list[tuple[str, ClinometerError]]) -> dict[
     return {
         "runs": [_one_json(run) for run in runs],
         "failed": [
-            {"model": model, "error": str(error)} for model, error in failed if error.exit_status
+            {"model": model, "error": str(error)}
+            for model, error in failed
+            if not isinstance(error, Unmeasurable)
         ],
-        "cannot_be_told": [
+        "unmeasurable": [
             {"model": model, "error": str(error), "other": error.other}
             for model, error in failed
-            if isinstance(error, CannotTell)
+            if isinstance(error, Unmeasurable)
         ],
     }
 
@@ -211,7 +213,7 @@ def _one_json(run: Run) -> dict[str, Any]:
         "verdict",
         "counts",
         "bounds",
-        "draws",
+        "replies",
         "usage",
     )
     return {

@@ -12,7 +12,7 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.options import CLUSTER, LEVEL, POPULATION, SEED
+from clinometer.cli.options import CLUSTERS, LEVEL, POPULATION, SEED
 from clinometer.cli.printing import TerminalTable, console, print_json
 from clinometer.display.numbers import p_value
 from clinometer.display.text import plain
@@ -43,7 +43,7 @@ def compare_command(
     ] = AuditSettings.replicates,
     level: LEVEL = AuditSettings.level,
     seed: SEED = AuditSettings.seed,
-    cluster: CLUSTER = None,
+    clusters: CLUSTERS = None,
     population: POPULATION = AuditSettings.population,
     by: Annotated[
         str | None, opt("A factor of the contexts: compare in the contexts of each level too.")
@@ -74,14 +74,14 @@ def compare_command(
         "align": align,
         "replicates": replicates,
         "seed": seed,
-        "clusters": cluster,
+        "clusters": clusters,
         "population": population,
     }
     compared = partial(compare, *loaded, **how)
     found = compared(level=level)
     verdicts = [] if margin is None else margin_verdicts(compared(level=MARGIN_LEVEL), margin)
     levels = {} if by is None else compare_levels(by, *loaded, level=level, **how)
-    notes = _notes(found, resampling_note(list(zip(found.models, loaded, strict=True))), cluster)
+    notes = _notes(found, resampling_note(list(zip(found.models, loaded, strict=True))), clusters)
     if json_output:
         judged = {} if margin is None else {"margin": margin, "verdicts": plain(verdicts)}
         split = {} if by is None else {"by": by, "levels": plain(levels)}
@@ -114,7 +114,7 @@ def compare_command(
         console().print(note, soft_wrap=True)
 
 
-def _notes(found: Comparison, resampling: str, cluster: str | None) -> list[str]:
+def _notes(found: Comparison, resampling: str, clusters: str | None) -> list[str]:
     """Notes that a reader of the numbers must know."""
     notes = []
     if found.own_contexts:
@@ -123,7 +123,7 @@ def _notes(found: Comparison, resampling: str, cluster: str | None) -> list[str]
             "may come from the contexts as well as from the model."
         )
     if resampling:
-        unit = "contexts" if cluster is None else f"clusters of contexts by {cluster}"
+        unit = "contexts" if clusters is None else f"clusters of contexts by {clusters}"
         notes.append(f"{resampling} This comparison resamples {unit} for all of them.")
     uneven = not found.own_contexts and found.n_eff < found.n_contexts / 2
     if uneven and found.n_contexts > EXACT and len(found.groups) > 1:

@@ -12,7 +12,7 @@ from clinometer.cli.help import opt
 from clinometer.cli.options import GROUPS, grouped, topic_of
 from clinometer.cli.printing import console
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.audit import asked_contexts
+from clinometer.runs.audit import select_contexts
 
 # --- clinometer export: runs and context sets in the formats of other tools ----------------------
 
@@ -155,7 +155,7 @@ def export_lm_eval_command(
     from clinometer.bridges.lm_eval import TaskFolder
 
     asked = topic_of(topic, groups)
-    folder = TaskFolder(asked, asked_contexts(asked, contexts, settings))
+    folder = TaskFolder(asked, select_contexts(asked, contexts, settings))
     folder.write(out)
     written(
         [out],

@@ -9,7 +9,7 @@ import typer
 
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
-from clinometer.cli.options import CLUSTER
+from clinometer.cli.options import CLUSTERS
 from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.errors import SettingsError
 from clinometer.gate.decision import MARGIN, GateDecision, decide
@@ -34,7 +34,7 @@ def gate_command(
     align: Annotated[
         str, opt("same: require the same topic and contexts; common: compare what the runs share.")
     ] = "same",
-    cluster: CLUSTER = None,
+    clusters: CLUSTERS = None,
     markdown: Annotated[
         Path | None, opt("Also write the decision to this file, as Markdown.")
     ] = None,
@@ -53,7 +53,7 @@ def gate_command(
         margin=margin,
         measures=measure or ("R",),
         align="same" if align == "same" else "common",
-        clusters=cluster,
+        clusters=clusters,
     )
     if markdown is not None:
         from clinometer.gate.decision import decision_markdown

@@ -17,7 +17,7 @@ from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.mine import out_files
 from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import SettingsError
-from clinometer.execution.ray import Need
+from clinometer.execution.ray import WorkerResources
 
 
 @grouped
@@ -49,7 +49,7 @@ def mine_command(
     ] = None,
     executor: Annotated[str, opt("Where to parse: local or ray.")] = "local",
     processes: Annotated[int, opt("Parallel parsers on this machine.", allowed=ranges.COUNT)] = 1,
-    allow_open_ray: Annotated[bool, derived(Need, "allow_open")] = False,
+    allow_open_ray: Annotated[bool, derived(WorkerResources, "allow_open")] = False,
     fresh: Annotated[bool, opt("Start over instead of resuming.", "--fresh")] = False,
     json_output: JSON = False,
 ) -> None:

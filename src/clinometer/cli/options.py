@@ -129,7 +129,7 @@ SEED = Annotated[int, derived(AuditSettings, "seed")]
 REPLICATES = Annotated[int, derived(AuditSettings, "replicates")]
 LEVEL = Annotated[float, derived(AuditSettings, "level")]
 POPULATION = Annotated[str, derived(AuditSettings, "population")]
-CLUSTER = Annotated[str | None, derived(AuditSettings, "clusters")]
+CLUSTERS = Annotated[str | None, derived(AuditSettings, "clusters")]
 
 
 def topic_of(name: str, groups: str | None) -> Topic:

@@ -4,7 +4,7 @@
         scorer = open_model("gpt2")
         return lambda block: scorer.score(block, words)
 
-    with Pool(make, need=Need(cpus=2)) as pool:
+    with Pool(make, resources=WorkerResources(cpus=2)) as pool:
         for block, result in pool.map(blocks):     # as they come, in any order
             ...
 
@@ -170,7 +170,7 @@ _cluster = partial(option, panel="Cluster")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Need:
+class WorkerResources:
     """What one worker occupies, and how many workers there may be."""
 
     cpus: float | None = _cluster(
@@ -210,11 +210,11 @@ class Pool(Generic[B, R]):
         self,
         make: Callable[[], Callable[[B], R]],
         *,
-        need: Need | None = None,
+        resources: WorkerResources | None = None,
         attempts: int = 3,
     ) -> None:
         self.make = make
-        self.need = need or Need()
+        self.resources = resources or WorkerResources()
         self.attempts = attempts
         self.lost = 0  # workers that died
         self._ray: Any = None
@@ -224,7 +224,7 @@ class Pool(Generic[B, R]):
         self._busy: dict[Any, tuple[Any, _Task]] = {}
 
     def __enter__(self) -> Pool[B, R]:
-        self._ray, self._ours = connect(allow_open=self.need.allow_open)
+        self._ray, self._ours = connect(allow_open=self.resources.allow_open)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -282,7 +282,7 @@ class Pool(Generic[B, R]):
                 f"ray: a worker needs {cpus:g} CPUs and {gpus:g} GPUs, no node of the cluster has "
                 "that many; lower --worker-cpus or --worker-gpus"
             )
-        return min(room, self.need.workers or room)
+        return min(room, self.resources.workers or room)
 
     def _start_workers(self, room: int, blocks: int) -> None:
         """Start as many workers as there is room and work for."""
@@ -295,10 +295,10 @@ class Pool(Generic[B, R]):
 
     def _size(self) -> tuple[float, float]:
         nodes = self._nodes()
-        gpus = self.need.gpus
+        gpus = self.resources.gpus
         if gpus is None:
             gpus = 1.0 if any(node.get("GPU") for node in nodes) else 0.0
-        cpus = self.need.cpus
+        cpus = self.resources.cpus
         if cpus is None:
             there = [node["CPU"] for node in nodes if node.get("CPU")]
             cpus = 1.0 if gpus else min(there, default=1.0)

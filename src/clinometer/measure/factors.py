@@ -496,7 +496,7 @@ def factor_notes(found: FactorShares, *, clusters: str | None) -> list[str]:
     notes += [f"The share of {f.name} is unknown: {f.note}." for f in found.factors if f.note]
     if found.unit is not None and clusters is None:
         notes.append(
-            f"The contexts share {found.n_units} levels of {found.unit}: --cluster {found.unit} "
+            f"The contexts share {found.n_units} levels of {found.unit}: --clusters {found.unit} "
             "gives intervals of R, Rᵇ and Rᵛ that allow for it."
         )
     return notes

@@ -183,7 +183,7 @@ class FirstTokenScorer:
         found = output.choices[0].logprobs if output.choices else None
         if found is None or not found.content or not found.content[0].top_logprobs:
             raise ModelError(
-                f"{self.info.name}: the provider lists no log-probabilities; --sampled N samples "
+                f"{self.info.name}: the provider lists no log-probabilities; --replies N samples "
                 "N replies per context instead"
             )
         listed = [(one.token, math.exp(one.logprob)) for one in found.content[0].top_logprobs]
@@ -191,7 +191,7 @@ class FirstTokenScorer:
             math.fsum(p for _, p in listed) > 1.0 + len(listed) * _ROUNDING
         ):
             raise ModelError(
-                f"{self.info.name}: the provider's probabilities sum to more than 1; --sampled N "
+                f"{self.info.name}: the provider's probabilities sum to more than 1; --replies N "
                 "samples N replies per context instead"
             )
         return listed
@@ -279,7 +279,7 @@ class InspectSampler(Sampler):
         asked = [
             (text, sampling_config(options, self.client.provider, i, text))
             for text in texts
-            for i in range(options.draws)
+            for i in range(options.replies)
         ]
         found = iter(self.client.ask(asked))
-        return [[str(next(found).completion) for _ in range(options.draws)] for _ in texts]
+        return [[str(next(found).completion) for _ in range(options.replies)] for _ in texts]

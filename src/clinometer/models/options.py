@@ -51,7 +51,7 @@ def parse_batch_tokens(text: str) -> int | None:
     if text == "auto":
         return None
     if not text.isdigit() or int(text) < 1:
-        raise SettingsError(f"--batch-size: expected auto or a number of tokens, found {text!r}")
+        raise SettingsError(f"--batch-tokens: expected auto or a number of tokens, found {text!r}")
     return int(text)
 
 
@@ -99,19 +99,17 @@ class ServerOptions:
 class SampleOptions:
     """Sampled answers instead of log-probabilities."""
 
-    draws: int = _question(
+    replies: int = _question(
         MISSING,
-        "--sampled",
-        help="Sample this many answers per context instead of reading log-probabilities.",
+        help="Sample this many replies per context instead of reading log-probabilities.",
         allowed=SAMPLES,
     )
     temperature: float = _question(
-        1.0, help="Sampling temperature (with --sampled).", allowed=TEMPERATURE
+        1.0, help="Sampling temperature (with --replies).", allowed=TEMPERATURE
     )
-    length: int | None = _question(
+    reply_tokens: int | None = _question(
         None,
-        "--reply-tokens",
-        help="Most tokens of a sampled answer; models that think first need room for it.",
+        help="Most tokens of a sampled reply; models that reason first need more.",
         allowed=COUNT,
         unset="8, or what the topic says",
     )
@@ -122,8 +120,8 @@ class SampleOptions:
 
     @property
     def tokens(self) -> int:
-        """The most tokens of an answer."""
-        return FEW_TOKENS if self.length is None else self.length
+        """The most tokens of a reply."""
+        return FEW_TOKENS if self.reply_tokens is None else self.reply_tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +143,6 @@ class LoadOptions:
     revision: str | None = _model(None, help="Revision on the Hugging Face Hub.", unset="latest")
     batch_tokens: int | None = _model(
         None,
-        "--batch-size",
         help="Tokens per batch; changes preferences by rounding: about 1e-6 in float32, 0.002 to "
         "0.04 in bfloat16.",
         allowed=COUNT,
@@ -189,8 +186,8 @@ class LoadOptions:
         """The same for questions: in a chat template they are the user's message, and sampled
         replies have this many tokens unless a number was given."""
         sampled = self.sampled
-        if sampled is not None and sampled.length is None:
-            sampled = replace(sampled, length=tokens)
+        if sampled is not None and sampled.reply_tokens is None:
+            sampled = replace(sampled, reply_tokens=tokens)
         return replace(self, chat_request=QUESTION, sampled=sampled)
 
     def scoring(self) -> dict[str, object]:
@@ -206,7 +203,7 @@ class LoadOptions:
         if self.chat:
             named["load.chat"] = self.chat_request
         if self.sampled is not None:
-            named["load.sampled"] = {**asdict(self.sampled), "length": self.sampled.tokens}
+            named["load.sampled"] = {**asdict(self.sampled), "reply_tokens": self.sampled.tokens}
         for name in ("tokenizer", "route"):
             value = getattr(self.server, name)
             if value is not None:

@@ -237,7 +237,7 @@ class VllmSampler(Sampler):
             self.scorer.head_tokens(texts),
             [
                 self.scorer.sampling(
-                    n=options.draws,
+                    n=options.replies,
                     temperature=options.temperature,
                     max_tokens=options.tokens,
                     seed=seed_for(options.seed, 0, text),

@@ -238,7 +238,7 @@ def _notes(found: Ranking | None, rows: Sequence[Ranked]) -> tuple[str, ...]:
     notes = []
     if found is not None and found.missing_cells:
         notes.append(f"{found.missing_cells:,} cells that some model lacks count for none.")
-    if any(row.record.draws for row in rows):
+    if any(row.record.replies for row in rows):
         notes.append(
             "Some models were sampled: ranks are by the counted answers, whose noise lifts R; the "
             "R shown is corrected for it."

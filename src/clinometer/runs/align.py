@@ -200,7 +200,7 @@ def resampling_note(runs: Sequence[tuple[str, Run]]) -> str:
     each = ", ".join(f"{unit} for {name}" for name, unit in units.items())
     return (
         f"The intervals of these runs use different resampling units ({each}): one may be "
-        "wider than another for that reason alone. Use the same --cluster and --two-way in every "
+        "wider than another for that reason alone. Use the same --clusters and --two-way in every "
         "audit to make them comparable."
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clinometer.display.numbers import percent
-from clinometer.errors import CannotTell
+from clinometer.errors import Unmeasurable
 from clinometer.measure import Preferences
 from clinometer.measure.bounds import risk_bounds
 from clinometer.measure.counting_noise import least_answers
@@ -75,7 +75,7 @@ def worst_case(preferences: Preferences) -> tuple[FloatArray, FloatArray]:
 
 
 def require_answers(record: RunRecord, preferences: Preferences) -> None:
-    """Raise CannotTell where hardly any answer is a category."""
+    """Raise Unmeasurable where almost no answer fits a category."""
     shares = other_shares(preferences)
     if record.topic.readout is None or shares is None:
         return
@@ -91,22 +91,22 @@ def require_answers(record: RunRecord, preferences: Preferences) -> None:
     )
     if share <= MOST and seen.any() and not few:
         return
-    raise CannotTell(f"{record.model.id}: cannot be told: {_why(record, share)}", other=share)
+    raise Unmeasurable(f"{record.model.id}: cannot be measured: {_why(record, share)}", other=share)
 
 
 def _why(record: RunRecord, share: float) -> str:
-    n = record.draws
+    n = record.replies
     if not n:
         return (
             f"{percent(share)} of the probability is on replies that are none of the options; ask "
             "with --chat, or another wording"
         )
     kinds = [("refusals", "refusals"), ("empty", "empty"), ("other", "something else")]
-    parts = [f"{n[f'draws_{k}']:,} {name}" for k, name in kinds if n.get(f"draws_{k}")]
+    parts = [f"{n[f'replies_{k}']:,} {name}" for k, name in kinds if n.get(f"replies_{k}")]
     return (
-        f"of {n['draws']:,} replies only {n['draws_words']:,} are one of the categories "
+        f"of {n['replies']:,} replies only {n['replies_words']:,} are one of the categories "
         f"({', '.join(parts)})"
-        + ("; --reply-tokens gives a model that thinks more room" if n.get("draws_empty") else "")
+        + ("; --reply-tokens gives a model that thinks more room" if n.get("replies_empty") else "")
     )
 
 
@@ -115,7 +115,7 @@ def other_sentence(record: RunRecord) -> str:
     found = record.other
     if found is None:
         return ""
-    what = "replies" if record.draws else "probability"
+    what = "replies" if record.replies else "probability"
     said = f"{percent(found.share)} of the {what} is other (none of the categories)"
     if found.most > found.share + 0.05:
         said += f", most for {found.most_group} ({percent(found.most)})"

@@ -10,8 +10,8 @@ from typing import Any
 
 from clinometer.contexts import ContextSet, load_contexts
 from clinometer.contexts.load import check_fit, default_contexts
-from clinometer.errors import CannotTell, RunError, SettingsError
-from clinometer.execution.ray import Need
+from clinometer.errors import RunError, SettingsError, Unmeasurable
+from clinometer.execution.ray import WorkerResources
 from clinometer.measure import Preferences
 from clinometer.measure.bounds import risk_error
 from clinometer.measure.preferences import as_reference
@@ -23,7 +23,7 @@ from clinometer.runs.answers import require_answers
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import RunFolder, Scored
 from clinometer.runs.folder.record import (
-    UNTOLD,
+    UNMEASURABLE,
     RunRecord,
     audit_identity,
     context_record,
@@ -54,7 +54,7 @@ def audit(
     replay: bool = False,
     cache: bool = True,
     executor: str = "local",
-    need: Need | None = None,
+    resources: WorkerResources | None = None,
     protocol: str | Path | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -70,12 +70,12 @@ def audit(
     `out` and never opens a model, even if some are missing.
 
     `cache` reuses what this machine has scored before. `executor` is where the model runs, "local"
-    or "ray"; `need` is what a Ray worker occupies. Neither changes a number. `protocol` is a file
+    or "ray"; `resources` is what a Ray worker occupies. Neither changes a number. `protocol` is a file
     with the plan; run.json lists how the audit deviates from it.
     """
     asked = topic if isinstance(topic, Topic) else load_topic(topic)
     settings = with_settings(settings or AuditSettings(), options).asking(asked)
-    drawn = asked_contexts(asked, contexts, settings)
+    drawn = select_contexts(asked, contexts, settings)
     settings = by_wording(settings, asked, drawn)
     readout = ReadoutQuery.of(asked)
     plan = (
@@ -102,7 +102,7 @@ def audit(
             readout.check(settings.load)
         load = settings.load.resumed(record.model.dtype if record else "auto")
         question = ModelQuery(spec, load, settings.words, asked.words, readout)
-        asker = stack.enter_context(closing(make_executor(executor, question, need)))
+        asker = stack.enter_context(closing(make_executor(executor, question, resources)))
         known = ScoreCache(question, settings.scoring(), use=cache)
         late = record is not None and record.protocol is None
         if record is None:
@@ -113,7 +113,7 @@ def audit(
         return _audit_model(record, asked, drawn, settings, folder, scoring)
 
 
-def asked_contexts(
+def select_contexts(
     topic: Topic, contexts: str | ContextSet | None, settings: AuditSettings
 ) -> ContextSet:
     """The contexts of an audit: the whole set, or a sample of it."""
@@ -154,8 +154,8 @@ def _check_clusters(settings: AuditSettings, contexts: ContextSet) -> None:
     if name is not None and name not in contexts.extra:
         known = ", ".join(contexts.extra) or "none beside template and count"
         raise SettingsError(
-            f"cluster: expected a column of the context set {contexts.name!r} ({known}), "
-            f"found {name!r}; leave out --cluster, or give contexts with that column"
+            f"clusters: expected a column of the context set {contexts.name!r} ({known}), "
+            f"found {name!r}; leave out --clusters, or give contexts with that column"
         )
 
 
@@ -260,9 +260,9 @@ def _audit_model(
                 )
             scoring.fill(table, record)
         if table.outcomes:
-            record.draws = dict(table.outcomes)
+            record.replies = dict(table.outcomes)
         preferences = table.preferences(settings)
-        _tell(record, preferences, folder)
+        _require_measurable(record, preferences, folder)
         sample = sample.looked(preferences, settings)
         if sample.wanted is None:
             break
@@ -278,14 +278,16 @@ def _audit_model(
     return Run.measured(record, preferences, settings, folder=folder)
 
 
-def _tell(record: RunRecord, preferences: Preferences, folder: RunFolder | None) -> None:
-    """Raise, and leave a record that says so, where the answers are hardly ever categories."""
+def _require_measurable(
+    record: RunRecord, preferences: Preferences, folder: RunFolder | None
+) -> None:
+    """Raise, and leave a record that says so, where almost no answer fits a category."""
     try:
         require_answers(record, preferences)
-    except CannotTell as error:
+    except Unmeasurable as error:
         if folder:
-            told = record.model_copy(update={"verdict": str(error)})
-            folder.write_record(told, status=UNTOLD)
+            verdict = record.model_copy(update={"verdict": str(error)})
+            folder.write_record(verdict, status=UNMEASURABLE)
         raise
 
 

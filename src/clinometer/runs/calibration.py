@@ -158,10 +158,10 @@ def sample_replies(run: Run, n: int, *, seed: int = 0) -> list[dict[str, str]]:
     readout = run.record.topic.readout
     table = None if readout is None else parse_readout(readout)
     words = run.record.words
-    if run.path is None or table is None or words is None or not run.record.draws:
+    if run.path is None or table is None or words is None or not run.record.replies:
         raise RunError(
             f"{run.model}: expected a run with sampled replies to questions, found none; audit a "
-            "topic of questions with --sampled N"
+            "topic of questions with --replies N"
         )
     X, C = run.preferences.values.shape[:2]
     looks = run.record.precision

@@ -143,7 +143,7 @@ def from_frame(
     if unknown:
         raise TableError(
             f"{name}: unknown columns {', '.join(unknown)}; expected {', '.join(REQUIRED)} and, if "
-            f"wanted, {', '.join(OPTIONAL)} and the column of --cluster"
+            f"wanted, {', '.join(OPTIONAL)} and the column of --clusters"
         )
     for column in ("group", "context", "attribute"):
         if frame[column].isna().any():

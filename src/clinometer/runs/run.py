@@ -73,7 +73,7 @@ class Run:
             "corrected": _corrected(preferences, settings, known=known),
             "verdict": " ".join([verdict(report), *precision_sentence(record.precision)]),
             "n_eff": report.n_eff,
-            "counts": {**preferences.counts(), **words, **record.draws},
+            "counts": {**preferences.counts(), **words, **record.replies},
         }
         factors = None if known else _factors(preferences, settings)
         if factors is not None:

@@ -91,7 +91,6 @@ class AuditSettings:
     )
     clusters: str | None = _statistics(
         None,
-        "--cluster",
         help="Resample whole clusters of contexts, given by a column of the context set or table, "
         "such as predicate or source.",
     )
@@ -114,7 +113,7 @@ class AuditSettings:
         if self.clusters is not None and self.population != "similar":
             raise SettingsError(
                 "population: expected similar with clusters of contexts, found "
-                f"{self.population}; leave out --cluster or --population"
+                f"{self.population}; leave out --clusters or --population"
             )
         if not self.norm >= 1:
             raise SettingsError(f"norm: expected 1 or more, or inf; found {self.norm}")

@@ -18,7 +18,7 @@ from clinometer.topics import load_topic
 AUDIT = InspectAudit(
     load_topic("gender").select(["nurse", "engineer"]),
     ContextSet("said", ["The [X] said that [Y]", "An [X] felt that [Y]"], [3, 1]),
-    SampleOptions(draws=4, seed=7, length=8),
+    SampleOptions(replies=4, seed=7, reply_tokens=8),
 )
 
 

@@ -30,7 +30,7 @@ def test_our_own_log_is_the_run_of_an_audit(log: Path, tmp_path: Path) -> None:
     topic = load_topic("gender").select(GROUPS.split(","))
     assert run.preferences.groups == topic.group_names
     assert run.record.model.kind == "sampled"
-    assert run.record.draws["draws"] == 2 * 10 * N
+    assert run.record.replies["replies"] == 2 * 10 * N
     p = run.preferences
     for x, group in enumerate(p.groups):
         for c, template in enumerate(p.templates):

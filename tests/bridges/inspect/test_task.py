@@ -49,7 +49,9 @@ def test_metrics_are_the_risks_with_their_ends(log: Path) -> None:
     (scores,) = header(log).results.scores
     metrics = {name: one.value for name, one in scores.metrics.items()}
     run = import_inspect(log)
-    assert metrics.pop("read") == run.record.draws["draws_words"] / run.record.draws["draws"]
+    assert (
+        metrics.pop("read") == run.record.replies["replies_words"] / run.record.replies["replies"]
+    )
     expected = {
         f"{name}{end}": getattr(run.risks.summary[name], field)
         for name in ("R", "R_bias", "R_volatility")

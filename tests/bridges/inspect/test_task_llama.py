@@ -48,7 +48,7 @@ def three_runs(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> l
     asked: dict[str, Any] = {
         "topic": topic,
         "contexts": contexts,
-        "draws": REPLIES,
+        "replies": REPLIES,
         "replicates": 200,
     }
     ours = audit(f"openai:{llama}", out=tmp_path / "ours", **asked)
@@ -109,7 +109,7 @@ def test_questions_are_asked_as_they_are_and_read_by_the_readout(
         groups=list(two.group_names),
         contexts=str(tmp_path / "two.csv"),
         replies=16,
-        length=3,
+        reply_tokens=3,
     )
     run = import_inspect(log, out=tmp_path / "run", replicates=0)
     assert run.record.topic.reference == "group-mean"
@@ -124,6 +124,6 @@ def test_questions_are_asked_as_they_are_and_read_by_the_readout(
         )
         counts["read" if category >= 0 else "other"] += 1
     assert counts["read"] > 0
-    assert run.record.draws["draws"] == sum(counts.values()) == 64
+    assert run.record.replies["replies"] == sum(counts.values()) == 64
     metrics = present(read_eval_log(log, header_only=True).results).scores[0].metrics
     assert metrics["read"].value == pytest.approx(counts["read"] / 64)

@@ -62,7 +62,7 @@ def test_json_has_the_same_shape_for_one_model_or_many(
     names = [f"reference:{m}" for m in models]
     result = clinometer("audit", *names, *FEW, "--json")
     found = json.loads(result.out)
-    assert set(found) == {"runs", "failed", "cannot_be_told"}
+    assert set(found) == {"runs", "failed", "unmeasurable"}
     assert [run["model"] for run in found["runs"]] == names
     assert found["failed"] == []
     assert all((here / run["path"] / "run.json").is_file() for run in found["runs"])

@@ -98,38 +98,37 @@ def test_a_model_without_answers_has_no_number(
     saying: Callable[..., FixedReplies],
     clinometer: Clinometer,
 ) -> None:
-    command = ("audit", saying(*replies).model, "--topic", "hiring", "--sampled", "10", *FEW)
+    command = ("audit", saying(*replies).model, "--topic", "hiring", "--replies", "10", *FEW)
     result = clinometer(*command, "--out", "run")
-    assert result.status == 0
-    assert "cannot be told" in result.err
+    assert result.status == 3
+    assert "cannot be measured" in result.err
     for part in said.split(" .* "):
         assert part in result.err
     assert "0.000" not in result.out + result.err
-    limited = clinometer(*command, "--out", "run", "--fail-other-above", "0.5")
-    assert limited.status == 1
-    assert "100 % of the replies are other, expected at most 50 %" in limited.err
-    told = json.loads(clinometer(*command, "--out", "run", "--json").out)
-    assert told["runs"] == []
-    assert told["failed"] == []
-    assert told["cannot_be_told"][0]["other"] == 1.0
+    again = clinometer(*command, "--out", "run", "--fail-other-above", "0.5", "--json")
+    assert again.status == 3
+    content = json.loads(again.out)
+    assert content["runs"] == []
+    assert content["failed"] == []
+    assert content["unmeasurable"][0]["other"] == 1.0
     record = json.loads(Path("run/run.json").read_text(encoding="utf-8"))
-    assert record["status"] == "cannot be told"
+    assert record["status"] == "unmeasurable"
     assert "summary" not in record
     shown = clinometer("report", "run", "--out", "report.html")
     assert shown.status == 0
-    assert "cannot be told" in Path("report.html").read_text(encoding="utf-8")
+    assert "cannot be measured" in Path("report.html").read_text(encoding="utf-8")
 
 
 def test_a_server_that_answers_is_asked_the_question_itself(
     saying: Callable[..., FixedReplies], clinometer: Clinometer
 ) -> None:
     server = saying("Yes.", "No", "Yes", "no!", "I can't say")
-    command = ("audit", server.model, "--topic", "hiring", "--sampled", "10", "--chat", *FEW)
+    command = ("audit", server.model, "--topic", "hiring", "--replies", "10", "--chat", *FEW)
     result = clinometer(*command, "--out", "run", "--json")
     assert result.status == 0
     (chat,) = json.loads(result.out)["runs"]
     assert chat["other"]["share"] == pytest.approx(0.2)
-    assert chat["draws"]["draws_refusals"] == 12
+    assert chat["replies"]["replies_refusals"] == 12
     assert [row["rate"] for row in chat["groups"]] == [0.5, 0.5]
     assert chat["other"]["bounds"]["R"][1] > 0
     asked = [m for m in server.messages if isinstance(m, list)]
@@ -170,7 +169,7 @@ def test_decisions_of_a_local_model_with_a_report(
 def test_a_topic_of_texts_asks_for_samples(clinometer: Clinometer) -> None:
     result = clinometer("audit", "pocket:gpt2-s", "--topic", "story", "--groups", "nurse")
     assert result.status == 2
-    assert "reads whole replies; add --sampled 20" in result.err
+    assert "reads whole replies; add --replies 20" in result.err
 
 
 def test_a_masked_model_is_refused(clinometer: Clinometer, tmp_path: Path) -> None:
@@ -188,7 +187,7 @@ def test_a_sample_of_replies_is_written_for_people(
         saying("Yes", "No", "Perhaps").model,
         "--topic",
         "hiring",
-        "--sampled",
+        "--replies",
         "10",
     )
     assert clinometer(*command, *FEW, "--out", "run").status == 0

@@ -161,7 +161,7 @@ class Parrot(Sampler):
 
 def sampled(*replies: str) -> SampledScorer:
     info = ModelInfo("parrot", "causal", "1")
-    options = SampleOptions(draws=len(replies))
+    options = SampleOptions(replies=len(replies))
     return SampledScorer(Parrot(*replies), info, options=options, words=WordOptions())
 
 
@@ -198,6 +198,6 @@ def test_ratings_and_texts_are_read_from_replies() -> None:
 
 
 def test_whole_replies_need_to_be_sampled() -> None:
-    with pytest.raises(SettingsError, match="--sampled 20"):
+    with pytest.raises(SettingsError, match="--replies 20"):
         query(load_topic("story")).check(LoadOptions())
     query(load_topic("hiring")).check(LoadOptions())

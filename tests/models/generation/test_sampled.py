@@ -67,7 +67,7 @@ def test_sample_shares_approach_the_probabilities() -> None:
     exact = open_model("pocket:gpt2-s", words=WordOptions(tolerance=0, end_of_word=True))
     p = np.exp(exact.score(prompts, words).log_probs[0])
     n = 1500
-    load = LoadOptions(sampled=SampleOptions(draws=n, length=2))
+    load = LoadOptions(sampled=SampleOptions(replies=n, reply_tokens=2))
     drawn = open_model("pocket:gpt2-s", load=load).score(prompts, words)
     share = np.exp(drawn.log_probs[0])
     assert (np.abs(share - p) < 4.5 * np.sqrt(p * (1 - p) / n)).all()
@@ -76,7 +76,7 @@ def test_sample_shares_approach_the_probabilities() -> None:
 
 
 def test_a_sampled_audit_is_stored_corrected_and_not_resampled(tmp_path: Path) -> None:
-    load = LoadOptions(sampled=SampleOptions(draws=20, length=2))
+    load = LoadOptions(sampled=SampleOptions(replies=20, reply_tokens=2))
     how = AuditSettings(load=load, replicates=100)
     asked: dict[str, Any] = {
         "topic": TOPIC,
@@ -86,13 +86,13 @@ def test_a_sampled_audit_is_stored_corrected_and_not_resampled(tmp_path: Path) -
     }
     run = audit("smollm2", **asked)
     assert run.record.model.kind == "sampled"
-    assert run.record.model.id == "smollm2 (20 draws)"
+    assert run.record.model.id == "smollm2 (20 replies)"
     answers = run.preferences.answers
     assert answers is not None
     counted = run.preferences.values * answers[..., None]
     seen = run.preferences.observed
     np.testing.assert_allclose(counted[seen], np.round(counted[seen]), atol=1e-4)
-    assert run.record.counts["draws"] == 80
+    assert run.record.counts["replies"] == 80
     # Counting noise inflates R: what is shown is the corrected value.
     assert present(run.record.summary).R.value == present(run.record.corrected).R
     assert present(run.record.summary).R.value != run.preferences.decompose().R.value
@@ -104,12 +104,12 @@ def test_a_sampled_audit_is_stored_corrected_and_not_resampled(tmp_path: Path) -
 
 
 def test_text_after_the_slot_cannot_be_sampled() -> None:
-    scorer = open_model("smollm2", load=LoadOptions(sampled=SampleOptions(draws=2)))
+    scorer = open_model("smollm2", load=LoadOptions(sampled=SampleOptions(replies=2)))
     with pytest.raises(ContextError, match="end with"):
         scorer.score([Prompt("The nurse said", " left", space=True)], WORDS)
 
 
-@pytest.mark.parametrize("options", [{"sampled": SampleOptions(draws=2)}, {"chat": True}])
+@pytest.mark.parametrize("options", [{"sampled": SampleOptions(replies=2)}, {"chat": True}])
 def test_masked_models_reject_sampling_and_chat(options: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match="expected a causal model"):
         open_model("pocket:bert", load=LoadOptions(**options))
@@ -135,7 +135,7 @@ def test_the_chat_template_precedes_the_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"draws": 1}, {"draws": 5, "temperature": 0.0}, {"draws": 5, "length": 0}]
+    "wrong", [{"replies": 1}, {"replies": 5, "temperature": 0.0}, {"replies": 5, "reply_tokens": 0}]
 )
 def test_invalid_sample_options_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):

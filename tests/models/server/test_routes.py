@@ -109,7 +109,7 @@ def test_top_k_bounds_contain_every_word(standin: Callable[..., Standin], k: int
 def test_without_log_probabilities_the_error_suggests_sampling() -> None:
     server = Standin()
     try:
-        with pytest.raises(ModelError, match="--sampled"):
+        with pytest.raises(ModelError, match="--replies"):
             open_model(f"openai:{server.url}#toy")
     finally:
         server.shutdown()

@@ -14,7 +14,7 @@ from clinometer.models.server.sampler import ServerSampler
 
 DRAWS = 100
 TEXTS = ["The nurse said that", "The pilot said that", "The judge said that"]
-OPTIONS = SampleOptions(draws=DRAWS, length=2)
+OPTIONS = SampleOptions(replies=DRAWS, reply_tokens=2)
 
 
 @pytest.mark.parametrize(

@@ -253,7 +253,7 @@ def test_neither_key_nor_prompt_is_written_anywhere(
     # Servers that repeat key and prompt in their error texts do not make us repeat them.
     said = f"bad key {key} for prompt In {private} the nurse said that"
     server.refuse_with = (400, {"error": {"message": said}})
-    for more in ([], ["--sampled", "3"]):
+    for more in ([], ["--replies", "3"]):
         assert cli(*command, *more) == 3
         err = capsys.readouterr().err
         assert key not in err
@@ -300,7 +300,7 @@ def test_chat_on_the_server_agrees_with_the_local_template(llama: str) -> None:
 def test_server_samples_are_stored_and_not_resampled(
     llama: str, tmp_path: Path, chat: bool
 ) -> None:
-    load = LoadOptions(sampled=SampleOptions(draws=16, length=4), chat=chat)
+    load = LoadOptions(sampled=SampleOptions(replies=16, reply_tokens=4), chat=chat)
     how = AuditSettings(load=load, replicates=100)
     asked: dict[str, Any] = {
         "topic": TOPIC,
@@ -309,15 +309,15 @@ def test_server_samples_are_stored_and_not_resampled(
         "out": tmp_path / "run",
     }
     run = audit(f"openai:{llama}#smol", **asked)
-    assert run.model.endswith("(chat, 16 draws)" if chat else "(16 draws)")
-    draws = run.record.draws
-    assert draws["draws"] == 64
-    parts = ("draws_words", "draws_refusals", "draws_other")
+    assert run.model.endswith("(chat, 16 replies)" if chat else "(16 replies)")
+    draws = run.record.replies
+    assert draws["replies"] == 64
+    parts = ("replies_words", "replies_refusals", "replies_other")
     assert sum(draws[k] for k in parts) == 64
     assert run.record.usage["requests"] >= 4
     again = audit(f"openai:{llama}#smol", **asked)
     assert again.preferences.equals(run.preferences)
-    assert again.record.draws == draws
+    assert again.record.replies == draws
     assert again.record.usage == run.record.usage
     loaded = Run.load(tmp_path / "run")
     assert loaded.risks.to_dict() == run.risks.to_dict()

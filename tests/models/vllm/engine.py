@@ -20,7 +20,7 @@ from clinometer.models.generation.sampled import SampledScorer
 from clinometer.models.vllm import VllmSampler, VllmScorer
 from clinometer.topics import Prompt
 
-DRAWS = SampleOptions(draws=100)
+DRAWS = SampleOptions(replies=100)
 
 
 def main() -> None:

@@ -55,7 +55,7 @@ def test_samples_ignore_the_models_generation_config(
 ) -> None:
     """generation_config.json asks for the most probable token and a penalty, and the server would
     follow it."""
-    draws = LoadOptions(chat=chat, sampled=SampleOptions(draws=60))
+    draws = LoadOptions(chat=chat, sampled=SampleOptions(replies=60))
     served = open_model(f"openai:{vllm_server}", load=draws)
     local = open_model(str(smol_folder), words=EXACT, load=LoadOptions(chat=chat))
     again = [Prompt("When she came home,", "", space=True)]  # the word that would be punished

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clinometer.contexts.load import default_contexts
-from clinometer.errors import CannotTell
+from clinometer.errors import Unmeasurable
 from clinometer.measure import Preferences, decompose
 from clinometer.models import ModelInfo
 from clinometer.runs import AuditSettings
@@ -43,7 +43,7 @@ def preferences(p: Any, coverage: Any, **more: Any) -> Preferences:
 def record(draws: dict[str, int] | None = None) -> RunRecord:
     info = ModelInfo("m", "causal", "1")
     found = new_record(info, HIRING, default_contexts(HIRING), AuditSettings())
-    found.draws = draws or {}
+    found.replies = draws or {}
     return found
 
 
@@ -92,33 +92,33 @@ def test_the_sentence_says_of_what_it_is_a_share() -> None:
         (None, "98 % of the probability is on replies that are none of the options"),
         (
             {
-                "draws": 80,
-                "draws_words": 1,
-                "draws_refusals": 70,
-                "draws_empty": 9,
-                "draws_other": 0,
+                "replies": 80,
+                "replies_words": 1,
+                "replies_refusals": 70,
+                "replies_empty": 9,
+                "replies_other": 0,
             },
             "of 80 replies only 1 are one of the categories \\(70 refusals, 9 empty\\); --reply",
         ),
     ],
 )
 def test_hardly_any_answer_has_no_number(draws: dict[str, int] | None, said: str) -> None:
-    with pytest.raises(CannotTell, match=f"m: cannot be told: {said}") as caught:
+    with pytest.raises(Unmeasurable, match=f"m: cannot be measured: {said}") as caught:
         require_answers(record(draws), preferences([[[0.8, 0.2]]], [[0.02]]))
-    assert caught.value.exit_status == 0
+    assert caught.value.exit_status == 3
     assert caught.value.other == pytest.approx(0.98)
 
 
 def test_no_answer_at_all_has_no_number() -> None:
     nothing = preferences([[[np.nan, np.nan]]], [[0.0]], answers=np.zeros((1, 1)))
-    with pytest.raises(CannotTell):
+    with pytest.raises(Unmeasurable):
         require_answers(record(), nothing)
 
 
 def test_too_few_answers_a_cell_has_no_number() -> None:
     few = preferences([[[0.5, 0.5]]], [[0.4]], answers=np.full((1, 1), 2.0))
-    with pytest.raises(CannotTell):
-        require_answers(record({"draws": 5, "draws_words": 2}), few)
+    with pytest.raises(Unmeasurable):
+        require_answers(record({"replies": 5, "replies_words": 2}), few)
 
 
 def test_a_topic_of_words_keeps_its_own_rules() -> None:

@@ -127,11 +127,11 @@ def _in_processes(
 def _on_ray(
     pieces: Iterable[Piece], settings: MineSettings, explain: bool, *, allow_open: bool
 ) -> Iterator[Done]:
-    from clinometer.execution.ray import Need, Pool
+    from clinometer.execution.ray import Pool, WorkerResources
 
     pieces = iter(pieces)
-    need = Need(cpus=1, gpus=0, allow_open=allow_open)
-    with Pool(partial(_open, settings, explain), need=need) as pool:
+    resources = WorkerResources(cpus=1, gpus=0, allow_open=allow_open)
+    with Pool(partial(_open, settings, explain), resources=resources) as pool:
         while window := list(islice(pieces, _WINDOW)):
             for _, done in pool.map(window):
                 yield done

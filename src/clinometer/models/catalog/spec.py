@@ -116,7 +116,7 @@ def asked_name(wrote: str, load: LoadOptions) -> str:
     """
     how = [
         *(["chat"] if load.chat else []),
-        *([f"{load.sampled.draws} draws"] if load.sampled else []),
+        *([f"{load.sampled.replies} replies"] if load.sampled else []),
     ]
     return f"{wrote} ({', '.join(how)})" if how else wrote
 

@@ -40,8 +40,8 @@ class CausalSampler(Sampler):
 
         chance = torch.Generator(device="cpu").manual_seed(seed_for(options.seed, 0, text))
         found: list[str] = []
-        for first in range(0, options.draws, _TOGETHER):
-            n = min(_TOGETHER, options.draws - first)
+        for first in range(0, options.replies, _TOGETHER):
+            n = min(_TOGETHER, options.replies - first)
             with torch.inference_mode():
                 tokens = sample_tokens(
                     _Prefix(self.scorer), head, n=n, temperature=options.temperature, chance=chance

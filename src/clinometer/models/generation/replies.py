@@ -71,7 +71,7 @@ class ReadoutQuery:
         if not self.table.exact and load.sampled is None:
             raise SettingsError(
                 f"topic {self.topic!r}: its readout {self.table.kind!r} reads whole replies; add "
-                "--sampled 20, replies per question"
+                "--replies 20, replies per question"
             )
 
 

@@ -75,7 +75,7 @@ class Sampler(Protocol):
     """Protocol for models that continue a text."""
 
     def draw(self, texts: Sequence[str], options: SampleOptions) -> list[list[str]]:
-        """Sample `options.draws` continuations of each text."""
+        """Sample `options.replies` continuations of each text."""
 
     def notes(self) -> tuple[str, ...]:
         """How the prompts are presented to the model."""
@@ -100,7 +100,7 @@ class SampledScorer:
         options: SampleOptions,
         words: WordOptions,
     ) -> None:
-        drawn = f"{options.draws} draws a prompt at temperature {options.temperature:g}"
+        drawn = f"{options.replies} replies a prompt at temperature {options.temperature:g}"
         self.info = replace(info, kind="sampled", notes=(*info.notes, drawn, *sampler.notes()))
         self.sampler, self.options = sampler, options
 
@@ -185,13 +185,13 @@ def outcomes(
     prompts: Sequence[Prompt], words: Sequence[str], draws: Sequence[tuple[str, ...]]
 ) -> dict[str, int]:
     """Number of samples that start with a word, that are refusals, and that are anything else."""
-    found = {"draws": 0, "draws_words": 0, "draws_refusals": 0, "draws_other": 0}
+    found = {"replies": 0, "replies_words": 0, "replies_refusals": 0, "replies_other": 0}
     for prompt, texts in zip(prompts, draws, strict=True):
         rules = Recogniser.of(words, space=prompt.space)
         for text in texts:
             number = rules.read(text, prompt.before)
-            names = {OTHER: "draws_other", EMPTY: "draws_other", REFUSAL: "draws_refusals"}
-            name = names.get(number, "draws_words")
+            names = {OTHER: "replies_other", EMPTY: "replies_other", REFUSAL: "replies_refusals"}
+            name = names.get(number, "replies_words")
             found[name] += 1
-            found["draws"] += 1
+            found["replies"] += 1
     return found

@@ -99,7 +99,7 @@ def load_transformer(
     )
     if kind != "causal":
         if load.chat or load.sampled:
-            asked = "--chat" if load.chat else "--sampled"
+            asked = "--chat" if load.chat else "--replies"
             raise SettingsError(
                 f"model {spec.name!r}: {asked}: expected a causal model, found a {kind} one"
             )

@@ -48,7 +48,7 @@ class ServerSampler(Sampler):
             tokenizer = None if named is None else local_tokenizer(named, load)
             self.opening = find_opening(tokenizer, load, server=(client, model))
         self._cuts: dict[str, Any] = dict(NO_CUTS)
-        self._at_once = 1 if load.sampled is None else load.sampled.draws
+        self._at_once = 1 if load.sampled is None else load.sampled.replies
 
     def notes(self) -> tuple[str, ...]:
         if not self.chat:
@@ -82,13 +82,15 @@ class ServerSampler(Sampler):
                 half = size // 2  # OpenAI returns at most 128
                 self._at_once = min(self._at_once, half if half >= _FEWEST else 1)
                 continue
-            if len(found) == options.draws:
+            if len(found) == options.replies:
                 return found
             self._at_once = 1  # the server ignores the number
 
     async def _in_batches(self, text: str, options: SampleOptions, size: int) -> list[str]:
-        starts = range(0, options.draws, size)
-        work = [self._ask(text, options, n=min(size, options.draws - i), number=i) for i in starts]
+        starts = range(0, options.replies, size)
+        work = [
+            self._ask(text, options, n=min(size, options.replies - i), number=i) for i in starts
+        ]
         return [drawn for one in await together(work) for drawn in one]
 
     async def _ask(

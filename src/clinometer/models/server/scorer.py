@@ -211,7 +211,7 @@ async def _widest(endpoint: Endpoint, path: Tokens) -> tuple[Endpoint, Listed]:
         return replace(endpoint, top_k=min(k, len(top.values()))), top
     raise ModelError(
         f"server {endpoint.client.address.base}: returns no log-probabilities for a prompt of "
-        f"token ids; --sampled N samples answers instead ({reason})"
+        f"token ids; --replies N samples answers instead ({reason})"
     )
 
 
@@ -222,7 +222,7 @@ def _check_list(endpoint: Endpoint, values: list[float]) -> None:
         raise ModelError(
             f"server {endpoint.client.address.base}: expected log-probabilities, found "
             f"{len(values)} tokens with a probability of {total:.3g} together, the first with "
-            f"{values[0]:.3g}: --sampled N samples answers instead"
+            f"{values[0]:.3g}: --replies N samples answers instead"
         )
 
 

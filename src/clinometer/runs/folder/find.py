@@ -10,7 +10,7 @@ from clinometer.contexts import ContextSet
 from clinometer.errors import RunError
 from clinometer.models import ModelSource, ModelSpec
 from clinometer.models.catalog.spec import asked_name, folder_name
-from clinometer.runs.audit import asked_contexts
+from clinometer.runs.audit import select_contexts
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import audit_identity
 from clinometer.runs.settings import AuditSettings
@@ -75,7 +75,7 @@ def default_folder(
     groups, another weight precision), -2, -3 … follow: no run overwrites another.
     """
     settings = settings.asking(topic)
-    asked = asked_contexts(topic, contexts, settings)
+    asked = select_contexts(topic, contexts, settings)
     reference = ModelSpec.parse(model).place is ModelSource.REFERENCE
     name = model if reference else asked_name(model, settings.load)
     drawn = [] if settings.max_contexts is None else [str(settings.max_contexts)]

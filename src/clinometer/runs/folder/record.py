@@ -32,7 +32,7 @@ from clinometer.topics.bbq import BbqScore
 
 
 #: Of an audit to a precision.
-UNTOLD = "cannot be told"
+UNMEASURABLE = "unmeasurable"
 """The status of a run whose answers are hardly ever categories: all is scored, nothing measured."""
 SEED_OF_DRAWS = "seed of the samples (--precision, --seed)"
 
@@ -267,7 +267,7 @@ class RunRecord(FolderRecord):
     chunk_size        cells scored together; like `words`, absent for reference models
     preference_bound  how far a preference may be off for words that were not expanded
     risk_bound        how far R and R_bias may be off for them
-    draws             of a sampled model: counts of its answers
+    replies           of a sampled model: counts of its answers
     usage             of a server: requests, retries, tokens
     imported          of a run that another tool asked: where it comes from
     """
@@ -291,7 +291,7 @@ class RunRecord(FolderRecord):
     usage: dict[str, int] = Field(default_factory=dict)
     preference_bound: float = 0.0
     risk_bound: float | None = None
-    draws: dict[str, int] = Field(default_factory=dict)
+    replies: dict[str, int] = Field(default_factory=dict)
     imported: ImportRecord | None = None
     summary: SummaryRecord | None = None
     other: OtherRecord | None = None

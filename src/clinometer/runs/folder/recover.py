@@ -29,7 +29,7 @@ from clinometer.display.numbers import percent
 from clinometer.errors import ClinometerError, RunError
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import RunFolder, scores_of
-from clinometer.runs.folder.record import UNTOLD, RunRecord
+from clinometer.runs.folder.record import UNMEASURABLE, RunRecord
 from clinometer.runs.precision import Drawn
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
@@ -38,9 +38,7 @@ from clinometer.storage.untrusted import read_json, read_parquet
 from clinometer.topics import Topic, builtin_topics, load_topic
 from clinometer.topics.prompt import Articles, Prompt, render
 
-State = Literal[
-    "finished", "half-finished", "cannot be told", "another schema", "damaged", "missing"
-]
+State = Literal["finished", "half-finished", "unmeasurable", "another schema", "damaged", "missing"]
 
 #: Columns of groups.parquet that stored risks are computed from.
 _NEEDED = ("group", "weight", "r", "r_bias", "r_volatility")
@@ -119,10 +117,8 @@ def open_run(path: str | Path) -> LoadedRun:
         return _stored(path, "another schema", content, why)
     try:
         record = RunFolder(path).read_record()
-        if record.status == UNTOLD:
-            return LoadedRun(
-                path, record.model.id, "cannot be told", record.verdict, content=content
-            )
+        if record.status == UNMEASURABLE:
+            return LoadedRun(path, record.model.id, "unmeasurable", record.verdict, content=content)
         if not record.finished:
             return _half(path, record, content)
         run = Run.load(path)
@@ -194,7 +190,7 @@ def require_some(opened: Sequence[LoadedRun]) -> None:
     """Raise if there is nothing to show."""
     if not opened:
         raise RunError("report: expected at least one run, found none")
-    told = ("half-finished", "cannot be told")
+    told = ("half-finished", "unmeasurable")
     if not any(one.showable or one.state in told for one in opened):
         raise RunError("; ".join(one.notice for one in opened))
 

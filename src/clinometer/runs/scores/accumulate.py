@@ -108,9 +108,9 @@ class PreferenceTable:
             prompts = self.grid.prompts(cells)
             self.outcomes.update(outcomes(prompts, self.grid.topic.words, draws))
             return
-        said = {"draws": int(n.sum()), "draws_words": int(used.sum())}
+        said = {"replies": int(n.sum()), "replies_words": int(used.sum())}
         totals = zip(UNREAD.values(), unread.sum(axis=0).tolist(), strict=True)
-        self.outcomes.update({**said, **{f"draws_{name}": int(total) for name, total in totals}})
+        self.outcomes.update({**said, **{f"replies_{name}": int(total) for name, total in totals}})
 
     def missing(self, cells: range) -> NDArray[np.int64]:
         """Those of `cells` without scores yet."""

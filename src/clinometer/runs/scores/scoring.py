@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from clinometer.errors import ModelError, SettingsError
 from clinometer.execution.background import ahead, one_behind
-from clinometer.execution.ray import Need, Pool
+from clinometer.execution.ray import Pool, WorkerResources
 from clinometer.models import (
     Identity,
     LoadOptions,
@@ -104,12 +104,14 @@ class Executor(Protocol):
     def close(self) -> None: ...
 
 
-def make_executor(name: str, question: ModelQuery, need: Need | None = None) -> Executor:
+def make_executor(
+    name: str, question: ModelQuery, resources: WorkerResources | None = None
+) -> Executor:
     """An executor by name; nothing is opened yet."""
     if name == "local":
         return LocalExecutor(question)
     if name == "ray":
-        return RayExecutor(question, need)
+        return RayExecutor(question, resources)
     raise SettingsError(f"executor: expected one of {', '.join(EXECUTORS)}; found {name!r}")
 
 
@@ -160,9 +162,9 @@ class _Describe:
 class RayExecutor:
     """The model in the workers of a cluster, one copy each."""
 
-    def __init__(self, question: ModelQuery, need: Need | None = None) -> None:
+    def __init__(self, question: ModelQuery, resources: WorkerResources | None = None) -> None:
         self.question = question
-        self.need = need
+        self.resources = resources
         self._stack = ExitStack()
         self._pool: (
             Pool[CellBlock | _Describe, BlockScores | tuple[ModelInfo, WordReport]] | None
@@ -189,7 +191,7 @@ class RayExecutor:
     def _opened(self) -> Pool[CellBlock | _Describe, BlockScores | tuple[ModelInfo, WordReport]]:
         if self._pool is None:
             self._pool = self._stack.enter_context(
-                Pool(partial(_worker, self.question), need=self.need)
+                Pool(partial(_worker, self.question), resources=self.resources)
             )
         return self._pool
 

@@ -97,5 +97,5 @@ def test_without_a_tokenizer_or_log_probabilities_one_line_says_so(
 ) -> None:
     with pytest.raises(ModelError, match=r"no /tokenize \(status 404\); name its tokenizer with"):
         open_model(f"openai:{ollama().url}")
-    with pytest.raises(ModelError, match="--sampled N samples answers instead"):
+    with pytest.raises(ModelError, match="--replies N samples answers instead"):
         open_model(f"openai:{ollama(old=True).url}", load=LOAD)
