@@ -70,8 +70,8 @@ def audit(
     `out` and never opens a model, even if some are missing.
 
     `cache` reuses what this machine has scored before. `executor` is where the model runs, "local"
-    or "ray"; `resources` is what a Ray worker occupies. Neither changes a number. `protocol` is a file
-    with the plan; run.json lists how the audit deviates from it.
+    or "ray"; `resources` is what a Ray worker occupies. Neither changes a number. `protocol` is a
+    file with the plan; run.json lists how the audit deviates from it.
     """
     asked = topic if isinstance(topic, Topic) else load_topic(topic)
     settings = with_settings(settings or AuditSettings(), options).asking(asked)
