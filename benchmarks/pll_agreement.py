@@ -36,7 +36,7 @@ def loop(model: Any, tokenizer: Any, text: str, *, whole_word: bool) -> float:
         hidden = [q == p or (whole_word and q > p and words[q] == word) for q in range(len(ids))]
         row = [tokenizer.mask_token_id if h else i for h, i in zip(hidden, ids, strict=True)]
         with torch.inference_mode(), light_kernels():
-            logits = model(input_ids=torch.tensor([row])).logits[0, p].double()
+            logits = model(input_ids=torch.tensor([row], device=model.device)).logits[0, p].double()
         total += float(logits.log_softmax(-1)[ids[p]])
     return total
 

@@ -109,7 +109,7 @@ def test_the_preferred_side_matches_a_computation_by_hand() -> None:
     def log_prob(row: list[int], p: int) -> float:
         masked = [bert.tokenizer.mask_token_id if i == p else t for i, t in enumerate(row)]
         with torch.inference_mode(), light_kernels():
-            logits = bert.model(input_ids=torch.tensor([masked])).logits[0, p]
+            logits = bert.model(input_ids=torch.tensor([masked], device=bert.device)).logits[0, p]
         return float(logits.log_softmax(-1)[row[p]])
 
     rest = [p for p in range(1, len(ids[0]) - 1) if p != place]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from clinometer.models import Scorer, WordOptions, open_model
+from clinometer.models import LoadOptions, Scorer, WordOptions, open_model
 from clinometer.models.local.causal import CausalScorer
 from clinometer.models.protocol import WordScores
 from clinometer.statistics.arrays import FloatArray
@@ -27,14 +27,18 @@ def direct(scorer: CausalScorer, prompt: Prompt, word: str) -> float:
     whole = scorer.tokenizer(prompt.fill(word))["input_ids"]
     assert whole[: len(head)] == head
     with torch.inference_mode():
-        probabilities = scorer.model(torch.tensor([whole])).logits[0].double().softmax(-1)
+        probabilities = (
+            scorer.model(torch.tensor([whole], device=scorer.device)).logits[0].double().softmax(-1)
+        )
     factors = [float(probabilities[i - 1, whole[i]]) for i in range(len(head), len(whole))]
     return float(np.prod(factors))
 
 
 @pytest.fixture(scope="module")
 def exact() -> CausalScorer:
-    scorer = open_model("smollm2", words=WordOptions(tolerance=0))
+    scorer = open_model(
+        "smollm2", load=LoadOptions(dtype="float32"), words=WordOptions(tolerance=0)
+    )
     assert isinstance(scorer, CausalScorer)
     return scorer
 

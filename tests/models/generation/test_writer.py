@@ -30,7 +30,7 @@ def test_earlier_requests_change_nothing(writer: CausalWriter) -> None:
 def test_greedy_decoding_matches_the_library(writer: CausalWriter) -> None:
     import torch
 
-    head = torch.tensor([writer.head(TURNS)])
+    head = torch.tensor([writer.head(TURNS)], device=writer.scorer.device)
     done = writer.scorer.model.generate(
         head, attention_mask=torch.ones_like(head), do_sample=False, max_new_tokens=8
     )

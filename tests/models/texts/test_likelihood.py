@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from clinometer.errors import SettingsError
-from clinometer.models import ModelSpec, open_model
+from clinometer.models import LoadOptions, ModelSpec, open_model
 from clinometer.models.local.slot_logits import light_kernels
 from clinometer.models.texts.likelihood import (
     encode_texts,
@@ -25,10 +25,13 @@ from clinometer.models.texts.likelihood import (
 )
 from clinometer.models.texts.types import MarkedText, TextOptions
 
+#: On any device: half precision, the default on a GPU, would hide a mistake.
+EXACT = LoadOptions(dtype="float32")
+
 
 @pytest.fixture(scope="module")
 def bert() -> Any:
-    return open_model("pocket:bert")
+    return open_model("pocket:bert", load=EXACT)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +67,8 @@ def slow(
             if q == p or later or (options.targets == "masked" and target[q]):
                 row[q] = tokenizer.mask_token_id
         with torch.inference_mode(), light_kernels():
-            logits = model(input_ids=torch.tensor([row])).logits[0, p].double()
+            rows = torch.tensor([row], device=model.device)
+            logits = model(input_ids=rows).logits[0, p].double()
         total += float(logits.log_softmax(-1)[ids[p]])
         n += 1
     return total, n
@@ -155,7 +159,7 @@ def test_equal_copies_are_computed_once(bert: Any) -> None:
 @pytest.mark.parametrize("name", ["equation", "figure", "original"])
 def test_every_masked_family_is_scored(small_model: Any, family: str, name: str) -> None:
     """Tokenizers differ in spaces, special tokens and what a word is."""
-    scorer: Any = open_model(str(small_model(family)))
+    scorer: Any = open_model(str(small_model(family)), load=EXACT)
     options = OPTIONS[name]
     texts = [
         MarkedText("the nurse said that he was late", ((4, 9),)),
@@ -186,13 +190,14 @@ def test_texts_that_cannot_be_scored_are_refused(bert: Any) -> None:
 
 
 def test_causal_likelihoods_match_the_models_own_loss() -> None:
-    scorer: Any = open_model("pocket:gpt2-s")
+    scorer: Any = open_model("pocket:gpt2-s", load=EXACT)
     text = "The nurse said that she was tired."
     found = score_texts(scorer, [MarkedText(text), MarkedText(text, ((4, 9),))], TextOptions())
     plain = scorer.tokenizer(text, add_special_tokens=False)["input_ids"]
     ids = [scorer.tokenizer.bos_token_id, *plain]
     with torch.inference_mode():
-        logits = scorer.model(input_ids=torch.tensor([ids])).logits[0].double().log_softmax(-1)
+        rows = torch.tensor([ids], device=scorer.device)
+        logits = scorer.model(input_ids=rows).logits[0].double().log_softmax(-1)
     each = [float(logits[i, t]) for i, t in enumerate(ids[1:])]
     assert found.log_prob[0] == pytest.approx(sum(each), abs=1e-4)
     assert found.tokens[0] == len(each)

@@ -20,6 +20,7 @@ def test_a_sentence_is_likelier_than_scrambled_words() -> None:
     scorer = open_model("pocket:gpt2-s")
     assert isinstance(scorer, CausalScorer)
     tokens = scorer.tokenizer("The person said that", return_tensors="pt")["input_ids"]
+    tokens = tokens.to(scorer.device)
     with torch.inference_mode():
         loss = scorer.model(tokens, labels=tokens).loss
     assert good == pytest.approx(math.exp(float(loss)), rel=1e-5)

@@ -103,6 +103,8 @@ def _convert(file: Path, folder: Path) -> None:
                 AutoModelForCausalLM, alone, gguf_file=file.name, dtype=torch.float32
             )
             config = copy.deepcopy(model.config)
+            if isinstance(config.eos_token_id, int):  # transformers 5.17 takes another token for it
+                tokenizer.eos_token = tokenizer.convert_ids_to_tokens(config.eos_token_id)
             if hasattr(config, "quantization_config"):
                 del config.quantization_config
             with torch.device("meta"):

@@ -175,7 +175,8 @@ def _whole_model(
     missing = sorted(info["missing_keys"])
     if missing and getattr(config, "legacy", None) and str(config.model_type).startswith("deberta"):
         # DeBERTa's own checkpoints keep their output layer where the library's newer class looks.
-        config.legacy = False
+        # That class uses the embeddings as they are; transformers 5.17 fails to tie them as well.
+        config.legacy = config.tie_word_embeddings = False
         model, info = pretrained(auto_class, source, **options)
         missing = sorted(info["missing_keys"])
     if missing:
