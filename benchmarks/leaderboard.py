@@ -37,9 +37,9 @@ def main() -> None:
                 replicates=100,
             )
         out = Path(sys.argv[1]) if len(sys.argv) > 1 else folder / "site"
-        command = [sys.executable, "-m", "clinometer", "leaderboard", str(folder / "runs")]
+        command = [sys.executable, "-m", "clinometer", "report", folder / "runs", "--leaderboard"]
         start = time.perf_counter()
-        subprocess.run([*command, "--out", str(out)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*command, "--out", out], check=True, stdout=subprocess.DEVNULL)
         built = time.perf_counter() - start
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         result = {

@@ -1,4 +1,4 @@
-"""The command line as tests see it: what `clinometer("risk", "t.csv")` gives, and its commands."""
+"""The command line as tests see it: what `clinometer("gate", "a", "-b", "c")` gives."""
 
 from __future__ import annotations
 

@@ -97,10 +97,10 @@ def test_commands_have_the_options_they_use(page: Path) -> None:
 
 
 def test_a_wrong_command_or_option_fails() -> None:
-    assert list(commands(Block("sh", "$ X=1 clinometer risk t.csv --json | head # x\n"))) == [
-        ["clinometer", "risk", "t.csv", "--json"]
+    assert list(commands(Block("sh", "$ X=1 clinometer gate a -b c --json | head # x\n"))) == [
+        ["clinometer", "gate", "a", "-b", "c", "--json"]
     ]
-    for line in ("clinometer rsk t.csv", "clinometer risk t.csv --jsn", "clinometer risk --json"):
+    for line in ("clinometer gte a -b c", "clinometer gate a -b c --jsn", "clinometer gate --json"):
         with pytest.raises(Exception, match=r"(?i)no such|missing"):
             parsed(shlex.split(line))
 

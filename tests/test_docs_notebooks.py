@@ -123,7 +123,7 @@ def test_a_broken_cell_fails(clinometer: Clinometer) -> None:
     run_cell("%%writefile here.txt\nfirst\n", names, clinometer)
     run_cell("name = 'there'\n!cp here.txt {name}.{end}", names, clinometer)
     assert Path("there.txt").read_text(encoding="utf-8") == "first\n"
-    run_cell("!clinometer risk nowhere.csv; echo 'exit status $?'", names, clinometer)
-    for broken in ("!cp nowhere.txt x", "!clinometer risk nowhere.csv", "1 / 0", "unknown"):
+    run_cell("!clinometer import table nowhere.csv; echo 'exit status $?'", names, clinometer)
+    for broken in ("!cp nowhere.txt x", "!clinometer import table nowhere.csv", "1 / 0", "unknown"):
         with pytest.raises((AssertionError, ZeroDivisionError, NameError)):
             run_cell(broken, names, clinometer)

@@ -101,18 +101,18 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["export", "lm-eval", "--groups", "nurse", "--out", "task"], ""),
         (["audit", bert, "--executor", "ray"], install_command("ray")),
         (["audit", bert, "--quantize", "8bit"], install_command("bitsandbytes")),
-        (["risk", "p.csv"], ""),
+        (["import", "table", "p.csv"], ""),
         (["compare", "run", "nowhere"], "no such run folder"),
         (["gate", "run", "--baseline", "run"], ""),
-        (["bbq", "nowhere.jsonl"], "no such file"),
-        (["calibrate", "run", "nowhere.csv", "nowhere.csv"], "nowhere.csv"),
+        (["import", "bbq", "nowhere.jsonl"], "no such file"),
+        (["import", "labels", "run", "nowhere.csv", "nowhere.csv"], "nowhere.csv"),
         (["plan", "--precision", 0.02], ""),
-        (["protocol", "new", bert, "--out", "protocol.toml"], ""),
+        (["plan", "--model", bert, "--protocol", "protocol.toml"], ""),
         (["mine", "corpus.txt", "--out", "mined.csv"], mining),
         (["mine", "hf:some/dataset", "--out", "mined.csv"], mining),
         (["report", "run", "--format", "md"], ""),
         (["report", "run", "--out", "run.html"], install_command("altair")),
-        (["leaderboard", "run"], ""),
+        (["report", "run", "--leaderboard"], ""),
         (["view", "run"], install_command("fastapi")),
         (["export", "xarray", "run"], install_command("xarray")),
         (["export", "arviz", "run"], install_command("xarray")),
@@ -123,10 +123,10 @@ def test_without_extras_every_command_works_or_says_what_to_install(
         (["export", "croissant", "paper-gender", "--license", "MIT", "--url", "here"], ""),
         (["reliability", "annotate", "statements.csv"], install_command("fastapi")),
         (["doctor"], ""),
-        (["samples", "tried"], ""),
-        (["topics"], ""),
-        (["contexts", "paper-gender"], ""),
-        (["models"], ""),
+        (["list", "samples", "--out", "tried"], ""),
+        (["list", "topics"], ""),
+        (["list", "contexts", "paper-gender"], ""),
+        (["list", "models"], ""),
         (["cache"], ""),
         (["reliability", "check", SENTENCE], mining),
         (["study", "factors", "run"], install_command("statsmodels")),
@@ -345,7 +345,7 @@ def _commands() -> Iterator[str]:
 
 
 def _name(command: Sequence[object]) -> str:
-    grouped = command[0] in ("study", "reliability", "protocol", "export", "import")
+    grouped = command[0] in ("study", "reliability", "list", "export", "import")
     return " ".join(map(str, command[: 2 if grouped else 1]))
 
 

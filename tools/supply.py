@@ -46,8 +46,8 @@ KNOWN = {
 }
 #: Commands that must work at the lowest versions.
 SMOKE = (
-    ("samples", "tried"),
-    ("risk", "tried/preferences.csv", "--replicates", "100"),
+    ("list", "samples", "--out", "tried"),
+    ("import", "table", "tried/preferences.csv", "--replicates", "100"),
     (
         "audit",
         "reference:random",

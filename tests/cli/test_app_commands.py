@@ -66,23 +66,23 @@ def test_version(clinometer: Clinometer) -> None:
 
 
 def test_risk_of_the_papers_second_example(clinometer: Clinometer, m2: Path) -> None:
-    result = clinometer("risk", m2, "--json")
+    result = clinometer("import", "table", m2, "--json")
     assert result.status == 0
     summary = json.loads(result.out)["summary"]
     assert summary["R"]["value"] == pytest.approx(0.2)
     assert summary["R_bias"]["value"] == 0.0
     assert summary["R_volatility"]["value"] == pytest.approx(0.2)
-    table = clinometer("risk", m2)
+    table = clinometer("import", "table", m2)
     assert "0.200" in table.out
     assert "randomly stereotyped" in table.out
 
 
 def test_exceeding_a_limit_gives_status_1(clinometer: Clinometer, m2: Path) -> None:
     point = ("--fail-on", "point")
-    result = clinometer("risk", m2, "--fail-above", "R=0.1", *point)
+    result = clinometer("import", "table", m2, "--fail-above", "R=0.1", *point)
     assert result.status == 1
     assert result.err == "clinometer: m2.csv: R: its value 0.2000 is above 0.1 (--fail-on)\n"
-    assert clinometer("risk", m2, "--fail-above", "R=0.3", *point).status == 0
+    assert clinometer("import", "table", m2, "--fail-above", "R=0.3", *point).status == 0
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_table_errors_name_the_file(
 ) -> None:
     m2.write_text(M2.replace(*change), encoding="utf-8")
     for more in ([], ["--replicates", "0"]):
-        result = clinometer("risk", m2, *more)
+        result = clinometer("import", "table", m2, *more)
         assert result.status == 2
         assert result.err.startswith(f"clinometer: {m2}: {found}")
 
@@ -102,14 +102,14 @@ def test_table_errors_name_the_file(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("risk", "no-such.csv"),
-        ("risk", "M2", "--norm", "0.5"),
-        ("risk", "M2", "--fail-above", "Q=1"),
-        ("topics", "gendre"),
-        ("contexts", "no-such-set"),
-        ("models", "reference:fair"),
-        ("models", "./no-such-folder"),
-        ("models", "pocket:no-such-model"),
+        ("import", "table", "no-such.csv"),
+        ("import", "table", "M2", "--norm", "0.5"),
+        ("import", "table", "M2", "--fail-above", "Q=1"),
+        ("list", "topics", "gendre"),
+        ("list", "contexts", "no-such-set"),
+        ("list", "models", "reference:fair"),
+        ("list", "models", "./no-such-folder"),
+        ("list", "models", "pocket:no-such-model"),
         ("report", "no-such-run"),
         ("audit", "reference:fair"),
         ("audit", "reference:random", "--topic", "religion"),
@@ -121,7 +121,7 @@ def test_table_errors_name_the_file(
         ("audit", "reference:random", "--clusters", "no-such-column"),
         ("audit", "reference:random", "--topic", "religion", "--contexts", "paper-gender"),
         ("audit", "reference:random", "--topic", "gender-zh", "--contexts", "paper-gender"),
-        ("risk", "M2", "--clusters", "no-such-column"),
+        ("import", "table", "M2", "--clusters", "no-such-column"),
         ("audit", "reference:random", "reference:random"),
         ("audit", "--suite", "no-such-table"),
         ("audit",),
@@ -139,7 +139,7 @@ def test_wrong_input_is_one_line_and_status_2(
 
 
 def test_debug_works_in_any_position(clinometer: Clinometer) -> None:
-    result = clinometer("risk", "no-such.csv", "--debug")
+    result = clinometer("import", "table", "no-such.csv", "--debug")
     assert result.status == 2
     assert result.err.startswith("Traceback")
     assert result.err.endswith("clinometer: no-such.csv: no such file\n")
@@ -149,7 +149,7 @@ def test_an_unknown_model_is_refused(
     clinometer: Clinometer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    result = clinometer("models", "smolm2")
+    result = clinometer("list", "models", "smolm2")
     assert result.status == 2
     assert result.err.startswith("clinometer: model 'smolm2': no such model")
     assert result.err.endswith("did you mean smollm2?\n")
@@ -161,32 +161,32 @@ def test_a_model_on_the_hub_is_looked_up(
 ) -> None:
     monkeypatch.setattr("clinometer.models.catalog.hub.hub_reachable", lambda: True)
     monkeypatch.setattr("huggingface_hub.repo_exists", lambda model: there)
-    result = clinometer("models", "owner/no-such-model-here", "--json")
+    result = clinometer("list", "models", "owner/no-such-model-here", "--json")
     assert result.status == (0 if there else 2)
 
 
 @pytest.mark.parametrize("what", ["topics", "contexts", "models"])
 def test_list_commands_print_the_names(clinometer: Clinometer, what: str) -> None:
-    listed = json.loads(clinometer(what, "--json").out)[what]
+    listed = json.loads(clinometer("list", what, "--json").out)[what]
     names = {row["name"] for row in listed}
     expected = {"topics": "gender", "contexts": "paper-gender", "models": "smollm2"}[what]
     assert expected in names
-    assert expected in clinometer(what).out
+    assert expected in clinometer("list", what).out
 
 
 def test_context_sets_that_are_too_small_to_measure_with_are_marked(clinometer: Clinometer) -> None:
-    rows = json.loads(clinometer("contexts", "--json").out)["contexts"]
+    rows = json.loads(clinometer("list", "contexts", "--json").out)["contexts"]
     small = {row["name"] for row in rows if row["size"] == "too small"}
     assert small == {row["name"] for row in rows if row["n_eff"] < 30}
     assert {"paper-gender", "conversation-gender", "conversation-race"} <= small
-    assert "worth fewer than 30 even contexts" in clinometer("contexts").out
+    assert "worth fewer than 30 even contexts" in clinometer("list", "contexts").out
 
 
 @pytest.mark.parametrize(("what", "name"), [("topics", "gender"), ("contexts", "paper-race")])
 def test_one_entry_can_be_shown(clinometer: Clinometer, what: str, name: str) -> None:
-    shown = json.loads(clinometer(what, name, "--json").out)
+    shown = json.loads(clinometer("list", what, name, "--json").out)
     assert shown["name"] == name
-    assert shown["sha256"] in clinometer(what, name).out
+    assert shown["sha256"] in clinometer("list", what, name).out
 
 
 def test_several_reference_models_under_one_folder(clinometer: Clinometer, tmp_path: Path) -> None:
@@ -235,6 +235,6 @@ def test_a_suite_names_missing_models_and_audits_the_rest(
 def test_the_installed_command_runs(m2: Path) -> None:
     command = Path(sys.executable).with_name("clinometer")
     done = subprocess.run(
-        [command, "risk", m2, "--json"], capture_output=True, text=True, check=True
+        [command, "import", "table", m2, "--json"], capture_output=True, text=True, check=True
     )
     assert json.loads(done.stdout)["summary"]["R"]["value"] == pytest.approx(0.2)

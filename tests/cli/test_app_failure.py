@@ -24,7 +24,7 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def break_topics(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    """Let `clinometer topics` fail."""
+    """Let `clinometer list topics` fail."""
 
     def fail() -> None:
         raise error
@@ -41,7 +41,7 @@ def test_an_unexpected_error_is_status_70_one_line_and_a_log(
     clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     break_topics(monkeypatch, error)
-    result = clinometer("topics")
+    result = clinometer("list", "topics")
     (log,) = logs.iterdir()
     assert result.status == 70
     assert result.out == ""
@@ -62,7 +62,7 @@ def test_memory_that_ran_out_is_no_bug(
 ) -> None:
     """numpy's error is one of Python's; a GPU's is torch's."""
     break_topics(monkeypatch, error)
-    result = clinometer("topics")
+    result = clinometer("list", "topics")
     assert result.status == 3
     assert result.err == (
         "clinometer: memory ran out; free some and rerun the same command to resume\n"
@@ -78,7 +78,7 @@ def test_only_the_newest_logs_are_kept(
     for year in (2001, 2002, 2003):
         (logs / f"{year}0101T000000-abcd.log").touch()
     break_topics(monkeypatch, RuntimeError())
-    assert clinometer("topics").status == 70
+    assert clinometer("list", "topics").status == 70
     old, new = sorted(logs.iterdir())
     assert old.name.startswith("2003")
     assert new.stat().st_size > 0
@@ -89,7 +89,7 @@ def test_without_a_log_folder_the_line_suggests_debug(
 ) -> None:
     logs.touch()  # a file where the folder should be
     break_topics(monkeypatch, RuntimeError())
-    result = clinometer("topics")
+    result = clinometer("list", "topics")
     assert result.status == 70
     assert result.err.endswith("rerun with --debug for a traceback\n")
 
@@ -98,7 +98,7 @@ def test_debug_shows_the_traceback_of_an_unexpected_error(
     clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_topics(monkeypatch, RuntimeError("the details"))
-    result = clinometer("topics", "--debug")
+    result = clinometer("list", "topics", "--debug")
     assert result.status == 70
     assert "RuntimeError: the details" in result.err
 
@@ -108,7 +108,7 @@ def test_a_closed_pipe_is_not_a_failed_threshold(form: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [sys.executable, "-m", "clinometer", "topics", *form],
+        [sys.executable, "-m", "clinometer", "list", "topics", *form],
         stdout=writer,
         stderr=subprocess.PIPE,
         text=True,

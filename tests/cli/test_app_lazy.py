@@ -29,4 +29,4 @@ def test_the_list_of_commands_imports_none_of_them(arguments: list[str]) -> None
 
 
 def test_the_list_of_models_loads_no_library_of_models() -> None:
-    assert not {"torch", "transformers", "scipy", "pandas"} & modules_after("models")
+    assert not {"torch", "transformers", "scipy", "pandas"} & modules_after("list", "models")

@@ -81,19 +81,23 @@ def test_risk_by_clusters_and_two_way(clinometer: Clinometer, tmp_path: Path) ->
             lines += [f"g{x},c{c},a,{p},s{c % 4}", f"g{x},c{c},b,{1 - p},s{c % 4}"]
     table = tmp_path / "table.csv"
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert "unknown columns source" in clinometer("risk", table).err
-    clustered = json.loads(clinometer("risk", table, "--clusters", "source", "--json").out)
+    assert "unknown columns source" in clinometer("import", "table", table).err
+    clustered = json.loads(
+        clinometer("import", "table", table, "--clusters", "source", "--json").out
+    )
     assert clustered["n_eff"] == pytest.approx(4)
-    both = json.loads(clinometer("risk", table, "--clusters", "source", "--two-way", "--json").out)
+    both = json.loads(
+        clinometer("import", "table", table, "--clusters", "source", "--two-way", "--json").out
+    )
     ends = [r["summary"]["R"]["high"] - r["summary"]["R"]["low"] for r in (clustered, both)]
     assert ends[1] > ends[0] > 0
-    refused = clinometer("risk", table, "--clusters", "predicate")
+    refused = clinometer("import", "table", table, "--clusters", "predicate")
     assert refused.status == 2
     assert "found no predicate" in refused.err
     table.write_text(table.read_text().replace("c0,b,0.7,s0", "c0,b,0.7,s1"), encoding="utf-8")
     assert (
         "expected one value per context, found two for 'c0'"
-        in clinometer("risk", table, "--clusters", "source").err
+        in clinometer("import", "table", table, "--clusters", "source").err
     )
 
 
@@ -111,13 +115,13 @@ def test_degenerate_tables_get_a_sentence(
     lines = [f"{x},{c},{y},{q}" for x, c, p in cells for y, q in (("a", p), ("b", 1 - p))]
     table = tmp_path / "table.csv"
     table.write_text("\n".join(["group,context,attribute,p", *lines]) + "\n", encoding="utf-8")
-    assert said in clinometer("risk", table).out
-    found = clinometer("risk", table, "--json").out
+    assert said in clinometer("import", "table", table).out
+    found = clinometer("import", "table", table, "--json").out
     assert said in json.loads(found)["verdict"]
     assert "NaN" not in found
     nothing = tmp_path / "nothing.csv"
     nothing.write_text("group,context,attribute,p\nx,c,a,\nx,c,b,\n", encoding="utf-8")
-    assert clinometer("risk", nothing).status == 2
+    assert clinometer("import", "table", nothing).status == 2
 
 
 def test_groups_from_uneven_weights_come_with_a_caution(

@@ -29,18 +29,23 @@ def table(tmp_path: Path) -> Path:
 def test_the_default_is_the_lower_end(table: Path, clinometer) -> None:  # type: ignore[no-untyped-def]
     import json
 
-    R = json.loads(clinometer("risk", table, "--json").out)["summary"]["R"]
+    R = json.loads(clinometer("import", "table", table, "--json").out)["summary"]["R"]
     between = str((R["low"] + R["value"]) / 2)
-    assert clinometer("risk", table, "--fail-above", f"R={between}").status == 0
+    assert clinometer("import", "table", table, "--fail-above", f"R={between}").status == 0
     for end, status in (("point", 1), ("high", 1), ("low", 0)):
-        shown = clinometer("risk", table, "--fail-above", f"R={between}", "--fail-on", end)
+        shown = clinometer(
+            "import", "table", table, "--fail-above", f"R={between}", "--fail-on", end
+        )
         assert shown.status == status
-    below = clinometer("risk", table, "--fail-above", f"R={R['low'] / 2}")
+    below = clinometer("import", "table", table, "--fail-above", f"R={R['low'] / 2}")
     assert below.status == 1
     assert "the lower end of its 95 % interval" in below.err
-    assert clinometer("risk", table, "--fail-above", "R_between=0.9").status == 0
-    assert clinometer("risk", table, "--fail-above", "R_between=0.0001").status == 1
-    assert clinometer("risk", table, "--fail-above", "R=0.1", "--fail-on", "middle").status == 2
+    assert clinometer("import", "table", table, "--fail-above", "R_between=0.9").status == 0
+    assert clinometer("import", "table", table, "--fail-above", "R_between=0.0001").status == 1
+    assert (
+        clinometer("import", "table", table, "--fail-above", "R=0.1", "--fail-on", "middle").status
+        == 2
+    )
 
 
 def test_what_is_not_measured_cannot_be_limited() -> None:

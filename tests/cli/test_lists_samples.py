@@ -16,7 +16,7 @@ def test_samples_are_written_with_the_next_commands_to_run(
     clinometer: Clinometer, tmp_path: Path
 ) -> None:
     folder = tmp_path / "some where"
-    result = clinometer("samples", folder)
+    result = clinometer("list", "samples", "--out", folder)
     assert result.status == 0
     assert {p.name for p in folder.iterdir()} == set(SAMPLES)
     for words in NEXT:
@@ -29,13 +29,13 @@ def test_existing_files_are_not_overwritten_without_force(
 ) -> None:
     mine = tmp_path / "table.csv"
     mine.write_text("my own", encoding="utf-8")
-    refused = clinometer("samples", tmp_path)
+    refused = clinometer("list", "samples", "--out", tmp_path)
     assert refused.status == 2
     assert refused.err == (
         f"clinometer: {mine}: is there already; choose another folder, or --force to overwrite\n"
     )
     assert [p.name for p in tmp_path.iterdir()] == ["table.csv"]
-    found = json.loads(clinometer("samples", tmp_path, "--force", "--json").out)
+    found = json.loads(clinometer("list", "samples", "--out", tmp_path, "--force", "--json").out)
     assert len(found["files"]) == len(SAMPLES)
     assert mine.read_text(encoding="utf-8").startswith("group,context,attribute,p")
 
@@ -44,12 +44,12 @@ def test_a_folder_that_cannot_be_created_is_one_line(
     clinometer: Clinometer, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    refused = clinometer("samples", tmp_path / "file" / "below")
+    refused = clinometer("list", "samples", "--out", tmp_path / "file" / "below")
     assert (refused.status, refused.err.count("\n")) == (2, 1)
 
 
 def test_mining_the_articles_finds_contexts(clinometer: Clinometer, tmp_path: Path) -> None:
-    clinometer("samples", tmp_path)
+    clinometer("list", "samples", "--out", tmp_path)
     command = ("mine", tmp_path / "articles.jsonl", "--out", tmp_path / "contexts.csv")
     found = json.loads(clinometer(*command, "--json").out)
     assert found["contexts"] >= 10

@@ -77,7 +77,7 @@ def test_lists_are_printed_in_full(
     clinometer: Clinometer, what: str, columns: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    shown = set(clinometer(what).out.split())
-    for row in json.loads(clinometer(what, "--json").out)[what]:
+    shown = set(clinometer("list", what).out.split())
+    for row in json.loads(clinometer("list", what, "--json").out)[what]:
         for value in row.values():
             assert set(str(value).split()) <= shown

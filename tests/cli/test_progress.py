@@ -233,7 +233,7 @@ def test_ctrl_c_during_scoring_says_what_was_saved(
 
     monkeypatch.setattr("clinometer.cli.reliability.score_reliability", score)
     monkeypatch.chdir(tmp_path)
-    assert clinometer("samples", ".").status == 0
+    assert clinometer("list", "samples", "--out", ".").status == 0
     command = ("reliability", "score", "statements.csv", "--variants", "versions.jsonl")
     result = clinometer(*command, *out)
     assert result.status == 130

@@ -91,8 +91,9 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path: Path, text: str, message:
 def test_the_command_follows_its_file(tmp_path: Path, clinometer: Any, plan: Path) -> None:
     path = tmp_path / "new.toml"
     made = clinometer(
-        "protocol", "new", MODEL, "--fail-above", "R=0.4", "--population", "corpus", "--out", path
-    )
+        "plan", "--model", MODEL, "--fail-above", "R=0.4", "--population", "corpus",
+        "--protocol", path,
+    )  # fmt: skip
     assert made.status == 0
     shown = clinometer("audit", "--protocol", path, "--out", tmp_path / "run", "--json")
     assert shown.status == 1  # the stereotyped model is above its limit
@@ -100,4 +101,10 @@ def test_the_command_follows_its_file(tmp_path: Path, clinometer: Any, plan: Pat
     assert run["protocol"]["deviations"] == []
     assert run["population"] == "corpus"
     assert clinometer("plan", "--precision", "0.02").status == 0
+    both = clinometer(
+        "plan", "--model", MODEL, "--precision", "0.02", "--protocol", tmp_path / "both.toml"
+    )
+    assert "effective contexts" in both.out
+    assert Protocol.read(tmp_path / "both.toml")[0].precision == 0.02
+    assert "--model" in clinometer("plan", "--protocol", tmp_path / "none.toml").err
     assert clinometer("plan").status == 2

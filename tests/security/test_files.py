@@ -191,7 +191,7 @@ def test_distinct_labels_do_not_fill_the_memory(tmp_path: Path) -> None:
 def test_replicates_have_an_end(tmp_path: Path, clinometer) -> None:  # type: ignore[no-untyped-def]
     table = tmp_path / "t.csv"
     table.write_text("group,context,attribute,p\na,b,x,0.5\na,b,y,0.5\n")
-    result = clinometer("risk", table, "--replicates", 10**8)
+    result = clinometer("import", "table", table, "--replicates", 10**8)
     assert result.status == 2
     assert "100000" in result.err.replace(",", "")
 

@@ -62,7 +62,7 @@ def write_table(path: Path, name: str) -> Path:
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_names_in_a_table(name: str, options: tuple[str, ...], clinometer, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     table = write_table(tmp_path / "t.csv", NAMES[name])
-    result = clinometer("risk", table, "--replicates", "0", *options)
+    result = clinometer("import", "table", table, "--replicates", "0", *options)
     assert result.status in (0, 2)
     assert not steers(result.out + result.err)
     if result.status == 0 and not options and name in ("close", "link", "emoji"):
@@ -94,7 +94,7 @@ def test_names_of_300_characters(clinometer, tmp_path: Path) -> None:  # type: i
     for command in (
         ("audit", f"./{long}"),
         ("report", tmp_path / long),
-        ("risk", tmp_path / f"{long}.csv"),
+        ("import", "table", tmp_path / f"{long}.csv"),
         ("audit", "reference:random", "--contexts", f"{long}.csv"),
         ("audit", "reference:random", "--topic", f"{long}.toml"),
         ("mine", tmp_path / long, "--out", tmp_path / "o.csv"),

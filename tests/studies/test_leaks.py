@@ -51,7 +51,7 @@ def test_the_command_lists_them(
     contexts: ContextSet, tmp_path: Path, clinometer: Callable[..., Any]
 ) -> None:
     contexts.save(tmp_path / "c.csv")
-    given = ("contexts", tmp_path / "c.csv", "--leak-model", "pocket:gpt2-s")
+    given = ("list", "contexts", tmp_path / "c.csv", "--leak-model", "pocket:gpt2-s")
     refused = clinometer(*given)
     assert refused.status == 2
     assert "name it with --topic" in refused.err
@@ -62,11 +62,11 @@ def test_the_command_lists_them(
     assert told["contexts"] == len(contexts)
     assert {row["template"] for row in told["flagged"]} == set(PLANTED)
     assert "crowned king" in out.read_text(encoding="utf-8")
-    assert clinometer("contexts", "--topic", "gender").status == 2
+    assert clinometer("list", "contexts", "--topic", "gender").status == 2
 
 
 def test_a_source_is_named_with_its_topic(clinometer: Callable[..., Any]) -> None:
-    given = ("contexts", "conversation", "--leak-model", "pocket:gpt2-s", "--json")
+    given = ("list", "contexts", "conversation", "--leak-model", "pocket:gpt2-s", "--json")
     done = clinometer(*given, "--topic", "gender")
     assert done.status == 0, done.err
     assert json.loads(done.out)["contexts"] == len(load_contexts("conversation-gender"))

@@ -135,23 +135,24 @@ CommandTable = Mapping[str, tuple["str | CommandTable", str]]
 
 COMMANDS: CommandTable = {
     "audit": ("audit:audit_command", "Score models in every context, and measure their risks"),
-    "report": ("report:report_command", "Write a page about runs, or its tables and charts"),
-    "leaderboard": ("report:leaderboard_command", "Rank models by their runs on static pages"),
-    "view": ("view:view_command", "Explore runs in a browser, down to single words"),
+    "report": (
+        "report:report_command",
+        "Write a page about runs, its tables, charts or a ranking",
+    ),
+    "view": ("report:view_command", "Explore runs in a browser, down to single words"),
     "compare": ("compare:compare_command", "Compare runs group by group, context by context"),
     "gate": ("gate:gate_command", "Decide whether a run is worse than its baseline"),
     "plan": ("plan:plan_command", "Plan an audit: contexts, time and cost; write a protocol"),
-    "protocol": ({"new": ("plan:new_command", "Write a protocol file")}, "Plan an audit in a file"),
     "import": (
         {
+            "table": ("imports:table_command", "Any table of preferences; no model is needed"),
+            "bbq": ("imports:bbq_command", "Published answers to BBQ's questions"),
             "lm-eval": ("imports:lm_eval_command", "Samples of lm-evaluation-harness"),
             "inspect": ("imports:inspect_command", "A log of Inspect: epochs are replies"),
+            "labels": ("imports:labels_command", "People's labels, to correct a run's judge"),
         },
-        "Measure what others have produced: tables, answers, samples, labels",
+        "Measure what others produced: tables, answers, logs, labels",
     ),
-    "risk": ("imports:risk_command", "Any table of preferences"),
-    "bbq": ("audit:bbq_command", "Published answers to BBQ's questions"),
-    "calibrate": ("calibrate:calibrate_command", "People's labels of a run's replies"),
     "export": (
         {
             "xarray": ("exports:xarray_command", "Every preference, weight and risk as netCDF"),
@@ -161,9 +162,10 @@ COMMANDS: CommandTable = {
             "mlflow": ("exports:mlflow_command", "Settings, risks and report, logged to MLflow"),
             "wandb": ("exports:wandb_command", "Settings and risks, logged to Weights & Biases"),
             "croissant": ("exports:croissant_command", "A context set with Croissant metadata"),
-            "lm-eval": ("exports:export_lm_eval_command", "An audit as a task of lm_eval"),
+            "lm-eval": ("exports:lm_eval_command", "An audit as a task of lm_eval"),
+            "labels": ("exports:labels_command", "Replies of a run, for people to label"),
         },
-        "Write runs and context sets for other tools",
+        "Write runs and context sets for other tools and for people",
     ),
     "mine": ("mine:mine_command", "Mine contexts from a corpus, weighted by frequency"),
     "reliability": (
@@ -207,12 +209,17 @@ COMMANDS: CommandTable = {
         },
         "The papers' experiments on models of your choice",
     ),
-    "topics": ("lists:topics_command", "The built-in topics, or one of them"),
-    "contexts": ("lists:contexts_command", "The built-in context sets, or one of them"),
-    "models": ("lists:models_command", "The models available locally"),
-    "samples": ("lists:samples_command", "Small files to try the commands on"),
-    "doctor": ("machine:doctor_command", "Show what is installed, what is missing, how to get it"),
-    "cache": ("machine:cache_command", "Show what is cached on this machine, or clear it"),
+    "list": (
+        {
+            "topics": ("lists:topics_command", "The built-in topics, or one of them"),
+            "contexts": ("lists:contexts_command", "The built-in context sets, or one of them"),
+            "models": ("lists:models_command", "The models available locally"),
+            "samples": ("lists:samples_command", "Small files to try the commands on"),
+        },
+        "List topics, context sets, models and sample files",
+    ),
+    "doctor": ("lists:doctor_command", "Show what is installed, what is missing, how to get it"),
+    "cache": ("lists:cache_command", "Show what is cached on this machine, or clear it"),
 }
 
 

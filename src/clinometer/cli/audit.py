@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from clinometer.cli.audit_output import as_json, print_runs, where_next
+from clinometer.cli.audit_output import as_json, print_bbq, print_runs, where_next
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import (
     FAIL_ABOVE,
@@ -26,9 +26,8 @@ from clinometer.cli.limits import (
 )
 from clinometer.cli.options import grouped, topic_of
 from clinometer.cli.plan import followed
-from clinometer.cli.printing import TerminalTable, console, print_json, say
+from clinometer.cli.printing import print_json, say
 from clinometer.cli.progress import kept_cells, progress
-from clinometer.display.numbers import percent, risk
 from clinometer.display.text import visible
 from clinometer.errors import ClinometerError, SettingsError, Unmeasurable
 from clinometer.execution.ray import WorkerResources
@@ -37,126 +36,8 @@ from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.folder.find import default_folder
 from clinometer.runs.protocol import Protocol
 
-if TYPE_CHECKING:
-    from clinometer.topics.bbq import BbqItem
-
-
-# --- BBQ: audits of its files, and clinometer bbq, which reads published answers -----------------
-
-
 #: In front of a file name given as --topic.
 BBQ = "bbq:"
-_MOST_LISTED = 20
-
-
-@grouped
-def bbq_command(
-    files: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE...", help="Files of BBQ with answers (.jsonl, .gz, .zst)."),
-    ],
-    *,
-    settings: Annotated[AuditSettings, "norm", "normalize", "level", "clusters", "population"],
-    answers: Annotated[
-        list[str] | None,
-        opt(
-            "FORMAT=FIELD: a prompt format and the field with its answers; repeat for each.",
-            unset="fields named …_pred_FORMAT",
-        ),
-    ] = None,
-    model: Annotated[str, opt("The model that gave the answers.")] = "published answers",
-    out: Annotated[Path | None, opt("Run folder.", "--out", "-o")] = None,
-    json_output: JSON = False,
-) -> None:
-    """Read published answers to BBQ's questions: its own scores beside R, bias and volatility.
-
-    Prompt formats are contexts. Replies that say none of the options are listed.
-    """
-    from clinometer.models import ModelInfo
-    from clinometer.runs.bbq import BbqReplies, answer_fields, bbq_run, read_replies
-
-    items, name = read_files(files)
-    fields = answer_fields(items) if answers is None else _fields(answers)
-    if not fields:
-        raise SettingsError("--answers: expected FORMAT=FIELD, since no field is …_pred_FORMAT")
-    replies = BbqReplies.of(*read_replies(items, fields))
-    info = ModelInfo(name=model, kind="replies", revision="as published")
-    run = bbq_run(info, replies, settings, name=name, out=out)
-    if json_output:
-        from clinometer.cli.audit_output import as_json
-
-        print_json(as_json([run], []))
-        return
-    print_bbq([run])
-
-
-def read_files(files: Sequence[Path]) -> tuple[list[BbqItem], str]:
-    """The items of all files, and what they are called together."""
-    from clinometer.topics.bbq import read_bbq
-
-    items = [item for file in files for item in read_bbq(file)]
-    return items, "-".join(dict.fromkeys(item.category for item in items))
-
-
-def audited_bbq(
-    topic: str, contexts: str | None, groups: str | None, *, fresh: bool
-) -> tuple[partial[Run], str]:
-    """How to audit a model with a file of BBQ, and what the file is called."""
-    from clinometer.runs.bbq import bbq_audit, chosen_formats
-    from clinometer.topics.bbq import FORMATS
-
-    if groups is not None:
-        raise SettingsError("--groups: expected none with bbq:FILE; its items name their groups")
-    formats = list(FORMATS) if contexts is None else [c.strip() for c in contexts.split(",")]
-    chosen_formats(formats)
-    items, name = read_files([Path(topic.removeprefix(BBQ))])
-    return partial(bbq_audit, items=items, name=name, formats=formats, fresh=fresh), name
-
-
-def print_bbq(runs: Sequence[Run]) -> None:
-    """The risks with notes, then BBQ's own scores and what could not be read."""
-    from clinometer.cli.audit_output import print_runs
-
-    print_runs(list(runs), title=f"{runs[0].record.topic.title}, ambiguous contexts")
-    for run in runs:
-        found = run.record.benchmark
-        if found is None:
-            continue
-        table = TerminalTable(f"{found.name}'s own scores: {run.model}")
-        table.add_text("category", "contexts", "format").add_numbers("accuracy", "bias", "items")
-        for s in found.scores:
-            table.add_row(
-                s.category, s.condition, s.format, percent(s.accuracy), risk(s.bias), f"{s.n:,}"
-            )
-        table.print(console())
-        if found.unread:
-            share = percent(len(found.unread) / found.replies)
-            console().print(f"{len(found.unread)} of {found.replies:,} replies ({share}) say none:")
-            for reply in found.unread[:_MOST_LISTED]:
-                said = f"  {reply.item}, {reply.format}: {reply.reply!r}"
-                console().print(said, markup=False, soft_wrap=True)
-            if len(found.unread) > _MOST_LISTED:
-                console().print("  … all of them are in run.json and --json")
-        if found.unscored:
-            console().print(
-                f"{len(found.unscored)} items do not tell which group the stereotype is about; "
-                "they count for accuracy alone"
-            )
-
-
-def _fields(answers: Sequence[str]) -> dict[str, str]:
-    found = {}
-    for given in answers:
-        form, equals, field = given.partition("=")
-        if not (form and equals and field):
-            raise SettingsError(f"--answers: expected FORMAT=FIELD, found {given!r}")
-        found[form] = field
-    return found
-
-
-# --- clinometer audit: score models and measure their risks --------------------------------------
-
-
 #: Where runs are stored without --out, and what `clinometer view` shows.
 RUNS = Path("runs")
 
@@ -209,7 +90,7 @@ def audit_command(
     protocol: Annotated[
         Path | None,
         typer.Option(
-            help="Follow a protocol file (clinometer protocol new): it gives models, topic, "
+            help="Follow a protocol file (clinometer plan --protocol): it gives models, topic, "
             "contexts, population and limits that the command leaves out, and the run says what "
             "was not as planned.",
             rich_help_panel="Statistics",
@@ -254,7 +135,7 @@ def audit_command(
         raise SettingsError("models: expected each model once, found one twice")
     if not asked_models:
         raise SettingsError(
-            "models: expected at least one that is available locally; see clinometer models"
+            "models: expected at least one that is available locally; see clinometer list models"
         )
     benchmark, ways = topic.startswith(BBQ), [("", settings)]
     if benchmark:
@@ -345,3 +226,19 @@ def _audit_all(
         else:
             runs.append(run)
     return runs, failed
+
+
+def audited_bbq(
+    topic: str, contexts: str | None, groups: str | None, *, fresh: bool
+) -> tuple[partial[Run], str]:
+    """How to audit a model with a file of BBQ, and what the file is called."""
+    from clinometer.runs.bbq import bbq_audit, chosen_formats
+    from clinometer.topics.bbq import FORMATS, read_bbq
+
+    if groups is not None:
+        raise SettingsError("--groups: expected none with bbq:FILE; its items name their groups")
+    formats = list(FORMATS) if contexts is None else [c.strip() for c in contexts.split(",")]
+    chosen_formats(formats)
+    items = read_bbq(Path(topic.removeprefix(BBQ)))
+    name = "-".join(dict.fromkeys(item.category for item in items))
+    return partial(bbq_audit, items=items, name=name, formats=formats, fresh=fresh), name

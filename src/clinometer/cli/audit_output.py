@@ -6,9 +6,10 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clinometer.cli.printing import console, risk_table
+from clinometer.cli.printing import TerminalTable, console, risk_table
 from clinometer.contexts import builtin_contexts
 from clinometer.contexts.load import FEWEST, family, too_small
+from clinometer.display.numbers import percent, risk
 from clinometer.errors import ClinometerError, Unmeasurable
 from clinometer.measure.correction import in_words
 from clinometer.measure.factors import factor_notes, factor_sentence
@@ -19,6 +20,9 @@ from clinometer.runs.protocol import protocol_sentences
 
 if TYPE_CHECKING:
     from clinometer.runs import Run
+
+#: Replies without an answer that are listed; run.json has all of them.
+_MOST_LISTED = 20
 
 
 def print_runs(runs: list[Run], *, title: str | None = None) -> None:
@@ -36,6 +40,35 @@ def print_runs(runs: list[Run], *, title: str | None = None) -> None:
     for run in runs:
         for line in notes(run):
             console().print(line, soft_wrap=True)
+
+
+def print_bbq(runs: list[Run]) -> None:
+    """The risks with notes, then BBQ's own scores and what could not be read."""
+    print_runs(runs, title=f"{runs[0].record.topic.title}, ambiguous contexts")
+    for run in runs:
+        found = run.record.benchmark
+        if found is None:
+            continue
+        table = TerminalTable(f"{found.name}'s own scores: {run.model}")
+        table.add_text("category", "contexts", "format").add_numbers("accuracy", "bias", "items")
+        for s in found.scores:
+            table.add_row(
+                s.category, s.condition, s.format, percent(s.accuracy), risk(s.bias), f"{s.n:,}"
+            )
+        table.print(console())
+        if found.unread:
+            share = percent(len(found.unread) / found.replies)
+            console().print(f"{len(found.unread)} of {found.replies:,} replies ({share}) say none:")
+            for reply in found.unread[:_MOST_LISTED]:
+                said = f"  {reply.item}, {reply.format}: {reply.reply!r}"
+                console().print(said, markup=False, soft_wrap=True)
+            if len(found.unread) > _MOST_LISTED:
+                console().print("  … all of them are in run.json and --json")
+        if found.unscored:
+            console().print(
+                f"{len(found.unscored)} items do not tell which group the stereotype is about; "
+                "they count for accuracy alone"
+            )
 
 
 def _population(runs: list[Run]) -> str:

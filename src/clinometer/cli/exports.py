@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from clinometer import settings as ranges
 from clinometer.cli.help import opt
-from clinometer.cli.options import GROUPS, grouped, topic_of
+from clinometer.cli.options import GROUPS, SEED, grouped, topic_of
 from clinometer.cli.printing import console
+from clinometer.errors import SettingsError
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.audit import select_contexts
-
-# --- clinometer export: runs and context sets in the formats of other tools ----------------------
-
 
 RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
@@ -27,7 +27,7 @@ def xarray_command(
     """Write every preference, weight and risk of a run as a netCDF file, which xarray opens."""
     from clinometer.exports.datasets import write_netcdf
 
-    written([write_netcdf(Run.load(run), out)], f'xarray.open_dataset("{out}")')
+    _written([write_netcdf(Run.load(run), out)], f'xarray.open_dataset("{out}")')
 
 
 def arviz_command(
@@ -37,7 +37,7 @@ def arviz_command(
     """Write a run with its risks and their intervals as a tree of datasets, which ArviZ opens."""
     from clinometer.exports.datasets import write_arviz
 
-    written([write_arviz(Run.load(run), out)], f'xarray.open_datatree("{out}")')
+    _written([write_arviz(Run.load(run), out)], f'xarray.open_datatree("{out}")')
 
 
 def hugging_face_command(
@@ -57,7 +57,7 @@ def hugging_face_command(
     """
     from clinometer.exports.evaluation_records import write_hugging_face
 
-    written(write_hugging_face(Run.load(run), out, dataset=dataset), "look at it, commit and push")
+    _written(write_hugging_face(Run.load(run), out, dataset=dataset), "look at it, commit and push")
 
 
 def every_eval_ever_command(
@@ -73,7 +73,9 @@ def every_eval_ever_command(
     from clinometer.exports.evaluation_records import Evaluator, write_every_eval_ever
 
     evaluator = Evaluator(organization=organization, relationship=relationship)
-    written([write_every_eval_ever(Run.load(run), out, evaluator)], "contribute it to the database")
+    _written(
+        [write_every_eval_ever(Run.load(run), out, evaluator)], "contribute it to the database"
+    )
 
 
 def mlflow_command(
@@ -124,19 +126,11 @@ def croissant_command(
     files = write_croissant(
         load_contexts(contexts), out, licence=license, url=url, published=day, cite=cite
     )
-    written(files, "mlcroissant validate --jsonld " + str(files[-1]))
-
-
-def written(files: list[Path], then: str) -> None:
-    """Where the result is, and what comes next."""
-    console().print(f"Wrote {', '.join(map(str, files))}. Next: {then}", soft_wrap=True)
-
-
-# --- clinometer export lm-eval: an audit as a task of lm-evaluation-harness ----------------------
+    _written(files, "mlcroissant validate --jsonld " + str(files[-1]))
 
 
 @grouped
-def export_lm_eval_command(
+def lm_eval_command(
     topic: Annotated[str, opt("A built-in topic or a .toml file.")] = "gender",
     contexts: Annotated[
         str | None,
@@ -157,9 +151,35 @@ def export_lm_eval_command(
     asked = topic_of(topic, groups)
     folder = TaskFolder(asked, select_contexts(asked, contexts, settings))
     folder.write(out)
-    written(
+    _written(
         [out],
         f"lm_eval --include_path {out} --tasks {folder.name} --log_samples --output_path results "
         f"…, then clinometer import lm-eval results/…/samples_{folder.name}_….jsonl --task {out} "
         "--out RUN",
     )
+
+
+def labels_command(
+    run: RUN,
+    n: Annotated[int, opt("Replies to write, chosen at random.", "-n", allowed=ranges.COUNT)] = 200,
+    seed: SEED = AuditSettings.seed,
+    out: Annotated[Path, opt("File to write.", "--out", "-o")] = Path("replies.csv"),
+) -> None:
+    """Write sampled replies of a run for people to label, with the category its judge gave each.
+
+    `clinometer import labels` reads the labels and corrects the run.
+    """
+    from clinometer.runs.calibration import sample_replies, write_replies
+
+    if out.exists():
+        raise SettingsError(f"{out}: exists already; name a new file for the sample")
+    judged = Run.load(run)
+    write_replies(out, sample_replies(judged, n, seed=seed))
+    names = shlex.quote(",".join(judged.preferences.categories))
+    sheet = shlex.quote(str(out))
+    _written([out], f"clinometer reliability annotate {sheet} --mode category --categories {names}")
+
+
+def _written(files: list[Path], then: str) -> None:
+    """Where the result is, and what comes next."""
+    console().print(f"Wrote {', '.join(map(str, files))}. Next: {then}", soft_wrap=True)

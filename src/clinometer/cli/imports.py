@@ -1,15 +1,16 @@
-"""clinometer import: what other harnesses measured, as runs."""
+"""clinometer import: what others have measured: tables, answers, harnesses, people's labels."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
 
-from clinometer.cli.audit_output import as_json, print_runs, where_next
+from clinometer.cli.audit_output import as_json, print_bbq, print_runs, where_next
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
 from clinometer.cli.options import grouped
@@ -21,9 +22,6 @@ from clinometer.measure.correction import in_words
 from clinometer.runs import AuditSettings, Run, read_table
 from clinometer.runs.group_sentences import split_sentence
 from clinometer.runs.settings import INFERENCE
-
-# --- clinometer import: what other harnesses measured, as runs -----------------------------------
-
 
 OUT = Annotated[Path, opt("Run folder to write.", "--out", "-o")]
 MAPPING = Annotated[
@@ -42,87 +40,7 @@ FRESH = Annotated[bool, opt("Replace another run in --out.", "--fresh")]
 
 
 @grouped
-def lm_eval_command(
-    samples: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SAMPLES.jsonl",
-            help="A file samples_TASK_DATE.jsonl that lm_eval --log_samples wrote.",
-        ),
-    ],
-    out: OUT,
-    mapping: MAPPING = None,
-    task: Annotated[
-        Path | None,
-        opt("The folder of 'clinometer export lm-eval' that the samples belong to."),
-    ] = None,
-    tokenizer: Annotated[
-        str | None,
-        opt("With --task: the model's tokenizer, which tells what words are written alike."),
-    ] = None,
-    model: MODEL = None,
-    *,
-    settings: MEASURED,
-    fresh: FRESH = False,
-    json_output: JSON = False,
-) -> None:
-    """Read the samples of a log-likelihood task of lm-evaluation-harness as a run."""
-    from clinometer.bridges.lm_eval import import_lm_eval
-
-    run = import_lm_eval(
-        samples,
-        mapping=mapping,
-        task=task,
-        tokenizer=tokenizer,
-        model=model,
-        out=out,
-        settings=settings,
-        fresh=fresh,
-    )
-    _show(run, json_output)
-
-
-@grouped
-def inspect_command(
-    log: Annotated[
-        Path, typer.Argument(metavar="LOG", help="A log of Inspect, a file .eval or .json.")
-    ],
-    out: OUT,
-    mapping: Annotated[
-        str | None,
-        opt(
-            "Which fields of a sample are the group, the context and the category: a .toml file "
-            "(docs/bridges.md).",
-            unset="none, for logs of clinometer/audit",
-        ),
-    ] = None,
-    model: MODEL = None,
-    *,
-    settings: MEASURED,
-    fresh: FRESH = False,
-    json_output: JSON = False,
-) -> None:
-    """Read a log of Inspect as a run: epochs are replies, which are counted."""
-    from clinometer.bridges.inspect import import_inspect
-
-    run = import_inspect(log, mapping=mapping, model=model, out=out, settings=settings, fresh=fresh)
-    _show(run, json_output)
-
-
-def _show(run: Run, json_output: bool) -> None:
-    if json_output:
-        print_json(as_json([run], []))
-    else:
-        print_runs([run])
-    stream = sys.stderr if json_output else sys.stdout
-    stream.write(visible(where_next([run.path] if run.path else [])) + "\n")
-
-
-# --- clinometer risk: the risks of any table of preferences; no model needed ---------------------
-
-
-@grouped
-def risk_command(
+def table_command(
     table: Annotated[
         Path,
         typer.Argument(
@@ -177,3 +95,185 @@ def risk_command(
         if report.missing_cells:
             console().print(f"{report.missing_cells} cells are missing")
     fail(exceeded(table.name, report, limits, fail_on))
+
+
+@grouped
+def bbq_command(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Files of BBQ with answers (.jsonl, .gz, .zst)."),
+    ],
+    *,
+    settings: Annotated[AuditSettings, "norm", "normalize", "level", "clusters", "population"],
+    answers: Annotated[
+        list[str] | None,
+        opt(
+            "FORMAT=FIELD: a prompt format and the field with its answers; repeat for each.",
+            unset="fields named …_pred_FORMAT",
+        ),
+    ] = None,
+    model: Annotated[str, opt("The model that gave the answers.")] = "published answers",
+    out: Annotated[Path | None, opt("Run folder.", "--out", "-o")] = None,
+    json_output: JSON = False,
+) -> None:
+    """Read published answers to BBQ's questions: its own scores beside R, bias and volatility.
+
+    Prompt formats are contexts. Replies that say none of the options are listed.
+    """
+    from clinometer.models import ModelInfo
+    from clinometer.runs.bbq import BbqReplies, answer_fields, bbq_run, read_replies
+    from clinometer.topics.bbq import read_bbq
+
+    items = [item for file in files for item in read_bbq(file)]
+    name = "-".join(dict.fromkeys(item.category for item in items))
+    fields = answer_fields(items) if answers is None else _fields(answers)
+    if not fields:
+        raise SettingsError("--answers: expected FORMAT=FIELD, since no field is …_pred_FORMAT")
+    replies = BbqReplies.of(*read_replies(items, fields))
+    info = ModelInfo(name=model, kind="replies", revision="as published")
+    run = bbq_run(info, replies, settings, name=name, out=out)
+    if json_output:
+        print_json(as_json([run], []))
+    else:
+        print_bbq([run])
+
+
+def _fields(answers: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for given in answers:
+        form, equals, field = given.partition("=")
+        if not (form and equals and field):
+            raise SettingsError(f"--answers: expected FORMAT=FIELD, found {given!r}")
+        found[form] = field
+    return found
+
+
+@grouped
+def lm_eval_command(
+    samples: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SAMPLES.jsonl",
+            help="A file samples_TASK_DATE.jsonl that lm_eval --log_samples wrote.",
+        ),
+    ],
+    out: OUT,
+    mapping: MAPPING = None,
+    task: Annotated[
+        Path | None,
+        opt("The folder of 'clinometer export lm-eval' that the samples belong to."),
+    ] = None,
+    tokenizer: Annotated[
+        str | None,
+        opt("With --task: the model's tokenizer, which tells what words are written alike."),
+    ] = None,
+    model: MODEL = None,
+    *,
+    settings: MEASURED,
+    fresh: FRESH = False,
+    json_output: JSON = False,
+) -> None:
+    """Read the samples of a log-likelihood task of lm-evaluation-harness as a run."""
+    from clinometer.bridges.lm_eval import import_lm_eval
+
+    run = import_lm_eval(
+        samples,
+        mapping=mapping,
+        task=task,
+        tokenizer=tokenizer,
+        model=model,
+        out=out,
+        settings=settings,
+        fresh=fresh,
+    )
+    _show(run, json_output=json_output)
+
+
+@grouped
+def inspect_command(
+    log: Annotated[
+        Path, typer.Argument(metavar="LOG", help="A log of Inspect, a file .eval or .json.")
+    ],
+    out: OUT,
+    mapping: Annotated[
+        str | None,
+        opt(
+            "Which fields of a sample are the group, the context and the category: a .toml file "
+            "(docs/bridges.md).",
+            unset="none, for logs of clinometer/audit",
+        ),
+    ] = None,
+    model: MODEL = None,
+    *,
+    settings: MEASURED,
+    fresh: FRESH = False,
+    json_output: JSON = False,
+) -> None:
+    """Read a log of Inspect as a run: epochs are replies, which are counted."""
+    from clinometer.bridges.inspect import import_inspect
+
+    run = import_inspect(log, mapping=mapping, model=model, out=out, settings=settings, fresh=fresh)
+    _show(run, json_output=json_output)
+
+
+def _show(run: Run, *, json_output: bool) -> None:
+    if json_output:
+        print_json(as_json([run], []))
+    else:
+        print_runs([run])
+    stream = sys.stderr if json_output else sys.stdout
+    stream.write(visible(where_next([run.path] if run.path else [])) + "\n")
+
+
+def labels_command(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of an audit.")],
+    replies: Annotated[
+        Path,
+        typer.Argument(
+            metavar="REPLIES",
+            help="The table that was annotated, with id and the judge's category "
+            "(csv, tsv, jsonl, parquet).",
+        ),
+    ],
+    labels: Annotated[
+        Path,
+        typer.Argument(metavar="LABELS", help="The labels: an export of reliability annotate."),
+    ],
+    column: Annotated[str, opt("The column of REPLIES with the judge's category.")] = "judge",
+    group: Annotated[
+        str | None,
+        opt("A column of REPLIES: test whether the judge errs alike about all its groups."),
+    ] = None,
+    json_output: JSON = False,
+) -> None:
+    """Correct the risks of a run for the errors of its judge, using people's labels.
+
+    A reply counts with its most frequent label; ties count for nothing. The corrected values and
+    intervals are written to run.json, and the report shows them. `clinometer export labels` writes
+    the replies for people to label.
+    """
+    from clinometer.reliability.benchmarks import need_columns, read_rows
+    from clinometer.reliability.people.ratings import read_ratings
+    from clinometer.runs.calibration import calibrate, calibration_sentence, labelled
+
+    opened = Run.load(run)
+    rows = read_rows(replies)
+    need_columns(replies, rows, ("id", column, *([] if group is None else [group])))
+    judge = {str(row["id"]).strip(): str(row[column] or "") for row in rows}
+    groups = None if group is None else {str(r["id"]).strip(): str(r[group]) for r in rows}
+    confusion, alike = labelled(
+        read_ratings(labels).most_frequent(), judge, opened.preferences.categories, groups=groups
+    )
+    record = calibrate(opened, confusion, groups_alike=alike).record.calibration
+    if json_output:
+        print_json({"model": opened.model, "calibration": opened.record.to_dict()["calibration"]})
+        return
+    title = "Replies by people's category (rows) and the judge's"
+    table = TerminalTable(title).add_text("").add_numbers(*confusion.categories)
+    for name, counts in zip(confusion.categories, confusion.counts.tolist(), strict=True):
+        table.add_row(name, *(f"{n:g}" for n in counts))
+    table.print(console())
+    if confusion.left_out:
+        console().print(f"{confusion.left_out} labelled replies are in no category")
+    if record is not None:
+        console().print(f"{opened.model}: {calibration_sentence(record)}", soft_wrap=True)

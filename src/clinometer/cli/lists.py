@@ -1,8 +1,10 @@
-"""clinometer topics, contexts, models: what is built in or available locally."""
+"""clinometer list, doctor and cache: what is built in, installed or cached here."""
 
 from __future__ import annotations
 
 import shlex
+import shutil
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,9 +14,6 @@ from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.printing import TerminalTable, console, print_json
 from clinometer.errors import ModelNotFound, SettingsError, closest
-
-# --- clinometer topics, contexts, models: what is built in or available locally ------------------
-
 
 #: Contexts that --leak-model prints; --out and --json have all.
 _SHOWN_LEAKS = 20
@@ -211,9 +210,48 @@ def models_command(name: NAME = None, json_output: JSON = False) -> None:
 def _unknown(name: str, known: list[str]) -> str:
     return (
         f"model {name!r}: no such model here, in the local cache of the Hugging Face hub "
-        "or, if it can be reached, on the hub; 'clinometer models' lists what is "
+        "or, if it can be reached, on the hub; 'clinometer list models' lists what is "
         f"available locally{closest(name, known)}"
     )
+
+
+#: Commands to try; each sample name is replaced by its path.
+NEXT = (
+    ("mine", "articles.jsonl", "--topic", "gender", "--out", "contexts.csv"),
+    ("import", "table", "table.csv"),
+    ("reliability", "score", "statements.csv", "--variants", "versions.jsonl"),
+    ("reliability", "annotate", "statements.csv"),
+    ("reliability", "agreement", "judgements.csv"),
+)
+
+
+def samples_command(
+    out: Annotated[Path | None, opt("Write the files to this folder.", "--out", "-o")] = None,
+    force: Annotated[bool, opt("Overwrite existing files.", "--force")] = False,
+    json_output: JSON = False,
+) -> None:
+    """List small files to try the commands on, or write them: articles, preferences, statements.
+
+    All of them were written for this package. The statements are mild stereotypes.
+    """
+    from clinometer.samples import SAMPLES, write_samples
+
+    if out is None:
+        rows = [{"name": name, "what": what} for name, what in SAMPLES.items()]
+        _list("samples", rows, json_output)
+        return
+    files = write_samples(out, force=force)
+    commands = [
+        shlex.join(["clinometer", *(str(out / w) if w in SAMPLES else w for w in words)])
+        for words in NEXT
+    ]
+    if json_output:
+        print_json({"files": [str(file) for file in files], "next": commands})
+        return
+    _list("files", [{"file": str(file), "what": SAMPLES[file.name]} for file in files], False)
+    console().print("Next:")
+    for command in commands:
+        console().print(f"  {command}", soft_wrap=True)
 
 
 def _list(what: str, rows: list[dict[str, Any]], as_json: bool) -> None:
@@ -250,42 +288,93 @@ def _show(shown: dict[str, Any], as_json: bool) -> None:
             console().print(f"{key}: {text}")
 
 
-# --- clinometer samples: files to try the commands on --------------------------------------------
+def doctor_command(json_output: JSON = False) -> None:
+    """Show what is installed, what is missing, and the command that installs it.
+
+    Changes nothing. Always exits with status 0: every missing package is optional.
+    """
+    from clinometer import __version__
+    from clinometer.machine import survey
+
+    found = survey()
+    if json_output:
+        sections = {name: [f.to_dict() for f in findings] for name, findings in found.items()}
+        print_json({"version": __version__, **sections})
+        return
+    out = console()
+    for section, findings in found.items():
+        out.print(section, style="bold")
+        for finding in findings:
+            mark, style = ("✓", "green") if finding else ("–", "yellow")
+            out.print(f"  {mark} ", style=style, end="")
+            out.print(f"{finding.name:<14}", end="")
+            out.print(finding.found or f"missing: {finding.enables}", soft_wrap=True)
+            if not finding and finding.command:
+                out.print(f"{'':<18}{finding.command}", style="dim", soft_wrap=True)
 
 
-#: Commands to try; each sample name is replaced by its path.
-NEXT = (
-    ("mine", "articles.jsonl", "--topic", "gender", "--out", "contexts.csv"),
-    ("risk", "table.csv"),
-    ("reliability", "score", "statements.csv", "--variants", "versions.jsonl"),
-    ("reliability", "annotate", "statements.csv"),
-    ("reliability", "agreement", "judgements.csv"),
-)
-
-
-def samples_command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write the files to.")],
-    force: Annotated[bool, opt("Overwrite existing files.", "--force")] = False,
+def cache_command(
+    clear: Annotated[
+        bool, opt("Delete all cached scores and unfinished conversions.", "--clear")
+    ] = False,
+    clear_models: Annotated[bool, opt("Delete converted GGUF models.", "--clear-models")] = False,
     json_output: JSON = False,
 ) -> None:
-    """Write small sample files to try the commands on: articles, preferences, statements.
+    """Show what is cached on this machine, or clear it.
 
-    All of them were written for this package. The statements are mild stereotypes.
+    The cache is in $CLINOMETER_CACHE, or the platform's usual place, and keeps at most
+    $CLINOMETER_CACHE_LIMIT of scores (default 2GB; 0 turns it off).
     """
-    from clinometer.samples import SAMPLES, write_samples
+    from clinometer.models.catalog.weights import clear_unfinished
+    from clinometer.storage.cache import Cache, cache_limit
+    from clinometer.storage.cache_folder import cache_folder
 
-    written = write_samples(folder, force=force)
-    commands = [
-        shlex.join(["clinometer", *(str(folder / w) if w in SAMPLES else w for w in words)])
-        for words in NEXT
-    ]
+    limit = cache_limit()
+    cache = Cache(limit=limit or 1)  # a cache that is turned off can still be inspected
+    models = cache_folder() / "models"
+    if clear:
+        cache.clear()
+        clear_unfinished()
+    if clear_models:
+        shutil.rmtree(models, ignore_errors=True)
+    found: dict[str, Any] = {
+        "folder": str(cache_folder()),
+        "limit_bytes": limit,
+        "scores_bytes": cache.size(),
+        "models_bytes": sum(f.stat().st_size for f in models.rglob("*") if f.is_file()),
+        "scopes": [_row(entry) for entry in cache.scopes()],
+    }
     if json_output:
-        print_json({"files": [str(file) for file in written], "next": commands})
+        print_json(found)
         return
-    table = TerminalTable().add_text("file", "what")
-    for file in written:
-        table.add_row(file, SAMPLES[file.name])
-    table.print(console())
-    console().print("Next:")
-    for command in commands:
-        console().print(f"  {command}", soft_wrap=True)
+    out = console()
+    out.print(f"folder: {found['folder']}", soft_wrap=True)
+    out.print(f"scores: {_size(found['scores_bytes'])} of at most {_size(limit)}")
+    out.print(f"converted models: {_size(found['models_bytes'])}")
+    for row in found["scopes"]:
+        out.print(
+            f"  {row['model']} ({row['dtype']}, {row['revision']}): {row['rows']} prompts × "
+            f"{row['words']} words, last used {row['used']}",
+            soft_wrap=True,
+        )
+
+
+def _row(entry: dict[str, Any]) -> dict[str, Any]:
+    scope = entry["scope"]
+    return {
+        "model": scope["model"],
+        "revision": scope["revision"],
+        "dtype": scope["dtype"],
+        "words": len(scope["words"]),
+        "rows": entry["rows"],
+        "used": datetime.fromtimestamp(entry["used"]).astimezone().isoformat(timespec="minutes"),
+    }
+
+
+def _size(size: int) -> str:
+    """A readable size.
+
+    >>> _size(0), _size(1_500_000), _size(2_000_000_000)
+    ('0.0 MB', '1.5 MB', '2.0 GB')
+    """
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"

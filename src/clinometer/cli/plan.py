@@ -1,4 +1,4 @@
-"""clinometer plan: how many contexts a precision or a comparison needs."""
+"""clinometer plan: the contexts, time and cost of an audit, and a protocol of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, parse_limits
-from clinometer.cli.options import GROUPS, LEVEL, grouped, topic_of
+from clinometer.cli.options import GROUPS, grouped, topic_of
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import duration
 from clinometer.contexts.load import default_contexts, load_contexts
@@ -30,9 +30,8 @@ from clinometer.measure.planning import (
 from clinometer.runs import AuditSettings, Run, compare
 from clinometer.runs.protocol import PLANNED, Protocol
 
-# --- clinometer plan: how many contexts a precision or a comparison needs ------------------------
 
-
+@grouped
 def plan_command(
     pilots: Annotated[
         list[Path] | None,
@@ -42,146 +41,232 @@ def plan_command(
             "--detect.",
         ),
     ] = None,
-    precision: Annotated[
-        float | None,
-        opt("Plan for intervals within ± this.", allowed=ranges.POSITIVE),
-    ] = None,
+    *,
+    settings: Annotated[AuditSettings, PLANNED],
     detect: Annotated[
         float | None,
         opt("Plan to detect a difference of this size between models.", allowed=ranges.POSITIVE),
     ] = None,
-    contexts: Annotated[
+    effective: Annotated[
         int | None,
         opt("Show what this many effective contexts can tell.", allowed=ranges.COUNT),
     ] = None,
-    topic: Annotated[str, typer.Option(help="A built-in topic or a .toml file.")] = "gender",
+    topic: Annotated[str, opt("A built-in topic or a .toml file.")] = "gender",
+    contexts: Annotated[
+        str | None,
+        opt("A source, a built-in context set or a .csv file.", unset="paper-TOPIC"),
+    ] = None,
+    groups: GROUPS = None,
+    models: Annotated[
+        list[str] | None,
+        opt(
+            "A model that will be audited; NAME=RATE adds the cells it scores per second, as its "
+            "audit shows. May be repeated.",
+            "--model",
+        ),
+    ] = None,
+    protocol: Annotated[
+        Path | None,
+        opt(
+            "Write the plan to this file: models, topic and contexts (with sha256), population, "
+            "limits. clinometer audit --protocol FILE follows it."
+        ),
+    ] = None,
+    fail_above: FAIL_ABOVE = None,
+    fail_on: FAIL_ON = "low",
+    test: Annotated[
+        list[str] | None,
+        opt("A further test that is planned, in words; may be repeated.", advanced=True),
+    ] = None,
     spread: Annotated[
         float,
-        opt("Standard deviation between contexts, without a pilot.", allowed=ranges.POSITIVE),
+        opt(
+            "Standard deviation between contexts, without a pilot.",
+            allowed=ranges.POSITIVE,
+            advanced=True,
+        ),
     ] = SPREAD,
     power: Annotated[
-        float, opt("Share of tests that should find the difference.", allowed=ranges.LEVEL)
+        float,
+        opt("Share of tests that should find the difference.", allowed=ranges.LEVEL, advanced=True),
     ] = POWER,
-    level: LEVEL = AuditSettings.level,
     rate: Annotated[
         float | None,
         opt("Cells scored per second, for an estimate of the time.", allowed=ranges.POSITIVE),
     ] = None,
     price: Annotated[
         float | None,
-        opt("Price of a million tokens, if the pilot used a server.", allowed=ranges.POSITIVE),
-    ] = None,
-    models: Annotated[
-        list[str] | None,
         opt(
-            "NAME=RATE: a model and the cells it scores per second, as its audit shows; repeat for "
-            "each.",
-            "--model",
+            "Price of a million tokens, if the pilot used a server.",
+            allowed=ranges.POSITIVE,
+            advanced=True,
         ),
     ] = None,
     workers: Annotated[
-        int, opt("Machines or GPUs that score --model side by side.", allowed=ranges.COUNT)
+        int,
+        opt(
+            "Machines or GPUs that score --model side by side.",
+            allowed=ranges.COUNT,
+            advanced=True,
+        ),
     ] = 1,
     hourly: Annotated[
-        float | None, opt("Price of one of them for an hour.", allowed=ranges.POSITIVE)
+        float | None,
+        opt("Price of one of them for an hour.", allowed=ranges.POSITIVE, advanced=True),
     ] = None,
     json_output: JSON = False,
 ) -> None:
     """Plan an audit: contexts needed for a precision, or to detect a difference; time and cost.
 
-    From a pilot run, or from a guess at the spread between contexts.
+    From a pilot run, or from a guess at the spread between contexts. --protocol writes down what
+    will be asked, measured and decided; the run and its report say what was not as planned.
     """
-    rates = _rates(models or [])
-    if precision is None and detect is None and contexts is None:
-        raise SettingsError("plan: expected --precision, --detect or --contexts, found none")
-    loaded = [Run.load(path) for path in pilots or []]
-    if len(loaded) > 2:
-        raise SettingsError(f"plan: expected at most two pilot runs, found {len(loaded)}")
-    one = Spread(spread, "a guess, --spread")
-    if loaded:  # the plan is for further contexts, regardless of the pilot's population
-        settings = replace(loaded[0].record.settings, population="similar", level=level)
-        one = Spread.of_report(loaded[0].preferences.estimate(**settings.inference()))
-    pair = Spread.of_comparison(compare(*loaded)) if len(loaded) == 2 else one.unpaired()
-    wanted: dict[str, int] = {}
-    if precision is not None:
-        wanted["precision"] = contexts_for_precision(one, precision, level=level)
+    names, rates = _models(models or [], rated=protocol is None)
+    chosen = topic_of(topic, groups)
+    wanted = (settings.precision, detect, effective)
+    if protocol is None and not any(wanted):
+        raise SettingsError(
+            "plan: expected --precision, --detect, --effective or --protocol, found none"
+        )
+    estimate: dict[str, Any] = {}
+    if any(wanted):
+        estimate = _estimate(
+            [Run.load(path) for path in pilots or []],
+            len(chosen),
+            settings,
+            Spread(spread, "a guess, --spread"),
+            detect=detect,
+            effective=effective,
+            power=power,
+        )
+        cells = estimate["cells"]
+        estimate["seconds"] = None if rate is None else cells / rate
+        tokens = estimate["tokens"]
+        estimate["cost"] = None if price is None or tokens is None else tokens / 1e6 * price
+        estimate |= _time(rates, cells, workers, hourly)
+    if protocol is not None:
+        parse_limits(fail_above, fail_on)
+        if not names:
+            raise SettingsError("--protocol: expected the models that will be audited, --model")
+        context_set = (
+            default_contexts(chosen) if contexts is None else load_contexts(contexts, topic=chosen)
+        )
+        Protocol.new(
+            names,
+            (topic, chosen),
+            (contexts, context_set),
+            settings,
+            groups=groups,
+            fail_above=fail_above or [],
+            fail_on=fail_on,
+            tests=test or [],
+        ).write(protocol)
+    if json_output:
+        print_json(estimate | ({} if protocol is None else {"protocol": str(protocol)}))
+        return
+    lines = _lines(estimate) if estimate else []
+    if protocol is not None:
+        lines.append(f"Wrote {protocol}. Next: clinometer audit --protocol {protocol}")
+    for line in lines:
+        console().print(line, soft_wrap=True)
+
+
+def _estimate(
+    pilots: list[Run],
+    groups: int,
+    settings: AuditSettings,
+    guess: Spread,
+    *,
+    detect: float | None,
+    effective: int | None,
+    power: float,
+) -> dict[str, Any]:
+    """How many contexts are needed, and what they can tell."""
+    if len(pilots) > 2:
+        raise SettingsError(f"plan: expected at most two pilot runs, found {len(pilots)}")
+    one, level = guess, settings.level
+    if pilots:  # the plan is for further contexts, regardless of the pilot's population
+        before = replace(pilots[0].record.settings, population="similar", level=level)
+        one = Spread.of_report(pilots[0].preferences.estimate(**before.inference()))
+        groups = len(pilots[0].preferences.groups)
+    pair = Spread.of_comparison(compare(*pilots)) if len(pilots) == 2 else one.unpaired()
+    needed: dict[str, int] = {}
+    if settings.precision is not None:
+        needed["precision"] = contexts_for_precision(one, settings.precision, level=level)
     if detect is not None:
-        wanted["detect"] = contexts_to_detect(pair, detect, level=level, power=power)
-    if contexts is not None:
-        wanted["contexts"] = contexts
-    n = max(wanted.values())
-    groups = len(loaded[0].preferences.groups) if loaded else len(topic_of(topic, None))
-    per_effective = _contexts_per_effective(loaded)
-    total = math.ceil(n * per_effective)
-    found: dict[str, Any] = {
+        needed["detect"] = contexts_to_detect(pair, detect, level=level, power=power)
+    if effective is not None:
+        needed["contexts"] = effective
+    n = max(needed.values())
+    total = math.ceil(n * _contexts_per_effective(pilots))
+    return {
         "effective_contexts": n,
         "contexts": total,
         "cells": total * groups,
-        "for": wanted,
+        "for": needed,
         "spread": {"value": one.sd, "from": one.source},
         "spread_of_differences": {"value": pair.sd, "from": pair.source},
         "half_width": half_width(one, n, level=level),
         "detectable": detectable(pair, n, level=level, power=power),
         "power": power,
         "level": level,
-        "seconds": None if rate is None else total * groups / rate,
-        **_usage(loaded, total * groups, price),
-        **_time(rates, total * groups, workers, hourly),
+        "tokens": _tokens(pilots, total * groups),
     }
-    if json_output:
-        print_json(found)
-        return
-    out = console()
-    for line in _lines(found, groups):
-        out.print(line, markup=False, soft_wrap=True)
 
 
-def _lines(found: dict[str, Any], groups: int) -> list[str]:
-    level = f"{100 * found['level']:g} %"
-    one, pair = found["spread"], found["spread_of_differences"]
+def _lines(plan: dict[str, Any]) -> list[str]:
+    level = f"{100 * plan['level']:g} %"
+    groups = plan["cells"] // plan["contexts"]
+    one, pair = plan["spread"], plan["spread_of_differences"]
     lines = [
-        f"{found['effective_contexts']:,} effective contexts ({found['contexts']:,} contexts, "
-        f"{found['cells']:,} cells of {groups} groups).",
-        f"They give {level} intervals within ±{found['half_width']:.3f}, and find a difference of "
-        f"{found['detectable']:.3f} between two models in {found['power']:.0%} of comparisons.",
+        f"{plan['effective_contexts']:,} effective contexts ({plan['contexts']:,} contexts, "
+        f"{plan['cells']:,} cells of {groups} groups).",
+        f"They give {level} intervals within ±{plan['half_width']:.3f}, and find a difference of "
+        f"{plan['detectable']:.3f} between two models in {plan['power']:.0%} of comparisons.",
         f"Spread between contexts: {one['value']:.3f} ({one['from']}); of differences: "
         f"{pair['value']:.3f} ({pair['from']}).",
     ]
-    if found["seconds"] is not None:
-        lines.append(f"Time: about {found['seconds'] / 60:,.0f} minutes per model.")
-    if found["tokens"] is not None:
-        cost = "" if found["cost"] is None else f", {found['cost']:,.2f} in the currency of --price"
-        lines.append(f"Server: about {found['tokens']:,} tokens per model{cost}.")
-    for model in found["models"]:
+    if plan["seconds"] is not None:
+        lines.append(f"Time: about {plan['seconds'] / 60:,.0f} minutes per model.")
+    if plan["tokens"] is not None:
+        cost = "" if plan["cost"] is None else f", {plan['cost']:,.2f} in the currency of --price"
+        lines.append(f"Server: about {plan['tokens']:,} tokens per model{cost}.")
+    for model in plan["models"]:
         cost = model["cost"]
         price = "" if cost is None else f", {cost:,.2f} in the currency of --hourly"
         lines.append(f"{model['model']}: {duration(model['seconds'])} on one machine{price}.")
-    if len(found["models"]) > 1:
-        cost = found["models_cost"]
+    if len(plan["models"]) > 1:
+        cost = plan["models_cost"]
         price = "" if cost is None else f", {cost:,.2f}"
-        machines = counted(found["workers"], "machine")
+        machines = counted(plan["workers"], "machine")
         lines.append(
-            f"All {len(found['models'])} models on {machines}: at least "
-            f"{duration(found['models_seconds'])}{price}."
+            f"All {len(plan['models'])} models on {machines}: at least "
+            f"{duration(plan['models_seconds'])}{price}."
         )
     lines.append("Near parity R^b and R^v need about a quarter more.")
     return lines
 
 
-def _rates(given: list[str]) -> dict[str, float]:
-    """Cells per second of each model."""
-    found: dict[str, float] = {}
-    for text in given:
-        name, _, rate = text.rpartition("=")
+def _models(texts: list[str], *, rated: bool) -> tuple[list[str], dict[str, float]]:
+    """The models, and the cells per second of those with a rate, which all must have if `rated`."""
+    names: list[str] = []
+    rates: dict[str, float] = {}
+    for text in texts:
+        name, _, number = text.rpartition("=")
         try:
-            found[name] = float(rate)
+            rate = float(number)
         except ValueError:
-            found[name] = 0.0
-        if not name or not 0 < found[name] < math.inf:
+            rate = 0.0
+        if name and 0 < rate < math.inf:
+            names.append(name)
+            rates[name] = rate
+        elif rated:
             raise SettingsError(
                 f"--model: expected NAME=RATE, a number of cells per second above 0, found {text!r}"
             )
-    return found
+        else:
+            names.append(text)
+    return names, rates
 
 
 def _time(
@@ -214,73 +299,13 @@ def _contexts_per_effective(pilots: list[Run]) -> float:
     return max(1.0, report.n_contexts / max(report.n_eff, 1.0))
 
 
-def _usage(pilots: list[Run], cells: int, price: float | None) -> dict[str, Any]:
-    """Tokens and cost, from what a pilot on a server used for its cells."""
+def _tokens(pilots: list[Run], cells: int) -> int | None:
+    """Tokens for the cells, from what a pilot on a server used for its own."""
     usage = pilots[0].record.usage if pilots else {}
-    done = pilots[0].record.counts.get("cells", 0) if pilots else 0
-    if not usage.get("tokens") or not done:
-        return {"tokens": None, "cost": None}
-    tokens = round(usage["tokens"] / done * cells)
-    return {"tokens": tokens, "cost": None if price is None else tokens / 1e6 * price}
-
-
-# --- clinometer protocol: write down what an audit will ask, measure and decide, before it does
-
-
-@grouped
-def new_command(
-    models: Annotated[
-        list[str], typer.Argument(metavar="MODEL...", help="Models that will be audited.")
-    ],
-    topic: Annotated[str, typer.Option(help="A built-in topic or a .toml file.")] = "gender",
-    contexts: Annotated[
-        str | None,
-        typer.Option(
-            help="A source, a built-in context set or a .csv file.", show_default="paper-TOPIC"
-        ),
-    ] = None,
-    groups: GROUPS = None,
-    *,
-    settings: Annotated[
-        AuditSettings,
-        "population",
-        "level",
-        "max_contexts",
-        "precision",
-        "seed",
-        "norm",
-        "normalize",
-        "clusters",
-    ],
-    fail_above: FAIL_ABOVE = None,
-    fail_on: FAIL_ON = "low",
-    test: Annotated[
-        list[str] | None,
-        typer.Option(help="A further test that is planned, in words; may be repeated."),
-    ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path(
-        "protocol.toml"
-    ),
-) -> None:
-    """Write a protocol file: models, topic and contexts (with sha256), measures and limits.
-
-    clinometer audit --protocol FILE follows it; the run and its report say what was not as planned.
-    """
-    parse_limits(fail_above, fail_on)
-    chosen = topic_of(topic, groups)
-    asked = default_contexts(chosen) if contexts is None else load_contexts(contexts, topic=chosen)
-    plan = Protocol.new(
-        models,
-        (topic, chosen),
-        (contexts, asked),
-        settings,
-        groups=groups,
-        fail_above=fail_above or [],
-        fail_on=fail_on,
-        tests=test or [],
-    )
-    plan.write(out)
-    typer.echo(f"Written to {out}. Next: clinometer audit --protocol {out}")
+    scored = pilots[0].record.counts.get("cells", 0) if pilots else 0
+    if not usage.get("tokens") or not scored:
+        return None
+    return round(usage["tokens"] / scored * cells)
 
 
 def followed(protocol: Protocol, settings: AuditSettings) -> AuditSettings:

@@ -1,25 +1,20 @@
-"""clinometer report: an offline page, or its tables and charts as files."""
+"""clinometer report and view: runs as an offline page, as files, or in a browser."""
 
 from __future__ import annotations
 
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clinometer import settings as ranges
-from clinometer.cli.help import opt
-from clinometer.cli.options import SEED
+from clinometer.cli.help import PORT, opt
 from clinometer.cli.printing import console, say
 from clinometer.errors import ClinometerError, SettingsError
-from clinometer.runs import AuditSettings
 
 if TYPE_CHECKING:
     from clinometer.report import Extra
     from clinometer.runs.folder.recover import LoadedRun
-
-
-# --- clinometer report: an offline page, or its tables and charts as files -----------------------
 
 
 #: format -> default of --out
@@ -66,10 +61,20 @@ def report_command(
             "--interactive",
         ),
     ] = False,
+    leaderboard: Annotated[
+        bool,
+        opt(
+            "Write static pages that rank models instead, one table per topic and context set; "
+            "RUN may be a folder with runs below it.",
+            "--leaderboard",
+        ),
+    ] = False,
+    title: Annotated[str, opt("Title of --leaderboard.", unset="made from the runs")] = "",
 ) -> None:
     """Write one HTML page about one or several runs, or its tables and charts as files.
 
-    An unfinished, damaged or older run is marked as such and shown as far as possible.
+    An unfinished or damaged run is marked as such and shown as far as possible; --leaderboard
+    names it and leaves it out.
     """
     from clinometer.report import open_runs, write_report
     from clinometer.report.reliability import is_reliability_run
@@ -80,6 +85,9 @@ def report_command(
         raise SettingsError(f"--format: expected {', '.join(FORMATS)}; found {form!r}")
     if interactive and form != "html":
         raise SettingsError(f"--interactive: expected --format html, found {form}")
+    if leaderboard:
+        _write_leaderboard(runs, out or Path("leaderboard"), title)
+        return
     if sheet is not None:
         _write_sheet(runs, sheet, out, form)
         return
@@ -112,6 +120,21 @@ def _write_sheet(runs: list[Path], sheet: str, out: Path | None, form: str) -> N
         raise SettingsError(f"--sheet: expected one run, found {len(runs)}; write a sheet of each")
     target = out or Path(f"{sheet}.{form}")
     _say(str(write_sheet(Run.load(runs[0]), sheet, target, form=form)), runs[0])
+
+
+def _write_leaderboard(runs: list[Path], folder: Path, title: str) -> None:
+    from clinometer.report.leaderboard import collect, write_leaderboard
+
+    boards, unread = collect(runs)
+    for line in unread:
+        say(line)
+    notices = [f"{len(unread)} runs could not be read and are left out."] if unread else []
+    files = write_leaderboard(boards, folder, title=title, notices=notices)
+    console().print(
+        f"Wrote {len(files)} files. Next: open {folder / 'index.html'} in a browser, or put the "
+        "folder on any web server",
+        soft_wrap=True,
+    )
 
 
 def _write_reliability(runs: list[Path], target: Path, form: str) -> None:
@@ -214,36 +237,31 @@ def factor_extras(opened: list[LoadedRun]) -> list[Extra]:
     return found
 
 
-# --- clinometer leaderboard: many runs as static pages -------------------------------------------
-
-
-def leaderboard_command(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUNS...", help="Run folders, or folders with runs below them."),
-    ],
-    out: Annotated[Path, opt("Folder to write.", "--out", "-o")] = Path("leaderboard"),
-    title: Annotated[str, opt("Title of the page.", unset="made from the runs")] = "",
-    replicates: Annotated[
-        int,
-        opt("Bootstrap replicates behind the ranks.", allowed=ranges.SOME_REPLICATES),
-    ] = 400,
-    seed: SEED = AuditSettings.seed,
+def view_command(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder that contains run folders.")
+    ] = Path("runs"),
+    port: PORT = 8765,
+    host: Annotated[
+        str, opt("Address to listen on; if others can reach it, a token is required.")
+    ] = "127.0.0.1",
+    browser: Annotated[bool, opt("Open the page in a browser.", "--browser/--no-browser")] = True,
 ) -> None:
-    """Rank models by their runs on static pages: one table per topic and context set.
+    """Explore runs in a browser, down to single words, even while they are being written.
 
-    Runs of the same topic and contexts are ranked together, with the probability of each rank
-    from a paired bootstrap over contexts. Unfinished and damaged runs are named and left out.
+    Reads only the run folders under DIR. The page is reachable only from this machine unless --host
+    says otherwise; then the printed address contains a token that grants access.
     """
-    from clinometer.report.leaderboard import collect, write_leaderboard
+    from clinometer.web import viewer
+    from clinometer.web.app import is_loopback, new_token, serve
 
-    boards, passed = collect(runs, replicates=replicates, seed=seed)
-    for line in passed:
-        say(line)
-    notices = [f"{len(passed)} runs could not be read and are left out."] if passed else []
-    written = write_leaderboard(boards, out, title=title, notices=notices)
-    console().print(
-        f"Wrote {len(written)} files. Next: open {out / 'index.html'} in a browser, or put the "
-        "folder on any web server",
-        soft_wrap=True,
-    )
+    token = None if is_loopback(host) else new_token()
+    app = viewer(folder, host=host, token=token)
+
+    def ready(address: str) -> None:
+        shown = address if token is None else f"{address}?token={token}"
+        console().print(f"runs in {folder}: {shown}  (Ctrl+C stops it)", soft_wrap=True)
+        if browser:
+            webbrowser.open(shown)
+
+    serve(app, host=host, port=port, ready=ready)

@@ -144,7 +144,7 @@ def suggestion(topic: Topic) -> str:
     paper = _of_source("paper", topic) or ("paper-race" if topic.name in ADJECTIVES else None)
     names += [paper] if paper else []
     if not names:
-        return "give your own as a csv file; 'clinometer contexts' lists the built-in ones"
+        return "give your own as a csv file; 'clinometer list contexts' lists the built-in ones"
     return f"use --contexts {', '.join(names)} or your own csv file"
 
 

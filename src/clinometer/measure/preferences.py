@@ -1,4 +1,4 @@
-"""Preferences with their labels and weights: what an audit measures and `risk` reads."""
+"""Preferences with their labels and weights: what an audit measures and `import table` reads."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ FIELDS = {
     "floor": FieldOfRun("From shuffled words", _floor, "audit with a model that stores its scores"),
     "coverage": FieldOfRun("Coverage", _coverage, "a model with log-probabilities"),
     "protocol": FieldOfRun(
-        "Protocol", _protocol, "clinometer protocol new, then audit --protocol FILE"
+        "Protocol", _protocol, "clinometer plan --protocol FILE, then audit --protocol FILE"
     ),
     "model": FieldOfRun("Model", _model, "a finished run"),
     "topic": FieldOfRun("Topic", _topic, "a finished run"),

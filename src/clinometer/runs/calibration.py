@@ -118,7 +118,7 @@ def judge_sentence(record: RunRecord) -> str:
     return (
         f"The judge {readout.get('model')} assigned the categories and is not calibrated: no "
         "labels of people say how often it errs, and its errors are part of these numbers "
-        "(clinometer calibrate)."
+        "(clinometer export labels)."
     )
 
 
@@ -204,7 +204,7 @@ def _question(
 
 
 def write_replies(path: Path, rows: Sequence[dict[str, str]]) -> None:
-    """The sample as the table that `annotate` shows and `calibrate` reads."""
+    """The sample as the table that `reliability annotate` shows and `import labels` reads."""
     with replacing(path) as new, new.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()

@@ -1,4 +1,4 @@
-"""The table that `clinometer risk` reads: csv or parquet with group, context, attribute, p."""
+"""The table of `clinometer import table`: csv or parquet with group, context, attribute, p."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
                 yield line, row
 
 
-# --- The table that `clinometer risk` reads: csv or parquet with group, context, attribute, p ----
+# --- The table of `clinometer import table`: csv or parquet with group, context, attribute, p ----
 
 
 REQUIRED = ("group", "context", "attribute", "p")

@@ -25,7 +25,7 @@ from clinometer.settings import (
 )
 from clinometer.topics import Topic
 
-#: The settings that `Preferences.estimate` takes, and the options of `clinometer risk`.
+#: The settings that `Preferences.estimate` takes, and the options of `clinometer import table`.
 INFERENCE = (
     "norm",
     "normalize",

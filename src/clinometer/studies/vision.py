@@ -4,7 +4,7 @@
 
 Folders are groups, their file names are scenes: a scene that two groups share is one context. A
 missing image is a missing cell, counted as always. The answers become an ordinary run; for any
-other modality, `clinometer risk` reads a table.
+other modality, `clinometer import table` reads a table.
 """
 
 from __future__ import annotations

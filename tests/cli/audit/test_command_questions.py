@@ -191,7 +191,7 @@ def test_a_sample_of_replies_is_written_for_people(
         "10",
     )
     assert clinometer(*command, *FEW, "--out", "run").status == 0
-    shown = clinometer("calibrate", "run", "replies.csv", "--sample", "12")
+    shown = clinometer("export", "labels", "run", "-n", "12")
     assert shown.status == 0
     assert (
         "clinometer reliability annotate replies.csv --mode category --categories yes,no"
@@ -202,6 +202,5 @@ def test_a_sample_of_replies_is_written_for_people(
     judged = {"Yes": "yes", "No": "no", "Perhaps": "other"}
     assert all(row["judge"] == judged[str(row["reply"])] for row in rows)
     before = Path("replies.csv").read_text(encoding="utf-8")
-    assert "exists already" in clinometer("calibrate", "run", "replies.csv", "--sample", "5").err
+    assert "exists already" in clinometer("export", "labels", "run").err
     assert Path("replies.csv").read_text(encoding="utf-8") == before
-    assert "LABELS: expected" in clinometer("calibrate", "run", "replies.csv").err

@@ -35,6 +35,6 @@ def board(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The pages of these runs, as the command writes them."""
     out = tmp_path_factory.mktemp("pages") / "site"
     with pytest.raises(SystemExit) as done:
-        main(["leaderboard", str(runs), "--out", str(out), "--replicates", "200"])
+        main(["report", str(runs), "--leaderboard", "--out", str(out)])
     assert not done.value.code
     return out

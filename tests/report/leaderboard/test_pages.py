@@ -38,12 +38,13 @@ def test_the_numbers_as_json(board: Path) -> None:
 def test_a_reference_model_is_shown_and_not_ranked(clinometer: Clinometer, tmp_path: Path) -> None:
     out = tmp_path / "site"
     assert clinometer("audit", "reference:random", "--out", tmp_path / "run").status == 0
-    done = clinometer("leaderboard", tmp_path / "run", "--out", out, "--title", "One & only")
+    named = ("--leaderboard", "--title", "One & only")
+    done = clinometer("report", tmp_path / "run", "--out", out, *named)
     assert done.status == 0, done.err
     text = (out / "index.html").read_text(encoding="utf-8")
     assert "One &amp; only" in text
     assert ">reference</td>" in text
-    refused = clinometer("leaderboard", tmp_path / "nowhere")
+    refused = clinometer("report", tmp_path / "nowhere", "--leaderboard")
     assert refused.status == 2
     assert refused.err.count("\n") == 1
 

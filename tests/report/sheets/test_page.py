@@ -36,7 +36,10 @@ def test_numbers_are_those_of_the_run(small: Run) -> None:
     worst = small.groups["r"].idxmax()
     assert f"highest {worst} (" in there["Groups"]
     protocol = evidence(load_sheet("nist-ai-rmf"), small)[0]
-    assert ("Protocol", "clinometer protocol new, then audit --protocol FILE") in protocol.lacking
+    assert (
+        "Protocol",
+        "clinometer plan --protocol FILE, then audit --protocol FILE",
+    ) in protocol.lacking
 
 
 def test_impact_ratios_stand_in_one_sheet_only(small: Run) -> None:

@@ -95,7 +95,7 @@ class ModelSpec:
             raise ModelNotFound(
                 f"model {name!r}: expected {EMBEDDED}, reference:NAME, pocket:NAME, a folder, a "
                 ".gguf file, a Hugging Face id, openai:URL#MODEL, inspect:PROVIDER/MODEL or "
-                "vllm:MODEL; 'clinometer models' lists what is available locally"
+                "vllm:MODEL; 'clinometer list models' lists what is available locally"
             )
         return cls(name, ModelSource.HUB, name)
 

@@ -1,4 +1,4 @@
-"""clinometer calibrate: from people's labels to corrected risks in run.json and report."""
+"""clinometer import labels: from people's labels to corrected risks in run.json and report."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_labels_correct_the_run_and_the_report_says_so(
     folder = tmp_path / "run"
     made_run(folder, groups=4, contexts=60)
     replies, labels = tables(tmp_path)
-    shown = clinometer("calibrate", folder, replies, labels)
+    shown = clinometer("import", "labels", folder, replies, labels)
     assert shown.status == 0
     assert "108" in shown.out
     assert "240 replies labelled by people" in " ".join(shown.out.split())
@@ -56,7 +56,7 @@ def test_labels_correct_the_run_and_the_report_says_so(
     page = tmp_path / "r.html"
     assert clinometer("report", folder, "--out", page).status == 0
     assert "Corrected for the judge" in page.read_text(encoding="utf-8")
-    again = json.loads(clinometer("calibrate", folder, replies, labels, "--json").out)
+    again = json.loads(clinometer("import", "labels", folder, replies, labels, "--json").out)
     assert again["calibration"]["summary"]["R"]["value"] == pytest.approx(risk)
 
 
@@ -66,10 +66,10 @@ def test_a_judge_that_errs_about_one_group_only_is_named(
     folder = tmp_path / "run"
     made_run(folder, groups=4, contexts=60)
     replies, labels = tables(tmp_path)
-    alike = clinometer("calibrate", folder, replies, labels, "--group", "group")
+    alike = clinometer("import", "labels", folder, replies, labels, "--group", "group")
     assert "errs differently" not in alike.out
     replies, labels = tables(tmp_path, careless=True)
-    careless = clinometer("calibrate", folder, replies, labels, "--group", "group")
+    careless = clinometer("import", "labels", folder, replies, labels, "--group", "group")
     assert "errs differently about different groups" in " ".join(careless.out.split())
 
 
@@ -78,9 +78,9 @@ def test_what_does_not_fit_is_one_line(clinometer: Clinometer, tmp_path: Path) -
     made_run(folder, groups=2, contexts=20)
     replies, labels = tables(tmp_path)
     labels.write_text(labels.read_text(encoding="utf-8") + "\n999,x,male,male,\n", encoding="utf-8")
-    refused = clinometer("calibrate", folder, replies, labels)
+    refused = clinometer("import", "labels", folder, replies, labels)
     assert refused.status == 2
     assert "expected ids of the replies, found '999'" in refused.err
-    none = clinometer("calibrate", folder, replies, labels, "--column", "judged")
+    none = clinometer("import", "labels", folder, replies, labels, "--column", "judged")
     assert none.status == 2
     assert "'judged'" in none.err

@@ -1,4 +1,4 @@
-"""clinometer bbq and audit --topic bbq:FILE, as a user types them."""
+"""clinometer import bbq and audit --topic bbq:FILE, as a user types them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def test_published_answers_give_scores_risks_and_what_was_not_read(
     clinometer: Clinometer, file: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    shown = clinometer("bbq", file, "--model", "m", "--out", out)
+    shown = clinometer("import", "bbq", file, "--model", "m", "--out", out)
     assert shown.status == 0
     assert "BBQ's own scores: m" in shown.out
     assert "Trade-0, arc: 'someone else'" in shown.out
-    found = json.loads(clinometer("bbq", file, "--json").out)["runs"][0]
+    found = json.loads(clinometer("import", "bbq", file, "--json").out)["runs"][0]
     scores = {(s["condition"], s["format"]): s for s in found["benchmark"]["scores"]}
     assert scores["ambig", "arc"]["accuracy"] == pytest.approx(23 / 24)
     assert scores["ambig", "race"]["bias"] == 0  # the first option is as often against
@@ -35,7 +35,7 @@ def test_published_answers_give_scores_risks_and_what_was_not_read(
     assert clinometer("report", out, "--out", page).status == 0
     text = page.read_text(encoding="utf-8")
     assert "accuracy" in text
-    refused = clinometer("bbq", file, "--answers", "race")
+    refused = clinometer("import", "bbq", file, "--answers", "race")
     assert refused.status == 2
     assert "expected FORMAT=FIELD" in refused.err
 

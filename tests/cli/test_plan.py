@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-ASKED = ("plan", "--contexts", "200", "--model", "small=1200", "--model", "hub/big=a=24")
+ASKED = ("plan", "--effective", "200", "--model", "small=1200", "--model", "hub/big=a=24")
 
 
 def test_time_and_cost_of_each_model_and_of_all(clinometer: Any) -> None:
@@ -27,11 +27,11 @@ def test_lines_for_people(clinometer: Any) -> None:
     said = clinometer(*ASKED, "--workers", "4", "--hourly", "3.6").out
     assert "small: 20 s on one machine, 0.02 in the currency of --hourly." in said
     assert "All 2 models on 4 machines: at least 4 min, 1.02." in said
-    assert "models on" not in clinometer("plan", "--contexts", "200").out
+    assert "models on" not in clinometer("plan", "--effective", "200").out
 
 
 @pytest.mark.parametrize("given", ["small", "=12", "small=0", "small=fast", "small=inf", "small="])
 def test_a_text_without_a_rate_is_refused(clinometer: Any, given: str) -> None:
-    shown = clinometer("plan", "--contexts", "200", "--model", given)
+    shown = clinometer("plan", "--effective", "200", "--model", given)
     assert shown.status == 2
     assert "--model: expected NAME=RATE" in shown.err
