@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from clinometer.errors import TableError
-from clinometer.runs import from_frame, read_table
+from clinometer.measure import decompose, estimate_risks
+from clinometer.runs import from_frame, read_table, risks
 
 M1 = """group,context,attribute,p
 x,c1,a,0.6
@@ -132,8 +134,8 @@ def test_wrong_tables_name_the_error(
 
 def test_errors_in_a_frame_count_rows_not_lines() -> None:
     frame = pd.DataFrame({"group": "x", "context": "c", "attribute": ["a", "b"], "p": ["1", "?"]})
-    with pytest.raises(TableError, match=r"t.csv: row 2: expected a number in p, found '\?'"):
-        from_frame(frame, name="t.csv")
+    with pytest.raises(TableError, match=r"table: row 2: expected a number in p, found '\?'"):
+        from_frame(frame)
 
 
 def test_contradicting_weights_are_refused() -> None:
@@ -158,3 +160,29 @@ def test_binary_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_bytes(b"\xff\xfe\x00\x01garbage")
     with pytest.raises(TableError, match="cannot be read"):
         read_table(tmp_path / "b.csv")
+
+
+def test_risks_of_a_frame_a_file_and_an_array_are_the_same(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([2, 1, 1], (3, 12))
+    rows = [
+        {"group": f"g{x}", "context": f"c{c}", "attribute": "abc"[y], "p": p[x, c, y],
+         "context_weight": c + 1.5, "group_weight": x + 1.0, "reference": (0.5, 0.25, 0.25)[y]}
+        for x in range(3) for c in range(12) for y in range(3) if (x, c) != (1, 4)
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows)
+    mask = np.ones((3, 12), dtype=bool)
+    mask[1, 4] = False
+    arrays: dict[str, Any] = {
+        "context_weights": np.arange(12) + 1.5, "group_weights": [1, 2, 3], "mask": mask,
+        "reference": [0.5, 0.25, 0.25], "groups": ["g0", "g1", "g2"], "categories": list("abc"),
+    }  # fmt: skip
+    assert decompose(frame).to_dict() == decompose(p, **arrays).to_dict()
+    assert estimate_risks(frame).to_dict() == estimate_risks(p, **arrays).to_dict()
+    parity = decompose(frame, reference=[1 / 3, 1 / 3, 1 / 3])
+    assert parity.to_dict() == decompose(p, **arrays | {"reference": None}).to_dict()
+    frame.to_csv(tmp_path / "t.csv", index=False, float_format="%.17g")
+    assert risks(frame).to_dict() == risks(tmp_path / "t.csv").to_dict()
+    assert risks(frame, level=0.9).R.level == 0.9
+    with pytest.raises(TableError, match="expected the columns"):
+        decompose(pd.DataFrame({"p": [0.5]}))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
+from clinometer.measure.frame import read_frame
 from clinometer.measure.group_mean import GROUP_MEAN, group_mean
 from clinometer.measure.stereotype import resolve_reference, scale
 from clinometer.statistics.arrays import (
@@ -33,6 +34,9 @@ from clinometer.statistics.weights import (
     normalize_weights,
     weighted_mean,
 )
+
+if TYPE_CHECKING:
+    from clinometer.display.notebook import DataFrame
 
 NEGATIVE_TOLERANCE = 1e-9
 """How far below 0 rounding may push a probability."""
@@ -211,7 +215,7 @@ class PreferenceGrid(Grid):
 
 
 def read_preferences(
-    p: ArrayLike,
+    p: ArrayLike | DataFrame,
     *,
     reference: ArrayLike | Literal["group-mean"] | None = None,
     categories: Sequence[str] | None = None,
@@ -219,9 +223,27 @@ def read_preferences(
 ) -> PreferenceGrid:
     """Read and check preferences with their weights, mask and labels (`PreferenceArguments`).
 
+    A frame with the columns group, context, attribute and p has its labels, and may have its
+    weights and reference; see `read_frame`. What is given by name takes precedence.
+
     >>> read_preferences([[0.6, 0.4], [0.8, 0.2]]).shape
     (1, 2)
     """
+    if hasattr(p, "columns"):
+        table = read_frame(cast("DataFrame", p))
+        from_table: GridArguments = {
+            "context_weights": table.context_weights,
+            "group_weights": table.group_weights,
+            "mask": ~np.isnan(table.values).any(axis=2),
+            "groups": table.groups,
+        }
+        from_table.update(given)
+        return read_preferences(
+            table.values,
+            reference=table.reference if reference is None else reference,
+            categories=table.categories if categories is None else categories,
+            **from_table,
+        )
     values = as_cells(p)
     X, C, K = values.shape
     grid = read_grid((X, C), **given)

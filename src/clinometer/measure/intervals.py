@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Literal, Unpack, get_args
+from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +33,9 @@ from clinometer.settings import LEVEL
 from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
 from clinometer.statistics.estimate import Estimate
 
+if TYPE_CHECKING:
+    from clinometer.display.notebook import DataFrame
+
 Family = Callable[[Noise], FloatArray]
 
 STEPS = 41
@@ -55,7 +58,7 @@ Unit = Literal["contexts", "contexts+groups", "draws", "draws+groups"]
 
 
 def estimate_risks(
-    p: ArrayLike,
+    p: ArrayLike | DataFrame,
     *,
     norm: float = np.inf,
     normalize: bool = True,

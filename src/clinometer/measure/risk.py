@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,11 +22,14 @@ from clinometer.statistics.arrays import ROUNDING, FloatArray, blocks, plain, re
 from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.weights import weighted_mean
 
+if TYPE_CHECKING:
+    from clinometer.display.notebook import DataFrame
+
 NORMS = (1.0, 1.5, 2.0, 3.0, 4.0, 8.0, math.inf)
 
 
 def decompose(
-    p: ArrayLike,
+    p: ArrayLike | DataFrame,
     *,
     norm: float = np.inf,
     normalize: bool = True,
@@ -40,8 +43,9 @@ def decompose(
     R, R^b, R^v = means over x with w_x       (Eq. 4, 7)
 
     Args:
-        p: [X,C,Y] preferences; [C,Y] for one group. Each cell sums to one within 1e-6 (it is
-            used as it is, not rescaled).
+        p: [X,C,Y] preferences; [C,Y] for one group; or a pandas frame with the columns group,
+            context, attribute and p. Each cell sums to one within 1e-6 (it is used as it is, not
+            rescaled).
         norm: k of the criterion J_k, 1 to inf.
         normalize: divide s by `scale(p*)` in each cell, so that 1 is the risk of always giving
             the least expected category. False gives the raw equations.
