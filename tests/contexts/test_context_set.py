@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clinometer.contexts import ContextSet
-from clinometer.contexts.files import DrawRecord, TopRecord
+from clinometer.contexts.context_set import DrawRecord, TopRecord
 from clinometer.errors import ContextError
 
 SAID, FELT, SAW = "The [X] said that [Y]", "The [X] felt that [Y]", "The [X] saw [Y]"
@@ -25,8 +25,10 @@ counts = st.integers(1, 10**6) | st.floats(0.001, 1e6)
 rows = st.dictionaries(verbs, counts, min_size=1, max_size=30)
 
 
-def made(verb_counts: dict[str, float]) -> ContextSet:
-    return ContextSet("made", [f"The [X] {v} [Y]" for v in verb_counts], list(verb_counts.values()))
+def set_of(verb_counts: dict[str, float]) -> ContextSet:
+    return ContextSet(
+        "verbs", [f"The [X] {v} [Y]" for v in verb_counts], list(verb_counts.values())
+    )
 
 
 def test_weights_and_n_eff() -> None:
@@ -166,7 +168,7 @@ def test_a_sample_records_its_origin() -> None:
 
 def test_samples_stand_for_the_whole_set() -> None:
     """What contexts stand for is right on average, for 1/rank counts; 400 samples of 20 of 100."""
-    contexts = made({f"verb{i}": 1000 / (i + 1) for i in range(100)})
+    contexts = set_of({f"verb{i}": 1000 / (i + 1) for i in range(100)})
     place = {template: i for i, template in enumerate(contexts.templates)}
     total = np.zeros((400, 100))
     for seed in range(400):
@@ -183,14 +185,14 @@ def test_samples_stand_for_the_whole_set() -> None:
 def test_the_noise_of_a_sample_is_the_error_of_its_means() -> None:
     """E (mean of the sample - mean of the set)² = noise × variance of the values."""
     rng = np.random.default_rng(0)
-    contexts = made({f"verb{i}": 1000 / (i + 1) for i in range(100)})
+    contexts = set_of({f"verb{i}": 1000 / (i + 1) for i in range(100)})
     place = {template: i for i, template in enumerate(contexts.templates)}
     squares, expected = [], []
     for seed in range(1500):
         x = rng.normal(size=100)
         drawn = contexts.draw(20, seed=seed)
-        found = drawn.weights @ x[[place[t] for t in drawn.templates]]
-        squares.append((found - contexts.weights @ x) ** 2)
+        mean = drawn.weights @ x[[place[t] for t in drawn.templates]]
+        squares.append((mean - contexts.weights @ x) ** 2)
         expected.append(drawn.sampling.set_noise)
     assert np.mean(squares) == pytest.approx(np.mean(expected), rel=0.1)  # error of 1,500: 4 %
 
@@ -206,7 +208,7 @@ def test_articles_are_draws_of_the_corpus() -> None:
 
 @given(rows, st.integers(1, 40), st.integers(0, 2**32))
 def test_a_sample_has_n_contexts(verb_counts: dict[str, float], n: int, seed: int) -> None:
-    contexts = made(verb_counts)
+    contexts = set_of(verb_counts)
     drawn = contexts.draw(n, seed=seed)
     assert drawn == contexts.draw(n, seed=seed)
     assert set(drawn.templates) <= set(contexts.templates)
@@ -220,7 +222,7 @@ def test_a_sample_has_n_contexts(verb_counts: dict[str, float], n: int, seed: in
 def test_order_changes_nothing(verb_counts: dict[str, float], seed: int, random: Random) -> None:
     items = list(verb_counts.items())
     random.shuffle(items)
-    one, other = made(verb_counts), made(dict(items))
+    one, other = set_of(verb_counts), set_of(dict(items))
     assert one.sha256 == other.sha256
     n = max(1, len(one) - 1)
     a, b = one.draw(n, seed=seed), other.draw(n, seed=seed)
@@ -231,7 +233,7 @@ def test_order_changes_nothing(verb_counts: dict[str, float], seed: int, random:
 
 @given(rows.filter(lambda r: len(r) > 2), st.integers(0, 100))
 def test_a_larger_sample_contains_the_smaller(verb_counts: dict[str, float], seed: int) -> None:
-    contexts = made(verb_counts)
+    contexts = set_of(verb_counts)
     n = len(contexts) - 1
     small, large = contexts.draw(n - 1, seed=seed), contexts.draw(n, seed=seed)
     assert set(small.templates) <= set(large.templates)
@@ -239,7 +241,7 @@ def test_a_larger_sample_contains_the_smaller(verb_counts: dict[str, float], see
 
 @given(rows)
 def test_weights_sum_to_one_and_n_eff_is_between_one_and_n(verb_counts: dict[str, float]) -> None:
-    contexts = made(verb_counts)
+    contexts = set_of(verb_counts)
     assert contexts.weights.sum() == pytest.approx(1)
     assert 1 - 1e-9 <= contexts.n_eff <= len(contexts) + 1e-9
 

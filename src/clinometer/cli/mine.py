@@ -12,7 +12,7 @@ from clinometer.cli.help import JSON, opt
 from clinometer.cli.options import derived, grouped
 from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.cli.progress import Kept, progress
-from clinometer.contexts.files import ArticlesRecord
+from clinometer.contexts.context_set import ArticlesRecord
 from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.mine import out_files
 from clinometer.contexts.mining.work_folder import WorkFolder

@@ -1,9 +1,12 @@
 """Context sets: templates with the slots [X] and [Y], and how often each was seen."""
 
-from clinometer.contexts.context_set import ContextSet
-from clinometer.contexts.files import SetMetadata
+from clinometer.contexts.context_set import (
+    ContextSet,
+    SetMetadata,
+    clean_template,
+    template_problem,
+)
 from clinometer.contexts.load import builtin_contexts, load_contexts
-from clinometer.contexts.template import clean_template, template_problem
 
 __all__ = [
     "ContextSet",

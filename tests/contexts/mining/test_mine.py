@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from clinometer.contexts import load_contexts
-from clinometer.contexts.files import ArticlesRecord
+from clinometer.contexts.context_set import ArticlesRecord
 from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining import corpora as unpack
 from clinometer.contexts.mining import mine as read

@@ -17,8 +17,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from clinometer.contexts.context_set import ContextSet, context_ids
-from clinometer.contexts.files import ArticlesRecord, SetMetadata
+from clinometer.contexts.context_set import ArticlesRecord, ContextSet, SetMetadata, context_ids
 from clinometer.contexts.mining.corpora import Source, articles, find_sources
 from clinometer.contexts.mining.languages import Language, decide_each, open_languages
 from clinometer.contexts.mining.languages.shared import Decision

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from clinometer.contexts import ContextSet
-from clinometer.contexts.files import DrawRecord
+from clinometer.contexts.context_set import DrawRecord
 from clinometer.errors import RunError
 from clinometer.measure.correction import Sampling
 from clinometer.measure.factors import FactorShares

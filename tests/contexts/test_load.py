@@ -1,4 +1,4 @@
-"""Contexts that make no sentence with a topic's words are refused, and only those."""
+"""Sets that suit a topic: its own questions, and sentences that make sense with its words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clinometer.contexts import ContextSet, SetMetadata, load_contexts
-from clinometer.contexts.load import default_contexts
+from clinometer.contexts.load import default_contexts, question_contexts
 from clinometer.errors import ContextError
 from clinometer.runs import audit
 from clinometer.topics import builtin_topics, load_topic
@@ -91,8 +91,8 @@ def test_an_audit_refuses_a_loaded_set_that_does_not_fit() -> None:
 def test_without_a_default_the_fitting_sets_are_named(topic: str, suited: str) -> None:
     with pytest.raises(ContextError) as caught:
         default_contexts(load_topic(topic))
-    said = f"contexts: topic {topic!r} has no default set; use --contexts {suited}"
-    assert str(caught.value) == said
+    message = f"contexts: topic {topic!r} has no default set; use --contexts {suited}"
+    assert str(caught.value) == message
 
 
 def test_a_misspelt_set_names_the_fitting_ones() -> None:
@@ -106,3 +106,29 @@ def test_a_custom_topic_has_no_builtin_sets() -> None:
     german = replace(load_topic("gender"), name="geschlecht", language="de")
     with pytest.raises(ContextError, match="give your own as a csv file"):
         default_contexts(german)
+
+
+def test_a_topic_of_questions_brings_its_contexts() -> None:
+    hiring = load_topic("hiring")
+    contexts = default_contexts(hiring)
+    assert len(contexts) == 80
+    assert set(contexts.extra) == {"wording", "order", "role", "evidence", "format"}
+    assert len(set(contexts.extra["wording"])) == 40
+    assert contexts.metadata.topic == "hiring"
+
+
+def test_orders_of_three_options_are_all_asked() -> None:
+    contexts = question_contexts(load_topic("triage"))
+    assert len(set(contexts.extra["order"])) == 6
+    assert len(contexts) == 240
+
+
+def test_a_topic_of_words_has_none() -> None:
+    with pytest.raises(ContextError, match="brings no \\[contexts\\]"):
+        question_contexts(load_topic("gender"))
+
+
+def test_own_questions_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text('template,count,mood\n"Hire [X]? Answer [options]: [Y]",1,plain\n')
+    assert load_contexts(file, topic=load_topic("hiring")).extra["mood"] == ("plain",)

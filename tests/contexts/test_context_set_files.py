@@ -1,4 +1,4 @@
-"""Context sets as files."""
+"""Context sets as files, and their sidecars: known fields are checked, others are kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clinometer.contexts import ContextSet, SetMetadata
+from clinometer.contexts import ContextSet, SetMetadata, builtin_contexts, load_contexts
+from clinometer.contexts.context_set import Sidecar
 from clinometer.errors import ContextError
 
 SAID, CAME = "The [X] said that [Y]", "The [X], who came, is [Y]"
@@ -154,18 +155,12 @@ def test_errors_name_the_line_where_a_quoted_record_begins(tmp_path: Path) -> No
         load(tmp_path, 'template,count\n"The [X] said\nthat [Y]",1\nThe [X],1\n')
 
 
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+def test_paths_without_a_csv_file_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "folder.csv").mkdir()
     with pytest.raises(ContextError, match=r"none\.csv: no such file"):
         ContextSet.load(tmp_path / "none.csv")
-
-
-def test_a_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "folder.csv").mkdir()
     with pytest.raises(ContextError, match=r"folder\.csv: expected a \.csv file, found a folder"):
         ContextSet.load(tmp_path / "folder.csv")
-
-
-def test_an_unknown_file_type_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ContextError, match=r"expected a file that ends in \.csv or \.csv\.gz"):
         ContextSet.load(tmp_path / "mine.tsv")
     with pytest.raises(ContextError, match=r"expected a file that ends in \.csv or \.csv\.gz"):
@@ -249,3 +244,24 @@ def test_the_authors_sets_can_be_read(shared_data: Path, tmp_path: Path) -> None
     assert len(contexts) + contexts.merged == 32_494
     assert contexts.counts[:2] == (2142, 856)
     assert len(set(contexts.ids)) == len(contexts)
+
+
+@pytest.mark.parametrize("name", builtin_contexts())
+def test_builtin_sidecars_hold_metadata_and_content_fields_only(name: str) -> None:
+    about = load_contexts(name).metadata
+    assert not about.model_extra
+    content = {"name", "sha256", "n", "n_eff"}
+    assert not content & set(about.to_dict())
+
+
+def test_fields_of_ones_own_and_of_later_versions_are_kept(tmp_path: Path) -> None:
+    about = {"corpus": "novels", "mine": {"shelf": [1, 2]}, "confidence": {"0123": 0.9}}
+    file = tmp_path / "set.json"
+    file.write_text(json.dumps(about), encoding="utf-8")
+    metadata = Sidecar.read(file).metadata
+    assert metadata.confidence == {"0123": 0.9}
+    contexts = ContextSet("set", ["The [X] said that [Y]"], [1], metadata=metadata)
+    contexts.save(tmp_path / "set.csv")
+    again = ContextSet.load(tmp_path / "set.csv")
+    assert again.metadata.to_dict() == about
+    assert again.draw(1, seed=0).metadata == SetMetadata.model_validate(about)
