@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clinometer.errors import TopicError
-from clinometer.topics.placebo import NAMES, NEUTRAL, PRONOUN, placebo_groups
+from clinometer.topics.topic import NAMES, NEUTRAL, PRONOUN, placebo_groups
 
 
 @pytest.mark.parametrize("language", ["en", "en-GB", "EN"])

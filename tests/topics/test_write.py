@@ -8,7 +8,7 @@ import pytest
 
 from clinometer.readouts.tables import parse_readout
 from clinometer.topics import Articles, Group, Topic, builtin_topics, load_topic, parse_topic
-from clinometer.topics.write import topic_text
+from clinometer.topics.load import topic_text
 
 
 @pytest.mark.parametrize("name", builtin_topics())

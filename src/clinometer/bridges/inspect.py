@@ -38,7 +38,7 @@ from clinometer.runs.folder.record import ImportRecord
 from clinometer.settings import with_settings
 from clinometer.storage.record import ModelRecord
 from clinometer.topics import Topic, parse_topic
-from clinometer.topics.write import topic_text
+from clinometer.topics.load import topic_text
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample

@@ -19,7 +19,7 @@ from clinometer.models.options import SampleOptions
 from clinometer.runs import AuditSettings
 from clinometer.runs.audit import select_contexts
 from clinometer.topics import load_topic, parse_topic
-from clinometer.topics.write import topic_text
+from clinometer.topics.load import topic_text
 
 #: The value of a reply that is no category.
 NONE = "none"

@@ -44,7 +44,7 @@ from clinometer.storage.atomic import replacing
 from clinometer.storage.record import ModelRecord
 from clinometer.storage.untrusted import open_text, parse_json, read_bytes
 from clinometer.topics import Prompt, Topic, load_topic
-from clinometer.topics.write import topic_text
+from clinometer.topics.load import topic_text
 
 # --- The files of lm_eval --log_samples: one sample per line, and the results beside them --------
 

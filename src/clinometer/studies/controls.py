@@ -31,7 +31,7 @@ from clinometer.storage.resumable import Progress
 from clinometer.studies.factors import builtin_factors
 from clinometer.studies.word_lists import risks_under
 from clinometer.topics import Topic, placebo_groups
-from clinometer.topics.placebo import NAMES, NEUTRAL, PRONOUN
+from clinometer.topics.topic import NAMES, NEUTRAL, PRONOUN
 
 # --- Placebo groups scored with a run's model in its contexts: a separate run inside its folder
 

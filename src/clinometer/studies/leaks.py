@@ -20,7 +20,7 @@ from clinometer.models import LoadOptions
 from clinometer.runs import audit
 from clinometer.storage.atomic import replacing
 from clinometer.topics import Group, Topic
-from clinometer.topics.placebo import NEUTRAL
+from clinometer.topics.topic import NEUTRAL
 
 #: Robust standard deviations from the set's rate beyond which a context is flagged.
 FAR = 3.0

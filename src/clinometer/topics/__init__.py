@@ -1,6 +1,5 @@
 """What is asked: groups X, the categories and words of the attribute Y, and the reference p*."""
 
-from clinometer.topics.group import Group
 from clinometer.topics.load import (
     builtin_lists,
     builtin_topics,
@@ -9,10 +8,10 @@ from clinometer.topics.load import (
     parse_topic,
     product_attributes,
     product_groups,
+    topic_text,
 )
-from clinometer.topics.placebo import placebo_groups
 from clinometer.topics.prompt import Articles, Prompt
-from clinometer.topics.topic import Topic
+from clinometer.topics.topic import Group, Topic, placebo_groups
 
 __all__ = [
     "Articles",
@@ -27,4 +26,5 @@ __all__ = [
     "placebo_groups",
     "product_attributes",
     "product_groups",
+    "topic_text",
 ]

@@ -1,9 +1,14 @@
-"""Topics by name or by path."""
+"""Topic files: their schema, what they may refer to, and topics by name or by path.
+
+A file may name a built-in list of groups (a CSV file with figures), or cross several lists. Errors
+are one line with the position in the file.
+"""
 
 from __future__ import annotations
 
 import csv
 import itertools
+import json
 import math
 import os
 import re
@@ -18,12 +23,244 @@ from pydantic_core import ErrorDetails
 from clinometer.errors import TopicError, closest
 from clinometer.readouts.tables import RatingTable, ReadoutTable, parse_readout
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
-from clinometer.topics.group import Group, clean_weight
 from clinometer.topics.prompt import Articles, Y
 from clinometer.topics.questions import Questions
-from clinometer.topics.topic import Topic
+from clinometer.topics.topic import Group, Topic, clean_weight
 
-# --- The schema of a topic file; errors are one line with the position in the file ---------------
+BUILTIN = Path(__file__).parent / "builtin"
+# Columns with what the figures or the name rest on, with what a group is composed of, and with how
+# it is written; all others are figures.
+_ABOUT = (
+    *("source_years", "soc_codes", "match"),
+    *("given_name_births", "given_name_percent", "surname_percent", "surname_percent_2020"),
+)
+_PARTS = ("gender", "ethnicity", "shown_as")
+_WRITTEN = ("text", "article")
+T = TypeVar("T")
+TIMES = " × "
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+def builtin_topics() -> tuple[str, ...]:
+    """The names of the built-in topics.
+
+    >>> "gender" in builtin_topics()
+    True
+    """
+    # occupations.source.toml is about the list of occupations, not a topic.
+    return tuple(sorted(p.stem for p in BUILTIN.glob("*.toml") if "." not in p.stem))
+
+
+def load_topic(name_or_path: str | os.PathLike[str]) -> Topic:
+    """Load a built-in topic by name, or your own by the path of its .toml file.
+
+    A name without a folder and without .toml is a built-in one; anything else is a path.
+
+    >>> load_topic("gender")
+    Topic('gender', 120 groups, 2 categories, 79 words)
+    """
+    if isinstance(name_or_path, str) and name_or_path in builtin_topics():
+        return _load(BUILTIN / f"{name_or_path}.toml", shown=f"{name_or_path}.toml")
+    path = Path(name_or_path)
+    if isinstance(name_or_path, str) and path.suffix != ".toml" and path.name == name_or_path:
+        raise TopicError(
+            f"topic {name_or_path!r}: no built-in topic of this name; there are "
+            f"{', '.join(builtin_topics())}, and your own by its path, such as ./my.toml"
+            f"{closest(name_or_path, builtin_topics())}"
+        )
+    return _load(path, shown=os.fspath(path))
+
+
+def parse_topic(text: str, *, where: str = "topic") -> Topic:
+    """A topic from the text of a topic file; `where` begins every error message.
+
+    >>> parse_topic('''
+    ... name = "tea"
+    ... groups = ["nurse", "pilot"]
+    ... [attributes]
+    ... tea = ["tea"]
+    ... coffee = ["coffee", "espresso"]
+    ... ''')
+    Topic('tea', 2 groups, 2 categories, 3 words)
+    """
+    try:
+        content = parse_toml(text)
+    except ValueError as exc:
+        raise TopicError(f"{where}: not valid TOML: {exc}") from exc
+    try:
+        return _build(read_file(content))
+    except TopicError as exc:
+        raise TopicError(f"{where}: {exc}") from exc
+
+
+def topic_text(topic: Topic) -> str:
+    """TOML that `parse_topic` reads as a topic with the same sha256.
+
+    Figures about groups (factors) are left out: they change no prompt and no weight. So are the
+    questions of a topic, which are contexts.
+
+    >>> gender = load_topic("gender")
+    >>> parse_topic(topic_text(gender)).sha256 == gender.sha256
+    True
+    """
+    lines = [
+        f"{key} = {_text(value)}"
+        for key, value in {
+            "name": topic.name,
+            "title": topic.title,
+            "language": topic.language,
+            "source": topic.source,
+            "notes": topic.notes,
+            "shared": topic.shared,
+        }.items()
+    ]
+    if isinstance(topic.reference, str):
+        lines += [f"reference = {_text(topic.reference)}"]
+    lines += ["groups = [", *(f"  {_group_text(group)}," for group in topic.groups), "]"]
+    if not isinstance(topic.readout, RatingTable):  # the numbers of a rating are its attributes
+        lines += ["", "[attributes]"]
+        lines += [f"{_text(name)} = {_list(words)}" for name, words in topic.attributes.items()]
+    if topic.readout is not None:
+        keys = topic.readout.model_dump(exclude_none=True)
+        lines += ["", "[readout]", *(f"{_text(key)} = {_value(v)}" for key, v in keys.items())]
+    if isinstance(topic.reference, tuple):
+        shares = zip(topic.categories, topic.reference, strict=True)
+        lines += ["", "[reference]", *(f"{_text(name)} = {share!r}" for name, share in shares)]
+    if topic.articles is not None:
+        lines += ["", "[articles]"]
+        lines += [f"a = {_list(topic.articles.a)}", f"an = {_list(topic.articles.an)}"]
+    return "\n".join(lines) + "\n"
+
+
+def builtin_lists() -> tuple[str, ...]:
+    """The names of the built-in lists of groups.
+
+    >>> builtin_lists()
+    ('occupations', 'people')
+    """
+    return tuple(sorted(path.stem for path in BUILTIN.glob("*.csv")))
+
+
+def load_list(name: str) -> tuple[Group, ...]:
+    """The groups of a built-in list with their figures; None where a figure is missing.
+
+    >>> nurse = next(group for group in load_list("occupations") if group.name == "nurse")
+    >>> nurse.factors["employment_thousands"]
+    3172.5
+    """
+    if name not in builtin_lists():
+        known = ", ".join(builtin_lists())
+        raise TopicError(
+            f"groups: expected a list of groups or the name of a built-in list ({known}), "
+            f"found {name!r}"
+        )
+    with (BUILTIN / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    first, *columns = rows[0]
+    figures = [column for column in columns if column not in (*_ABOUT, *_PARTS, *_WRITTEN)]
+    return tuple(
+        Group(
+            row[first],
+            text=row.get("text") or "",
+            article=row.get("article"),
+            factors={column: float(row[column]) if row[column] else None for column in figures},
+            about={column: row[column] for column in _ABOUT if row.get(column)},
+            parts={column: row[column] for column in _PARTS if row.get(column)},
+        )
+        for row in rows
+    )
+
+
+def product_groups(pattern: str, factors: Mapping[str, Sequence[Group | str]]) -> tuple[Group, ...]:
+    """Every combination of the groups of several lists, written by `pattern`.
+
+    Name and text follow the pattern, weights multiply, `parts` remembers what each list gave, and
+    the figures (`factors`) are those of the group from the list that comes last in the pattern:
+    the figures of nurses, for the "black nurse". The first list varies slowest. An `article`
+    that a group sets is kept where the pattern begins with that group.
+
+    >>> [g.name for g in product_groups("{race} {job}", {"race": ["black", "white"],
+    ...                                                  "job": ["nurse", "cook"]})]
+    ['black nurse', 'black cook', 'white nurse', 'white cook']
+    """
+    order = _placeholders(pattern, list(factors), where="groups")
+    lists = [
+        [
+            g if isinstance(g, Group) else Group(g)
+            for g in _listed_factor(factors[key], f"groups.{key}")
+        ]
+        for key in order
+    ]
+    begins = pattern.lstrip().startswith("{")
+    return tuple(
+        Group(
+            name=_fill(pattern, {k: g.name for k, g in zip(order, chosen, strict=True)}),
+            text=_fill(pattern, {k: g.text for k, g in zip(order, chosen, strict=True)}),
+            weight=math.prod(g.weight for g in chosen),
+            article=chosen[0].article if begins else None,
+            factors=chosen[-1].factors,
+            about=chosen[-1].about,
+            parts={k: g.name for k, g in zip(order, chosen, strict=True)},
+        )
+        for chosen in itertools.product(*lists)
+    )
+
+
+def product_attributes(
+    pattern: str, factors: Mapping[str, Mapping[str, Sequence[str]]]
+) -> dict[str, tuple[str, ...]]:
+    """Every combination of the categories of several attributes, with the words by `pattern`.
+
+    Categories are named in the order of the pattern: "young × female".
+
+    >>> product_attributes("{age} {sex}", {"age": {"young": ["young"], "old": ["old", "elderly"]},
+    ...                                    "sex": {"f": ["woman"]}})
+    {'young × f': ('young woman',), 'old × f': ('old woman', 'elderly woman')}
+    """
+    order = _placeholders(pattern, list(factors), where="attributes")
+    for key in order:
+        for category, words in factors[key].items():
+            _listed_factor(words, f"attributes.{key}.{category}")
+    return {
+        TIMES.join(chosen): tuple(
+            _fill(pattern, dict(zip(order, words, strict=True)))
+            for words in itertools.product(
+                *(factors[key][category] for key, category in zip(order, chosen, strict=True))
+            )
+        )
+        for chosen in itertools.product(*(factors[key] for key in order))
+    }
+
+
+def _listed_factor(values: Sequence[T], where: str) -> Sequence[T]:
+    if isinstance(values, str):
+        raise TopicError(f"{where}: expected a list, found the text {values!r}")
+    if not values:
+        raise TopicError(f"{where}: expected at least one entry, found none")
+    return values
+
+
+def _placeholders(pattern: str, keys: Sequence[str], *, where: str) -> list[str]:
+    """The names in the pattern, in order; they must be the keys, each once."""
+    names = _PLACEHOLDER.findall(pattern)
+    if sorted(names) != sorted(keys):
+        expected = ", ".join(f"{{{key}}}" for key in keys) or "the name of a list"
+        raise TopicError(
+            f"{where}.pattern: expected {expected}, each once, found {pattern!r}; "
+            "every list stands in the pattern once, and nothing else in braces"
+        )
+    if len(names) < 2:
+        raise TopicError(f"{where}.pattern: expected two lists or more, found {len(names)}")
+    if re.search(r"[{}]", _PLACEHOLDER.sub("", pattern)):
+        raise TopicError(f"{where}.pattern: expected braces around names only, found {pattern!r}")
+    return names
+
+
+def _fill(pattern: str, values: Mapping[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], pattern)
+
+
+# --- The schema of a topic file ------------------------------------------------------------------
 
 
 class _Table(BaseModel):
@@ -201,209 +438,7 @@ def _found(value: object) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
-# --- Built-in lists of groups: CSV files with a name and figures for each group ------------------
-
-
-BUILTIN = Path(__file__).parent / "builtin"
-# Columns with what the figures or the name rest on, with what a group is composed of, and with how
-# it is written; all others are figures.
-_ABOUT = (
-    *("source_years", "soc_codes", "match"),
-    *("given_name_births", "given_name_percent", "surname_percent", "surname_percent_2020"),
-)
-_PARTS = ("gender", "ethnicity", "shown_as")
-_WRITTEN = ("text", "article")
-
-
-def builtin_lists() -> tuple[str, ...]:
-    """The names of the built-in lists of groups.
-
-    >>> builtin_lists()
-    ('occupations', 'people')
-    """
-    return tuple(sorted(path.stem for path in BUILTIN.glob("*.csv")))
-
-
-def load_list(name: str) -> tuple[Group, ...]:
-    """The groups of a built-in list with their figures; None where a figure is missing.
-
-    >>> nurse = next(group for group in load_list("occupations") if group.name == "nurse")
-    >>> nurse.factors["employment_thousands"]
-    3172.5
-    """
-    if name not in builtin_lists():
-        known = ", ".join(builtin_lists())
-        raise TopicError(
-            f"groups: expected a list of groups or the name of a built-in list ({known}), "
-            f"found {name!r}"
-        )
-    with (BUILTIN / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    first, *columns = rows[0]
-    figures = [column for column in columns if column not in (*_ABOUT, *_PARTS, *_WRITTEN)]
-    return tuple(
-        Group(
-            row[first],
-            text=row.get("text") or "",
-            article=row.get("article"),
-            factors={column: float(row[column]) if row[column] else None for column in figures},
-            about={column: row[column] for column in _ABOUT if row.get(column)},
-            parts={column: row[column] for column in _PARTS if row.get(column)},
-        )
-        for row in rows
-    )
-
-
-# --- Intersections: groups and attributes as products of several lists ---------------------------
-
-
-T = TypeVar("T")
-TIMES = " × "
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
-
-
-def product_groups(pattern: str, factors: Mapping[str, Sequence[Group | str]]) -> tuple[Group, ...]:
-    """Every combination of the groups of several lists, written by `pattern`.
-
-    Name and text follow the pattern, weights multiply, `parts` remembers what each list gave, and
-    the figures (`factors`) are those of the group from the list that comes last in the pattern:
-    the figures of nurses, for the "black nurse". The first list varies slowest. An `article`
-    that a group sets is kept where the pattern begins with that group.
-
-    >>> [g.name for g in product_groups("{race} {job}", {"race": ["black", "white"],
-    ...                                                  "job": ["nurse", "cook"]})]
-    ['black nurse', 'black cook', 'white nurse', 'white cook']
-    """
-    order = _placeholders(pattern, list(factors), where="groups")
-    lists = [
-        [
-            g if isinstance(g, Group) else Group(g)
-            for g in _listed_factor(factors[key], f"groups.{key}")
-        ]
-        for key in order
-    ]
-    begins = pattern.lstrip().startswith("{")
-    return tuple(
-        Group(
-            name=_fill(pattern, {k: g.name for k, g in zip(order, chosen, strict=True)}),
-            text=_fill(pattern, {k: g.text for k, g in zip(order, chosen, strict=True)}),
-            weight=math.prod(g.weight for g in chosen),
-            article=chosen[0].article if begins else None,
-            factors=chosen[-1].factors,
-            about=chosen[-1].about,
-            parts={k: g.name for k, g in zip(order, chosen, strict=True)},
-        )
-        for chosen in itertools.product(*lists)
-    )
-
-
-def product_attributes(
-    pattern: str, factors: Mapping[str, Mapping[str, Sequence[str]]]
-) -> dict[str, tuple[str, ...]]:
-    """Every combination of the categories of several attributes, with the words by `pattern`.
-
-    Categories are named in the order of the pattern: "young × female".
-
-    >>> product_attributes("{age} {sex}", {"age": {"young": ["young"], "old": ["old", "elderly"]},
-    ...                                    "sex": {"f": ["woman"]}})
-    {'young × f': ('young woman',), 'old × f': ('old woman', 'elderly woman')}
-    """
-    order = _placeholders(pattern, list(factors), where="attributes")
-    for key in order:
-        for category, words in factors[key].items():
-            _listed_factor(words, f"attributes.{key}.{category}")
-    return {
-        TIMES.join(chosen): tuple(
-            _fill(pattern, dict(zip(order, words, strict=True)))
-            for words in itertools.product(
-                *(factors[key][category] for key, category in zip(order, chosen, strict=True))
-            )
-        )
-        for chosen in itertools.product(*(factors[key] for key in order))
-    }
-
-
-def _listed_factor(values: Sequence[T], where: str) -> Sequence[T]:
-    if isinstance(values, str):
-        raise TopicError(f"{where}: expected a list, found the text {values!r}")
-    if not values:
-        raise TopicError(f"{where}: expected at least one entry, found none")
-    return values
-
-
-def _placeholders(pattern: str, keys: Sequence[str], *, where: str) -> list[str]:
-    """The names in the pattern, in order; they must be the keys, each once."""
-    names = _PLACEHOLDER.findall(pattern)
-    if sorted(names) != sorted(keys):
-        expected = ", ".join(f"{{{key}}}" for key in keys) or "the name of a list"
-        raise TopicError(
-            f"{where}.pattern: expected {expected}, each once, found {pattern!r}; "
-            "every list stands in the pattern once, and nothing else in braces"
-        )
-    if len(names) < 2:
-        raise TopicError(f"{where}.pattern: expected two lists or more, found {len(names)}")
-    if re.search(r"[{}]", _PLACEHOLDER.sub("", pattern)):
-        raise TopicError(f"{where}.pattern: expected braces around names only, found {pattern!r}")
-    return names
-
-
-def _fill(pattern: str, values: Mapping[str, str]) -> str:
-    return _PLACEHOLDER.sub(lambda match: values[match[1]], pattern)
-
-
-# --- Topics by name or by path -------------------------------------------------------------------
-
-
-def builtin_topics() -> tuple[str, ...]:
-    """The names of the built-in topics.
-
-    >>> "gender" in builtin_topics()
-    True
-    """
-    # occupations.source.toml is about the list of occupations, not a topic.
-    return tuple(sorted(p.stem for p in BUILTIN.glob("*.toml") if "." not in p.stem))
-
-
-def load_topic(name_or_path: str | os.PathLike[str]) -> Topic:
-    """Load a built-in topic by name, or your own by the path of its .toml file.
-
-    A name without a folder and without .toml is a built-in one; anything else is a path.
-
-    >>> load_topic("gender")
-    Topic('gender', 120 groups, 2 categories, 79 words)
-    """
-    if isinstance(name_or_path, str) and name_or_path in builtin_topics():
-        return _load(BUILTIN / f"{name_or_path}.toml", shown=f"{name_or_path}.toml")
-    path = Path(name_or_path)
-    if isinstance(name_or_path, str) and path.suffix != ".toml" and path.name == name_or_path:
-        raise TopicError(
-            f"topic {name_or_path!r}: no built-in topic of this name; there are "
-            f"{', '.join(builtin_topics())}, and your own by its path, such as ./my.toml"
-            f"{closest(name_or_path, builtin_topics())}"
-        )
-    return _load(path, shown=os.fspath(path))
-
-
-def parse_topic(text: str, *, where: str = "topic") -> Topic:
-    """A topic from the text of a topic file; `where` begins every error message.
-
-    >>> parse_topic('''
-    ... name = "tea"
-    ... groups = ["nurse", "pilot"]
-    ... [attributes]
-    ... tea = ["tea"]
-    ... coffee = ["coffee", "espresso"]
-    ... ''')
-    Topic('tea', 2 groups, 2 categories, 3 words)
-    """
-    try:
-        content = parse_toml(text)
-    except ValueError as exc:
-        raise TopicError(f"{where}: not valid TOML: {exc}") from exc
-    try:
-        return _build(read_file(content))
-    except TopicError as exc:
-        raise TopicError(f"{where}: {exc}") from exc
+# --- From the file to the topic, and back --------------------------------------------------------
 
 
 def _load(path: Path, *, shown: str) -> Topic:
@@ -539,3 +574,31 @@ def _reference(
             f"reference: expected one number for each category ({', '.join(categories)}); {wrong}"
         )
     return tuple(reference[category] for category in categories)
+
+
+def _group_text(group: Group) -> str:
+    article = "" if group.article is None else f", article = {_text(group.article)}"
+    named = f"name = {_text(group.name)}, text = {_text(group.text)}"
+    return f"{{{named}, weight = {float(group.weight)!r}{article}}}"
+
+
+def _value(value: object) -> str:
+    """A value of [readout]: a package's own kind may have any that TOML has."""
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_text(k)} = {_value(v)}' for k, v in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return repr(value)
+
+
+def _list(texts: tuple[str, ...]) -> str:
+    return f"[{', '.join(map(_text, texts))}]"
+
+
+def _text(text: str) -> str:
+    """A basic string: TOML escapes as JSON does, and the character DEL as well."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -45,11 +45,11 @@ class Questions:
                     f"contexts.{name}: expected at least two levels, found {len(levels)}; a factor "
                     "that does not vary belongs in the wordings"
                 )
-        known = (WORDING, ORDER, *self.factors)
+        names = (WORDING, ORDER, *self.factors)
         for name in self.cross:
-            if name not in known:
+            if name not in names:
                 raise TopicError(
-                    f"contexts.cross: expected factors ({', '.join(known)}), found {name!r}"
+                    f"contexts.cross: expected factors ({', '.join(names)}), found {name!r}"
                 )
         if WORDING not in self.cross:
             raise TopicError("contexts.cross: expected wording among the factors, found none")
@@ -107,16 +107,16 @@ def _spread(
 ) -> dict[str, int]:
     """Levels of the factors that are not crossed: the k-th goes round k times more slowly with the
     wordings and turns by one with the order, so that every pair of levels meets."""
-    found = {}
+    levels = {}
     period = 1
     for name in spread:
         turned = at.get(ORDER, 0) if name != ORDER else 0
-        found[name] = (at[WORDING] // period + turned) % sizes[name]
+        levels[name] = (at[WORDING] // period + turned) % sizes[name]
         period *= sizes[name]
-    return found
+    return levels
 
 
-def asked(
+def question_prompt(
     prompt: Prompt, attributes: Mapping[str, tuple[str, ...]], readout: ReadoutTable
 ) -> Prompt:
     """A prompt whose slot is for the reply to a question, with the options in place."""

@@ -1,4 +1,7 @@
-"""A topic: groups X, the categories of Y with their words, and the reference p*."""
+"""A topic: groups X, the categories of Y with their words, and the reference p*.
+
+Placebo groups are X that carry no information about the attribute, scored like any other group.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -17,100 +20,70 @@ from numpy.typing import NDArray
 from clinometer.display.notebook import titled_html
 from clinometer.errors import TopicError, closest
 from clinometer.readouts.tables import ReadoutTable
-from clinometer.topics.group import Group, clean_text
 from clinometer.topics.prompt import Articles, Prompt, render
-from clinometer.topics.questions import Questions, asked
-
-# --- Checks of the groups, the attributes and the reference of a topic ---------------------------
-
-
-_SUM_TOLERANCE = 1e-6
-
-
-def check_groups(groups: Iterable[Group]) -> tuple[Group, ...]:
-    """The groups as a tuple: at least one, none twice, not all of weight zero."""
-    checked = tuple(groups)
-    if not checked:
-        raise TopicError("groups: expected at least one group, found none; list the groups X")
-    names: set[str] = set()
-    texts: dict[str, str] = {}
-    for group in checked:
-        if not isinstance(group, Group):
-            raise TopicError(f"groups: expected Group objects, found {group!r}")
-        if group.name in names:
-            raise TopicError(f"groups: {group.name!r} is listed twice; keep one of them")
-        if group.text in texts:
-            raise TopicError(
-                f"groups: {texts[group.text]!r} and {group.name!r} have the same text "
-                f"{group.text!r}; keep one of them"
-            )
-        names.add(group.name)
-        texts[group.text] = group.name
-    if not any(group.weight > 0 for group in checked):
-        raise TopicError("groups: every weight is 0; give at least one group a weight above 0")
-    return checked
-
-
-def check_attributes(attributes: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """The words by category: two categories or more, none empty, no word twice in one."""
-    if len(attributes) < 2:
-        raise TopicError(
-            f"attributes: expected at least two categories, found {len(attributes)}; "
-            "a preference needs an alternative"
-        )
-    checked: dict[str, tuple[str, ...]] = {}
-    for category, words in attributes.items():
-        where = f"attributes.{category}"
-        if not isinstance(category, str) or not category.strip():
-            raise TopicError(f"attributes: expected a name for each category, found {category!r}")
-        if isinstance(words, str):
-            raise TopicError(f"{where}: expected a list of words, found the text {words!r}")
-        cleaned = tuple(clean_text(word, where=where) for word in words)
-        if not cleaned:
-            raise TopicError(
-                f"{where}: expected at least one word, found none; add words or remove the category"
-            )
-        seen: set[str] = set()
-        for word in cleaned:
-            if word in seen:
-                raise TopicError(f"{where}: the word {word!r} is listed twice; keep one of them")
-            seen.add(word)
-        checked[category] = cleaned
-    return checked
-
-
-def check_reference(
-    reference: Sequence[float] | str | None, *, categories: Sequence[str]
-) -> tuple[float, ...] | Literal["group-mean"] | None:
-    """p* as a tuple that sums to one exactly, "group-mean", or None for the uniform one."""
-    if reference is None:
-        return None
-    if reference == "group-mean":
-        return "group-mean"
-    if isinstance(reference, str):
-        raise TopicError(f'reference: expected shares or "group-mean", found {reference!r}')
-    values = tuple(float(value) for value in reference)
-    if len(values) != len(categories):
-        raise TopicError(
-            f"reference: expected {len(categories)} numbers, one for each category "
-            f"({', '.join(categories)}), found {len(values)}"
-        )
-    for category, value in zip(categories, values, strict=True):
-        if not (math.isfinite(value) and value > 0):
-            raise TopicError(
-                f"reference.{category}: expected a number above 0, found {value!r}; "
-                "the stereotype divides by it"
-            )
-    total = math.fsum(values)
-    if abs(total - 1) > _SUM_TOLERANCE:
-        raise TopicError(f"reference: expected numbers that sum to 1, found a sum of {total:.6g}")
-    return values if total == 1 else tuple(value / total for value in values)
-
-
-# --- A topic: groups X, the categories of Y with their words, and the reference p* ---------------
-
+from clinometer.topics.questions import Questions, question_prompt
 
 _NAME = re.compile(r"[\w-]+")
+_SUM_TOLERANCE = 1e-6
+#: Words that only say "a person". The first is the neutral group whose preference is the model's
+#: own prior.
+NEUTRAL = ("person", "individual", "human being")
+PRONOUN = "someone"
+#: Eight frequent given names of each sex in US births of the last hundred years (Social Security
+#: Administration). Balanced between the sexes; nothing else is claimed about them.
+NAMES = {
+    "male": ("James", "Michael", "Robert", "John", "David", "William", "Richard", "Joseph"),
+    "female": ("Mary", "Patricia", "Jennifer", "Linda", "Elizabeth", "Barbara", "Susan", "Jessica"),
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group, for example an occupation.
+
+    name     what tables and charts show
+    text     what fills [X]; the name unless given
+    weight   w_x, up to a common factor
+    article  "a" or "an" where the rule would get it wrong; "" for a name or pronoun, before which
+             an article is left out ("The [X] said": "Mary said"); None: by rule
+    factors  figures about the group (employment, share of women, …); None where there is none
+    about    where the figures come from: for the built-in occupations source_years, soc_codes and
+             match, the grade of the match ("exact", "close", … "doubtful", "none")
+    parts    for a product, the name that each list gave: {"race": "black", "occupation": "nurse"}
+
+    >>> Group("ceo", text="chief executive", factors={"percent_women": 29.2}).text
+    'chief executive'
+    """
+
+    name: str
+    text: str = ""
+    weight: float = 1.0
+    article: str | None = None
+    factors: Mapping[str, float | None] = field(default_factory=dict)
+    about: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", clean_text(self.name, where="group"))
+        where = f"group {self.name!r}"
+        text = clean_text(self.text, where=f"{where}: text") if self.text else self.name
+        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "weight", clean_weight(self.weight, where=f"{where}: weight"))
+        if self.article not in (None, "", "a", "an"):
+            raise TopicError(
+                f'{where}: article: expected "a", "an" or "" (none), found {self.article!r}; '
+                "leave it out for the rule"
+            )
+        factors = {
+            key: None if value is None else _finite(value, where=f"{where}: factors.{key}")
+            for key, value in self.factors.items()
+        }
+        object.__setattr__(self, "factors", factors)
+        object.__setattr__(self, "about", dict(self.about))
+        object.__setattr__(self, "parts", dict(self.parts))
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.text, self.weight, self.article))
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,7 +98,7 @@ class Topic:
     shared      a word listed in several categories is "split" equally between them, or
                 "drop"ped from all; `shared_words` names these words
     articles    exceptions to the a/an rule; None: the English rule for "en", none otherwise
-    left_out    names of groups that `weighted_by` left out for want of a figure
+    left_out    names of groups that `weighted_by` left out because they have no figure
     weight_factor  the factor that the weights come from, if any
     readout     how replies to questions become categories; None: words at the slot
     questions   wordings and factors of the questions that the topic itself brings
@@ -160,9 +133,9 @@ class Topic:
             raise TopicError(f'shared: expected "split" or "drop", found {self.shared!r}')
         if not isinstance(self.language, str) or not self.language.strip():
             raise TopicError(f'language: expected a tag such as "en", found {self.language!r}')
-        object.__setattr__(self, "groups", check_groups(self.groups))
-        object.__setattr__(self, "attributes", check_attributes(self.attributes))
-        reference = check_reference(self.reference, categories=self.categories)
+        object.__setattr__(self, "groups", _check_groups(self.groups))
+        object.__setattr__(self, "attributes", _check_attributes(self.attributes))
+        reference = _check_reference(self.reference, categories=self.categories)
         object.__setattr__(self, "reference", reference)
         object.__setattr__(self, "left_out", tuple(self.left_out))
         if self.readout is not None:
@@ -198,8 +171,6 @@ class Topic:
         title = f"Topic {self.title or self.name}"
         return titled_html(title, ["category", "words", "reference"], rows, note)
 
-    # --- the attribute Y ---------------------------------------------------------------------
-
     @property
     def categories(self) -> tuple[str, ...]:
         """The names of the K categories, in order."""
@@ -218,8 +189,6 @@ class Topic:
     def words(self) -> tuple[str, ...]:
         """The V words to score, in order, each once."""
         return tuple(dict.fromkeys(word for words in self.attributes.values() for word in words))
-
-    # --- the groups X ------------------------------------------------------------------------
 
     @property
     def group_names(self) -> tuple[str, ...]:
@@ -259,26 +228,23 @@ class Topic:
     def weighted_by(self, factor: str) -> Topic:
         """The same topic with a factor as group weights, for example employment_thousands.
 
-        Groups whose figure is empty are left out, never guessed: `left_out` names them.
+        Groups without a figure are left out, never guessed: `left_out` names them.
         """
         if factor not in self.factors:
-            known = ", ".join(self.factors) or "none"
+            choices = ", ".join(self.factors) or "none"
             raise TopicError(
-                f"weights: expected a factor of the groups ({known}), found {factor!r}"
+                f"weights: expected a factor of the groups ({choices}), found {factor!r}"
                 f"{closest(factor, self.factors)}"
             )
-        kept, left_out = [], list(self.left_out)
-        for group in self.groups:
-            figure = group.factors.get(factor)
-            if figure is None:
-                left_out.append(group.name)
-            else:
-                kept.append(replace(group, weight=figure))
-        if not kept:
+        figures = {group: group.factors.get(factor) for group in self.groups}
+        weighted = [
+            replace(g, weight=figure) for g, figure in figures.items() if figure is not None
+        ]
+        if not weighted:
             raise TopicError(f"weights: every group has an empty {factor}; choose another factor")
-        return replace(self, groups=tuple(kept), left_out=tuple(left_out), weight_factor=factor)
-
-    # --- asking ------------------------------------------------------------------------------
+        without = [group.name for group, figure in figures.items() if figure is None]
+        left_out = (*self.left_out, *without)
+        return replace(self, groups=tuple(weighted), left_out=left_out, weight_factor=factor)
 
     def render(self, template: str, group: Group | str) -> Prompt:
         """The text around [Y] with `group` at [X], and its article."""
@@ -286,7 +252,7 @@ class Topic:
         if self.readout is None:
             return render(template, text, article=article)
         prompt = render(template, text, article=article, sentences=True)
-        return asked(prompt, self.attributes, self.readout)
+        return question_prompt(prompt, self.attributes, self.readout)
 
     def written(self, group: Group | str) -> tuple[str, str | None]:
         """The text of a group and the article it takes; None: the template's own."""
@@ -314,8 +280,6 @@ class Topic:
         text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
-    # --- inside ------------------------------------------------------------------------------
-
     @cached_property
     def _by_name(self) -> dict[str, Group]:
         return {group.name: group for group in self.groups}
@@ -333,3 +297,122 @@ class Topic:
                     f"attributes.{category}: every word is shared with another category, and "
                     'shared = "drop" leaves none; add a word or write shared = "split"'
                 )
+
+
+def placebo_groups(language: str) -> tuple[Group, ...]:
+    """Neutral words, a pronoun and first names, in English.
+
+    >>> [group.name for group in placebo_groups("en")][:5]
+    ['person', 'individual', 'human being', 'someone', 'James']
+    """
+    if language.lower().split("-")[0] != "en":
+        raise TopicError(f"placebo groups: expected an English topic, found language {language!r}")
+    bare = (PRONOUN, *(name for names in NAMES.values() for name in names))
+    return (*(Group(word) for word in NEUTRAL), *(Group(word, article="") for word in bare))
+
+
+def _check_groups(groups: Iterable[Group]) -> tuple[Group, ...]:
+    """The groups as a tuple: at least one, none twice, not all of weight zero."""
+    checked = tuple(groups)
+    if not checked:
+        raise TopicError("groups: expected at least one group, found none; list the groups X")
+    names: set[str] = set()
+    texts: dict[str, str] = {}
+    for group in checked:
+        if not isinstance(group, Group):
+            raise TopicError(f"groups: expected Group objects, found {group!r}")
+        if group.name in names:
+            raise TopicError(f"groups: {group.name!r} is listed twice; keep one of them")
+        if group.text in texts:
+            raise TopicError(
+                f"groups: {texts[group.text]!r} and {group.name!r} have the same text "
+                f"{group.text!r}; keep one of them"
+            )
+        names.add(group.name)
+        texts[group.text] = group.name
+    if not any(group.weight > 0 for group in checked):
+        raise TopicError("groups: every weight is 0; give at least one group a weight above 0")
+    return checked
+
+
+def _check_attributes(attributes: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """The words by category: two categories or more, none empty, no word twice in one."""
+    if len(attributes) < 2:
+        raise TopicError(
+            f"attributes: expected at least two categories, found {len(attributes)}; "
+            "a preference needs an alternative"
+        )
+    checked: dict[str, tuple[str, ...]] = {}
+    for category, words in attributes.items():
+        where = f"attributes.{category}"
+        if not isinstance(category, str) or not category.strip():
+            raise TopicError(f"attributes: expected a name for each category, found {category!r}")
+        if isinstance(words, str):
+            raise TopicError(f"{where}: expected a list of words, found the text {words!r}")
+        cleaned = tuple(clean_text(word, where=where) for word in words)
+        if not cleaned:
+            raise TopicError(
+                f"{where}: expected at least one word, found none; add words or remove the category"
+            )
+        seen: set[str] = set()
+        for word in cleaned:
+            if word in seen:
+                raise TopicError(f"{where}: the word {word!r} is listed twice; keep one of them")
+            seen.add(word)
+        checked[category] = cleaned
+    return checked
+
+
+def _check_reference(
+    reference: Sequence[float] | str | None, *, categories: Sequence[str]
+) -> tuple[float, ...] | Literal["group-mean"] | None:
+    """p* as a tuple that sums to one exactly, "group-mean", or None for the uniform one."""
+    if reference is None:
+        return None
+    if reference == "group-mean":
+        return "group-mean"
+    if isinstance(reference, str):
+        raise TopicError(f'reference: expected shares or "group-mean", found {reference!r}')
+    values = tuple(float(value) for value in reference)
+    if len(values) != len(categories):
+        raise TopicError(
+            f"reference: expected {len(categories)} numbers, one for each category "
+            f"({', '.join(categories)}), found {len(values)}"
+        )
+    for category, value in zip(categories, values, strict=True):
+        if not (math.isfinite(value) and value > 0):
+            raise TopicError(
+                f"reference.{category}: expected a number above 0, found {value!r}; "
+                "the stereotype divides by it"
+            )
+    total = math.fsum(values)
+    if abs(total - 1) > _SUM_TOLERANCE:
+        raise TopicError(f"reference: expected numbers that sum to 1, found a sum of {total:.6g}")
+    return values if total == 1 else tuple(value / total for value in values)
+
+
+def clean_text(text: object, *, where: str) -> str:
+    """`text` with its whitespace collapsed; it must not be empty or contain a slot."""
+    if not isinstance(text, str) or not text.strip():
+        raise TopicError(f"{where}: expected a text, found {text!r}; write a word or a phrase")
+    if "[X]" in text or "[Y]" in text:
+        raise TopicError(
+            f"{where}: expected no [X] or [Y], found {text!r}; slots are for templates"
+        )
+    return " ".join(text.split())
+
+
+def clean_weight(weight: object, *, where: str) -> float:
+    """`weight` as a float, finite and not negative."""
+    number = _finite(weight, where=where)
+    if number < 0:
+        raise TopicError(f"{where}: expected a number of at least 0, found {weight!r}")
+    return number
+
+
+def _finite(value: object, *, where: str) -> float:
+    # item() of a numpy scalar is a plain number; bool is an int to Python but not a figure.
+    value = getattr(value, "item", lambda: value)()
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise TopicError(f"{where}: expected a finite number, found {value!r}")
+    return float(value)
