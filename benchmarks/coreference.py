@@ -28,13 +28,12 @@ from clinometer.contexts.mining.languages.english.grammar import (
     POSSESSIVES,
     SUBJECT_PRONOUNS,
     Link,
-    Parsed,
-    Parser,
     clause_link,
+    open_parser,
     word_link,
 )
 from clinometer.contexts.mining.languages.english.language import LINK_WORDS, coreference_templates
-from clinometer.contexts.mining.languages.shared import Dropped
+from clinometer.contexts.mining.languages.shared import Dropped, Parsed, SpacyParser
 from clinometer.contexts.mining.settings import MIN_CONFIDENCE
 from clinometer.topics import load_topic
 
@@ -138,7 +137,7 @@ def accepted(
 
 
 def measure_gum(
-    parser: Parser,
+    parser: SpacyParser,
     folder: Path,
     errors: list[str],
     least: float = MIN_CONFIDENCE,
@@ -186,7 +185,7 @@ def subject_mention(sentence: Sentence, y: int) -> bool:
 
 
 def measure_gap(
-    parser: Parser,
+    parser: SpacyParser,
     folder: Path,
     errors: list[str],
     split: str = "*",
@@ -255,7 +254,7 @@ def main() -> None:
     options = arguments.parse_args()
     least, templates = options.min_confidence, options.templates
     gap = options.folder / "gap"
-    parser = Parser()
+    parser = open_parser()
     errors: list[str] = []
     result = {
         "parser": f"{parser.name} {parser.version}",

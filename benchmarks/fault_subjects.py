@@ -134,11 +134,9 @@ def _open_model_once() -> None:
 
 
 def _parse_once() -> None:
-    from clinometer.contexts.mining import mine as read
-    from clinometer.contexts.mining.languages.english import grammar as parse
+    from clinometer.contexts.mining import run
+    from clinometer.contexts.mining.languages.english.grammar import open_parser
 
-    nlp = parse._load(parse.DEFAULT_PARSER)
-    module: Any = parse
-    module._load = lambda name: nlp
-    reader: Any = read
-    reader.PIECE = 6
+    open_parser()  # cached: the forks share it
+    module: Any = run
+    module.PIECE = 6

@@ -35,12 +35,11 @@ from clinometer.contexts.mining.languages.english.grammar import (
     POSSESSIVES,
     SUBJECT_PRONOUNS,
     Link,
-    Parsed,
-    Parser,
     clause_link,
+    open_parser,
     word_link,
 )
-from clinometer.contexts.mining.languages.shared import Dropped
+from clinometer.contexts.mining.languages.shared import Dropped, Parsed, SpacyParser
 from clinometer.statistics.arrays import FloatArray
 
 #: Of the squared coefficients; those of the sources are hardly shrunk.
@@ -75,7 +74,7 @@ def links(parsed: Parsed) -> Iterator[tuple[Link, LinkFacts]]:
             continue
 
 
-def gap_cases(parser: Parser, path: Path) -> Iterator[Case]:
+def gap_cases(parser: SpacyParser, path: Path) -> Iterator[Case]:
     """The links of GAP's pronouns whose subject is one of its two names."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -91,7 +90,7 @@ def gap_cases(parser: Parser, path: Path) -> Iterator[Case]:
                     yield Case("gap", row["URL"], facts, row[f"{name}-coref"].upper() == "TRUE")
 
 
-def document_cases(parser: Parser, source: str, path: Path) -> Iterator[Case]:
+def document_cases(parser: SpacyParser, source: str, path: Path) -> Iterator[Case]:
     """The links of one document of GUM (.conllu) or LitBank (.conll)."""
     wanted = []
     for block in path.read_text(encoding="utf-8").split("\n\n"):
@@ -142,7 +141,7 @@ def _with_mentions(words: list[str], heads: list[int], pieces: list[list[str]]) 
 
 
 def read(options: argparse.Namespace) -> Iterator[Case]:
-    parser = Parser()
+    parser = open_parser()
     held_out = set(options.held_out.read_text().split()) if options.held_out else set()
     for split in ("development", "validation"):
         yield from gap_cases(parser, options.gap / f"gap-{split}.tsv")

@@ -29,7 +29,7 @@ from clinometer.contexts.mining import corpora as articles
 from clinometer.contexts.mining.corpora import find_sources
 from clinometer.contexts.mining.languages.english.grammar import DEFAULT_PARSER
 from clinometer.contexts.mining.languages.english.language import sentences
-from clinometer.contexts.mining.mine import PIECE
+from clinometer.contexts.mining.run import PIECE
 from clinometer.topics import load_topic
 
 

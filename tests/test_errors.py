@@ -31,7 +31,7 @@ INSIDE = {
     "KeyError": {"web/runs_index.py"},
     "OSError": {"contexts/mining/corpora.py", "storage/untrusted.py"},
     "RuntimeError": {
-        "contexts/mining/mine.py",
+        "contexts/mining/run.py",
         "execution/background.py",
         "execution/ray.py",
         "models/server/client.py",

@@ -14,7 +14,7 @@ from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.cli.progress import Kept, progress
 from clinometer.contexts.context_set import ArticlesRecord
 from clinometer.contexts.mining import MineSettings, mine
-from clinometer.contexts.mining.mine import out_files
+from clinometer.contexts.mining.run import out_files
 from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import SettingsError
 from clinometer.execution.ray import WorkerResources
@@ -64,8 +64,8 @@ def mine_command(
         from clinometer.models.texts.likelihood import perplexity_of
 
         judge = perplexity_of(perplexity_model)
-    kept = Kept(WorkFolder(out).folder)
-    with progress("mining", unit="articles", start="loading the parser", kept=kept) as watch:
+    work_folder = Kept(WorkFolder(out).folder)
+    with progress("mining", unit="articles", start="loading the parser", kept=work_folder) as watch:
 
         def report(stage: str, done: int, total: int | None) -> None:
             watch.stage(stage, "articles" if total is None else "pieces", done, total)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from clinometer.contexts.mining.languages.english.grammar import DEFAULT_PARSER, Parser
+from clinometer.contexts.mining.languages.english.grammar import DEFAULT_PARSER, open_parser
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -16,12 +15,6 @@ __all__ = ["DEFAULT_PARSER", "parse"]
 
 def parse(texts: Iterable[str], *, parser: str = DEFAULT_PARSER) -> Iterator[Doc]:
     """Parsed texts in order, without named entities and lemmas."""
-    nlp = _opened(parser).nlp
+    nlp = open_parser(parser).nlp
     unused = [p for p in nlp.pipe_names if p in ("ner", "lemmatizer")]
     return nlp.pipe(texts, batch_size=64, disable=unused)
-
-
-@lru_cache(maxsize=2)
-def _opened(name: str) -> Parser:
-    """The pipeline, kept in memory because it takes seconds to load."""
-    return Parser(name)

@@ -22,7 +22,7 @@ from clinometer.runs.run import Run
 from clinometer.storage.atomic import replacing
 from clinometer.storage.spreadsheet import no_formula
 from clinometer.topics.prompt import Prompt
-from clinometer.topics.questions import asked
+from clinometer.topics.questions import question_prompt
 
 # --- Correct a run that a judge read by what people say of the same replies ----------------------
 
@@ -199,7 +199,7 @@ def _question(
 ) -> ShownQuestion:
     """What was asked: options and their order follow from the template."""
     if prompt.shown is None:
-        prompt = asked(prompt, attributes, table)
+        prompt = question_prompt(prompt, attributes, table)
     return prompt.shown or ShownQuestion(prompt.before)
 
 

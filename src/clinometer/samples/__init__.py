@@ -23,10 +23,10 @@ def write_samples(folder: str | Path, *, force: bool = False) -> list[Path]:
     """Write the samples into a folder; a file that is there is overwritten only with `force`."""
     target = Path(folder)
     files = [target / name for name in SAMPLES]
-    there = [file for file in files if file.exists()]
-    if there and not force:
+    existing = [file for file in files if file.exists()]
+    if existing and not force:
         raise InputError(
-            f"{there[0]}: is there already; choose another folder, or --force to overwrite"
+            f"{existing[0]}: is there already; choose another folder, or --force to overwrite"
         )
     try:
         target.mkdir(parents=True, exist_ok=True)

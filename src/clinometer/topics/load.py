@@ -149,9 +149,9 @@ def load_list(name: str) -> tuple[Group, ...]:
     3172.5
     """
     if name not in builtin_lists():
-        known = ", ".join(builtin_lists())
+        names = ", ".join(builtin_lists())
         raise TopicError(
-            f"groups: expected a list of groups or the name of a built-in list ({known}), "
+            f"groups: expected a list of groups or the name of a built-in list ({names}), "
             f"found {name!r}"
         )
     with (BUILTIN / f"{name}.csv").open(encoding="utf-8", newline="") as file:
@@ -569,9 +569,9 @@ def _reference(
     missing = [category for category in categories if category not in reference]
     unknown = [key for key in reference if key not in categories]
     if missing or unknown:
-        wrong = f"missing: {', '.join(missing)}" if missing else f"unknown: {', '.join(unknown)}"
+        problem = f"missing: {', '.join(missing)}" if missing else f"unknown: {', '.join(unknown)}"
         raise TopicError(
-            f"reference: expected one number for each category ({', '.join(categories)}); {wrong}"
+            f"reference: expected one number for each category ({', '.join(categories)}); {problem}"
         )
     return tuple(reference[category] for category in categories)
 

@@ -91,8 +91,8 @@ class _Parts:
 def _parse(template: str) -> _Parts:
     """Split a template at [X] once, for all groups."""
     for slot in (X, Y):
-        if (found := template.count(slot)) != 1:
-            raise ContextError(f"template {template!r}: expected {slot} once, found {found} times")
+        if (times := template.count(slot)) != 1:
+            raise ContextError(f"template {template!r}: expected {slot} once, found {times} times")
     head, _, tail = " ".join(template.split()).partition(X)
     match = _ARTICLE_BEFORE_X.search(head)
     if match is None:
@@ -155,8 +155,8 @@ class Articles:
 def _choose(rules: Articles, text: str) -> str:
     text = _NOT_A_LETTER.sub("", unicodedata.normalize("NFD", text))
     lower = text.lower()
-    if own := _by_prefix(lower, a=rules.a, an=rules.an):
-        return own
+    if by_topic := _by_prefix(lower, a=rules.a, an=rules.an):
+        return by_topic
     if _CAPITALS.match(text):
         return "an" if text[0] in _SPELT_WITH_A_VOWEL else "a"
     if exception := _by_prefix(lower, a=ENGLISH_A, an=ENGLISH_AN):
@@ -166,6 +166,6 @@ def _choose(rules: Articles, text: str) -> str:
 
 def _by_prefix(lower: str, *, a: Iterable[str], an: Iterable[str]) -> str | None:
     """The article of the longest prefix that `lower` begins with, if there is one."""
-    found = [(len(p), "a") for p in a if lower.startswith(p.lower())]
-    found += [(len(p), "an") for p in an if lower.startswith(p.lower())]
-    return max(found)[1] if found else None
+    prefixes = [(len(p), "a") for p in a if lower.startswith(p.lower())]
+    prefixes += [(len(p), "an") for p in an if lower.startswith(p.lower())]
+    return max(prefixes)[1] if prefixes else None

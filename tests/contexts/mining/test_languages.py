@@ -15,7 +15,7 @@ from clinometer.topics import load_topic, parse_topic
 
 #: A whole language: the pronoun of a toy language after a verb of saying.
 TOY = """
-from clinometer.contexts.mining.decision import Decision, Dropped
+from clinometer.contexts.mining.languages.shared import Decision
 
 
 class Toy:
@@ -40,8 +40,7 @@ class Toy:
         return {"strategy": "toy", "parser": "none", "parser_version": "1", "resolver": "none"}
 
 
-def open_language(settings):
-    return Toy(settings)
+open_language = Toy
 """
 TOPIC = """
 name = "gender-toy"
@@ -73,9 +72,9 @@ def test_an_installed_language_is_mined(
     assert language_modules() == {**MODULES, "tlh": "toy_language"}  # and ours stay ours
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("Ana dira ke si. Bo dira ke li. Bo lasa. Li lasa si.", encoding="utf-8")
-    found = mine([corpus], tmp_path / "toy.csv", settings)
-    assert (found.templates, found.counts) == (("[X] dira ke [Y]",), (2.0,))
-    assert found.metadata.dropped == {"nothing joins the clauses": 1}
+    contexts = mine([corpus], tmp_path / "toy.csv", settings)
+    assert (contexts.templates, contexts.counts) == (("[X] dira ke [Y]",), (2.0,))
+    assert contexts.metadata.dropped == {"nothing joins the clauses": 1}
 
 
 def test_an_unknown_language_names_the_known_ones(tmp_path: Path, settings: MineSettings) -> None:

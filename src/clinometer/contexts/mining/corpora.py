@@ -1,9 +1,10 @@
-"""List the files of a corpus and stream their articles.
+"""Corpora in all common formats: list the files and stream their articles.
 
 A place is a file (.txt, .jsonl, .json, a Wikipedia dump .xml, each also as .gz, .zst, .bz2 or .xz;
 .parquet, .arrow, .zip), a member of a zip file (calls.zip:switchboard/transcript), a folder of
 these (one of `datasets.save_to_disk` too), a dataset of the Hugging Face hub
 (hf:wikimedia/wikipedia:20231101.en), or - for standard input. Nothing is ever loaded whole.
+Damaged articles are counted and skipped; a source without a readable one is an error.
 """
 
 from __future__ import annotations
@@ -36,404 +37,39 @@ if TYPE_CHECKING:
     from mwparserfromhell.nodes import Node
     from mwparserfromhell.wikicode import Wikicode
 
-
-# --- Articles in a column of a table: parquet, Arrow (Hugging Face datasets on disk), the hub ----
-
-
-def parquet_rows(path: Path, field: str) -> Iterator[dict[str, Any]]:
-    """The column of a parquet file, one batch at a time."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with open_binary(path) as raw:
-            columns = pq.read_schema(raw).names
-            if field not in columns:
-                yield dict.fromkeys(columns)
-                return
-        # As references: a text that a thousand rows share is in memory once.
-        with open_binary(path) as raw, pq.ParquetFile(raw, read_dictionary=[field]) as file:
-            for batch in file.iter_batches(batch_size=64, columns=[field]):
-                yield from ({field: value.as_py()} for value in batch.column(0))
-    except (OSError, pa.ArrowException) as exc:
-        raise ContextError(f"{path.name}: not a readable parquet file: {_line(exc)}") from exc
-
-
-def arrow_rows(path: Path, field: str) -> Iterator[dict[str, Any]]:
-    """The column of an Arrow file: a stream, as `datasets` writes it, or a file with a footer."""
-    import pyarrow as pa
-
-    try:
-        with open_binary(path), pa.memory_map(str(path)) as source:
-            for batch in _batches(source):
-                columns = batch.schema.names
-                if field not in columns:
-                    yield dict.fromkeys(columns)
-                    return
-                for start in range(0, batch.num_rows, 64):
-                    part = batch.slice(start, 64).column(columns.index(field))
-                    yield from ({field: text} for text in part.to_pylist())
-    except (OSError, pa.ArrowException) as exc:
-        raise ContextError(f"{path.name}: not a readable Arrow file: {_line(exc)}") from exc
-
-
-def _batches(source: Any) -> Iterator[Any]:
-    import pyarrow as pa
-
-    if source.read(6) == b"ARROW1":
-        file = pa.ipc.open_file(source)
-        yield from (file.get_batch(i) for i in range(file.num_record_batches))
-    else:
-        source.seek(0)
-        yield from pa.ipc.open_stream(source)
-
-
-def hub_rows(name: str) -> Iterator[dict[str, Any]]:
-    """A dataset of the Hugging Face hub, streamed: owner/name or owner/name:configuration."""
-    require(f"reading hf:{name} from the hub", "datasets")
-    import datasets
-
-    datasets.config.HF_DATASETS_TRUST_REMOTE_CODE = False  # older versions prompt on stdin
-    dataset, _, configuration = name.partition(":")
-    try:
-        yield from datasets.load_dataset(
-            dataset, configuration or None, split="train", streaming=True
-        )
-    except (OSError, ValueError) as exc:
-        raise ContextError(f"hf:{name}: cannot be read from the hub: {exc}") from exc
-
-
-def _line(error: Exception) -> str:
-    """Arrow's errors may have several lines."""
-    return " ".join(str(error).split())
-
-
-# --- From a file, a zip member or standard input to lines of text: unpacked and decoded as read
-
-
 #: Standard input on the command line.
 STDIN = "-"
+HF = "hf:"
 PACKED = (".gz", ".zst", ".bz2", ".xz")
-#: A line longer than this is not an article; it is skipped, and never loaded whole.
-LONGEST_LINE = 16 * 1024 * 1024
-_PROBE = 8192
-
-TOO_LONG = f"line longer than {LONGEST_LINE // 1024 // 1024} MB"
-NOT_UTF8 = "not valid UTF-8"
-AS_WINDOWS_1252 = "read as Windows-1252 (not valid UTF-8)"
-
-_DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
-
-
-@contextlib.contextmanager
-def opened(place: str, member: str | None = None) -> Iterator[IO[bytes]]:
-    """The bytes of a file, a zip member or standard input, unpacked as they are read."""
-    with contextlib.ExitStack() as stack:
-        raw: Any
-        try:
-            if place == STDIN:
-                raw = sys.stdin.buffer
-            elif member is not None:
-                archive = stack.enter_context(zipfile.ZipFile(place))
-                raw = stack.enter_context(archive.open(member))
-            else:
-                raw = stack.enter_context(open_binary(Path(place)))
-        except (zlib.error, OSError, zipfile.BadZipFile, RuntimeError, ValueError) as exc:
-            raise ContextError(f"{place}: cannot be read: {exc}") from exc
-        name = member or place
-        if name.endswith(".gz"):
-            raw = stack.enter_context(gzip.GzipFile(fileobj=raw))
-        elif name.endswith(".bz2"):
-            raw = stack.enter_context(bz2.BZ2File(raw))
-        elif name.endswith(".xz"):
-            raw = stack.enter_context(lzma.LZMAFile(raw))
-        elif name.endswith(".zst"):
-            raw = stack.enter_context(ZstReader(raw))
-        yield raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, 1 << 20)
-
-
-def lines(stream: IO[bytes], *, name: str, damage: Counter[str]) -> Iterator[str]:
-    """The lines of a stream as text, without their ends."""
-    first = True
-    while line := read(stream.readline, LONGEST_LINE, name=name):
-        long = len(line) == LONGEST_LINE and not line.endswith(b"\n")
-        if long:
-            while (more := read(stream.readline, 1 << 20, name=name)) and not more.endswith(b"\n"):
-                pass
-        if first:
-            line = _without_mark(line, name)
-            first = False
-        if long:
-            damage[TOO_LONG] += 1
-        elif (text := decoded(line, damage)) is not None:
-            yield text.rstrip("\r\n")
-
-
-def read(method: Any, size: int, *, name: str) -> bytes:
-    """`method(size)` of a stream; a damaged file becomes a one-line error."""
-    try:
-        found: bytes = method(size)
-    except _DAMAGED as exc:
-        raise ContextError(f"{name}: damaged, cannot be unpacked: {exc}") from exc
-    return found
-
-
-def decoded(line: bytes, damage: Counter[str]) -> str | None:
-    """A line as text; None if it is neither UTF-8 nor Windows-1252 (Latin-1).
-
-    Bytes that are not UTF-8 are read as Windows-1252, unless other characters of the line are
-    UTF-8: then the line is damaged.
-
-    >>> damage = Counter()
-    >>> decoded("café".encode("latin-1"), damage), decoded(b"caf\\xc3\\xa9 \\xff", damage)
-    ('café', None)
-    >>> dict(damage)
-    {'read as Windows-1252 (not valid UTF-8)': 1, 'not valid UTF-8': 1}
-    """
-    with contextlib.suppress(UnicodeDecodeError):
-        return line.decode("utf-8")
-    if line.decode("utf-8", "ignore").isascii():
-        with contextlib.suppress(UnicodeDecodeError):
-            text = line.decode("cp1252")
-            damage[AS_WINDOWS_1252] += 1
-            return text
-    damage[NOT_UTF8] += 1
-    return None
-
-
-def _without_mark(line: bytes, name: str) -> bytes:
-    """The first line without a byte-order mark; raises if the file is not text."""
-    if line.startswith(_UTF16):
-        raise ContextError(f"{name}: expected UTF-8, found UTF-16; save it as UTF-8")
-    if b"\0" in line[:_PROBE]:
-        raise ContextError(f"{name}: expected text, found a binary file")
-    return line.removeprefix(b"\xef\xbb\xbf")
-
-
-# --- Articles by format. Damaged ones are counted and skipped; a file without any is an error ----
-
-
-#: A .txt file is split at line ends into articles of at least this many characters.
-BLOCK = 10_000
-_PIECE = 1 << 16
-
-NOT_JSON = "not valid JSON"
-NO_TEXT = "field missing or not text"
-NOT_UNICODE = "text with half a surrogate pair"
-
-
-def blocks(found: Iterable[str]) -> Iterator[str]:
-    """Lines of plain text, joined into articles of at least BLOCK characters."""
-    gathered: list[str] = []
-    size = 0
-    for line in found:
-        gathered.append(line)
-        size += len(line)
-        if (size >= BLOCK and not line.strip()) or size >= 8 * BLOCK:
-            yield "\n".join(gathered)
-            gathered, size = [], 0
-    if size:
-        yield "\n".join(gathered)
-
-
-def json_lines(found: Iterable[str], damage: Counter[str]) -> Iterator[Any]:
-    """The value on each line."""
-    for line in found:
-        if line.strip():
-            try:
-                yield json.loads(line)
-            except (ValueError, RecursionError):
-                damage[NOT_JSON] += 1
-
-
-def json_values(stream: IO[bytes], *, name: str) -> Iterator[Any]:
-    """The elements of a JSON array, or a sequence of JSON values, read one at a time.
-
-    Unlike a damaged line, a damaged value hides where the next one begins: it is an error.
-    """
-    decoder, utf8 = json.JSONDecoder(), codecs.getincrementaldecoder("utf-8-sig")("replace")
-    text, begun, ended, number = "", False, False, 0
-    while True:
-        text = text.lstrip(" \t\r\n,]")
-        if text and not begun:
-            text, begun = text.removeprefix("["), True
-        elif text:
-            try:
-                value, end = decoder.raw_decode(text)
-            except RecursionError:
-                raise ContextError(f"{name}: expected articles, found deeply nested JSON") from None
-            except ValueError as exc:
-                if ended or len(text) > LONGEST_LINE:
-                    raise ContextError(
-                        f"{name}: expected valid JSON, found damage after {number} articles; "
-                        "download it again"
-                    ) from exc
-            else:
-                text, number = text[end:], number + 1
-                yield value
-                continue
-        elif ended:
-            return
-        piece = read(stream.read, max(_PIECE, len(text)), name=name)
-        ended = not piece
-        text += utf8.decode(piece, final=ended)
-
-
-def texts(found: Iterable[Any], field: str, *, name: str, damage: Counter[str]) -> Iterator[str]:
-    """The text of each article: a field of an object, or a plain string."""
-    articles = 0
-    fields: list[str] = []
-    for article in found:
-        text = article.get(field) if isinstance(article, dict) else article
-        if not isinstance(text, str):
-            fields = fields or (list(map(str, article)) if isinstance(article, dict) else [])
-            damage[NO_TEXT] += 1
-        elif not _unicode(text):
-            damage[NOT_UNICODE] += 1
-        else:
-            articles += 1
-            yield text
-    if not articles and damage[NO_TEXT]:
-        raise _no_field(name, field, fields)
-
-
-def _unicode(text: str) -> bool:
-    """Whether the text can be written: JSON may escape half of a surrogate pair."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _no_field(name: str, field: str, fields: list[str]) -> ContextError:
-    return ContextError(
-        f"{name}: no article has text in the field {field!r}, found "
-        f"{', '.join(fields[:8]) or 'no fields'}; name the right one with --field"
-    )
-
-
-# --- Articles of a MediaWiki dump (pages-articles.xml, also .bz2 and multistream), as plain text
-
-
-ARTICLE_TOO_LONG = f"article longer than {LONGEST_LINE // 1024 // 1024} MB"
-_CHUNK = 1 << 16
-_KEPT = ("ns", "text")
-#: Elements whose content is not prose.
-_NOT_PROSE = ("ref", "table", "gallery", "math", "timeline", "score", "syntaxhighlight", "pre")
-#: [[File:…]], [[Category:…]] and links to other languages: a prefix, in any language.
-_NAMESPACE_LINK = re.compile(r"^\s*:?[^\W\d_][\w -]*:\S", re.UNICODE)
-
-
-def dump_articles(stream: IO[bytes], *, name: str, damage: Counter[str]) -> Iterator[str]:
-    """The text of each article of a dump, one at a time."""
-    require("reading a Wikipedia dump", "mwparserfromhell")
-    pages = _Pages(name)
-    while chunk := read(stream.read, _CHUNK, name=name):
-        pages.feed(chunk)
-        for page in pages.take():
-            if page is None:
-                damage[ARTICLE_TOO_LONG] += 1
-            else:
-                yield plain_text(page)
-    pages.feed(b"", final=True)
-
-
-class _Pages:
-    """Collects the wikitext of articles from the XML of a dump."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._parser = expat.ParserCreate()
-        self._parser.buffer_text = True
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._characters
-        # A dump has no DOCTYPE; one could define entities that expand without limit.
-        self._parser.StartDoctypeDeclHandler = self._refuse
-        self._found: list[str | None] = []
-        self._page: dict[str, list[str]] = {}
-        self._open: str | None = None
-        self._size, self._redirect, self._root = 0, False, False
-
-    def feed(self, chunk: bytes, *, final: bool = False) -> None:
-        try:
-            self._parser.Parse(chunk, final)
-        except expat.ExpatError as exc:
-            raise ContextError(f"{self._name}: damaged XML: {exc}") from exc
-
-    def take(self) -> list[str | None]:
-        """Articles that were completed since the last call; None for one that is too long."""
-        found, self._found = self._found, []
-        return found
-
-    def _refuse(self, *declaration: object) -> None:
-        raise ContextError(f"{self._name}: expected a MediaWiki dump, found XML with a DOCTYPE")
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        if not self._root:
-            self._root = True
-            if tag != "mediawiki":
-                raise ContextError(f"{self._name}: expected a MediaWiki dump, found XML <{tag}>")
-        if tag == "page":
-            self._page, self._size, self._redirect = {}, 0, False
-        elif tag == "redirect":
-            self._redirect = True
-        elif tag in _KEPT:
-            self._open = tag
-            self._page[tag] = []
-
-    def _characters(self, text: str) -> None:
-        if self._open is not None:
-            self._size += len(text)
-            if self._size <= LONGEST_LINE:
-                self._page[self._open].append(text)
-
-    def _end(self, tag: str) -> None:
-        if tag == self._open:
-            self._open = None
-        if tag == "page" and self._is_article():
-            text = "".join(self._page.get("text", ()))
-            self._found.append(text if self._size <= LONGEST_LINE else None)
-
-    def _is_article(self) -> bool:
-        return not self._redirect and "".join(self._page.get("ns", ("0",))).strip() == "0"
-
-
-def plain_text(wikitext: str) -> str:
-    """The prose of wikitext, one paragraph per line.
-
-    >>> plain_text("'''Ann''' was a [[nurse|nurse]]<ref>A book</ref> {{when}} in [[Paris]].")
-    'Ann was a nurse in Paris.'
-    """
-    import mwparserfromhell
-
-    code = mwparserfromhell.parse(wikitext, skip_style_tags=True)
-    for node in code.filter_tags(matches=lambda n: str(n.tag).lower() in _NOT_PROSE):
-        _remove(code, node)
-    for link in code.filter_wikilinks(matches=lambda n: bool(_NAMESPACE_LINK.match(str(n.title)))):
-        _remove(code, link)
-    text = code.strip_code(normalize=True, collapse=True)
-    text = re.sub(r"'{2,}", "", text)
-    lines = (re.sub(r"[ \t]+", " ", line).strip() for line in text.split("\n"))
-    return "\n".join(line for line in lines if line)
-
-
-def _remove(code: Wikicode, node: Node) -> None:
-    with contextlib.suppress(ValueError):  # it was inside a node that has been removed
-        code.remove(node)
-
-
-# --- List the files of a corpus and stream their articles ----------------------------------------
-
-
 _KINDS = (".txt", ".jsonl", ".json", ".xml")
 _ENDINGS = tuple(f"{kind}{packed}" for kind in _KINDS for packed in ("", *PACKED))
 _FILES = (*_ENDINGS, ".parquet", ".arrow", ".zip")
 #: A .json file in a folder may as well be a sidecar or dataset_info.json; it is read if named.
 _IN_FOLDERS = tuple(ending for ending in _FILES if ".json" not in ending or ".jsonl" in ending)
-HF = "hf:"
+
+#: A line longer than this is not an article; it is skipped, and never loaded whole.
+LONGEST_LINE = 16 * 1024 * 1024
+#: A .txt file is split at line ends into articles of at least this many characters.
+BLOCK = 10_000
+#: Bytes of a stream that are read at a time.
+_CHUNK = 1 << 16
+
+#: What is skipped or read with a guess, as counted in the sidecar.
+TOO_LONG = f"line longer than {LONGEST_LINE // 1024 // 1024} MB"
+ARTICLE_TOO_LONG = f"article longer than {LONGEST_LINE // 1024 // 1024} MB"
+NOT_UTF8 = "not valid UTF-8"
+AS_WINDOWS_1252 = "read as Windows-1252 (not valid UTF-8)"
+NOT_JSON = "not valid JSON"
+NO_TEXT = "field missing or not text"
+NOT_UNICODE = "text with half a surrogate pair"
+
+_DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+#: Elements of a Wikipedia dump, and of wikitext those whose content is not prose.
+_FIELDS = ("ns", "text")
+_NOT_PROSE = ("ref", "table", "gallery", "math", "timeline", "score", "syntaxhighlight", "pre")
+#: [[File:…]], [[Category:…]] and links to other languages: a prefix, in any language.
+_NAMESPACE_LINK = re.compile(r"^\s*:?[^\W\d_][\w -]*:\S", re.UNICODE)
 
 
 @dataclass(frozen=True)
@@ -470,51 +106,44 @@ class Source:
 
 def find_sources(places: Iterable[str]) -> list[Source]:
     """Every source of the places, in a fixed order; an error names a place that has none."""
-    found: list[Source] = []
+    sources: list[Source] = []
     for place in places:
-        before = len(found)
-        found += _sources(place)
-        if len(found) == before:
+        before = len(sources)
+        sources += _sources(place)
+        if len(sources) == before:
             raise ContextError(f"{place}: no corpus file in it; expected {', '.join(_FILES)}")
-    if not found:
+    if not sources:
         raise ContextError("corpus: expected at least one file, folder or hf: dataset, found none")
-    return found
+    return sources
 
 
 def articles(source: Source, *, field: str, damage: Counter[str]) -> Iterator[str]:
     """The texts of a source, one by one; `damage` counts what is skipped."""
-    if source.place.startswith(HF):
-        rows = hub_rows(source.place.removeprefix(HF))
-    elif source.kind == ".parquet":
-        rows = parquet_rows(Path(source.place), field)
-    elif source.kind == ".arrow":
-        rows = arrow_rows(Path(source.place), field)
-    else:
-        with opened(source.place, source.member) as stream:
-            yield from _streamed(stream, source, field=field, damage=damage)
-        return
-    yield from texts(rows, field, name=source.name, damage=damage)
-
-
-def _streamed(
-    stream: IO[bytes], source: Source, *, field: str, damage: Counter[str]
-) -> Iterator[str]:
     name, kind = source.name, source.kind
-    if kind == ".xml":
-        yield from dump_articles(stream, name=name, damage=damage)
-        return
-    if kind == ".json":
-        yield from texts(json_values(stream, name=name), field, name=name, damage=damage)
-        return
-    found = lines(stream, name=name, damage=damage)
-    if source.is_stdin:  # objects or plain text: see the first line
-        first = next(found, "")
-        kind = ".jsonl" if first.lstrip().startswith("{") else ".txt"
-        found = itertools.chain([first], found)
-    if kind == ".jsonl":
-        yield from texts(json_lines(found, damage), field, name=name, damage=damage)
+    rows: Iterator[Any]
+    if source.place.startswith(HF):
+        rows = _hub_rows(source.place.removeprefix(HF))
+    elif kind in (".parquet", ".arrow"):
+        rows = _table_rows(Path(source.place), field, parquet=kind == ".parquet")
     else:
-        yield from blocks(found)
+        with _opened(source.place, source.member) as stream:
+            if kind == ".json":
+                rows = _json_values(stream, name=name)
+                yield from _texts(rows, field, name=name, damage=damage)
+            elif kind == ".xml":
+                yield from _dump_articles(stream, name=name, damage=damage)
+            else:
+                lines = _lines(stream, name=name, damage=damage)
+                if source.is_stdin:  # objects or plain text: see the first line
+                    first = next(lines, "")
+                    kind = ".jsonl" if first.lstrip().startswith("{") else ".txt"
+                    lines = itertools.chain([first], lines)
+                if kind == ".jsonl":
+                    yield from _texts(_json_lines(lines, damage), field, name=name, damage=damage)
+                else:
+                    yield from _blocks(lines)
+        return
+    yield from _texts(rows, field, name=name, damage=damage)
 
 
 def _sources(place: str) -> list[Source]:
@@ -548,11 +177,322 @@ def _members(path: Path, wanted: str | None) -> list[Source]:
         raise ContextError(
             f"{path}: expected one of its members ({', '.join(names[:8])}), found {wanted!r}"
         )
-    kept = [wanted] if wanted is not None else [n for n in names if n.endswith(_ENDINGS)]
-    return [Source(str(path), f"{path.name}:{name}", name) for name in kept]
+    chosen = [wanted] if wanted is not None else [n for n in names if n.endswith(_ENDINGS)]
+    return [Source(str(path), f"{path.name}:{name}", name) for name in chosen]
 
 
-# --- Corpora in all common formats, streamed as articles -----------------------------------------
+def _table_rows(path: Path, field: str, *, parquet: bool) -> Iterator[dict[str, Any]]:
+    """The column of a parquet or Arrow file, some rows at a time; without it one row of Nones."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with open_binary(path) as raw:
+            if parquet:
+                columns = pq.read_schema(raw).names
+                # As references: a text that a thousand rows share is in memory once.
+                shared = [field] if field in columns else []
+                with pq.ParquetFile(raw, read_dictionary=shared) as file:
+                    batches = file.iter_batches(batch_size=64, columns=shared)
+                    yield from _column(batches, columns, field)
+            else:
+                with pa.memory_map(str(path)) as source:
+                    # `datasets` writes a stream; other files have a footer.
+                    footer = source.read(6) == b"ARROW1"
+                    source.seek(0)
+                    reader = pa.ipc.open_file(source) if footer else pa.ipc.open_stream(source)
+                    count = reader.num_record_batches if footer else 0
+                    batches = map(reader.get_batch, range(count)) if footer else reader
+                    yield from _column(batches, reader.schema.names, field)
+    except (OSError, pa.ArrowException) as exc:
+        kind = "parquet" if parquet else "Arrow"
+        message = " ".join(str(exc).split())  # may have several lines
+        raise ContextError(f"{path.name}: not a readable {kind} file: {message}") from exc
 
 
-__all__ = ["Source", "articles", "find_sources"]
+def _column(batches: Iterable[Any], columns: list[str], field: str) -> Iterator[dict[str, Any]]:
+    if field not in columns:
+        yield dict.fromkeys(columns)
+        return
+    for batch in batches:
+        yield from ({field: value.as_py()} for value in batch.column(field))
+
+
+def _hub_rows(name: str) -> Iterator[dict[str, Any]]:
+    """A dataset of the Hugging Face hub, streamed: owner/name or owner/name:configuration."""
+    require(f"reading hf:{name} from the hub", "datasets")
+    import datasets
+
+    datasets.config.HF_DATASETS_TRUST_REMOTE_CODE = False  # older versions prompt on stdin
+    dataset, _, configuration = name.partition(":")
+    try:
+        yield from datasets.load_dataset(
+            dataset, configuration or None, split="train", streaming=True
+        )
+    except (OSError, ValueError) as exc:
+        raise ContextError(f"hf:{name}: cannot be read from the hub: {exc}") from exc
+
+
+@contextlib.contextmanager
+def _opened(place: str, member: str | None = None) -> Iterator[IO[bytes]]:
+    """The bytes of a file, a zip member or standard input, unpacked as they are read."""
+    with contextlib.ExitStack() as stack:
+        raw: Any
+        try:
+            if place == STDIN:
+                raw = sys.stdin.buffer
+            elif member is not None:
+                archive = stack.enter_context(zipfile.ZipFile(place))
+                raw = stack.enter_context(archive.open(member))
+            else:
+                raw = stack.enter_context(open_binary(Path(place)))
+        except (zlib.error, OSError, zipfile.BadZipFile, RuntimeError, ValueError) as exc:
+            raise ContextError(f"{place}: cannot be read: {exc}") from exc
+        name = member or place
+        if name.endswith(".gz"):
+            raw = stack.enter_context(gzip.GzipFile(fileobj=raw))
+        elif name.endswith(".bz2"):
+            raw = stack.enter_context(bz2.BZ2File(raw))
+        elif name.endswith(".xz"):
+            raw = stack.enter_context(lzma.LZMAFile(raw))
+        elif name.endswith(".zst"):
+            raw = stack.enter_context(ZstReader(raw))
+        yield raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, 1 << 20)
+
+
+def _lines(stream: IO[bytes], *, name: str, damage: Counter[str]) -> Iterator[str]:
+    """The lines of a stream as text, without their ends."""
+    first = True
+    while line := _read(stream.readline, LONGEST_LINE, name=name):
+        long = len(line) == LONGEST_LINE and not line.endswith(b"\n")
+        if long:
+            while (more := _read(stream.readline, 1 << 20, name=name)) and not more.endswith(b"\n"):
+                pass
+        if first:
+            line = _without_mark(line, name)
+            first = False
+        if long:
+            damage[TOO_LONG] += 1
+        elif (text := _decoded(line, damage)) is not None:
+            yield text.rstrip("\r\n")
+
+
+def _read(method: Any, size: int, *, name: str) -> bytes:
+    """`method(size)` of a stream; a damaged file becomes a one-line error."""
+    try:
+        data: bytes = method(size)
+    except _DAMAGED as exc:
+        raise ContextError(f"{name}: damaged, cannot be unpacked: {exc}") from exc
+    return data
+
+
+def _decoded(line: bytes, damage: Counter[str]) -> str | None:
+    """A line as text; None if it is neither UTF-8 nor Windows-1252 (Latin-1).
+
+    Bytes that are not UTF-8 are read as Windows-1252, unless other characters of the line are
+    UTF-8: then the line is damaged.
+
+    >>> damage = Counter()
+    >>> _decoded("café".encode("latin-1"), damage), _decoded(b"caf\\xc3\\xa9 \\xff", damage)
+    ('café', None)
+    >>> dict(damage)
+    {'read as Windows-1252 (not valid UTF-8)': 1, 'not valid UTF-8': 1}
+    """
+    with contextlib.suppress(UnicodeDecodeError):
+        return line.decode("utf-8")
+    if line.decode("utf-8", "ignore").isascii():
+        with contextlib.suppress(UnicodeDecodeError):
+            text = line.decode("cp1252")
+            damage[AS_WINDOWS_1252] += 1
+            return text
+    damage[NOT_UTF8] += 1
+    return None
+
+
+def _without_mark(line: bytes, name: str) -> bytes:
+    """The first line without a byte-order mark; raises if the file is not text."""
+    if line.startswith(_UTF16):
+        raise ContextError(f"{name}: expected UTF-8, found UTF-16; save it as UTF-8")
+    if b"\0" in line[:8192]:
+        raise ContextError(f"{name}: expected text, found a binary file")
+    return line.removeprefix(b"\xef\xbb\xbf")
+
+
+def _blocks(lines: Iterable[str]) -> Iterator[str]:
+    """Lines of plain text, joined into articles of at least BLOCK characters."""
+    article: list[str] = []
+    size = 0
+    for line in lines:
+        article.append(line)
+        size += len(line)
+        if (size >= BLOCK and not line.strip()) or size >= 8 * BLOCK:
+            yield "\n".join(article)
+            article, size = [], 0
+    if size:
+        yield "\n".join(article)
+
+
+def _json_lines(lines: Iterable[str], damage: Counter[str]) -> Iterator[Any]:
+    """The value on each line."""
+    for line in lines:
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError):
+                damage[NOT_JSON] += 1
+
+
+def _json_values(stream: IO[bytes], *, name: str) -> Iterator[Any]:
+    """The elements of a JSON array, or a sequence of JSON values, read one at a time.
+
+    Unlike a damaged line, a damaged value hides where the next one begins: it is an error.
+    """
+    decoder, utf8 = json.JSONDecoder(), codecs.getincrementaldecoder("utf-8-sig")("replace")
+    text, begun, ended, number = "", False, False, 0
+    while True:
+        text = text.lstrip(" \t\r\n,]")
+        if text and not begun:
+            text, begun = text.removeprefix("["), True
+        elif text:
+            try:
+                value, end = decoder.raw_decode(text)
+            except RecursionError:
+                raise ContextError(f"{name}: expected articles, found deeply nested JSON") from None
+            except ValueError as exc:
+                if ended or len(text) > LONGEST_LINE:
+                    raise ContextError(
+                        f"{name}: expected valid JSON, found damage after {number} articles; "
+                        "download it again"
+                    ) from exc
+            else:
+                text, number = text[end:], number + 1
+                yield value
+                continue
+        elif ended:
+            return
+        piece = _read(stream.read, max(_CHUNK, len(text)), name=name)
+        ended = not piece
+        text += utf8.decode(piece, final=ended)
+
+
+def _texts(rows: Iterable[Any], field: str, *, name: str, damage: Counter[str]) -> Iterator[str]:
+    """The text of each article: a field of an object, or a plain string."""
+    articles = 0
+    fields: list[str] = []
+    for row in rows:
+        text = row.get(field) if isinstance(row, dict) else row
+        if not isinstance(text, str):
+            fields = fields or (list(map(str, row)) if isinstance(row, dict) else [])
+            damage[NO_TEXT] += 1
+            continue
+        try:
+            text.encode("utf-8")  # JSON may escape half of a surrogate pair
+        except UnicodeEncodeError:
+            damage[NOT_UNICODE] += 1
+        else:
+            articles += 1
+            yield text
+    if not articles and damage[NO_TEXT]:
+        raise ContextError(
+            f"{name}: no article has text in the field {field!r}, found "
+            f"{', '.join(fields[:8]) or 'no fields'}; name the right one with --field"
+        )
+
+
+def _dump_articles(stream: IO[bytes], *, name: str, damage: Counter[str]) -> Iterator[str]:
+    """The text of each article of a dump, one at a time."""
+    require("reading a Wikipedia dump", "mwparserfromhell")
+    pages = _Pages(name)
+    while chunk := _read(stream.read, _CHUNK, name=name):
+        pages.feed(chunk)
+        for page in pages.take():
+            if page is None:
+                damage[ARTICLE_TOO_LONG] += 1
+            else:
+                yield plain_text(page)
+    pages.feed(b"", final=True)
+
+
+class _Pages:
+    """Collects the wikitext of articles from the XML of a dump."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._parser = expat.ParserCreate()
+        self._parser.buffer_text = True
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._characters
+        # A dump has no DOCTYPE; one could define entities that expand without limit.
+        self._parser.StartDoctypeDeclHandler = self._refuse
+        self._complete: list[str | None] = []
+        self._page: dict[str, list[str]] = {}
+        self._open: str | None = None
+        self._size, self._redirect, self._root = 0, False, False
+
+    def feed(self, chunk: bytes, *, final: bool = False) -> None:
+        try:
+            self._parser.Parse(chunk, final)
+        except expat.ExpatError as exc:
+            raise ContextError(f"{self._name}: damaged XML: {exc}") from exc
+
+    def take(self) -> list[str | None]:
+        """Articles that were completed since the last call; None for one that is too long."""
+        pages, self._complete = self._complete, []
+        return pages
+
+    def _refuse(self, *declaration: object) -> None:
+        raise ContextError(f"{self._name}: expected a MediaWiki dump, found XML with a DOCTYPE")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        if not self._root:
+            self._root = True
+            if tag != "mediawiki":
+                raise ContextError(f"{self._name}: expected a MediaWiki dump, found XML <{tag}>")
+        if tag == "page":
+            self._page, self._size, self._redirect = {}, 0, False
+        elif tag == "redirect":
+            self._redirect = True
+        elif tag in _FIELDS:
+            self._open = tag
+            self._page[tag] = []
+
+    def _characters(self, text: str) -> None:
+        if self._open is not None:
+            self._size += len(text)
+            if self._size <= LONGEST_LINE:
+                self._page[self._open].append(text)
+
+    def _end(self, tag: str) -> None:
+        if tag == self._open:
+            self._open = None
+        if tag == "page" and self._is_article():
+            text = "".join(self._page.get("text", ()))
+            self._complete.append(text if self._size <= LONGEST_LINE else None)
+
+    def _is_article(self) -> bool:
+        return not self._redirect and "".join(self._page.get("ns", ("0",))).strip() == "0"
+
+
+def plain_text(wikitext: str) -> str:
+    """The prose of wikitext, one paragraph per line.
+
+    >>> plain_text("'''Ann''' was a [[nurse|nurse]]<ref>A book</ref> {{when}} in [[Paris]].")
+    'Ann was a nurse in Paris.'
+    """
+    import mwparserfromhell
+
+    code = mwparserfromhell.parse(wikitext, skip_style_tags=True)
+    for node in code.filter_tags(matches=lambda n: str(n.tag).lower() in _NOT_PROSE):
+        _remove(code, node)
+    for link in code.filter_wikilinks(matches=lambda n: bool(_NAMESPACE_LINK.match(str(n.title)))):
+        _remove(code, link)
+    text = code.strip_code(normalize=True, collapse=True)
+    text = re.sub(r"'{2,}", "", text)
+    lines = (re.sub(r"[ \t]+", " ", line).strip() for line in text.split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+def _remove(code: Wikicode, node: Node) -> None:
+    with contextlib.suppress(ValueError):  # it was inside a node that has been removed
+        code.remove(node)

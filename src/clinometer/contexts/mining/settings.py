@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,6 @@ from clinometer.topics import Topic, load_topic
 
 #: What [Y] may be, see docs/mining.md.
 LINKS = ("clause", "reflexive", "possessive")
-DEFAULT_LINKS = LINKS
 ABOUT = ("own", "any")
 STRATEGIES = ("auto", "coreference", "predicate")
 #: Articles in the paper's sample.
@@ -82,9 +81,9 @@ class MineSettings:
         choices=ABOUT,
     )
     links: tuple[str, ...] = _templates(
-        DEFAULT_LINKS,
+        LINKS,
         help="What [Y] may be: clause, reflexive, possessive, separated by commas.",
-        typed=",".join(DEFAULT_LINKS),
+        typed=",".join(LINKS),
         parse=parse_links,
     )
     parser: str | None = _templates(
@@ -118,21 +117,12 @@ class MineSettings:
         return [replace(self, topic=topic, also=()) for topic in (self.topic, *self.also)]
 
     def describe(self) -> dict[str, Any]:
-        """The settings as recorded in the sidecar and the work folder."""
-        return {
+        """The settings as the work folder records them."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return values | {
             "topic": self.topic.name,
             "topic_sha256": self.topic.sha256,
             "also": {topic.name: topic.sha256 for topic in self.also},
             "language": self.topic.language,
-            "sample": self.sample,
-            "seed": self.seed,
-            "strategy": self.strategy,
-            "about": self.about,
             "links": list(self.links),
-            "parser": self.parser,
-            "resolver": self.resolver,
-            "min_confidence": self.min_confidence,
-            "field": self.field,
-            "min_count": self.min_count,
-            "source": self.source,
         }

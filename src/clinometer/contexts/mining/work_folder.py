@@ -1,4 +1,4 @@
-"""The work folder beside the output: what a killed run left, and what its next start resumes.
+"""The work folder next to the output: what a killed run left, and what its next start resumes.
 
 contexts.csv.mining/
   settings.json             what is mined; a folder with other settings is refused
@@ -12,25 +12,24 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
+
+from pydantic import TypeAdapter
 
 from clinometer.contexts.mining.languages.shared import Decision
-from clinometer.display.text import Plain
 from clinometer.errors import ContextError
 from clinometer.storage.atomic import replacing
 from clinometer.storage.record import RecordPart
 from clinometer.storage.resumable import Identity, Resumable
-from clinometer.storage.untrusted import MOST_TEXT, read_json
-
-# --- The result of one piece of the corpus: templates with counts, and rules with dropped counts
+from clinometer.storage.untrusted import MOST_TEXT, read_bytes, read_json
 
 
 @dataclass
-class Tally(Plain):
+class Tally:
     """Counts that add up to the same, however the work is divided and ordered.
 
     templates    occurrences of each template
@@ -48,17 +47,17 @@ class Tally(Plain):
 
     def take(self, decisions: Iterable[Decision], article: int = 0) -> None:
         """Count the decisions on one sentence; a template counts once per sentence."""
-        kept = set()
+        templates = set()
         for decision in decisions:
             template = decision.template
             if template is None:
                 self.rules[decision.rule] += 1
-            elif template not in kept:
-                kept.add(template)
+            elif template not in templates:
+                templates.add(template)
                 self.templates[template] += 1
-                seen = self.articles.setdefault(template, [])
-                if article not in seen[-1:]:  # sentences come article by article
-                    seen.append(article)
+                articles = self.articles.setdefault(template, [])
+                if article not in articles[-1:]:  # sentences come article by article
+                    articles.append(article)
                 if decision.confidence is not None:
                     hundredths = round(100 * decision.confidence)
                     self.confidences[f"{hundredths / 100:.2f}"] += 1
@@ -70,23 +69,33 @@ class Tally(Plain):
         self.rules.update(other.rules)
         self.confidences.update(other.confidences)
         self.sure.update(other.sure)
-        for template, seen in other.articles.items():
-            self.articles.setdefault(template, []).extend(seen)
+        for template, articles in other.articles.items():
+            self.articles.setdefault(template, []).extend(articles)
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Tally:
-        """Read what `to_dict` wrote."""
-        return cls(
-            Counter(data["templates"]),
-            Counter(data["rules"]),
-            {template: list(map(int, seen)) for template, seen in data["articles"].items()},
-            Counter(data["confidences"]),
-            Counter(data["sure"]),
-        )
+    def merged(self, key: Callable[[str], str]) -> dict[str, TemplateCount]:
+        """Near-duplicates counted as one, under their most frequent form; most frequent first.
+
+        >>> tally = Tally(Counter({"took a job": 1, "took the job": 2, "left": 1}))
+        >>> merged = tally.merged(lambda t: t.split()[0])
+        >>> {template: each.count for template, each in merged.items()}
+        {'took the job': 3, 'left': 1}
+        """
+        forms: dict[str, list[tuple[int, str]]] = {}
+        for template, count in self.templates.items():
+            forms.setdefault(key(template), []).append((-count, template))
+        rows = []
+        for same in forms.values():
+            templates = [template for _, template in same]
+            count = -sum(n for n, _ in same)
+            articles = {article for t in templates for article in self.articles.get(t, ())}
+            sure = sum(self.sure[t] for t in templates)
+            mean = round(sure / (100 * count), 3) if sure else None
+            rows.append((min(same)[1], TemplateCount(count, len(articles), mean)))
+        return dict(sorted(rows, key=lambda row: (-row[1].count, row[0])))
 
 
 @dataclass(frozen=True)
-class Found:
+class TemplateCount:
     """A template with its near-duplicates: occurrences, articles, and their mean confidence."""
 
     count: int
@@ -94,36 +103,14 @@ class Found:
     confidence: float | None
 
 
-def merged(tally: Tally, key: Callable[[str], str]) -> dict[str, Found]:
-    """Near-duplicates counted as one, under their most frequent form; most frequent first.
-
-    >>> tally = Tally(Counter({"took a job": 1, "took the job": 2, "left": 1}))
-    >>> found = merged(tally, lambda t: t.split()[0])
-    >>> {template: each.count for template, each in found.items()}
-    {'took the job': 3, 'left': 1}
-    """
-    forms: dict[str, list[tuple[int, str]]] = {}
-    for template, count in tally.templates.items():
-        forms.setdefault(key(template), []).append((-count, template))
-    rows = []
-    for same in forms.values():
-        templates = [template for _, template in same]
-        count = -sum(n for n, _ in same)
-        seen = {article for t in templates for article in tally.articles.get(t, ())}
-        sure = sum(tally.sure[t] for t in templates)
-        mean = round(sure / (100 * count), 3) if sure else None
-        rows.append((min(same)[1], Found(count, len(seen), mean)))
-    return dict(sorted(rows, key=lambda row: (-row[1].count, row[0])))
-
-
-# --- The work folder beside the output: what a killed run left, and what its next start resumes
+#: The tallies of a piece, one per topic.
+TALLIES = TypeAdapter(list[Tally])
 
 
 class SourceCounts(RecordPart):
     """What a source contained that was read to its end."""
 
     articles: int
-    characters: int
     damage: dict[str, int]
     spooled: int | None = None  # bytes of its candidate sentences
 
@@ -140,7 +127,12 @@ class WorkFolder(Resumable):
         self._settings_file = self.folder / "settings.json"
 
     def earlier(self) -> Identity | None:
-        return _read(self._settings_file)
+        try:
+            return dict(read_json(self._settings_file, most=MOST_TEXT))
+        except FileNotFoundError:
+            return None
+        except (OSError, TypeError, ValueError) as exc:
+            raise _damaged(self._settings_file) from exc
 
     def begin(self, identity: Identity) -> None:
         self.clear()
@@ -151,8 +143,6 @@ class WorkFolder(Resumable):
     def clear(self) -> None:
         self._settings_file.unlink(missing_ok=True)  # files left by a kill have no owner
         shutil.rmtree(self.folder, ignore_errors=True)
-
-    # --- sources ------------------------------------------------------------------------------
 
     def spool(self, source: int) -> Path:
         """The file with the candidate sentences of a source."""
@@ -174,17 +164,13 @@ class WorkFolder(Resumable):
             return None
         counts = SourceCounts.from_json(file.read_bytes(), file, error=ContextError)
         spool = self.spool(source)
-        if counts.spooled is not None:
-            found = spool.stat().st_size if spool.is_file() else None
-            if found != counts.spooled:
-                raise ContextError(f"{spool}: damaged; start over with --fresh")
+        if counts.spooled != (spool.stat().st_size if spool.is_file() else None):
+            raise _damaged(spool)
         return counts
 
     def write_counts(self, source: int, counts: SourceCounts) -> None:
         """Record that a source was read to its end."""
         _write(self.spool(source).with_suffix(".json"), json.dumps(counts.to_dict()))
-
-    # --- pieces -------------------------------------------------------------------------------
 
     def has_part(self, number: int) -> bool:
         """Whether a piece was done."""
@@ -200,19 +186,15 @@ class WorkFolder(Resumable):
             if decisions:
                 lines = "".join(map(_explained, decisions))
                 _write(self._part(number).with_suffix(".explain"), lines)
-            content = {"topics": [tally.to_dict() for tally in tallies]}
-            _write(self._part(number), json.dumps(content, ensure_ascii=False))
+            _write(self._part(number), TALLIES.dump_json(tallies).decode())
 
     def tallies(self, pieces: int, topic: int = 0) -> Iterator[Tally]:
         """The tallies of all pieces for one topic, in order."""
         for number in range(pieces):
             try:
-                found = _read(self._part(number))
-                yield Tally() if found is None else Tally.from_dict(found["topics"][topic])
-            except (AttributeError, LookupError, TypeError, ValueError) as exc:
-                raise ContextError(
-                    f"{self._part(number)}: damaged; start over with --fresh"
-                ) from exc
+                yield TALLIES.validate_json(read_bytes(self._part(number)))[topic]
+            except (OSError, LookupError, ValueError) as exc:
+                raise _damaged(self._part(number)) from exc
 
     def explained(self, pieces: int) -> Iterator[str]:
         """The lines of --explain, in order."""
@@ -243,10 +225,5 @@ def _write(path: Path, text: str) -> None:
         beside.write_text(text, encoding="utf-8")
 
 
-def _read(path: Path) -> dict[str, Any] | None:
-    try:
-        return dict(read_json(path, most=MOST_TEXT))
-    except FileNotFoundError:
-        return None
-    except (OSError, TypeError, ValueError) as exc:
-        raise ContextError(f"{path}: damaged; start over with --fresh") from exc
+def _damaged(path: Path) -> ContextError:
+    return ContextError(f"{path}: damaged; start over with --fresh")

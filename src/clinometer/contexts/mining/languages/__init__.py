@@ -1,7 +1,8 @@
 """Languages the miner supports, one folder each; no other code depends on a language.
 
 Another distribution adds a language by an entry point in the group `clinometer.languages`: the
-language tag, and a module with a function `open_language(settings)`. See docs/howto/language.md.
+language tag, and a module whose `open_language(settings)` gives a `Language`; see
+docs/howto/language.md.
 """
 
 from __future__ import annotations
@@ -82,15 +83,15 @@ def open_language(settings: MineSettings) -> Language:
 
 def open_languages(settings: MineSettings) -> list[Language]:
     """The miner of each topic; an error if they do not read the same sentences."""
-    found = [open_language(each) for each in settings.each_topic()]
-    first = found[0]
-    for language, topic in zip(found[1:], settings.also, strict=True):
+    languages = [open_language(each) for each in settings.each_topic()]
+    first = languages[0]
+    for language, topic in zip(languages[1:], settings.also, strict=True):
         if not isinstance(first, SharedParse) or not first.reads_with(language):
             raise SettingsError(
                 f"also: topic {topic.name!r} needs other sentences than {settings.topic.name!r}; "
                 "mine it with a separate command"
             )
-    return found
+    return languages
 
 
 def decide_each(
@@ -101,4 +102,4 @@ def decide_each(
     if others and isinstance(first, SharedParse):
         yield from first.decide_with(others, sentences)
     else:
-        yield from ([found] for found in first.decide(sentences))
+        yield from ([decisions] for decisions in first.decide(sentences))

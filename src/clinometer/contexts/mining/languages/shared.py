@@ -1,4 +1,7 @@
-"""Sentences worth parsing, found without a parser."""
+"""What the languages share: decisions, word lists, candidate sentences, and spaCy parses.
+
+Candidate sentences are found without a parser (`Candidates`), cheaply enough for every article.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,38 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc, Token
 
+LONGEST = 400  # characters; longer sentences are rarely parsed correctly
+SHORTEST = 4  # words
+#: Components that most sentences do not need; named entities are found later, on demand.
+LATER = ("ner", "lemmatizer")
+_END = re.compile(
+    r"[.!?…](?:\s?»|[\"”’')\]])*\s+(?=(?:[\"“‘'(\[]|[«–—]\s?)?[A-Z0-9À-ÖØ-Þ])|\n\s*\n|\n(?=\S)"
+)
 
-# --- Word lists of a language: the file lexicon.toml in its folder -------------------------------
+
+class Dropped(Exception):
+    """Raised by a rule that drops a sentence; its name is counted and shown."""
+
+    def __init__(self, rule: str) -> None:
+        super().__init__(rule)
+        self.rule = rule
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The decision on one word of Y in a sentence, or on one predicate.
+
+    template    the context, or None
+    rule        the rule that dropped it; "" if it was kept
+    evidence    a readable extract of the parse
+    confidence  the probability that [Y] refers to [X], where one was estimated
+    """
+
+    sentence: str
+    template: str | None
+    rule: str
+    evidence: str
+    confidence: float | None = None
 
 
 @cache
@@ -37,12 +70,85 @@ def word_list(package: str, name: str) -> frozenset[str]:
     return frozenset(word.replace("_", " ") for word in read_lexicon(package)[name].split())
 
 
-# --- Split sentences without a parser: cheap enough for every article ----------------------------
+class Candidates:
+    """The sentences of an article with one of the words in a usable position.
+
+    words      what to look for
+    counts     (sentence, position, word) -> whether the word stands in a usable position
+    sentences  text -> start and end of each sentence
+    clean      a sentence without what the parser should not see
+    """
+
+    def __init__(
+        self,
+        words: Iterable[str],
+        counts: Callable[[str, int, str], bool],
+        *,
+        sentences: Callable[[str], Iterator[tuple[int, int]]],
+        clean: Callable[[str], str],
+    ) -> None:
+        self._words = WordAutomaton(words)
+        self._counts = counts
+        self._split = sentences
+        self._clean = clean
+
+    def find(self, text: str) -> list[str]:
+        """The cleaned sentences in order, unparsed."""
+        hits = list(self._words.find(text))
+        return list(self._sentences(text, hits)) if hits else []
+
+    def _sentences(self, text: str, hits: list[tuple[int, str]]) -> Iterator[str]:
+        hits.sort()
+        at = 0
+        for begin, end in self._split(text):
+            while at < len(hits) and hits[at][0] < begin:
+                at += 1
+            usable = False
+            while at < len(hits) and hits[at][0] < end:
+                place, word = hits[at]
+                usable = usable or self._counts(text[begin:end], place - begin, word)
+                at += 1
+            if usable and end - begin <= LONGEST:
+                sentence = self._clean(text[begin:end])
+                if sentence.count(" ") >= SHORTEST - 1 and not sentence.endswith("?"):
+                    yield sentence
 
 
-_END = re.compile(
-    r"[.!?…](?:\s?»|[\"”’')\]])*\s+(?=(?:[\"“‘'(\[]|[«–—]\s?)?[A-Z0-9À-ÖØ-Þ])|\n\s*\n|\n(?=\S)"
-)
+def later_word(sentence: str, at: int, word: str) -> bool:
+    """A word of Y after at least two others: something must be said of the subject first."""
+    return sentence.count(" ", 0, at) >= 2
+
+
+class WordAutomaton:
+    """Finds whole words of a list, ignoring case.
+
+    >>> list(WordAutomaton(["he", "she"]).find("There She said he"))
+    [(6, 'she'), (15, 'he')]
+    """
+
+    def __init__(self, words: Iterable[str], *, whole: bool = True) -> None:
+        require("finding words in a corpus", "ahocorasick")
+        import ahocorasick
+
+        self._whole = whole
+        self._automaton = ahocorasick.Automaton()
+        for word in words:
+            self._automaton.add_word(word.lower(), word.lower())
+        self._automaton.make_automaton()
+
+    def find(self, text: str) -> Iterator[tuple[int, str]]:
+        """The start of each word, and the word, in the order of their ends."""
+        lower = text.lower()
+        if len(lower) != len(text):  # lower() lengthens a few letters, which would shift positions
+            lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+        size = len(lower)
+        for end, word in self._automaton.iter(lower):
+            begin = end - len(word) + 1
+            if not self._whole or not (
+                (begin and lower[begin - 1].isalnum())
+                or (end + 1 < size and lower[end + 1].isalnum())
+            ):
+                yield begin, word
 
 
 def split_sentences(text: str, abbreviations: Set[str]) -> Iterator[tuple[int, int]]:
@@ -70,13 +176,6 @@ def _is_short(text: str, dot: int, abbreviations: Set[str]) -> bool:
         start -= 1
     word = text[start:dot]
     return word.lower() in abbreviations or (len(word) == 1 and word.isupper())
-
-
-# --- The parts of spaCy that the miner needs; named entities are found only on demand ------------
-
-
-#: Components that most sentences do not need; named entities are found later, on demand.
-LATER = ("ner", "lemmatizer")
 
 
 class Parsed:
@@ -143,122 +242,3 @@ def _load(name: str, needed: Sequence[str], installs: str) -> Language:
             f"found {', '.join(nlp.pipe_names) or 'none'}"
         )
     return nlp
-
-
-# --- Find words in running text with one automaton, regardless of how many words there are -------
-
-
-class WordAutomaton:
-    """Finds whole words of a list, ignoring case.
-
-    >>> list(WordAutomaton(["he", "she"]).find("There She said he"))
-    [(6, 'she'), (15, 'he')]
-    """
-
-    def __init__(self, words: Iterable[str], *, whole: bool = True) -> None:
-        require("finding words in a corpus", "ahocorasick")
-        import ahocorasick
-
-        self._whole = whole
-        self._automaton = ahocorasick.Automaton()
-        for word in words:
-            self._automaton.add_word(word.lower(), word.lower())
-        self._automaton.make_automaton()
-
-    def find(self, text: str) -> Iterator[tuple[int, str]]:
-        """The start of each word, and the word, in the order of their ends."""
-        lower = text.lower()
-        if len(lower) != len(text):  # lower() lengthens a few letters, which would shift positions
-            lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-        size = len(lower)
-        for end, word in self._automaton.iter(lower):
-            begin = end - len(word) + 1
-            if not self._whole or not (
-                (begin and lower[begin - 1].isalnum())
-                or (end + 1 < size and lower[end + 1].isalnum())
-            ):
-                yield begin, word
-
-
-# --- Sentences worth parsing, found without a parser ---------------------------------------------
-
-
-LONGEST = 400  # characters; longer sentences are rarely parsed correctly
-SHORTEST = 4  # words
-
-
-class Candidates:
-    """The sentences of an article with one of the words in a usable position.
-
-    words      what to look for
-    counts     (sentence, position, word) -> whether the word stands in a usable position
-    sentences  text -> start and end of each sentence
-    clean      a sentence without what the parser should not see
-    """
-
-    def __init__(
-        self,
-        words: Iterable[str],
-        counts: Callable[[str, int, str], bool],
-        *,
-        sentences: Callable[[str], Iterator[tuple[int, int]]],
-        clean: Callable[[str], str],
-    ) -> None:
-        self._words = WordAutomaton(words)
-        self._counts = counts
-        self._split = sentences
-        self._clean = clean
-
-    def find(self, text: str) -> list[str]:
-        """The cleaned sentences in order, unparsed."""
-        hits = list(self._words.find(text))
-        return list(self._sentences(text, hits)) if hits else []
-
-    def _sentences(self, text: str, hits: list[tuple[int, str]]) -> Iterator[str]:
-        hits.sort()
-        at = 0
-        for begin, end in self._split(text):
-            while at < len(hits) and hits[at][0] < begin:
-                at += 1
-            wanted = False
-            while at < len(hits) and hits[at][0] < end:
-                place, word = hits[at]
-                wanted = wanted or self._counts(text[begin:end], place - begin, word)
-                at += 1
-            if wanted and end - begin <= LONGEST:
-                sentence = self._clean(text[begin:end])
-                if sentence.count(" ") >= SHORTEST - 1 and not sentence.endswith("?"):
-                    yield sentence
-
-
-def later_word(sentence: str, at: int, word: str) -> bool:
-    """A word of Y after at least two others: something must be said of the subject first."""
-    return sentence.count(" ", 0, at) >= 2
-
-
-# --- The miner's decision on a sentence: kept with its template, or dropped by a named rule ------
-
-
-class Dropped(Exception):
-    """Raised by a rule that drops a sentence; its name is counted and shown."""
-
-    def __init__(self, rule: str) -> None:
-        super().__init__(rule)
-        self.rule = rule
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The decision on one word of Y in a sentence, or on one predicate.
-
-    template    the context, or None
-    rule        the rule that dropped it; "" if it was kept
-    evidence    a readable extract of the parse
-    confidence  the probability that [Y] refers to [X], where one was estimated
-    """
-
-    sentence: str
-    template: str | None
-    rule: str
-    evidence: str
-    confidence: float | None = None

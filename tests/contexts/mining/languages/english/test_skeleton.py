@@ -66,7 +66,7 @@ def test_predicate(race: English, sentence: str, wanted: str) -> None:
         ("The pilot lost his job.", "The [X] lost [Y]"),
         ("She was known for her novels.", "The [X] was known for [Y]"),
         ("The writer was known for her novels.", "(confidence below the minimum)"),
-        ("The report lost his name.", "(subject is no person)"),
+        ("The report lost his name.", "(subject is not a person)"),
         ("She began her career in Paris.", "The [X] began [Y]"),
         ("She made her debut in Paris.", "([Y] could be another person)"),  # or: made her a star
         ("Smith received his degree from the college.", "The [X] received [Y]"),

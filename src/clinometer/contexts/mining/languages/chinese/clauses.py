@@ -1,4 +1,7 @@
-"""One Chinese clause: its opening, its subject, and a predicate that can stand in a template."""
+"""One Chinese clause: its opening, its subject, and a predicate that can stand in a template.
+
+All text is turned into simplified characters first.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,27 @@ from itertools import pairwise
 
 from clinometer.contexts.mining.languages.shared import Dropped, read_lexicon, word_list
 
-# --- Traditional and simplified characters: all text is turned into simplified ones --------------
+PRONOUNS = ("他", "她")
+LONGEST = 15  # words of a predicate
+#: Classes of words that can follow a subject: verbs, adverbs, adjectives, prepositions, times.
+_BEGIN = ("v", "d", "a", "p", "zg", "c", "t")
+#: jieba's classes of names of persons, and of all names and foreign words.
+_PERSON_NAMES = ("nr", "nrfg", "nrt")
+_NAMES = ("nr", "ns", "nt", "nz", "eng", "x", "nrt", "nrfg")
+_YEAR = r"(?:\d+年代|(?:公元前?)?\d{3,4}年|\d+世纪|[同次翌当]年|\d{1,2}月)"
+_DATE = re.compile(
+    rf"(?<![至到从近过约了])(?:自|在|于)?{_YEAR}(?:\d{{1,2}}月)?(?:\d{{1,2}}日)?(?:初期?|末期?|底|中期?|[春夏秋冬][天季]?|间|起|前后|左右)?"
+)
+#: A foreign name up to its last dot: 沃尔夫冈·本茨.
+_FOREIGN = re.compile(r"^(?:[^\W\d_由和与在的是为被把对从向给但而都也将]{1,8}[·‧・])+")
+#: Ends of words for what a person is: 化学家, 总统.
+_TITLES = tuple(
+    "家 师 员 者 手 人 官 王 长 士 统 相 臣 授 将 帝 客 工 匠 司令 导演 教练 法官 总理".split()
+)
 
+_GENDERED = frozenset("他她男女妈爸爷奶姐哥叔姑姨嫂婆姥娘妻妾妃")
 
+Word = tuple[str, str]  # and its class
 #: 著 is 着, except in words about writing, fame and visibility.
 _ASPECT = re.compile(r"(?<![原名专显合编译土巨论所昭卓])著(?![名作述称有者书录])")
 #: Traditional characters that are also simplified ones, in other words.
@@ -50,32 +71,6 @@ def _table() -> dict[int, int]:
     return str.maketrans(traditional, simplified)
 
 
-# --- One Chinese clause: its opening, its subject, and a predicate that can stand in a template
-
-
-PRONOUNS = ("他", "她")
-LONGEST = 15  # words of a predicate
-#: Classes of words that can follow a subject: verbs, adverbs, adjectives, prepositions, times.
-_BEGIN = ("v", "d", "a", "p", "zg", "c", "t")
-#: jieba's classes of names of persons, and of all names and foreign words.
-_PERSON_NAMES = ("nr", "nrfg", "nrt")
-_NAMES = ("nr", "ns", "nt", "nz", "eng", "x", "nrt", "nrfg")
-_YEAR = r"(?:\d+年代|(?:公元前?)?\d{3,4}年|\d+世纪|[同次翌当]年|\d{1,2}月)"
-_DATE = re.compile(
-    rf"(?<![至到从近过约了])(?:自|在|于)?{_YEAR}(?:\d{{1,2}}月)?(?:\d{{1,2}}日)?(?:初期?|末期?|底|中期?|[春夏秋冬][天季]?|间|起|前后|左右)?"
-)
-#: A foreign name up to its last dot: 沃尔夫冈·本茨.
-_FOREIGN = re.compile(r"^(?:[^\W\d_由和与在的是为被把对从向给但而都也将]{1,8}[·‧・])+")
-#: Ends of words for what a person is: 化学家, 总统.
-_TITLES = tuple(
-    "家 师 员 者 手 人 官 王 长 士 统 相 臣 授 将 帝 客 工 匠 司令 导演 教练 法官 总理".split()
-)
-
-_GENDERED = frozenset("他她男女妈爸爷奶姐哥叔姑姨嫂婆姥娘妻妾妃")
-
-Word = tuple[str, str]  # and its class
-
-
 @dataclass(frozen=True, slots=True)
 class ChineseClause:
     """A clause in its parts.
@@ -98,33 +93,33 @@ def listed(name: str) -> frozenset[str]:
 
 
 def subject_of(clause: str, persons: Set[str], names: Sequence[str] = ()) -> ChineseClause:
-    """Split a clause; `Dropped` if its subject is no person. `names` are known to be persons."""
+    """Split a clause; `Dropped` if its subject is not a person. `names` are known to be persons."""
     opening, rest = _opening(_without_adverbial(clause))
     timed = rest.endswith(tuple(listed("times")))
     if opening in listed("opens_time") and not timed:
         raise Dropped("clause opens with a preposition")
-    known = next((name for name in names if rest.startswith(name)), None)
-    foreign = None if known else _FOREIGN.match(rest)
-    rest = rest[foreign.end() :] if foreign else rest.removeprefix(known or "")
+    name = next((name for name in names if rest.startswith(name)), None)
+    foreign = None if name else _FOREIGN.match(rest)
+    rest = rest[foreign.end() :] if foreign else rest.removeprefix(name or "")
     if len(rest) > 3 * LONGEST:
         raise Dropped("too long")
-    words = [(known, "nr")] if known else []
+    words = [(name, "nr")] if name else []
     words = _without_title(_without_place(words + _segment(rest)))
     if len(words) < 2:
         raise Dropped("incomplete predicate")
     (first, kind), others = words[0], words[1:]
-    named = kind in _PERSON_NAMES and not first.endswith("人")
-    is_person = first in persons or named or _is_title(words[0])
+    is_name = kind in _PERSON_NAMES and not first.endswith("人")
+    is_person = first in persons or is_name or _is_title(words[0])
     if first in PRONOUNS or is_person or foreign:
         if others[0][0][:1] in ("们", "的", "和", "与", "等", "本", "及", "之") or _modified(
             others
         ):
             raise Dropped("subject is not one person")
-        if first not in (*PRONOUNS, known) and not _follows_a_name(others[0], persons):
+        if first not in (*PRONOUNS, name) and not _follows_a_name(others[0], persons):
             raise Dropped("name cut in two")  # 贝|克 本人, 路易|十二
         return ChineseClause(opening, first, others, timed)
     if opening in ("当", "每当") or not _can_begin(words) or _modified(words):
-        raise Dropped("subject is no person")
+        raise Dropped("subject is not a person")
     return ChineseClause(opening, None, words, timed)
 
 
@@ -170,9 +165,9 @@ def _segment(text: str) -> list[Word]:
         word, flag = pair.word, pair.flag
         before, kind = words[-1] if words else ("", "")
         is_name = flag in _NAMES
-        found = (k for k in listed("institutions") if word.endswith(k[2:]))
+        endings = (k for k in listed("institutions") if word.endswith(k[2:]))
         general = is_name or kind in _NAMES or before in listed("institutions")
-        institution = next(found, None) if general else None
+        institution = next(endings, None) if general else None
         if institution:  # 莱顿大学: 一所大学
             if not is_name or before in listed("institutions"):
                 words.pop()
@@ -221,8 +216,8 @@ def _without_place(words: list[Word]) -> list[Word]:
         j = i + 1
         while j < len(words) and (words[j][1][0] in "nfmqb" or words[j][0] == "的"):
             j += 1
-        named = any(flag in _NAMES for _, flag in words[i + 1 : j])
-        if named and j < len(words) and words[j][1].startswith(("v", "d")):
+        has_name = any(flag in _NAMES for _, flag in words[i + 1 : j])
+        if has_name and j < len(words) and words[j][1].startswith(("v", "d")):
             return words[:i] + words[j:]
     return words
 

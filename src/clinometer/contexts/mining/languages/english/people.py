@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from clinometer.contexts.mining.languages.english.grammar import listed
+from clinometer.contexts.mining.languages.english.grammar import SUBJECTS, listed
 from clinometer.contexts.mining.languages.shared import read_lexicon
 
 if TYPE_CHECKING:
     from spacy.tokens import Token
 
-_SUBJECTS = ("nsubj", "nsubjpass")
 #: The beginning of an article about a person: "Anne Kennedy (1920 – 2001) was an American pianist".
 _OPENING = re.compile(
     r"(?P<name>[^\W\d_][^.,(\n]{1,60}?)(?:,? \([^)\n]{0,200}\)|,[^.\n]{0,80},)?,? (?:is|was) "
@@ -82,7 +81,7 @@ class Mention:
         """Whether a subject is that of the article: no other subject comes before it."""
         if not self._is(token):
             return False
-        before = (t for t in token.doc[: token.i] if t.dep_ in _SUBJECTS)
+        before = (t for t in token.doc[: token.i] if t.dep_ in SUBJECTS)
         return all(self._is(t) or t.tag_ in ("WP", "WDT") for t in before)
 
     def _is(self, token: Token) -> bool:
@@ -112,24 +111,12 @@ def mentioned_in(text: str, persons: frozenset[str]) -> Mention:
     mention = Mention(pronoun, frozenset(names), frozenset())
     what, *_ = re.split(r"\.\s", opening["what"])
     patterns = _patterns(persons)
-    topics = {topic for topic, found in patterns.items() if found.is_one.search(what)}
-    for topic, found in patterns.items():
-        if topic not in topics and any(
-            found.becomes.search(s) for s in _sentences_with(text, found.word) if mention.opens(s)
-        ):
+    topics = {topic for topic, pattern in patterns.items() if pattern.is_one.search(what)}
+    for topic, pattern in patterns.items():
+        later = filter(mention.opens, _sentences_with(text, pattern.word))
+        if topic not in topics and any(map(pattern.becomes.search, later)):
             topics.add(topic)
     return Mention(pronoun, mention.names, frozenset(topics)) if topics else NO_ONE
-
-
-def described(person: Token, topic: str) -> bool:
-    """Whether a sentence says that a person is one of the topic's people."""
-    found = _patterns()[topic]
-    nouns = [person, *(c for c in person.rights if c.dep_ == "appos")]
-    said = [" ".join(_modifiers(noun)).replace(" - ", "-") for noun in nouns]
-    for clause in (c for c in person.rights if c.dep_ == "relcl" and c.lower_ in listed("be")):
-        who = any(c.text == "who" for c in clause.lefts)
-        said += [c.text for c in clause.rights if c.dep_ == "acomp" and who]
-    return any(found.word.search(text) for text in said)
 
 
 @dataclass(frozen=True)
@@ -144,8 +131,13 @@ class People:
         return self.topic in self.subject.topics and self.subject.means(person)
 
     def described(self, person: Token) -> bool:
-        """Whether the sentence itself says so."""
-        return described(person, self.topic)
+        """Whether the sentence itself says that a person is one of them."""
+        nouns = [person, *(c for c in person.rights if c.dep_ == "appos")]
+        texts = [" ".join(_modifiers(noun)).replace(" - ", "-") for noun in nouns]
+        for clause in (c for c in person.rights if c.dep_ == "relcl" and c.lower_ in listed("be")):
+            who = any(c.text == "who" for c in clause.lefts)
+            texts += [c.text for c in clause.rights if c.dep_ == "acomp" and who]
+        return any(map(_patterns()[self.topic].word.search, texts))
 
 
 def identity_nouns() -> frozenset[str]:
@@ -156,7 +148,7 @@ def identity_nouns() -> frozenset[str]:
 
 def names_people(sentence: str) -> bool:
     """Whether a sentence has a word that describes people of some topic."""
-    return any(found.word.search(sentence) for found in _patterns().values())
+    return any(pattern.word.search(sentence) for pattern in _patterns().values())
 
 
 def _modifiers(noun: Token) -> Iterator[str]:
@@ -204,12 +196,12 @@ def _compile(lexicon: dict[str, dict[str, str]], topic: str, persons: str) -> _P
 
     nouns = words("identity_nouns")
     names, conditions = _any(words("identities")), _any(words("identity_conditions"))
-    one = rf"{names}{_BETWEEN}\W(?:{persons})|{_any(nouns)}{_ENDS}"
+    is_one = rf"{names}{_BETWEEN}\W(?:{persons})|{_any(nouns)}{_ENDS}"
     origin = rf"\b(?:of|to)(?: \w+)? {names}(?: \w+)? (?:{_ORIGINS})\b"
-    becomes = rf"{_STATES}(?:{one}|{names}{_ENDS})|{origin}|{_CONDITIONS}{conditions}"
+    becomes = rf"{_STATES}(?:{is_one}|{names}{_ENDS})|{origin}|{_CONDITIONS}{conditions}"
     return _Patterns(
         re.compile(_any(words("identities") | nouns | words("identity_conditions"))),
-        re.compile(f"{one}|{origin}"),
+        re.compile(f"{is_one}|{origin}"),
         re.compile(becomes),
     )
 

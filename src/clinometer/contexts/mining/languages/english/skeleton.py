@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from clinometer.contexts.mining.languages.english.grammar import (
     GENDERED_PRONOUNS,
+    SUBJECTS,
     VerbGroup,
     base_and_past,
     gives_gender_away,
@@ -31,18 +32,29 @@ if TYPE_CHECKING:
 
     from clinometer.contexts.mining.languages.english.grammar import Link
 
-
-# --- Noun phrases of a skeleton: article and head, no names, no gender, and of the adjectives
-# only those that the noun needs. A noun that lost a necessary modifier is refused
-
-
+LONGEST = 14  # words of a template, slots included
+_WORD = re.compile(r"[a-z]+(?:-[a-z]+)*\Z")
+_SLOTS = frozenset(["The", "[X]", "[Y]"])
+_PREPOSITIONS = frozenset(["at", "by", "for", "from", "in", "of", "on", "with"])
+_ARTICLES = Articles()
+_QUOTES = frozenset('"“”«»„')
 _VOWEL = re.compile("[aeiouy]")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
+_NOUNS = ("NOUN", "PROPN", "NUM")
+#: Prepositions with which, or with whom, that read well after the noun alone.
+_RELATIVES = frozenset(["in which", "on which", "at which", "with whom"])
+_BOUNDS = frozenset(["above", "below", "over", "under"])
+_OBJECTS = frozenset(["dobj", "dative", "attr", "oprd", "acomp"])
+_ONES = tuple(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen".split()
+)
+_TENS = tuple("zero ten twenty thirty forty fifty sixty seventy eighty ninety".split())
 
 
 @dataclass(frozen=True)
 class Rendering:
-    """What a skeleton must know beside its tokens.
+    """What a skeleton must know besides its tokens.
 
     entity   the label of a name (GPE, ORG, …), looked up only where it matters
     persons  words for persons, in addition to the lists
@@ -52,581 +64,6 @@ class Rendering:
     entity: Callable[[Token], str]
     persons: Set[str]
     alone: bool = False
-
-
-def noun_phrase(noun: Token, how: Rendering, *, step: Token | None = None) -> list[str]:
-    """The words of a noun phrase as a skeleton keeps them.
-
-    A possessive becomes "the"; adjectives are dropped if an article or plural reads well without.
-    step  where the path continues below the noun: that part is not lost
-    """
-    word = noun.lower_
-    if noun.pos_ == "PRON" or noun.tag_ in ("PRP", "WP", "EX"):
-        return _pronoun(word)
-    if is_name(noun):
-        return [word] if word == "parliament" else _kind_of(noun, how, step)
-    if noun.pos_ not in ("NOUN", "NUM") or (noun.dep_ == "attr" and noun.tag_ == "NNS"):
-        raise Dropped("broken grammar")
-    if not word.replace("-", "").isalpha():
-        raise Dropped("number or sign in the skeleton")
-    if gives_gender_away(word):
-        raise Dropped("gender cue in the skeleton")
-    if hyphenated(noun):
-        raise Dropped("number or sign in the skeleton")
-    check_description(noun, how.persons)
-    before: list[str] = []
-    kept: list[str] = []
-    unnamed = False
-    for child in noun.lefts:
-        if child.dep_ == "poss" or child.tag_ == "PRP$":
-            owned = listed("inalienable") | listed("own")
-            if word in (owned | listed("needs_owner") if how.alone else owned):
-                raise Dropped("a possessive that the skeleton needs")
-            before = ["a" if how.alone and word in listed("one_has_one") else "the"]
-        elif how.alone and child.lower_ in ("this", "that", "these", "those"):
-            raise Dropped("pronoun in the skeleton")  # "used these years"
-        elif child.dep_ in ("det", "predet") and child.lower_ in listed("determiners"):
-            before = [*before, child.lower_] if child.lower_ == "the" else [child.lower_]
-        elif child.dep_ == "det":
-            raise Dropped("question word in the skeleton")
-        elif not (child.is_alpha and child.is_lower):
-            unnamed = unnamed or child.dep_ in ("compound", "nmod")  # drop names and numbers
-        elif (child.dep_ == "nummod" and not before) or (
-            child.dep_ == "compound" and child.tag_ in ("NN", "VBG") and not hyphenated(child)
-        ):
-            kept += _compound(child) if child.dep_ == "compound" else [child.lower_]
-            # "a few different schools", "a long time member"
-            before = before or [c.lower_ for c in child.lefts if c.tag_ == "DT"]
-    adjectives = [c.lower_ for c in noun.lefts if _plain_adjective(c)]
-    few = "few" in adjectives and before == ["a"]
-    if before in (["a"], ["an"]) and not few:
-        _check_number(noun)
-    if noun.tag_ == "NNS" and before and before[-1] in listed("singular_determiners") and not few:
-        before = []  # "another two goals", "a few goals": the number is gone, and so is the article
-    if any(gives_gender_away(w) for w in kept):
-        raise Dropped("gender cue in the skeleton")
-    if unnamed and not before and noun.tag_ == "NN" and word not in listed("mass"):
-        before = ["a"]  # "Hermitage castle"
-    if (before or kept) and not few:
-        adjectives = _needed(noun, before)
-    _check_lost(noun, before, [*adjectives, *kept], step)
-    words = [*before, *adjectives, *kept, word]
-    if word in listed("needs_of") and not (step is not None and step.lower_ == "of"):
-        words += _of(noun, how)
-    if how.alone:
-        if "of" not in words:
-            words += _phrase_of(noun, how)
-        if words[-1] == word:
-            _check_end(noun, before)
-        _check_alone(noun, before, kept)
-    return words
-
-
-def check_description(noun: Token, persons: Set[str]) -> None:
-    """Refuse a noun that says what [X] is: another job, or no person at all.
-
-    [X] is an occupation: "was a teacher", "became governor" and "worked as a nurse" contradict it.
-    """
-    verb, word = noun.head, noun.lower_
-    is_x = noun.dep_ == "attr" and (verb.pos_ == "AUX" or verb.lower_ in listed("becoming"))
-    called = noun.dep_ == "oprd" or (noun.dep_ == "pobj" and verb.lower_ == "as")
-    if not is_x and not called:
-        return
-    job = word in listed("offices") or (is_person(word, persons) and word not in listed("anyone"))
-    if job and not (word in listed("honorary") and (called or word in ("head", "home", "part"))):
-        raise Dropped("another job in the skeleton")
-
-
-def _plain_adjective(child: Token) -> bool:
-    return child.dep_ == "amod" and child.is_alpha and child.is_lower and _whole(child)
-
-
-def _phrase_of(noun: Token, how: Rendering) -> list[str]:
-    """The "of …" of a noun that ends a clause, or the phrase that its meaning needs: "took
-    advantage of the storm", "had access to the files"; refuses a noun that lost it."""
-    for prep in noun.rights:
-        needed = prep.lower_ == "of" or noun.lower_ in listed("relational")
-        if prep.dep_ != "prep" or not needed:
-            continue
-        objects = [c for c in prep.rights if c.dep_ == "pobj"]
-        if not objects or is_name(objects[0]) or is_time(objects[0]):
-            raise Dropped("a noun that lost what it needs")
-        return [prep.lower_, *noun_phrase(objects[0], how)]
-    return []
-
-
-def _check_end(noun: Token, before: list[str]) -> None:
-    """A clause cannot end with some nouns: "took advantage", "climbed into the top"."""
-    part = before == ["the"] and noun.lower_ in listed("needs_of")
-    phrase = any(c.dep_ == "prep" and c.i > noun.i for c in noun.head.rights)
-    lost = noun.lower_ in listed("relational") and not (noun.dep_ == "dobj" and phrase)
-    if part or lost:
-        raise Dropped("a noun that lost what it needs")
-
-
-def _check_alone(noun: Token, before: list[str], kept: list[str]) -> None:
-    """What only a clause by itself forbids: "gave four", "collected type specimen"."""
-    if noun.pos_ == "NUM":
-        raise Dropped("a quantity without its noun")
-    if noun.tag_ == "NN" and any(c.lower_ in listed("of_several") for c in noun.lefts):
-        raise Dropped("broken grammar")
-    if kept and not before and noun.tag_ == "NN" and noun.lower_ not in listed("mass"):
-        raise Dropped("a noun that lost what it needs")
-    if any(not _VOWEL.search(word) for word in kept):
-        raise Dropped("number or sign in the skeleton")  # "(16) mm film"
-    thing = noun.dep_ == "attr" and noun.head.dep_ == "xcomp"
-    if thing and noun.lower_ not in listed("anyone"):
-        raise Dropped("subject is no person")  # "was considered to be a coveted position"
-
-
-def _whole(adjective: Token) -> bool:
-    """Whether an adjective can be kept: no part of "two-year-old", no "such", no "own"."""
-    return not hyphenated(adjective) and adjective.lower_ not in ("such", "own")
-
-
-def _needed(noun: Token, before: list[str]) -> list[str]:
-    """The adjectives that a noun with an article needs: ordinals, superlatives, a light noun's.
-
-    "the first player to …", "the most promising player", "a great deal", "a critical condition".
-    """
-    found: list[str] = []
-    for child in noun.lefts:
-        if child.dep_ != "amod" or not (child.is_alpha and child.is_lower) or not _whole(child):
-            continue
-        most = [c.lower_ for c in child.lefts if c.lower_ in ("most", "least")]
-        best = most or child.tag_ == "JJS"
-        kept = child.lower_ in listed("ordinals") or noun.lower_ in listed("light")
-        if kept or (best and before == ["the"]):
-            found += [*most, child.lower_]
-    return found
-
-
-def _check_lost(noun: Token, before: list[str], kept: list[str], step: Token | None) -> None:
-    """Refuse a noun that is incomplete with its remaining modifiers."""
-    word = noun.lower_
-    if word in listed("magnitudes") or any(k in listed("magnitudes") for k in kept):
-        raise Dropped("number or sign in the skeleton")  # "million yuan"
-    mods = [c for c in noun.lefts if c.dep_ in ("amod", "compound", "nummod", "nmod")]
-    if any(c.dep_ == "nummod" and c.lower_ in kept and hyphenated(c) for c in mods):
-        raise Dropped("number or sign in the skeleton")  # "twenty-six organizations"
-    lost = [c for c in mods if c.lower_ not in kept]
-    if any(c.dep_ == "npadvmod" for mod in mods if mod.lower_ in kept for c in mod.lefts):
-        raise Dropped("a noun that lost what it needs")  # "a year long trip"
-    bare = not before and not kept and noun.tag_ == "NN" and word not in listed("mass")
-    on_path = step.i if step is not None else -1
-    other = [c for c in noun.rights if c.dep_ in ("acl", "prep") and c.i != on_path]
-    if (
-        (bare and lost and lost[0].dep_ != "compound")  # "of Chinese descent"
-        or any(_ORDINAL.fullmatch(c.lower_) for c in lost)  # "in the 40th round"
-        or (before in (["a"], ["an"]) and word in listed("mass"))  # "a factory making clothing"
-        or (word in listed("never_alone") and not kept and (lost or not before))
-        # "in order (to …)"
-        or (word in listed("stranded") and not kept and noun.dep_ == "pobj" and other)
-    ):
-        raise Dropped("a noun that lost what it needs")
-
-
-def _check_number(noun: Token) -> None:
-    """Refuse "a" before a plural that no number explains: "made a living painting portraits"."""
-    if noun.tag_ == "NNS" and not any(c.dep_ == "nummod" for c in noun.lefts):
-        raise Dropped("a noun that lost what it needs")
-
-
-def _compound(part: Token) -> list[str]:
-    """All of a compound or none of it: "injured reserve" list, but not "(30) point" barrier."""
-    inner = [c for c in part.lefts if c.dep_ != "det"]
-    if not all(c.is_alpha and c.is_lower and _whole(c) for c in inner):
-        return []
-    return [*(c.lower_ for c in inner), part.lower_]
-
-
-def _kind_of(noun: Token, how: Rendering, step: Token | None) -> list[str]:
-    """ "Vassar College" is a college, "Paris" a city; other names cannot be replaced."""
-    word = noun.lower_
-    plural = word in ("championships", "games", "olympics", "paralympics")
-    if word in listed("institutions") and (plural or noun.tag_ != "NNPS"):
-        determined = plural or any(c.dep_ in ("det", "poss") for c in noun.lefts)
-        return ["the" if determined else "a", word]
-    if _is_where(noun, step):
-        return ["a", "city"]
-    if how.alone:
-        raise Dropped("name in the skeleton")  # "represented Spain"
-    return place(noun, how)
-
-
-def _is_where(name: Token, step: Token | None) -> bool:
-    """ "moved to Madras, where …": a place, however it is labelled."""
-    if name.dep_ != "pobj" or name.head.lower_ not in ("in", "to") or name.tag_ != "NNP":
-        return False
-    long = name.i - name.left_edge.i > 1 or any(c.dep_ in ("det", "poss") for c in name.lefts)
-    known = "-".join(t.lower_ for t in name.lefts) + "-" + name.lower_
-    if step is None or long or known.strip("-") in listed("countries"):
-        return False
-    opening = step.left_edge
-    return step.dep_ == "relcl" and opening.lower_ == "where"
-
-
-def place(noun: Token, how: Rendering) -> list[str]:
-    """ "a city" or "a country" for the name of one; raises Dropped for any other name."""
-    if how.entity(noun) != "GPE" or any(c.dep_ in ("conj", "poss") for c in noun.children):
-        raise Dropped("name in the skeleton")
-    name = "-".join(c.lower_ for c in noun.lefts if c.dep_ in ("compound", "amod"))
-    known = f"{name}-{noun.lower_}" if name else noun.lower_
-    return ["a", "country" if known in listed("countries") else "city"]
-
-
-def is_time(noun: Token) -> bool:
-    """Whether a noun names a time: such a phrase says when, not what."""
-    return noun.like_num or not listed("times").isdisjoint([noun.lower_, noun.lower_.rstrip("s")])
-
-
-def is_name(noun: Token) -> bool:
-    """Whether a noun is a proper name: by its tag, or by its capital."""
-    if noun.pos_ == "PROPN" or noun.tag_ in ("NNP", "NNPS"):
-        return True
-    return noun.i > 0 and noun.pos_ == "NOUN" and not noun.is_lower and noun.is_alpha
-
-
-def hyphenated(noun: Token) -> bool:
-    """Whether the tokenizer split the word at a hyphen: call-up."""
-    doc = noun.doc
-    around = [doc[i].text for i in (noun.i - 1, noun.i + 1) if 0 <= i < len(doc)]
-    return "-" in around or "–" in around or "/" in around
-
-
-def _pronoun(word: str) -> list[str]:
-    if word in GENDERED_PRONOUNS:
-        raise Dropped("gender cue in the skeleton")
-    if word not in listed("kept_pronouns"):
-        raise Dropped("pronoun in the skeleton")
-    return [word]
-
-
-def _of(noun: Token, how: Rendering) -> list[str]:
-    for child in noun.rights:
-        if child.dep_ == "prep" and child.lower_ == "of":
-            for inner in child.rights:
-                if inner.dep_ == "pobj":
-                    return ["of", *noun_phrase(inner, how)]
-    if noun.lower_ in ("one", "some", "many", "most", "number", "lot", "half", "kind"):
-        raise Dropped("incomplete predicate")
-    return []
-
-
-# --- Is a skeleton complete? What each part of a coreference template must have ------------------
-
-
-_NOUNS = ("NOUN", "PROPN", "NUM")
-#: Prepositions with which, or with whom, that read well after the noun alone.
-_RELATIVES = frozenset(["in which", "on which", "at which", "with whom"])
-
-
-def check_verb(
-    verb: Token, base: str, words: list[str], *, copula: bool, end: int, filled: bool = False
-) -> None:
-    """Refuse a verb without its complements.
-
-    words   what follows it
-    end     where that ends
-    filled  its object is [Y], or something of [Y]'s: "made [Y]"
-    """
-    before = [c for c in verb.rights if c.i <= end]
-    if verb.tag_ == "VBG" and any(c.dep_ == "auxpass" for c in verb.lefts):
-        raise Dropped("no finite verb")  # "'s been telling", read as a passive
-    if verb.lower_ == "got" and any(c.dep_ == "auxpass" for c in verb.lefts):
-        raise Dropped("no finite verb")  # "'s got"
-    if hyphenated(verb):
-        raise Dropped("broken grammar")  # "short-lived"
-    if not is_known(base):
-        raise Dropped("unknown verb")
-    nouns = [c for c in before if c.dep_ in ("dobj", "attr", "oprd") and c.pos_ in _NOUNS]
-    if len(nouns) > 1 and base not in listed("two_objects"):
-        raise Dropped("two objects in a row")  # an apposition: "wrote an essay, the deficiency …"
-    phrases = [c.i for c in before if c.dep_ == "prep" and c.lower_ in words]
-    if any(i < noun.i for i in phrases for noun in nouns if noun.dep_ == "dobj"):
-        raise Dropped("word order")  # "saw on the territory a group"
-    passive = verb_group(verb).passive
-    if passive and base in listed("done_to_things"):
-        raise Dropped("subject is no person")  # a horse "was exported"
-    clause = any(c.dep_ == "ccomp" for c in before)
-    bare = not words and not clause and not filled
-    if base in listed("needs_object") and not passive and bare:
-        raise Dropped("incomplete predicate")  # a participle alone: "caused"
-    whom = passive or any(c.dep_ in ("dobj", "dative") for c in before)
-    if base in listed("needs_noun") and not whom and not (base == "do" and clause):
-        raise Dropped("incomplete predicate")  # "spent (one year) at a university"
-    alone = base in listed("no_clause") and not any(c.dep_ == "prt" for c in before)
-    if clause and (alone or (base in listed("needs_whom") and not whom)):
-        raise Dropped("incomplete predicate")  # “told that”, “lived that”
-    if base in listed("needs_more") and bare:
-        raise Dropped("incomplete predicate")  # "went", "was put"
-    if base in ("regard", "categorise", "categorize", "classify") and "as" not in words:
-        raise Dropped("incomplete predicate")
-    if copula:
-        _check_copula(before, words)
-
-
-def _check_copula(before: list[Token], words: list[str]) -> None:
-    """ "was (a) member", "was in a (critical) condition", "was in the direction (of …)"."""
-    if words == ["up"]:
-        raise Dropped("incomplete predicate")  # "was not up (for …)"
-    for noun in before:
-        alone = words[:1] == [noun.lower_] and noun.lower_ not in listed("offices")
-        if alone and noun.dep_ == "attr" and noun.tag_ == "NN":
-            raise Dropped("a noun that lost what it needs")
-    for prep in before:
-        for noun in prep.rights if prep.dep_ == "prep" else ():
-            lost = [c for c in noun.lefts if c.dep_ in ("amod", "nummod") and c.lower_ not in words]
-            lost += [c for c in noun.rights if c.lower_ == "of" and "of" not in words]
-            if noun.dep_ == "pobj" and noun.lower_ in words and (lost or prep.lower_ == "for"):
-                raise Dropped("a noun that lost what it needs")
-
-
-def check_adjective(adjective: Token) -> None:
-    """Refuse an adjective that is a noun, half of a word, or one side of "so … that"."""
-    if hyphenated(adjective):
-        raise Dropped("number or sign in the skeleton")  # "short-lived"
-    if any(c.dep_ in ("det", "poss") for c in adjective.lefts):
-        raise Dropped("a noun that lost what it needs")  # "was the first (to …)"
-    if any(c.lower_ == "so" for left in adjective.lefts for c in left.lefts):
-        raise Dropped("comparison")  # "so little recovered that"
-
-
-def check_participle(verb: Token) -> None:
-    """A participle without an auxiliary needs a verb that takes one: "was left paralysed"."""
-    if base_and_past(verb.head.lower_, verb.head.tag_)[0] not in listed("takes_participle"):
-        raise Dropped("no finite verb")  # "began competed"
-
-
-def check_joint(link: Link, words: list[str], joined: list[str], persons: Set[str]) -> None:
-    """Refuse a connection of predicate and [Y] that differs from that in the sentence.
-
-    words  the template so far; joined  that, because, where, …
-    """
-    clause, parent = link.path[-1], link.path[-2]
-    overt = any(t.lower_ == joined[-1] or t.tag_ == "WDT" for t in _opening(link))
-    if clause.dep_ == "relcl":
-        _check_antecedent(parent, joined, persons)
-        between = parent.doc[parent.i + 1 : link.y.i - len(joined)].text
-        near = between == "" or (between == "," and joined[0] == "from")
-        if len(joined) == 2 and " ".join(joined) not in _RELATIVES and not near:
-            raise Dropped("a preposition before the relative")
-        if not overt and not is_time(parent) and not _has_gap(clause):
-            raise Dropped("nothing joins the clauses")
-    if clause.dep_ in ("relcl", "ccomp", "acl") and not overt:
-        tokens = parent.doc[parent.i + 1 : link.y.i]
-        if any(t.text in (",", ";", ":", "–", "—") or t.tag_ == "CC" for t in tokens):
-            raise Dropped("nothing joins the clauses")
-        if parent.pos_ not in ("VERB", "AUX") and _opens_sentence(link.path[0]):
-            raise Dropped("nothing joins the clauses")  # "Since he was a teenager he …"
-    if clause.dep_ == "ccomp":
-        _check_reported(parent, clause, joined)
-    if joined == ["as"] and not {_base(parent), words[-1]}.isdisjoint(listed("takes_as")):
-        raise Dropped("an as that reads otherwise")  # "was classified as"
-    if joined == ["where"]:
-        _check_where(clause, parent, words)
-
-
-def _check_where(clause: Token, parent: Token, words: list[str]) -> None:
-    """A "where" that is not a question must follow the place it refers to."""
-    place = parent if clause.dep_ == "relcl" else clause.left_edge.nbor(-1)
-    asked = clause.dep_ == "pcomp" or (clause.dep_ == "ccomp" and place.i == parent.i)
-    kept = place.lower_ == words[-1] or (is_name(place) and words[-1] in ("city", "country"))
-    if parent.lower_ == "from" or (not asked and (not kept or is_time(place))):
-        raise Dropped("nothing joins the clauses")
-
-
-def _check_reported(verb: Token, clause: Token, joined: list[str]) -> None:
-    """Check the words between a verb of saying and what is said."""
-    nouns = [c for c in verb.rights if c.dep_ == "dobj" and c.i < clause.i]
-    whom = [c for c in verb.rights if c.dep_ == "dative" and c.i < clause.i]
-    if nouns and joined[0] in ("how", "what", "why") and _base(verb) not in listed("two_objects"):
-        raise Dropped("nothing joins the clauses")  # "started the brands how"
-    if joined == ["that"] and nouns and (whom or nouns[0].lower_ == "it"):
-        raise Dropped("two objects in a row")  # “told truth to everyone that”, “has it that”
-
-
-def _check_antecedent(noun: Token, joined: list[str], persons: Set[str]) -> None:
-    """A relative clause must follow a noun that it can modify."""
-    if noun.pos_ not in _NOUNS and noun.lower_ not in listed("antecedents"):
-        raise Dropped("a relative clause without its noun")
-    role = noun.dep_ == "pobj" and noun.head.lower_ == "as"
-    person = role or noun.lower_ == "figure" or is_person(noun.lower_, persons)
-    if person and joined[-1] in ("where", "which"):
-        raise Dropped("a relative clause without its noun")  # "was a lecturer (at …), where"
-    if person and noun.dep_ == "attr" and joined == ["that"]:
-        raise Dropped("a relative clause without its noun")  # "by the time he was a teenager he …"
-
-
-def _has_gap(clause: Token) -> bool:
-    """Whether something is missing in a clause, so that it can be relative: "the book he wrote"."""
-    if any(t.pos_ == "ADP" and not t.n_rights and t.dep_ != "prt" for t in clause.subtree):
-        return True  # "the pain he was in"
-    if any(c.dep_ in ("xcomp", "ccomp", "advcl") for c in clause.rights):
-        return True  # below it, maybe: "the book he wanted to write"
-    verb = clause.pos_ == "VERB" or clause.lower_ in listed("do")
-    return verb and not any(c.dep_ in ("dobj", "attr", "acomp") for c in clause.rights)
-
-
-def _opening(link: Link) -> list[Token]:
-    return [t for t in link.path[-1].subtree if t.i < link.y.i]
-
-
-def _opens_sentence(verb: Token) -> bool:
-    """Whether a verb with a subordinator has no main clause before it: that is what follows."""
-    marked = any(c.dep_ == "mark" or c.tag_ == "WRB" for c in verb.lefts)
-    return marked and (verb.head.i >= verb.i)
-
-
-def _base(word: Token) -> str:
-    return base_and_past(word.lower_, word.tag_)[0] if word.pos_ == "VERB" else word.lower_
-
-
-def check_possessive(link: Link, words: list[str], persons: Set[str]) -> None:
-    """Refuse a possessive where another person could be meant as well: "met her (wife)"."""
-    owned = link.y.head.lower_
-    if is_person(owned, persons) or is_person(owned.removesuffix("s"), persons):
-        raise Dropped("[Y] could be another person")
-    if words[-1] in listed("takes_him") or gives_gender_away(owned):
-        raise Dropped("[Y] could be another person")
-
-
-def check_reflexive(link: Link) -> None:
-    """Refuse an emphasis: "was himself a …"."""
-    if link.path[-2].pos_ == "AUX":
-        raise Dropped("[Y] is not an object")
-
-
-def check_words(words: list[str]) -> None:
-    """Patterns that no template may contain, regardless of its parse."""
-    if "than" in words:
-        raise Dropped("comparison")
-    if any(a == "because" and b in ("what", "how", "why") for a, b in pairwise(words)):
-        raise Dropped("broken grammar")
-    joints = (listed("coordinators") | listed("subordinators")) - {"that", "if", "whether"}
-    if any(a in listed("needs_preposition") and b in joints for a, b in pairwise(words)):
-        raise Dropped("incomplete predicate")  # "was interested (in music) since"
-
-
-# --- Can a predicate be a clause by itself? What "The [X], who …, is [Y]" asks of it -------------
-
-
-def check_alone(verb: Token, words: list[str]) -> None:
-    """Refuse what cannot be a clause by itself: "who played", "who was born", “who went on”."""
-    group = verb_group(verb)
-    rest = words[len(group.past()) :]
-    open_ended = listed("needs_object") | listed("needs_more")
-    if not rest:
-        passive = group.passive and group.base not in listed("needs_place")
-        complete = passive or (not group.passive and group.base in listed("stands_alone"))
-    else:
-        particle = len(rest) == 1 and any(c.dep_ == "prt" for c in verb.rights)
-        complete = not (particle and group.base in open_ended)
-    cut = group.base in listed("never_cut") and not group.passive
-    if cut or not complete or _lacks_object(verb, group, rest):
-        raise Dropped("incomplete predicate")
-    if group.modal == "would":
-        raise Dropped("a modal without its circumstances")  # "who would write the book"
-    if _of_the_dead(group, rest):
-        raise Dropped("a predicate of the dead")
-    if verb.tag_ == "VBN" and not (group.passive or group.perfect):
-        raise Dropped("no finite verb")  # a participle: "(a prisoner) freed from the camp"
-    if rest[-1:] in (["it"], ["them"], ["itself"], ["themselves"], ["each"]):
-        raise Dropped("pronoun in the skeleton")  # "who performed it"
-    _check_nouns(verb, group.base, rest)
-
-
-def _check_nouns(verb: Token, base: str, rest: list[str]) -> None:
-    """Refuse nouns after the verb that it cannot have, or that lost what they need."""
-    if sum(c.dep_ == "dobj" and c.lower_ in rest for c in verb.rights) > 1:
-        raise Dropped("two objects in a row")  # "promised an end to the war, the establishment …"
-    for noun in verb.rights:
-        ends = rest[-1:] == [noun.lower_]
-        if noun.dep_ == "attr" and noun.pos_ == "NOUN":
-            if noun.lower_ in listed("young"):
-                raise Dropped("an age")
-            if noun.lower_ not in listed("anyone"):
-                raise Dropped("subject is no person")  # "was a moth", "was the organisation"
-            bare = rest[:1] == [noun.lower_] and noun.lower_ not in listed("offices")
-            if bare or (ends and rest[0] == "the"):
-                raise Dropped("a noun that lost what it needs")  # "was the candidate"
-        if noun.dep_ == "dobj" and base in listed("no_object"):
-            raise Dropped("broken grammar")  # "starred a film"
-        if noun.dep_ == "dobj" and ends and is_time(noun):
-            raise Dropped("incomplete predicate")  # "spent several months"
-
-
-def _of_the_dead(group: VerbGroup, rest: list[str]) -> bool:
-    """ "The [X], who died, is …"."""
-    if "suicide" in rest or "dead" in rest:
-        return True
-    if group.base in ("die", "perish") or (group.base == "pass" and rest == ["away"]):
-        return True
-    return group.passive and group.base in listed("of_the_dead")
-
-
-def _lacks_object(verb: Token, group: VerbGroup, rest: list[str]) -> bool:
-    """Whether a verb lost its object, though a phrase follows: "portrayed in the book"."""
-    if group.passive or not rest:
-        return False
-    own = {c.dep_ for c in verb.rights}
-    needed = (listed("needs_object") | listed("transitive")) - {"get"}
-    if group.base in needed and own.isdisjoint(("dobj", "dative", "xcomp", "oprd", "prt")):
-        return True
-    # "placed priority (on …)"
-    placed = group.base in ("lay", "place", "put", "set") and "dobj" in own and "prt" not in own
-    return placed and not any(c.dep_ == "prep" and c.lower_ in rest for c in verb.rights)
-
-
-def check_alone_adjective(adjective: Token, phrase: list[str]) -> None:
-    """Refuse what needs more than `phrase`: "was fluent", "was four", "reached (a career) high"."""
-    if not phrase and adjective.lower_ in listed("needs_its_phrase"):
-        raise Dropped("incomplete predicate")
-    if adjective.tag_ == "VBG":
-        raise Dropped("no finite verb")  # "was usurping (the throne)"
-    clause = any(c.dep_ == "xcomp" for c in adjective.rights)
-    if clause and adjective.lower_ not in listed("takes_infinitive"):
-        raise Dropped("broken grammar")  # "was successful to own land"
-    verb = adjective.head
-    if adjective.lower_ in listed("young"):
-        raise Dropped("an age")
-    if adjective.dep_ in ("acomp", "dobj") and verb.pos_ == "VERB":
-        base = base_and_past(verb.lower_, verb.tag_)[0]
-        if base not in listed("takes_adjective"):
-            raise Dropped("broken grammar")
-
-
-# --- Ages in words -------------------------------------------------------------------------------
-
-
-_ONES = tuple(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen".split()
-)
-_TENS = tuple("zero ten twenty thirty forty fifty sixty seventy eighty ninety".split())
-
-
-def age(token: Token) -> list[str]:
-    """An age in words, "17", "17 years old" and "seventeen" alike; nothing for any other word."""
-    if token.lower_ == "old":
-        years = [c for c in token.lefts if c.dep_ == "npadvmod" and c.lower_.startswith("year")]
-        numbers = [n for y in years for n in y.lefts if n.dep_ == "nummod" and not n.n_lefts]
-        return age(numbers[-1]) if numbers else []
-    if token.text.isdigit() and 2 <= int(token.text) < 100:
-        tens, ones = divmod(int(token.text), 10)
-        if tens < 2:
-            return [_ONES[int(token.text)]]
-        return [_TENS[tens] + (f"-{_ONES[ones]}" if ones else "")]
-    word = token.lower_
-    return [word] if (word in _ONES[2:] or word in _TENS[2:]) and not token.n_rights else []
-
-
-# --- A predicate as a skeleton: verb group in the past, objects, and one phrase where it needs
-# one
-
-
-_BOUNDS = frozenset(["above", "below", "over", "under"])
-_OBJECTS = frozenset(["dobj", "dative", "attr", "oprd", "acomp"])
 
 
 def predicate(path: tuple[Token, ...], how: Rendering) -> list[str]:
@@ -652,8 +89,8 @@ class _Skeleton:
     def finite(self, path: tuple[Token, ...]) -> list[str]:
         verb = path[0]
         group = verb_group(verb)
-        helped = group.modal or group.progressive or group.passive or group.perfect
-        if verb.tag_ in ("VBG", "VB", "VBN") and not helped:
+        auxiliary = group.modal or group.progressive or group.passive or group.perfect
+        if verb.tag_ in ("VBG", "VB", "VBN") and not auxiliary:
             _check_shared(verb)
         rest = self._after(path, base=group.base, copula=_is_copula(verb))
         if group.past() == ["lay"] and path[1:2] and path[1].dep_ == "ccomp":
@@ -665,7 +102,7 @@ class _Skeleton:
         verb = path[0]
         step = path[1] if len(path) > 1 else None
         words: list[str] = []
-        objects = phrases = lost = 0
+        objects = phrases = dropped = 0
         particle = False
         reports = step is not None and step.dep_ == "ccomp"
         if reports and copula:
@@ -687,16 +124,16 @@ class _Skeleton:
                 words += self._open_clause((child,))
                 objects += 1
             elif dep == "prep":
-                kept = []
+                phrase = []
                 if self.how.alone and words and words[-1] in listed("relational") and not phrases:
-                    kept = self._phrase(child)  # "made contributions to the field"
-                    if not kept:
+                    phrase = self._phrase(child)  # "made contributions to the field"
+                    if not phrase:
                         raise Dropped("a noun that lost what it needs")
                 elif not (reports or objects or phrases):
-                    kept = self._phrase(child, named=self._needs_place(base))
-                phrases += bool(kept)
-                lost += not kept
-                words += kept
+                    phrase = self._phrase(child, named=self._needs_place(base))
+                phrases += bool(phrase)
+                dropped += not phrase
+                words += phrase
             elif dep == "ccomp":
                 raise Dropped("clause in the predicate")
             elif dep == "advmod" and (child.lower_ in listed("kept_adverbs")):
@@ -713,7 +150,7 @@ class _Skeleton:
         whole = objects or phrases or particle or passive or verb.tag_ == "VBN"
         if base in listed("needs_object") and not whole:
             raise Dropped("incomplete predicate")
-        if base in listed("needs_phrase") and lost and not phrases and not reports:
+        if base in listed("needs_phrase") and dropped and not phrases and not reports:
             raise Dropped("incomplete predicate")
         end = step.i if step is not None else verb.doc[-1].i
         filled = step is not None and len(path) == 2 and step.dep_ in _OBJECTS
@@ -802,7 +239,7 @@ class _Skeleton:
         verb = path[0]
         if verb.pos_ not in ("VERB", "AUX"):
             return self._complement(verb) if len(path) == 1 else self._enter((verb, *path[1:]))
-        if any(c.dep_ in ("nsubj", "nsubjpass") for c in verb.lefts):
+        if any(c.dep_ in SUBJECTS for c in verb.lefts):
             raise Dropped("clause in the predicate")
         group = verb_group(verb)
         rest = self._after(path, base=group.base, copula=_is_copula(verb))
@@ -812,8 +249,8 @@ class _Skeleton:
         if any(c.dep_ == "aux" and c.lower_ == "to" for c in verb.lefts):
             words = group.infinitive()
             negation = words[:1] if group.negation else []
-            asked = [c.lower_ for c in verb.lefts if c.tag_ in ("WRB", "WP")]
-            return [*asked, *negation, "to", *words[len(negation) :], *rest]  # "how to win"
+            question = [c.lower_ for c in verb.lefts if c.tag_ in ("WRB", "WP")]
+            return [*question, *negation, "to", *words[len(negation) :], *rest]  # "how to win"
         if verb.tag_ == "VBG":
             return [*group.gerund(), *rest]
         if verb.tag_ == "VB":
@@ -841,8 +278,8 @@ class _Skeleton:
             return []  # "played as a midfielder", "played for Leeds"
         for child in prep.rights:
             if child.dep_ == "pobj":
-                counted = any(c.like_num and not c.is_alpha for c in child.lefts)
-                if counted and (self.how.alone or prep.lower_ in _BOUNDS):
+                has_number = any(c.like_num and not c.is_alpha for c in child.lefts)
+                if has_number and (self.how.alone or prep.lower_ in _BOUNDS):
                     return []  # "scored above 10 points", "threw for 300 yards"
                 try:
                     role = self.how.alone and prep.lower_ == "as"  # "acted as Hamlet"
@@ -860,7 +297,7 @@ def _check_shared(verb: Token) -> None:
     """A form that is not finite needs an auxiliary, its own or a shared one."""
     if shares_subject(verb):
         return
-    has_subject = any(c.dep_ in ("nsubj", "nsubjpass") for c in verb.lefts)
+    has_subject = any(c.dep_ in SUBJECTS for c in verb.lefts)
     if verb.tag_ == "VB":
         does = any(c.dep_ == "aux" and c.lower_ in listed("do") for c in verb.lefts)
         if does or has_subject or verb.dep_ == "conj":
@@ -878,15 +315,571 @@ def _is_copula(verb: Token) -> bool:
     return not any(c.dep_ in ("aux", "auxpass") and c.lower_ in listed("be") for c in verb.rights)
 
 
-# --- The quality gate of English templates: what a skeleton must never contain -------------------
+# --- Noun phrases: article and head, and only the adjectives that the noun needs -----------------
 
 
-LONGEST = 14  # words of a template, slots included
-_WORD = re.compile(r"[a-z]+(?:-[a-z]+)*\Z")
-_SLOTS = frozenset(["The", "[X]", "[Y]"])
-_PREPOSITIONS = frozenset(["at", "by", "for", "from", "in", "of", "on", "with"])
-_ARTICLES = Articles()
-_QUOTES = frozenset('"“”«»„')
+def noun_phrase(noun: Token, how: Rendering, *, step: Token | None = None) -> list[str]:
+    """The words of a noun phrase as a skeleton keeps them.
+
+    A possessive becomes "the"; adjectives are dropped if an article or plural reads well without.
+    step  where the path continues below the noun: that part is not lost
+    """
+    word = noun.lower_
+    if noun.pos_ == "PRON" or noun.tag_ in ("PRP", "WP", "EX"):
+        return _pronoun(word)
+    if is_name(noun):
+        return [word] if word == "parliament" else _kind_of(noun, how, step)
+    if noun.pos_ not in ("NOUN", "NUM") or (noun.dep_ == "attr" and noun.tag_ == "NNS"):
+        raise Dropped("broken grammar")
+    if not word.replace("-", "").isalpha():
+        raise Dropped("number or sign in the skeleton")
+    if gives_gender_away(word):
+        raise Dropped("gender cue in the skeleton")
+    if hyphenated(noun):
+        raise Dropped("number or sign in the skeleton")
+    check_description(noun, how.persons)
+    determiner: list[str] = []
+    modifiers: list[str] = []
+    unnamed = False
+    for child in noun.lefts:
+        if child.dep_ == "poss" or child.tag_ == "PRP$":
+            owned = listed("inalienable") | listed("own")
+            if word in (owned | listed("needs_owner") if how.alone else owned):
+                raise Dropped("a possessive that the skeleton needs")
+            determiner = ["a" if how.alone and word in listed("one_has_one") else "the"]
+        elif how.alone and child.lower_ in ("this", "that", "these", "those"):
+            raise Dropped("pronoun in the skeleton")  # "used these years"
+        elif child.dep_ in ("det", "predet") and child.lower_ in listed("determiners"):
+            determiner = [*determiner, child.lower_] if child.lower_ == "the" else [child.lower_]
+        elif child.dep_ == "det":
+            raise Dropped("question word in the skeleton")
+        elif not (child.is_alpha and child.is_lower):
+            unnamed = unnamed or child.dep_ in ("compound", "nmod")  # drop names and numbers
+        elif (child.dep_ == "nummod" and not determiner) or (
+            child.dep_ == "compound" and child.tag_ in ("NN", "VBG") and not hyphenated(child)
+        ):
+            modifiers += _compound(child) if child.dep_ == "compound" else [child.lower_]
+            # "a few different schools", "a long time member"
+            determiner = determiner or [c.lower_ for c in child.lefts if c.tag_ == "DT"]
+    adjectives = [c.lower_ for c in noun.lefts if _plain_adjective(c)]
+    few = "few" in adjectives and determiner == ["a"]
+    if determiner in (["a"], ["an"]) and not few:
+        _check_number(noun)
+    singular = bool(determiner) and determiner[-1] in listed("singular_determiners")
+    if noun.tag_ == "NNS" and singular and not few:
+        determiner = []  # "another two goals", "a few goals": without the number no article
+    if any(gives_gender_away(w) for w in modifiers):
+        raise Dropped("gender cue in the skeleton")
+    if unnamed and not determiner and noun.tag_ == "NN" and word not in listed("mass"):
+        determiner = ["a"]  # "Hermitage castle"
+    if (determiner or modifiers) and not few:
+        adjectives = _needed(noun, determiner)
+    _check_lost(noun, determiner, [*adjectives, *modifiers], step)
+    words = [*determiner, *adjectives, *modifiers, word]
+    if word in listed("needs_of") and not (step is not None and step.lower_ == "of"):
+        words += _of(noun, how)
+    if how.alone:
+        if "of" not in words:
+            words += _phrase_of(noun, how)
+        if words[-1] == word:
+            _check_end(noun, determiner)
+        _check_alone(noun, determiner, modifiers)
+    return words
+
+
+def check_description(noun: Token, persons: Set[str]) -> None:
+    """Refuse a noun that says what [X] is: another job, or no person at all.
+
+    [X] is an occupation: "was a teacher", "became governor" and "worked as a nurse" contradict it.
+    """
+    verb, word = noun.head, noun.lower_
+    is_x = noun.dep_ == "attr" and (verb.pos_ == "AUX" or verb.lower_ in listed("becoming"))
+    is_role = noun.dep_ == "oprd" or (noun.dep_ == "pobj" and verb.lower_ == "as")
+    if not is_x and not is_role:
+        return
+    job = word in listed("offices") or (is_person(word, persons) and word not in listed("anyone"))
+    if job and not (word in listed("honorary") and (is_role or word in ("head", "home", "part"))):
+        raise Dropped("another job in the skeleton")
+
+
+def _plain_adjective(child: Token) -> bool:
+    return child.dep_ == "amod" and child.is_alpha and child.is_lower and _whole(child)
+
+
+def _phrase_of(noun: Token, how: Rendering) -> list[str]:
+    """The "of …" of a noun that ends a clause, or the phrase that its meaning needs: "took
+    advantage of the storm", "had access to the files"; refuses a noun that lost it."""
+    for prep in noun.rights:
+        needed = prep.lower_ == "of" or noun.lower_ in listed("relational")
+        if prep.dep_ != "prep" or not needed:
+            continue
+        objects = [c for c in prep.rights if c.dep_ == "pobj"]
+        if not objects or is_name(objects[0]) or is_time(objects[0]):
+            raise Dropped("a noun that lost what it needs")
+        return [prep.lower_, *noun_phrase(objects[0], how)]
+    return []
+
+
+def _check_end(noun: Token, determiner: list[str]) -> None:
+    """A clause cannot end with some nouns: "took advantage", "climbed into the top"."""
+    part = determiner == ["the"] and noun.lower_ in listed("needs_of")
+    phrase = any(c.dep_ == "prep" and c.i > noun.i for c in noun.head.rights)
+    incomplete = noun.lower_ in listed("relational") and not (noun.dep_ == "dobj" and phrase)
+    if part or incomplete:
+        raise Dropped("a noun that lost what it needs")
+
+
+def _check_alone(noun: Token, determiner: list[str], modifiers: list[str]) -> None:
+    """What only a clause by itself forbids: "gave four", "collected type specimen"."""
+    if noun.pos_ == "NUM":
+        raise Dropped("a quantity without its noun")
+    if noun.tag_ == "NN" and any(c.lower_ in listed("of_several") for c in noun.lefts):
+        raise Dropped("broken grammar")
+    if modifiers and not determiner and noun.tag_ == "NN" and noun.lower_ not in listed("mass"):
+        raise Dropped("a noun that lost what it needs")
+    if any(not _VOWEL.search(word) for word in modifiers):
+        raise Dropped("number or sign in the skeleton")  # "(16) mm film"
+    thing = noun.dep_ == "attr" and noun.head.dep_ == "xcomp"
+    if thing and noun.lower_ not in listed("anyone"):
+        raise Dropped("subject is not a person")  # "was considered to be a coveted position"
+
+
+def _whole(adjective: Token) -> bool:
+    """Whether an adjective can be kept: no part of "two-year-old", no "such", no "own"."""
+    return not hyphenated(adjective) and adjective.lower_ not in ("such", "own")
+
+
+def _needed(noun: Token, determiner: list[str]) -> list[str]:
+    """The adjectives that a noun with an article needs: ordinals, superlatives, a light noun's.
+
+    "the first player to …", "the most promising player", "a great deal", "a critical condition".
+    """
+    adjectives: list[str] = []
+    for child in noun.lefts:
+        if child.dep_ != "amod" or not (child.is_alpha and child.is_lower) or not _whole(child):
+            continue
+        most = [c.lower_ for c in child.lefts if c.lower_ in ("most", "least")]
+        best = most or child.tag_ == "JJS"
+        necessary = child.lower_ in listed("ordinals") or noun.lower_ in listed("light")
+        if necessary or (best and determiner == ["the"]):
+            adjectives += [*most, child.lower_]
+    return adjectives
+
+
+def _check_lost(
+    noun: Token, determiner: list[str], modifiers: list[str], step: Token | None
+) -> None:
+    """Refuse a noun that is incomplete with its remaining modifiers."""
+    word = noun.lower_
+    if word in listed("magnitudes") or any(k in listed("magnitudes") for k in modifiers):
+        raise Dropped("number or sign in the skeleton")  # "million yuan"
+    mods = [c for c in noun.lefts if c.dep_ in ("amod", "compound", "nummod", "nmod")]
+    if any(c.dep_ == "nummod" and c.lower_ in modifiers and hyphenated(c) for c in mods):
+        raise Dropped("number or sign in the skeleton")  # "twenty-six organizations"
+    missing = [c for c in mods if c.lower_ not in modifiers]
+    if any(c.dep_ == "npadvmod" for mod in mods if mod.lower_ in modifiers for c in mod.lefts):
+        raise Dropped("a noun that lost what it needs")  # "a year long trip"
+    bare = not determiner and not modifiers and noun.tag_ == "NN" and word not in listed("mass")
+    on_path = step.i if step is not None else -1
+    other = [c for c in noun.rights if c.dep_ in ("acl", "prep") and c.i != on_path]
+    if (
+        (bare and missing and missing[0].dep_ != "compound")  # "of Chinese descent"
+        or any(_ORDINAL.fullmatch(c.lower_) for c in missing)  # "in the 40th round"
+        or (determiner in (["a"], ["an"]) and word in listed("mass"))  # "a factory making clothing"
+        or (word in listed("never_alone") and not modifiers and (missing or not determiner))
+        # "in order (to …)"
+        or (word in listed("stranded") and not modifiers and noun.dep_ == "pobj" and other)
+    ):
+        raise Dropped("a noun that lost what it needs")
+
+
+def _check_number(noun: Token) -> None:
+    """Refuse "a" before a plural that no number explains: "made a living painting portraits"."""
+    if noun.tag_ == "NNS" and not any(c.dep_ == "nummod" for c in noun.lefts):
+        raise Dropped("a noun that lost what it needs")
+
+
+def _compound(part: Token) -> list[str]:
+    """All of a compound or none of it: "injured reserve" list, but not "(30) point" barrier."""
+    inner = [c for c in part.lefts if c.dep_ != "det"]
+    if not all(c.is_alpha and c.is_lower and _whole(c) for c in inner):
+        return []
+    return [*(c.lower_ for c in inner), part.lower_]
+
+
+def _kind_of(noun: Token, how: Rendering, step: Token | None) -> list[str]:
+    """ "Vassar College" is a college, "Paris" a city; other names cannot be replaced."""
+    word = noun.lower_
+    plural = word in ("championships", "games", "olympics", "paralympics")
+    if word in listed("institutions") and (plural or noun.tag_ != "NNPS"):
+        definite = plural or any(c.dep_ in ("det", "poss") for c in noun.lefts)
+        return ["the" if definite else "a", word]
+    if _is_where(noun, step):
+        return ["a", "city"]
+    if how.alone:
+        raise Dropped("name in the skeleton")  # "represented Spain"
+    return place(noun, how)
+
+
+def _is_where(name: Token, step: Token | None) -> bool:
+    """ "moved to Madras, where …": a place, however it is labelled."""
+    if name.dep_ != "pobj" or name.head.lower_ not in ("in", "to") or name.tag_ != "NNP":
+        return False
+    long = name.i - name.left_edge.i > 1 or any(c.dep_ in ("det", "poss") for c in name.lefts)
+    full_name = "-".join(t.lower_ for t in name.lefts) + "-" + name.lower_
+    if step is None or long or full_name.strip("-") in listed("countries"):
+        return False
+    opening = step.left_edge
+    return step.dep_ == "relcl" and opening.lower_ == "where"
+
+
+def place(noun: Token, how: Rendering) -> list[str]:
+    """ "a city" or "a country" for the name of one; raises Dropped for any other name."""
+    if how.entity(noun) != "GPE" or any(c.dep_ in ("conj", "poss") for c in noun.children):
+        raise Dropped("name in the skeleton")
+    name = "-".join(c.lower_ for c in noun.lefts if c.dep_ in ("compound", "amod"))
+    full_name = f"{name}-{noun.lower_}" if name else noun.lower_
+    return ["a", "country" if full_name in listed("countries") else "city"]
+
+
+def is_time(noun: Token) -> bool:
+    """Whether a noun names a time: such a phrase says when, not what."""
+    return noun.like_num or not listed("times").isdisjoint([noun.lower_, noun.lower_.rstrip("s")])
+
+
+def is_name(noun: Token) -> bool:
+    """Whether a noun is a proper name: by its tag, or by its capital."""
+    if noun.pos_ == "PROPN" or noun.tag_ in ("NNP", "NNPS"):
+        return True
+    return noun.i > 0 and noun.pos_ == "NOUN" and not noun.is_lower and noun.is_alpha
+
+
+def hyphenated(noun: Token) -> bool:
+    """Whether the tokenizer split the word at a hyphen: call-up."""
+    doc = noun.doc
+    around = [doc[i].text for i in (noun.i - 1, noun.i + 1) if 0 <= i < len(doc)]
+    return "-" in around or "–" in around or "/" in around
+
+
+def _pronoun(word: str) -> list[str]:
+    if word in GENDERED_PRONOUNS:
+        raise Dropped("gender cue in the skeleton")
+    if word not in listed("kept_pronouns"):
+        raise Dropped("pronoun in the skeleton")
+    return [word]
+
+
+def _of(noun: Token, how: Rendering) -> list[str]:
+    for child in noun.rights:
+        if child.dep_ == "prep" and child.lower_ == "of":
+            for inner in child.rights:
+                if inner.dep_ == "pobj":
+                    return ["of", *noun_phrase(inner, how)]
+    if noun.lower_ in ("one", "some", "many", "most", "number", "lot", "half", "kind"):
+        raise Dropped("incomplete predicate")
+    return []
+
+
+def age(token: Token) -> list[str]:
+    """An age in words, "17", "17 years old" and "seventeen" alike; nothing for any other word."""
+    if token.lower_ == "old":
+        years = [c for c in token.lefts if c.dep_ == "npadvmod" and c.lower_.startswith("year")]
+        numbers = [n for y in years for n in y.lefts if n.dep_ == "nummod" and not n.n_lefts]
+        return age(numbers[-1]) if numbers else []
+    if token.text.isdigit() and 2 <= int(token.text) < 100:
+        tens, ones = divmod(int(token.text), 10)
+        if tens < 2:
+            return [_ONES[int(token.text)]]
+        return [_TENS[tens] + (f"-{_ONES[ones]}" if ones else "")]
+    word = token.lower_
+    return [word] if (word in _ONES[2:] or word in _TENS[2:]) and not token.n_rights else []
+
+
+# --- Is a skeleton complete? What each part of a coreference template must have ------------------
+
+
+def check_verb(
+    verb: Token, base: str, words: list[str], *, copula: bool, end: int, filled: bool = False
+) -> None:
+    """Refuse a verb without its complements.
+
+    words   what follows it
+    end     where that ends
+    filled  its object is [Y], or something of [Y]'s: "made [Y]"
+    """
+    before = [c for c in verb.rights if c.i <= end]
+    if verb.tag_ == "VBG" and any(c.dep_ == "auxpass" for c in verb.lefts):
+        raise Dropped("no finite verb")  # "'s been telling", read as a passive
+    if verb.lower_ == "got" and any(c.dep_ == "auxpass" for c in verb.lefts):
+        raise Dropped("no finite verb")  # "'s got"
+    if hyphenated(verb):
+        raise Dropped("broken grammar")  # "short-lived"
+    if not is_known(base):
+        raise Dropped("unknown verb")
+    nouns = [c for c in before if c.dep_ in ("dobj", "attr", "oprd") and c.pos_ in _NOUNS]
+    if len(nouns) > 1 and base not in listed("two_objects"):
+        raise Dropped("two objects in a row")  # an apposition: "wrote an essay, the deficiency …"
+    phrases = [c.i for c in before if c.dep_ == "prep" and c.lower_ in words]
+    if any(i < noun.i for i in phrases for noun in nouns if noun.dep_ == "dobj"):
+        raise Dropped("word order")  # "saw on the territory a group"
+    passive = verb_group(verb).passive
+    if passive and base in listed("done_to_things"):
+        raise Dropped("subject is not a person")  # a horse "was exported"
+    clause = any(c.dep_ == "ccomp" for c in before)
+    bare = not words and not clause and not filled
+    if base in listed("needs_object") and not passive and bare:
+        raise Dropped("incomplete predicate")  # a participle alone: "caused"
+    whom = passive or any(c.dep_ in ("dobj", "dative") for c in before)
+    if base in listed("needs_noun") and not whom and not (base == "do" and clause):
+        raise Dropped("incomplete predicate")  # "spent (one year) at a university"
+    alone = base in listed("no_clause") and not any(c.dep_ == "prt" for c in before)
+    if clause and (alone or (base in listed("needs_whom") and not whom)):
+        raise Dropped("incomplete predicate")  # “told that”, “lived that”
+    if base in listed("needs_more") and bare:
+        raise Dropped("incomplete predicate")  # "went", "was put"
+    if base in ("regard", "categorise", "categorize", "classify") and "as" not in words:
+        raise Dropped("incomplete predicate")
+    if copula:
+        _check_copula(before, words)
+
+
+def _check_copula(before: list[Token], words: list[str]) -> None:
+    """ "was (a) member", "was in a (critical) condition", "was in the direction (of …)"."""
+    if words == ["up"]:
+        raise Dropped("incomplete predicate")  # "was not up (for …)"
+    for noun in before:
+        alone = words[:1] == [noun.lower_] and noun.lower_ not in listed("offices")
+        if alone and noun.dep_ == "attr" and noun.tag_ == "NN":
+            raise Dropped("a noun that lost what it needs")
+    for prep in before:
+        for noun in prep.rights if prep.dep_ == "prep" else ():
+            missing = [
+                c for c in noun.lefts if c.dep_ in ("amod", "nummod") and c.lower_ not in words
+            ]
+            missing += [c for c in noun.rights if c.lower_ == "of" and "of" not in words]
+            if noun.dep_ == "pobj" and noun.lower_ in words and (missing or prep.lower_ == "for"):
+                raise Dropped("a noun that lost what it needs")
+
+
+def check_adjective(adjective: Token) -> None:
+    """Refuse an adjective that is a noun, half of a word, or one side of "so … that"."""
+    if hyphenated(adjective):
+        raise Dropped("number or sign in the skeleton")  # "short-lived"
+    if any(c.dep_ in ("det", "poss") for c in adjective.lefts):
+        raise Dropped("a noun that lost what it needs")  # "was the first (to …)"
+    if any(c.lower_ == "so" for adverb in adjective.lefts for c in adverb.lefts):
+        raise Dropped("comparison")  # "so little recovered that"
+
+
+def check_participle(verb: Token) -> None:
+    """A participle without an auxiliary needs a verb that takes one: "was left paralysed"."""
+    if base_and_past(verb.head.lower_, verb.head.tag_)[0] not in listed("takes_participle"):
+        raise Dropped("no finite verb")  # "began competed"
+
+
+def check_joint(link: Link, words: list[str], joint: list[str], persons: Set[str]) -> None:
+    """Refuse a connection of predicate and [Y] that differs from that in the sentence.
+
+    words  the template so far; joined  that, because, where, …
+    """
+    clause, parent = link.path[-1], link.path[-2]
+    overt = any(t.lower_ == joint[-1] or t.tag_ == "WDT" for t in _opening(link))
+    if clause.dep_ == "relcl":
+        _check_antecedent(parent, joint, persons)
+        between = parent.doc[parent.i + 1 : link.y.i - len(joint)].text
+        near = between == "" or (between == "," and joint[0] == "from")
+        if len(joint) == 2 and " ".join(joint) not in _RELATIVES and not near:
+            raise Dropped("a preposition before the relative")
+        if not overt and not is_time(parent) and not _has_gap(clause):
+            raise Dropped("nothing joins the clauses")
+    if clause.dep_ in ("relcl", "ccomp", "acl") and not overt:
+        tokens = parent.doc[parent.i + 1 : link.y.i]
+        if any(t.text in (",", ";", ":", "–", "—") or t.tag_ == "CC" for t in tokens):
+            raise Dropped("nothing joins the clauses")
+        if parent.pos_ not in ("VERB", "AUX") and _opens_sentence(link.path[0]):
+            raise Dropped("nothing joins the clauses")  # "Since he was a teenager he …"
+    if clause.dep_ == "ccomp":
+        _check_reported(parent, clause, joint)
+    if joint == ["as"] and not {_base(parent), words[-1]}.isdisjoint(listed("takes_as")):
+        raise Dropped("an as that reads otherwise")  # "was classified as"
+    if joint == ["where"]:
+        _check_where(clause, parent, words)
+
+
+def _check_where(clause: Token, parent: Token, words: list[str]) -> None:
+    """A "where" that is not a question must follow the place it refers to."""
+    place = parent if clause.dep_ == "relcl" else clause.left_edge.nbor(-1)
+    is_question = clause.dep_ == "pcomp" or (clause.dep_ == "ccomp" and place.i == parent.i)
+    follows = place.lower_ == words[-1] or (is_name(place) and words[-1] in ("city", "country"))
+    if parent.lower_ == "from" or (not is_question and (not follows or is_time(place))):
+        raise Dropped("nothing joins the clauses")
+
+
+def _check_reported(verb: Token, clause: Token, joint: list[str]) -> None:
+    """Check the words between a verb of saying and what is said."""
+    nouns = [c for c in verb.rights if c.dep_ == "dobj" and c.i < clause.i]
+    whom = [c for c in verb.rights if c.dep_ == "dative" and c.i < clause.i]
+    if nouns and joint[0] in ("how", "what", "why") and _base(verb) not in listed("two_objects"):
+        raise Dropped("nothing joins the clauses")  # "started the brands how"
+    if joint == ["that"] and nouns and (whom or nouns[0].lower_ == "it"):
+        raise Dropped("two objects in a row")  # “told truth to everyone that”, “has it that”
+
+
+def _check_antecedent(noun: Token, joint: list[str], persons: Set[str]) -> None:
+    """A relative clause must follow a noun that it can modify."""
+    if noun.pos_ not in _NOUNS and noun.lower_ not in listed("antecedents"):
+        raise Dropped("a relative clause without its noun")
+    role = noun.dep_ == "pobj" and noun.head.lower_ == "as"
+    person = role or noun.lower_ == "figure" or is_person(noun.lower_, persons)
+    if person and joint[-1] in ("where", "which"):
+        raise Dropped("a relative clause without its noun")  # "was a lecturer (at …), where"
+    if person and noun.dep_ == "attr" and joint == ["that"]:
+        raise Dropped("a relative clause without its noun")  # "by the time he was a teenager he …"
+
+
+def _has_gap(clause: Token) -> bool:
+    """Whether something is missing in a clause, so that it can be relative: "the book he wrote"."""
+    if any(t.pos_ == "ADP" and not t.n_rights and t.dep_ != "prt" for t in clause.subtree):
+        return True  # "the pain he was in"
+    if any(c.dep_ in ("xcomp", "ccomp", "advcl") for c in clause.rights):
+        return True  # below it, maybe: "the book he wanted to write"
+    verb = clause.pos_ == "VERB" or clause.lower_ in listed("do")
+    return verb and not any(c.dep_ in ("dobj", "attr", "acomp") for c in clause.rights)
+
+
+def _opening(link: Link) -> list[Token]:
+    return [t for t in link.path[-1].subtree if t.i < link.y.i]
+
+
+def _opens_sentence(verb: Token) -> bool:
+    """Whether a verb with a subordinator has no main clause before it: that is what follows."""
+    marked = any(c.dep_ == "mark" or c.tag_ == "WRB" for c in verb.lefts)
+    return marked and (verb.head.i >= verb.i)
+
+
+def _base(word: Token) -> str:
+    return base_and_past(word.lower_, word.tag_)[0] if word.pos_ == "VERB" else word.lower_
+
+
+def check_possessive(link: Link, words: list[str], persons: Set[str]) -> None:
+    """Refuse a possessive where another person could be meant as well: "met her (wife)"."""
+    owned = link.y.head.lower_
+    if is_person(owned, persons) or is_person(owned.removesuffix("s"), persons):
+        raise Dropped("[Y] could be another person")
+    if words[-1] in listed("takes_him") or gives_gender_away(owned):
+        raise Dropped("[Y] could be another person")
+
+
+def check_reflexive(link: Link) -> None:
+    """Refuse an emphasis: "was himself a …"."""
+    if link.path[-2].pos_ == "AUX":
+        raise Dropped("[Y] is not an object")
+
+
+def check_words(words: list[str]) -> None:
+    """Patterns that no template may contain, regardless of its parse."""
+    if "than" in words:
+        raise Dropped("comparison")
+    if any(a == "because" and b in ("what", "how", "why") for a, b in pairwise(words)):
+        raise Dropped("broken grammar")
+    joints = (listed("coordinators") | listed("subordinators")) - {"that", "if", "whether"}
+    if any(a in listed("needs_preposition") and b in joints for a, b in pairwise(words)):
+        raise Dropped("incomplete predicate")  # "was interested (in music) since"
+
+
+# --- Can a predicate be a clause by itself, as "The [X], who …, is [Y]" needs? -------------------
+
+
+def check_alone(verb: Token, words: list[str]) -> None:
+    """Refuse what cannot be a clause by itself: "who played", "who was born", “who went on”."""
+    group = verb_group(verb)
+    rest = words[len(group.past()) :]
+    open_ended = listed("needs_object") | listed("needs_more")
+    if not rest:
+        passive = group.passive and group.base not in listed("needs_place")
+        complete = passive or (not group.passive and group.base in listed("stands_alone"))
+    else:
+        particle = len(rest) == 1 and any(c.dep_ == "prt" for c in verb.rights)
+        complete = not (particle and group.base in open_ended)
+    cut = group.base in listed("never_cut") and not group.passive
+    if cut or not complete or _lacks_object(verb, group, rest):
+        raise Dropped("incomplete predicate")
+    if group.modal == "would":
+        raise Dropped("a modal without its circumstances")  # "who would write the book"
+    if _of_the_dead(group, rest):
+        raise Dropped("a predicate of the dead")
+    if verb.tag_ == "VBN" and not (group.passive or group.perfect):
+        raise Dropped("no finite verb")  # a participle: "(a prisoner) freed from the camp"
+    if rest[-1:] in (["it"], ["them"], ["itself"], ["themselves"], ["each"]):
+        raise Dropped("pronoun in the skeleton")  # "who performed it"
+    _check_nouns(verb, group.base, rest)
+
+
+def _check_nouns(verb: Token, base: str, rest: list[str]) -> None:
+    """Refuse nouns after the verb that it cannot have, or that lost what they need."""
+    if sum(c.dep_ == "dobj" and c.lower_ in rest for c in verb.rights) > 1:
+        raise Dropped("two objects in a row")  # "promised an end to the war, the establishment …"
+    for noun in verb.rights:
+        ends = rest[-1:] == [noun.lower_]
+        if noun.dep_ == "attr" and noun.pos_ == "NOUN":
+            if noun.lower_ in listed("young"):
+                raise Dropped("an age")
+            if noun.lower_ not in listed("anyone"):
+                raise Dropped("subject is not a person")  # "was a moth", "was the organisation"
+            bare = rest[:1] == [noun.lower_] and noun.lower_ not in listed("offices")
+            if bare or (ends and rest[0] == "the"):
+                raise Dropped("a noun that lost what it needs")  # "was the candidate"
+        if noun.dep_ == "dobj" and base in listed("no_object"):
+            raise Dropped("broken grammar")  # "starred a film"
+        if noun.dep_ == "dobj" and ends and is_time(noun):
+            raise Dropped("incomplete predicate")  # "spent several months"
+
+
+def _of_the_dead(group: VerbGroup, rest: list[str]) -> bool:
+    """ "The [X], who died, is …"."""
+    if "suicide" in rest or "dead" in rest:
+        return True
+    if group.base in ("die", "perish") or (group.base == "pass" and rest == ["away"]):
+        return True
+    return group.passive and group.base in listed("of_the_dead")
+
+
+def _lacks_object(verb: Token, group: VerbGroup, rest: list[str]) -> bool:
+    """Whether a verb lost its object, though a phrase follows: "portrayed in the book"."""
+    if group.passive or not rest:
+        return False
+    complements = {c.dep_ for c in verb.rights}
+    needed = (listed("needs_object") | listed("transitive")) - {"get"}
+    if group.base in needed and complements.isdisjoint(("dobj", "dative", "xcomp", "oprd", "prt")):
+        return True
+    # "placed priority (on …)"
+    placed = group.base in ("lay", "place", "put", "set") and "dobj" in complements
+    return (
+        placed
+        and "prt" not in complements
+        and not any(c.dep_ == "prep" and c.lower_ in rest for c in verb.rights)
+    )
+
+
+def check_alone_adjective(adjective: Token, phrase: list[str]) -> None:
+    """Refuse what needs more than `phrase`: "was fluent", "was four", "reached (a career) high"."""
+    if not phrase and adjective.lower_ in listed("needs_its_phrase"):
+        raise Dropped("incomplete predicate")
+    if adjective.tag_ == "VBG":
+        raise Dropped("no finite verb")  # "was usurping (the throne)"
+    clause = any(c.dep_ == "xcomp" for c in adjective.rights)
+    if clause and adjective.lower_ not in listed("takes_infinitive"):
+        raise Dropped("broken grammar")  # "was successful to own land"
+    verb = adjective.head
+    if adjective.lower_ in listed("young"):
+        raise Dropped("an age")
+    if adjective.dep_ in ("acomp", "dobj") and verb.pos_ == "VERB":
+        base = base_and_past(verb.lower_, verb.tag_)[0]
+        if base not in listed("takes_adjective"):
+            raise Dropped("broken grammar")
+
+
+# --- The quality gate: what a template must never contain ----------------------------------------
 
 
 def check_sentence(doc: Doc, token: Token) -> None:

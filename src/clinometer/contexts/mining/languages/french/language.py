@@ -1,10 +1,10 @@
-"""French: candidates, parser and links combined."""
+"""The French miner: candidate sentences, and links between clauses over a spaCy parse."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from clinometer.contexts.mining.languages.french.grammar import (
     PRONOUNS,
@@ -45,22 +45,19 @@ class French:
         self._persons = frozenset(group.text.lower() for group in settings.topic.groups)
         self._cues = words
         self._parser_name = settings.parser or DEFAULT_PARSER
-        self._parser: SpacyParser | None = None
         split = partial(split_sentences, abbreviations=listed("abbreviations"))
         self._candidates = Candidates(PRONOUNS, _later, sentences=split, clean=clean)
 
-    @property
+    @cached_property
     def parser(self) -> SpacyParser:
-        if self._parser is None:
-            ours = self._parser_name == DEFAULT_PARSER
-            other = f"python -m spacy download {self._parser_name}"
-            self._parser = SpacyParser(
-                self._parser_name,
-                needed=("morphologizer", "parser", "lemmatizer"),
-                installs=install_command(DEFAULT_PARSER) if ours else other,
-                later=("ner",),
-            )
-        return self._parser
+        default = self._parser_name == DEFAULT_PARSER
+        other = f"python -m spacy download {self._parser_name}"
+        return SpacyParser(
+            self._parser_name,
+            needed=("morphologizer", "parser", "lemmatizer"),
+            installs=install_command(DEFAULT_PARSER) if default else other,
+            later=("ner",),
+        )
 
     def find(self, text: str) -> list[str]:
         return self._candidates.find(text)
@@ -111,6 +108,4 @@ def clean(sentence: str) -> str:
     return " ".join(_DASH.sub("", sentence).replace("’", "'").split())
 
 
-def open_language(settings: MineSettings) -> French:
-    """The French miner."""
-    return French(settings)
+open_language = French

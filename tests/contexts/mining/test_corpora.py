@@ -1,4 +1,4 @@
-"""Corpora: every format, streamed; damage counted; what is no corpus refused in one line."""
+"""Corpora: every format, streamed; damage counted; what is not a corpus is refused in one line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from clinometer.contexts.mining import corpora as unpack
+from clinometer.contexts.mining import corpora
 from clinometer.contexts.mining.corpora import (
     NO_TEXT,
     NOT_JSON,
@@ -34,14 +34,14 @@ TEXTS = ["One article.", "Another, with ümlaut.", "三"]
 LINES = "".join(json.dumps({"text": t}, ensure_ascii=False) + "\n" for t in TEXTS).encode()
 
 
-def texts(place: Path | str, field: str = "text") -> tuple[list[str], Counter[str]]:
+def texts_of(place: Path | str, field: str = "text") -> tuple[list[str], Counter[str]]:
     damage: Counter[str] = Counter()
-    found = [
+    texts = [
         text
         for source in find_sources([str(place)])
         for text in articles(source, field=field, damage=damage)
     ]
-    return found, damage
+    return texts, damage
 
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
@@ -98,8 +98,8 @@ def written(folder: Path, ending: str) -> Path:
     ],
 )
 def test_every_format_gives_the_same_articles(tmp_path: Path, ending: str) -> None:
-    found, damage = texts(written(tmp_path, ending))
-    assert found == TEXTS
+    texts, damage = texts_of(written(tmp_path, ending))
+    assert texts == TEXTS
     assert not damage
 
 
@@ -109,7 +109,7 @@ def test_a_wikipedia_dump_gives_articles_only(tmp_path: Path, packed: str) -> No
     # a multistream dump is several compressed streams, one after the other
     half = DUMP.index(b"<page><title>Bob")
     path.write_bytes(PACKERS[packed](DUMP[:half]) + PACKERS[packed](DUMP[half:]))
-    assert texts(path)[0] == ["Ann was a nurse.", "Bob said that he was late."]
+    assert texts_of(path)[0] == ["Ann was a nurse.", "Bob said that he was late."]
 
 
 @pytest.mark.parametrize("packed", [p for p in PACKERS if p])
@@ -120,28 +120,28 @@ def test_a_truncated_file_is_refused(tmp_path: Path, kind: str, packed: str) -> 
         path = tmp_path / f"c{kind}{packed}"
         path.write_bytes(whole[: int(len(whole) * share)])
         with pytest.raises(ContextError, match="damaged, cannot be unpacked"):
-            texts(path)
+            texts_of(path)
 
 
 def test_frames_of_zstandard_follow_each_other(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl.zst"
     path.write_bytes(PACKERS[".zst"](LINES) * 3)
-    assert texts(path)[0] == TEXTS * 3
+    assert texts_of(path)[0] == TEXTS * 3
 
 
 def test_latin_1_is_read_and_counted(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_bytes('{"text": "Señora Müller"}\n{"text": "plain"}\n'.encode("latin-1"))
-    found, damage = texts(path)
-    assert found == ["Señora Müller", "plain"]
-    assert damage == {unpack.AS_WINDOWS_1252: 1}
+    texts, damage = texts_of(path)
+    assert texts == ["Señora Müller", "plain"]
+    assert damage == {corpora.AS_WINDOWS_1252: 1}
 
 
 def test_half_a_surrogate_pair_is_counted_and_skipped(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text('{"text": "broken \\ud800"}\n{"text": "fine"}\n', encoding="utf-8")
-    found, damage = texts(path)
-    assert found == ["fine"]
+    texts, damage = texts_of(path)
+    assert texts == ["fine"]
     assert damage == {NOT_UNICODE: 1}
 
 
@@ -152,29 +152,30 @@ def test_standard_input(
     monkeypatch: pytest.MonkeyPatch, content: bytes, expected: list[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
-    assert texts("-")[0] == expected
+    assert texts_of("-")[0] == expected
 
 
 def test_a_folder_of_a_saved_dataset(tmp_path: Path) -> None:
     written(tmp_path, ".arrow").rename(tmp_path / "data-00000-of-00001.arrow")
     (tmp_path / "dataset_info.json").write_text("{}")
     (tmp_path / "state.json").write_text('{"_split": "train"}')
-    assert texts(tmp_path)[0] == TEXTS
+    assert texts_of(tmp_path)[0] == TEXTS
 
 
 def test_a_folder_that_contains_itself(tmp_path: Path) -> None:
     written(tmp_path, ".jsonl")
     (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
-    assert texts(tmp_path)[0] == TEXTS
+    (tmp_path / "itself.jsonl").symlink_to(tmp_path / "itself.jsonl")
+    assert texts_of(tmp_path)[0] == TEXTS
 
 
 def test_articles_longer_than_a_piece_of_a_json_file(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     long = ["ü" * n for n in (70_000, 1, 200_000, 65_535)]
     path.write_text(json.dumps([{"n": i, "text": t} for i, t in enumerate(long)]), encoding="utf-8")
-    assert texts(path)[0] == long
+    assert texts_of(path)[0] == long
     path.write_text(json.dumps([{"text": t} for t in long], ensure_ascii=False), encoding="utf-8")
-    assert texts(path)[0] == long
+    assert texts_of(path)[0] == long
 
 
 def test_a_folder_is_read_in_a_fixed_order(tmp_path: Path) -> None:
@@ -182,12 +183,12 @@ def test_a_folder_is_read_in_a_fixed_order(tmp_path: Path) -> None:
     written(tmp_path / "b", ".jsonl")
     (tmp_path / "a.txt").write_text("First.\n", encoding="utf-8")
     (tmp_path / "notes.md").write_text("not a corpus", encoding="utf-8")
-    assert texts(tmp_path)[0] == ["First.", *TEXTS]
+    assert texts_of(tmp_path)[0] == ["First.", *TEXTS]
 
 
 def test_a_zip_member_can_be_read(tmp_path: Path) -> None:
     path = written(tmp_path, ".zip")
-    assert texts(f"{path}:inside/a.jsonl")[0] == TEXTS
+    assert texts_of(f"{path}:inside/a.jsonl")[0] == TEXTS
     with pytest.raises(ContextError, match=r"its members \(inside/a.*found 'other'"):
         find_sources([f"{path}:other"])
 
@@ -195,9 +196,9 @@ def test_a_zip_member_can_be_read(tmp_path: Path) -> None:
 def test_plain_text_is_split_into_articles_at_blank_lines(tmp_path: Path) -> None:
     path = tmp_path / "book.txt"
     path.write_text(("word " * 1000 + "\n\n") * 10, encoding="utf-8")
-    found, _ = texts(path)
-    assert 1 < len(found) < 10
-    assert sum(t.count("word") for t in found) == 10_000
+    texts, _ = texts_of(path)
+    assert 1 < len(texts) < 10
+    assert sum(t.count("word") for t in texts) == 10_000
 
 
 def test_broken_lines_are_counted_and_skipped(tmp_path: Path) -> None:
@@ -206,20 +207,20 @@ def test_broken_lines_are_counted_and_skipped(tmp_path: Path) -> None:
         b'\xef\xbb\xbf{"text": "good"}\r\ncaf\xc3\xa9 \xff broken\n{"text": \n'
         b'{"title": "no text"}\n\n[1]\n{"text": "fine"}\n'
     )
-    found, damage = texts(path)
-    assert found == ["good", "fine"]
-    assert damage == {unpack.NOT_UTF8: 1, NOT_JSON: 1, NO_TEXT: 2}
+    texts, damage = texts_of(path)
+    assert texts == ["good", "fine"]
+    assert damage == {corpora.NOT_UTF8: 1, NOT_JSON: 1, NO_TEXT: 2}
 
 
 def test_an_endless_line_is_skipped_without_loading_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unpack, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(corpora, "LONGEST_LINE", 1000)
     path = tmp_path / "c.jsonl"
     path.write_bytes(b'{"text": "' + b"a" * 5000 + b'"}\n{"text": "fine"}\n')
-    found, damage = texts(path)
-    assert found == ["fine"]
-    assert damage == {unpack.TOO_LONG: 1}
+    texts, damage = texts_of(path)
+    assert texts == ["fine"]
+    assert damage == {corpora.TOO_LONG: 1}
 
 
 @pytest.mark.parametrize(
@@ -245,6 +246,11 @@ def test_an_endless_line_is_skipped_without_loading_it(
             b'<!DOCTYPE a [<!ENTITY b "b"><!ENTITY c "&b;&b;&b;">]><mediawiki>&c;</mediawiki>',
             "found XML with a DOCTYPE",
         ),
+        (
+            "c.xml",
+            b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/hosts">]><mediawiki>&b;</mediawiki>',
+            "found XML with a DOCTYPE",
+        ),
         ("c.docx", b"", "expected a file that ends in"),
     ],
 )
@@ -254,27 +260,27 @@ def test_files_that_are_not_a_corpus_are_refused(
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(ContextError, match=message) as caught:
-        texts(path)
+        texts_of(path)
     assert "\n" not in str(caught.value)
 
 
 def test_missing_columns_and_files_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path, ".parquet")
     with pytest.raises(ContextError, match="name the right one with --field"):
-        texts(path, field="body")
+        texts_of(path, field="body")
     with pytest.raises(ContextError, match="no such file or folder"):
-        texts(tmp_path / "none.jsonl")
+        texts_of(tmp_path / "none.jsonl")
     (tmp_path / "empty").mkdir()
     with pytest.raises(ContextError, match="no corpus file in it"):
-        texts(tmp_path / "empty")
+        texts_of(tmp_path / "empty")
 
 
 def test_a_hub_dataset_is_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Streamed with `datasets`; here a stand-in, as tests reach no hub."""
-    asked = []
+    calls = []
 
     def load_dataset(*names: object, **options: object) -> list[dict[str, object]]:
-        asked.append((names, options))
+        calls.append((names, options))
         return [{"text": "One."}, {"text": None}, {"text": "Two."}]
 
     stand_in = types.ModuleType("datasets")
@@ -282,10 +288,10 @@ def test_a_hub_dataset_is_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     vars(stand_in)["config"] = types.SimpleNamespace()
     stand_in.__spec__ = importlib.machinery.ModuleSpec("datasets", None)
     monkeypatch.setitem(sys.modules, "datasets", stand_in)
-    found, damage = texts("hf:wikimedia/wikipedia:20231101.en")
-    assert found == ["One.", "Two."]
+    texts, damage = texts_of("hf:wikimedia/wikipedia:20231101.en")
+    assert texts == ["One.", "Two."]
     assert damage == {NO_TEXT: 1}
-    assert asked == [
+    assert calls == [
         (("wikimedia/wikipedia", "20231101.en"), {"split": "train", "streaming": True})
     ]
 
@@ -293,4 +299,4 @@ def test_a_hub_dataset_is_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_hub_dataset_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match="pip install datasets"):
-        texts("hf:wikimedia/wikipedia")
+        texts_of("hf:wikimedia/wikipedia")

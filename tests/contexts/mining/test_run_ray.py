@@ -17,11 +17,11 @@ pytestmark = needs("ray")
 CODE = """
     import sys
     from tests.processes import two_nodes
-    from clinometer.contexts.mining import MineSettings, mine, read
+    from clinometer.contexts.mining import MineSettings, mine, run
     from clinometer.topics import load_topic
 
     cluster, second = two_nodes()
-    read.PIECE = 5
+    run.PIECE = 5
     alive = True
 
     def progress(stage, done, total):

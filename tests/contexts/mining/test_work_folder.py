@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from clinometer.contexts.mining.languages.shared import Decision
-from clinometer.contexts.mining.work_folder import Found, Tally, merged
+from clinometer.contexts.mining.work_folder import TALLIES, Tally, TemplateCount
 
 
-def kept(template: str, confidence: float | None = None) -> Decision:
+def decision(template: str, confidence: float | None = None) -> Decision:
     return Decision("", template, "", "", confidence)
 
 
@@ -14,10 +14,11 @@ def test_pieces_in_any_order_add_up_to_the_whole() -> None:
     sentences = [(0, "a", 0.9), (0, "a", 0.8), (1, "a", 0.8), (1, "the", 0.95), (2, "b", None)]
     whole, one, two = Tally(), Tally(), Tally()
     for at, (article, template, sure) in enumerate(sentences):
-        whole.take([kept(template, sure)], article)
-        (one if at % 2 else two).take([kept(template, sure)], article)
-    one.add(Tally.from_dict(two.to_dict()))
-    expected = {"a": Found(4, 2, round((90 + 80 + 80 + 95) / 400, 3)), "b": Found(1, 1, None)}
+        whole.take([decision(template, sure)], article)
+        (one if at % 2 else two).take([decision(template, sure)], article)
+    one.add(*TALLIES.validate_json(TALLIES.dump_json([two])))
+    mean = round((90 + 80 + 80 + 95) / 400, 3)
+    expected = {"a": TemplateCount(4, 2, mean), "b": TemplateCount(1, 1, None)}
     for tally in (whole, one):
-        assert merged(tally, lambda t: "a" if t == "the" else t) == expected
+        assert tally.merged(lambda t: "a" if t == "the" else t) == expected
         assert tally.confidences == {"0.90": 1, "0.80": 2, "0.95": 1}
