@@ -1,4 +1,8 @@
-"""A run of what another tool asked: the same folder as an audit's, for report, view and compare."""
+"""Runs of what another tool asked: the same folder as an audit's, for report, view and compare.
+
+`measured_import` takes the preferences that `SampleCells` gathers from samples of any task, by a
+mapping; `audited_elsewhere` the scores of a whole audit that another tool carried out for us.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ from clinometer.bridges.mapping import SampleMapping, SamplePlace
 from clinometer.contexts.context_set import context_ids
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences
+from clinometer.measure.preferences import as_reference
 from clinometer.models import ModelInfo, WordReport, WordScores
 from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.cells import CellGrid
@@ -36,10 +41,6 @@ from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.record import SCHEMA_VERSION, ModelRecord
 from clinometer.storage.untrusted import open_binary
 
-# --- A run of what another tool asked: the same folder as an audit's, for report, view and
-# compare
-
-
 #: What run.json says a model of an imported run is: another program scored it.
 KIND = "imported"
 
@@ -47,7 +48,7 @@ KIND = "imported"
 def measured_import(
     preferences: Preferences,
     mapping: SampleMapping,
-    model: ModelRecord,
+    info: ModelInfo,
     source: ImportRecord,
     settings: AuditSettings,
     *,
@@ -55,13 +56,43 @@ def measured_import(
     fresh: bool = False,
 ) -> Run:
     """Measure preferences that were read, and write the run to `out` if that is given."""
-    record = _record(preferences, mapping, model, source, settings)
     if settings.clusters is not None:
         preferences.label(settings.clusters)  # refuses an unknown one before anything is written
-    return written(record, preferences, settings, out=out, fresh=fresh)
+    record = _record(preferences, mapping, info, source, settings)
+    return _written(record, preferences, settings, out=out, fresh=fresh)
 
 
-def written(
+def audited_elsewhere(
+    grid: CellGrid,
+    scores: WordScores,
+    report: WordReport,
+    info: ModelInfo,
+    source: ImportRecord,
+    settings: AuditSettings,
+    *,
+    scoring: Mapping[str, Any],
+    out: Path | None,
+    fresh: bool,
+) -> Run:
+    """Measure scores of every cell of the grid, in its order, and write the run to `out`.
+
+    `scoring` is what, beside the file that was read, makes it another run.
+    """
+    record = new_record(info, grid.topic, grid.contexts, settings)
+    record.chunk_size = grid.chunk_size
+    record.words = word_record(report, grid.topic)
+    record.scoring = {"imported.sha256": source.sha256, **scoring}
+    record.imported = source
+    table = PreferenceTable(grid, word_counts(record))
+    cells = np.arange(len(grid), dtype=np.int64)
+    table.add(cells, scores)
+    if table.outcomes:
+        record.replies = dict(table.outcomes)
+    preferences = table.preferences(settings)
+    return _written(record, preferences, settings, out=out, fresh=fresh, scores=(cells, scores))
+
+
+def _written(
     record: RunRecord,
     preferences: Preferences,
     settings: AuditSettings,
@@ -85,11 +116,8 @@ def written(
 def file_digest(path: Path) -> str:
     """sha256 of a file of any size."""
     try:
-        digest = hashlib.sha256()
         with open_binary(path) as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-        return digest.hexdigest()
+            return hashlib.file_digest(stream, "sha256").hexdigest()
     except FileNotFoundError as error:
         raise TableError(f"{path}: no such file; check the path") from error
     except OSError as error:
@@ -99,17 +127,17 @@ def file_digest(path: Path) -> str:
 def _record(
     preferences: Preferences,
     mapping: SampleMapping,
-    model: ModelRecord,
+    info: ModelInfo,
     source: ImportRecord,
     settings: AuditSettings,
 ) -> RunRecord:
     weights = preferences.context_weights
-    named = dict(zip(preferences.contexts, weights.tolist(), strict=True))
+    weighted = sorted(zip(preferences.contexts, weights.tolist(), strict=True))
     return RunRecord(
         schema_version=SCHEMA_VERSION,
         status="running",
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        model=model,
+        model=ModelRecord(**info.to_dict()),
         topic=TopicRecord(
             name=mapping.name,
             title=mapping.title,
@@ -117,13 +145,11 @@ def _record(
             sha256=_digest([sorted(preferences.groups), preferences.categories]),
             groups=len(preferences.groups),
             attributes={category: [category] for category in preferences.categories},
-            reference=None
-            if mapping.reference is None
-            else [mapping.reference[c] for c in preferences.categories],
+            reference=mapping.reference_of(preferences.categories),
         ),
         contexts=ContextsRecord(
             name=source.task or mapping.name,
-            sha256=_digest(sorted(named.items())),
+            sha256=_digest(weighted),
             n=len(preferences.contexts),
             n_eff=float(1 / (weights**2).sum()),
             labels=list(preferences.labels),
@@ -141,7 +167,7 @@ def _digest(content: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-# --- Cells of another tool's samples: preferences of groups in contexts, or counts of replies ----
+# --- Samples as cells: preferences of groups in contexts, or counts of replies -------------------
 
 
 #: Recognised replies that a preference needs at least, as in audits that sample.
@@ -238,7 +264,7 @@ class SampleCells:
                 categories=categories,
                 context_weights=self._weights(weights, contexts),
                 group_weights=np.full(len(groups), 1 / len(groups)),
-                reference=self._reference(categories),
+                reference=as_reference(self.mapping.reference_of(categories)),
                 coverage=coverage if self.mapping.coverage or sampled else None,
                 coverage_threshold=coverage_threshold,
                 templates=tuple(place.text for place in places),
@@ -284,10 +310,6 @@ class SampleCells:
             )
         return np.asarray(most / most.sum())
 
-    def _reference(self, categories: Sequence[str]) -> FloatArray | None:
-        given = self.mapping.reference
-        return None if given is None else np.array([given[c] for c in categories])
-
 
 def counted_replies(
     replies: Counter[str | None], categories: Sequence[str]
@@ -299,36 +321,3 @@ def counted_replies(
     if used < FEWEST_REPLIES:
         return used, share, np.full(len(categories), np.nan)
     return used, share, counts / used
-
-
-# --- A whole audit that another harness asked for us: the same run as our own would be -----------
-
-
-def audited_elsewhere(
-    grid: CellGrid,
-    scores: WordScores,
-    report: WordReport,
-    info: ModelInfo,
-    source: ImportRecord,
-    settings: AuditSettings,
-    *,
-    scoring: Mapping[str, Any],
-    out: Path | None,
-    fresh: bool,
-) -> Run:
-    """Measure scores of every cell of the grid, in its order, and write the run to `out`.
-
-    `scoring` is what, beside the file that was read, makes it another run.
-    """
-    record = new_record(info, grid.topic, grid.contexts, settings)
-    record.chunk_size = grid.chunk_size
-    record.words = word_record(report, grid.topic)
-    record.scoring = {"imported.sha256": source.sha256, **scoring}
-    record.imported = source
-    table = PreferenceTable(grid, word_counts(record))
-    cells = np.arange(len(grid), dtype=np.int64)
-    table.add(cells, scores)
-    if table.outcomes:
-        record.replies = dict(table.outcomes)
-    preferences = table.preferences(settings)
-    return written(record, preferences, settings, out=out, fresh=fresh, scores=(cells, scores))

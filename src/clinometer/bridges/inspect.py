@@ -1,4 +1,8 @@
-"""Runs from logs of Inspect: those of our task, and any other by a mapping."""
+"""Inspect: its logs as runs, and an audit as the samples of one of its tasks.
+
+`import_inspect` reads logs of the task clinometer/audit (see `inspect_task`), and of any other task
+by a mapping. Only that needs Inspect: `InspectAudit`, `ReplyReader` and `risks_of` do not.
+"""
 
 from __future__ import annotations
 
@@ -36,15 +40,11 @@ from clinometer.runs.audit import by_wording
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.record import ImportRecord
 from clinometer.settings import with_settings
-from clinometer.storage.record import ModelRecord
 from clinometer.topics import Topic, parse_topic
 from clinometer.topics.load import topic_text
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
-
-
-# --- An audit as samples of Inspect: one per cell, an epoch per reply. Nothing here needs Inspect
 
 
 #: The key of a task's and a sample's metadata that is ours.
@@ -184,16 +184,16 @@ def risks_of(
     for about, category in replies:
         groups[about["group"]] = about["group_weight"]
         contexts[about["context"]] = about["context_weight"]
-        units[about["context"]] = about.get("unit", about["context"])  # not in earlier logs
+        units[about["context"]] = about["unit"]
         cells[about["group"], about["context"]][category] += 1
     shape = (len(groups), len(contexts))
     values = np.full((*shape, len(categories)), np.nan)
     answers = np.zeros(shape)
     for x, group in enumerate(groups):
         for c, context in enumerate(contexts):
-            if (group, context) in cells:
-                found = counted_replies(cells[group, context], categories)
-                answers[x, c], _, values[x, c] = found
+            replied = cells[group, context]
+            if replied:
+                answers[x, c], _, values[x, c] = counted_replies(replied, categories)
     if np.isnan(values).all():
         return None
     preferences = Preferences(
@@ -214,7 +214,7 @@ def risks_of(
         return None
 
 
-# --- Runs from logs of Inspect: those of our task, and any other by a mapping --------------------
+# --- Runs from logs ------------------------------------------------------------------------------
 
 
 TOOL = "inspect-ai"
@@ -266,8 +266,8 @@ def import_inspect(
         where = f"{path}: sample {sample.id}, epoch {sample.epoch}"
         _add(sample, where, chosen, cells)
     preferences = cells.preferences(coverage_threshold=settings.coverage_threshold)
-    about = ModelRecord(
-        id=model or header.eval.model, kind="sampled", revision=KIND, dtype="served", device=TOOL
+    info = ModelInfo(
+        name=model or header.eval.model, kind="sampled", revision=KIND, dtype="served", device=TOOL
     )
     source = _source(path, digest, header, n).model_copy(
         update={
@@ -276,7 +276,7 @@ def import_inspect(
             "left_out": dict(cells.left_out),
         }
     )
-    return measured_import(preferences, chosen, about, source, settings, out=folder, fresh=fresh)
+    return measured_import(preferences, chosen, info, source, settings, out=folder, fresh=fresh)
 
 
 def _own_run(

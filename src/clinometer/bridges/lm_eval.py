@@ -1,4 +1,9 @@
-"""Runs from samples of lm-evaluation-harness: any task that asks for log-likelihoods."""
+"""lm-evaluation-harness: its samples as runs, and an audit as one of its tasks.
+
+`import_lm_eval` reads the file that `lm_eval --log_samples` writes of any task that asks for
+log-likelihoods. `TaskFolder` writes a task for `lm_eval --include_path` that asks for every word of
+every cell, so that its samples come back as the run that an audit would have made.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import fsum
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +45,110 @@ from clinometer.runs.folder.record import ImportRecord, MetricRecord
 from clinometer.settings import with_settings
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.atomic import replacing
-from clinometer.storage.record import ModelRecord
 from clinometer.storage.untrusted import open_text, parse_json, read_bytes
 from clinometer.topics import Prompt, Topic, load_topic
 from clinometer.topics.load import topic_text
 
-# --- The files of lm_eval --log_samples: one sample per line, and the results beside them --------
+TOOL = "lm-eval"
+
+
+def import_lm_eval(
+    samples: str | Path,
+    *,
+    mapping: str | SampleMapping | None = None,
+    task: str | Path | None = None,
+    tokenizer: str | None = None,
+    model: str | None = None,
+    out: str | Path | None = None,
+    settings: AuditSettings | None = None,
+    fresh: bool = False,
+    **options: Any,
+) -> Run:
+    """The run that a file samples_TASK_DATE.jsonl of `lm_eval --log_samples` holds.
+
+    Args:
+        samples: the file; results_DATE.json beside it names the model and its metrics.
+        mapping: a ready mapping by name, or a .toml file; without one, that of the task.
+        task: instead of a mapping, the folder of `clinometer export lm-eval`, for its own samples.
+        tokenizer: with `task`, the model's (a folder, a packaged model, a hub id): it tells which
+            words are written alike; without it only their texts do.
+        model: what to call the model, if not as the harness does.
+        out: the folder of the run; None keeps it in memory.
+        settings, options: of the measures and intervals, as in `clinometer.audit`.
+        fresh: replace another run in `out`.
+    """
+    settings = with_settings(settings or AuditSettings(), options)
+    path, folder = Path(samples), None if out is None else Path(out)
+    results = read_results(path, model=model)
+    source = ImportRecord(
+        tool=TOOL,
+        version=results.version,
+        task=results.task,
+        file=path.name,
+        sha256=file_digest(path),
+        samples=0,
+    )
+    if task is not None:
+        exported = TaskFolder.read(Path(task))
+        scores, report = exported.scores(path, tokenizer)
+        return audited_elsewhere(
+            exported.grid,
+            scores,
+            report,
+            results.model,
+            source.model_copy(update={"samples": len(exported.grid)}),
+            settings,
+            scoring={"imported.tokenizer": tokenizer},
+            out=folder,
+            fresh=fresh,
+        )
+    if results.task.startswith(PREFIX) and mapping is None:
+        raise SettingsError(
+            f"{path}: holds samples of a task that clinometer exported; name its folder with --task"
+        )
+    if not isinstance(mapping, SampleMapping):
+        mapping = mapping_for(results.task) if mapping is None else load_mapping(mapping)
+    cells, metrics = SampleCells(mapping), MetricTally(mapping.metrics)
+    n = 0
+    for sample in read_samples(path):
+        n += 1
+        metrics.add(sample)
+        _add(sample, mapping, cells)
+    preferences = cells.preferences(coverage_threshold=settings.coverage_threshold)
+    source = source.model_copy(
+        update={
+            "mapping": mapping.name,
+            "mapping_sha256": mapping.sha256,
+            "samples": n,
+            "left_out": dict(cells.left_out),
+            "metrics": metrics.compared(results.metrics),
+        }
+    )
+    return measured_import(
+        preferences, mapping, results.model, source, settings, out=folder, fresh=fresh
+    )
+
+
+def _add(sample: HarnessSample, mapping: SampleMapping, cells: SampleCells) -> None:
+    fields, where = sample.fields, sample.where
+    if not mapping.wants(fields, where=where):
+        cells.left_out["samples that the mapping does not want"] += 1
+        return
+    place = mapping.place(fields, where=where)
+    if mapping.category:
+        cells.add_answer(place, mapping.own_category(fields, where=where), sample.log_probs[0])
+        return
+    log_probs: dict[str, list[float]] = {}
+    for position, (answer, log_prob) in enumerate(
+        zip(sample.answers, sample.log_probs, strict=True)
+    ):
+        category = mapping.category_of(answer, position, fields, where=where)
+        if category is not None:
+            log_probs.setdefault(category, []).append(log_prob)
+    cells.add(place, {c: float(np.logaddexp.reduce(logs)) for c, logs in log_probs.items()})
+
+
+# --- The files of lm_eval --log_samples ----------------------------------------------------------
 
 
 #: samples_TASK_DATE.jsonl; the date has dashes where others have colons.
@@ -77,14 +179,14 @@ class HarnessResults:
     """What results_DATE.json says of the run that a file of samples belongs to."""
 
     task: str
-    model: ModelRecord
+    model: ModelInfo
     version: str = ""
     metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 def read_samples(path: Path) -> Iterator[HarnessSample]:
     """Samples of the first filter; an invalid line is an error that names it."""
-    used: str | None = None
+    first_filter: str | None = None
     try:
         with open_text(path, most=_MOST) as lines:
             for number, line in enumerate(lines, start=1):
@@ -92,8 +194,9 @@ def read_samples(path: Path) -> Iterator[HarnessSample]:
                     continue
                 where = f"{path}: line {number}"
                 plain = _parsed(line, where)
-                used = plain.get("filter", "") if used is None else used
-                if plain.get("filter", "") == used:
+                name = plain.get("filter", "")
+                first_filter = name if first_filter is None else first_filter
+                if name == first_filter:
                     yield _sample(plain, where)
     except FileNotFoundError as error:
         raise TableError(f"{path}: no such file; check the path") from error
@@ -106,7 +209,7 @@ def read_samples(path: Path) -> Iterator[HarnessSample]:
 def read_results(path: Path, *, model: str | None = None) -> HarnessResults:
     """What is known of a file of samples: from its name and from the results beside it.
 
-    `model` names it otherwise than the harness does.
+    `model` overrides the name that the harness gives it.
     """
     name = _NAME.fullmatch(path.name)
     task = name["task"] if name else path.name.partition(".")[0].removeprefix("samples_")
@@ -114,35 +217,34 @@ def read_results(path: Path, *, model: str | None = None) -> HarnessResults:
     plain: dict[str, Any] = {}
     if beside is not None and beside.is_file():
         try:
-            found = parse_json(read_bytes(beside), loose=True)
+            plain = _object(parse_json(read_bytes(beside), loose=True))
         except (OSError, ValueError) as error:
             raise TableError(f"{beside}: cannot be read: {error}") from error
-        plain = found if isinstance(found, dict) else {}
     config = _object(plain.get("config"))
     called = model or plain.get("model_name") or path.resolve().parent.name.replace("__", "/")
     parameters = config.get("model_num_parameters")
     return HarnessResults(
         task=task,
-        model=ModelRecord(
-            id=str(called),
+        model=ModelInfo(
+            name=str(called),
             kind=KIND,
-            revision=_known(config.get("model_sha")) or _known(config.get("model_revision")),
-            dtype=_known(config.get("model_dtype")).removeprefix("torch."),
-            device=_known(config.get("device")),
+            revision=_text(config.get("model_sha")) or _text(config.get("model_revision")),
+            dtype=_text(config.get("model_dtype")).removeprefix("torch."),
+            device=_text(config.get("device")),
             parameters=parameters if isinstance(parameters, int) and parameters > 0 else None,
         ),
-        version=_known(plain.get("lm_eval_version")),
+        version=_text(plain.get("lm_eval_version")),
         metrics=_metrics(_object(_object(plain.get("results")).get(task))),
     )
 
 
 def _metrics(plain: Mapping[str, Any]) -> dict[str, float]:
     """Metrics of a task by name: "acc,none" is acc under the filter none."""
-    found: dict[str, float] = {}
+    metrics: dict[str, float] = {}
     for name, value in plain.items():
         if isinstance(value, int | float) and not isinstance(value, bool):
-            found.setdefault(name.partition(",")[0], float(value))
-    return found
+            metrics.setdefault(name.partition(",")[0], float(value))
+    return metrics
 
 
 def _sample(plain: Mapping[str, Any], where: str) -> HarnessSample:
@@ -218,36 +320,31 @@ def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _known(value: Any) -> str:
+def _text(value: Any) -> str:
     return "" if value is None or value == _UNKNOWN else str(value)
 
 
-# --- Metrics of the harness, recomputed from the log-likelihoods that were imported --------------
+# --- Metrics of the harness, recomputed from the log-likelihoods ---------------------------------
 
 
-def first_likelier(sample: HarnessSample) -> float:
-    """1 where the first of two answers is the likelier one."""
+def _log_ratio(sample: HarnessSample) -> float:
     first, second = sample.log_probs
-    return float(first > second)
+    return first - second
 
 
-def log_ratio(sample: HarnessSample) -> float:
-    """How far the log-likelihoods of two answers lie apart."""
-    first, second = sample.log_probs
-    return abs(first - second)
-
-
-def accuracy(sample: HarnessSample) -> float:
-    """1 where the likeliest answer is the right one."""
+def _accuracy(sample: HarnessSample) -> float:
     best = max(range(len(sample.log_probs)), key=sample.log_probs.__getitem__)
     return float(str(best) == sample.target)
 
 
 #: What a mapping may say of a metric; each is a mean over the samples.
+#: first likelier: 1 where the first of two answers is the likelier one
+#: log ratio: how far the log-likelihoods of two answers are apart
+#: accuracy: 1 where the likeliest answer is the right one
 FORMULAS: dict[str, Callable[[HarnessSample], float]] = {
-    "first likelier": first_likelier,
-    "log ratio": log_ratio,
-    "accuracy": accuracy,
+    "first likelier": lambda sample: float(_log_ratio(sample) > 0),
+    "log ratio": lambda sample: abs(_log_ratio(sample)),
+    "accuracy": _accuracy,
 }
 
 
@@ -276,13 +373,15 @@ class MetricTally:
     def compared(self, reported: Mapping[str, float]) -> dict[str, MetricRecord]:
         """The metrics beside what the harness reports."""
         return {
-            name: MetricRecord(reported=reported.get(name), recomputed=fsum(values) / len(values))
+            name: MetricRecord(
+                reported=reported.get(name), recomputed=math.fsum(values) / len(values)
+            )
             for name, values in self._values.items()
             if values
         }
 
 
-# --- Words as the harness scored them: each alone, so that a longer one counts in a shorter one
+# --- Words as the harness scores them: each alone ------------------------------------------------
 
 
 class HarnessWords:
@@ -304,7 +403,7 @@ class HarnessWords:
             longer = {word: _nearest(word, words) for word in words}
             self.report = WordReport(
                 tokens={word: (word,) for word in words},
-                prefixes={word: found for word, found in longer.items() if found},
+                prefixes={word: others for word, others in longer.items() if others},
             )
         else:
             loaded = local_tokenizer(tokenizer, LoadOptions())
@@ -338,7 +437,7 @@ def _nearest(word: str, words: Sequence[str]) -> tuple[str, ...]:
     return tuple(w for w in longer if not any(w.startswith(f"{other} ") for other in longer))
 
 
-# --- An audit as a task of lm-evaluation-harness: a folder for `lm_eval --include_path` ----------
+# --- An audit as a task of the harness -----------------------------------------------------------
 
 
 PREFIX = "clinometer_"
@@ -373,44 +472,50 @@ metadata:
 _UTILS = '''\
 """What the task calls; it needs clinometer beside lm_eval (pip install clinometer)."""
 
+from functools import cache
 from pathlib import Path
 
-from clinometer.bridges.lm_eval.harness import HarnessTask
+from clinometer.bridges.lm_eval import TaskFolder
 
-_task = HarnessTask(Path(__file__).parent)
+
+@cache
+def _task():
+    return TaskFolder.read(Path(__file__).parent)
 
 
 def cells(**_):
-    return _task.dataset()
+    return _task().dataset()
 
 
 def process_results(doc, results):
-    return _task.process_results(doc, results)
+    return _task().process_results(doc, results)
 
 
 def R(items):
-    return _task.risk("R", items)
+    return _task().risk("R", items)
 
 
 def R_bias(items):
-    return _task.risk("R_bias", items)
+    return _task().risk("R_bias", items)
 
 
 def R_volatility(items):
-    return _task.risk("R_volatility", items)
+    return _task().risk("R_volatility", items)
 '''
+#: (cell, its preferences), as the harness keeps them for a metric.
+CellValue = tuple[int, list[float]]
 
 
 @dataclass(frozen=True)
 class TaskFolder:
-    """The topic and the contexts of an exported task."""
+    """The topic and the contexts of an exported task, and what its utils.py calls."""
 
     topic: Topic
     contexts: ContextSet
 
     @classmethod
     def read(cls, path: Path) -> TaskFolder:
-        """What `write` wrote."""
+        """The folder that `write` wrote."""
         if not (path / _TOPIC).is_file():
             raise RunError(
                 f"{path}: expected a folder of 'clinometer export lm-eval', found no {_TOPIC} in it"
@@ -423,7 +528,7 @@ class TaskFolder:
 
     @cached_property
     def digest(self) -> str:
-        """What every document says of the folder that it comes from."""
+        """Names the folder in each of its documents."""
         both = f"{self.topic.sha256} {self.contexts.sha256}"
         return hashlib.sha256(both.encode()).hexdigest()[:16]
 
@@ -470,237 +575,73 @@ class TaskFolder:
             with replacing(path / name, error=RunError) as beside:
                 beside.write_text(content, encoding="utf-8")
 
-
-# --- Runs from samples of an exported task: every word of every cell, as an audit has them -------
-
-
-def import_own_task(
-    path: Path,
-    digest: str,
-    told: HarnessResults,
-    *,
-    task: Path,
-    tokenizer: str | None,
-    out: Path | None,
-    settings: AuditSettings,
-    fresh: bool,
-) -> Run:
-    """The run that samples of a task of `clinometer export lm-eval` hold; as `import_lm_eval`."""
-    folder = TaskFolder.read(task)
-    grid = folder.grid
-    log_probs = np.full((len(grid), len(folder.topic.words)), np.nan)
-    for sample in read_samples(path):
-        log_probs[_cell(sample, folder)] = sample.log_probs
-    found = int((~np.isnan(log_probs).any(axis=1)).sum())
-    if found < len(grid):
-        raise RunError(
-            f"{path}: expected samples of {len(grid)} cells, found {found}; run the task without "
-            "--limit, or export fewer contexts (--max-contexts)"
-        )
-    prompts = grid.prompts(range(len(grid)))
-    words = HarnessWords(folder.topic.words, tokenizer=tokenizer, space=prompts[0].space)
-    scores = words.scores(log_probs, prompts)
-    info = ModelInfo(
-        name=told.model.id,
-        kind=told.model.kind,
-        revision=told.model.revision,
-        dtype=told.model.dtype,
-        device=told.model.device,
-        parameters=told.model.parameters,
-    )
-    source = ImportRecord(
-        tool="lm-eval",
-        version=told.version,
-        task=told.task,
-        file=path.name,
-        sha256=digest,
-        samples=len(grid),
-    )
-    return audited_elsewhere(
-        grid,
-        scores,
-        words.report,
-        info,
-        source,
-        settings,
-        scoring={"imported.tokenizer": tokenizer},
-        out=out,
-        fresh=fresh,
-    )
-
-
-def _cell(sample: HarnessSample, folder: TaskFolder) -> int:
-    """The number of a sample's cell, after a look at whose it is."""
-    if sample.fields.get("clinometer") != folder.digest:
-        raise SettingsError(
-            f"{sample.where}: is not of the task in --task (another topic, or other contexts); "
-            "name the folder that was exported for it"
-        )
-    cell = sample.fields.get("cell")
-    if not isinstance(cell, int) or not 0 <= cell < len(folder.grid):
-        raise RunError(f"{sample.where}: expected the number of a cell, found {cell!r}")
-    if len(sample.log_probs) != len(folder.topic.words):
-        raise RunError(
-            f"{sample.where}: expected {len(folder.topic.words)} choices, found "
-            f"{len(sample.log_probs)}"
-        )
-    return cell
-
-
-# --- Runs from samples of lm-evaluation-harness: any task that asks for log-likelihoods ----------
-
-
-TOOL = "lm-eval"
-
-
-def import_lm_eval(
-    samples: str | Path,
-    *,
-    mapping: str | SampleMapping | None = None,
-    task: str | Path | None = None,
-    tokenizer: str | None = None,
-    model: str | None = None,
-    out: str | Path | None = None,
-    settings: AuditSettings | None = None,
-    fresh: bool = False,
-    **options: Any,
-) -> Run:
-    """The run that a file samples_TASK_DATE.jsonl of `lm_eval --log_samples` holds.
-
-    Args:
-        samples: the file; results_DATE.json beside it names the model and its metrics.
-        mapping: a ready mapping by name, or a .toml file; without one, that of the task.
-        task: instead of a mapping, the folder of `clinometer export lm-eval`, for its own samples.
-        tokenizer: with `task`, the model's (a folder, a packaged model, a hub id): it tells which
-            words are written alike; without it only their texts do.
-        model: what to call the model, if not as the harness does.
-        out: the folder of the run; None keeps it in memory.
-        settings, options: of the measures and intervals, as in `clinometer.audit`.
-        fresh: replace another run in `out`.
-    """
-    settings = with_settings(settings or AuditSettings(), options)
-    path, folder = Path(samples), None if out is None else Path(out)
-    digest = file_digest(path)
-    told = read_results(path, model=model)
-    if task is not None:
-        return import_own_task(
-            path,
-            digest,
-            told,
-            task=Path(task),
-            tokenizer=tokenizer,
-            out=folder,
-            settings=settings,
-            fresh=fresh,
-        )
-    if told.task.startswith(PREFIX) and mapping is None:
-        raise SettingsError(
-            f"{path}: holds samples of a task that clinometer exported; name its folder with --task"
-        )
-    if isinstance(mapping, SampleMapping):
-        chosen = mapping
-    else:
-        chosen = mapping_for(told.task) if mapping is None else load_mapping(mapping)
-    cells = SampleCells(chosen)
-    metrics = MetricTally(chosen.metrics)
-    n = 0
-    for sample in read_samples(path):
-        n += 1
-        metrics.add(sample)
-        _add(sample, chosen, cells)
-    preferences = cells.preferences(coverage_threshold=settings.coverage_threshold)
-    source = ImportRecord(
-        tool=TOOL,
-        version=told.version,
-        task=told.task,
-        file=path.name,
-        sha256=digest,
-        mapping=chosen.name,
-        mapping_sha256=chosen.sha256,
-        samples=n,
-        left_out=dict(cells.left_out),
-        metrics=metrics.compared(told.metrics),
-    )
-    return measured_import(
-        preferences, chosen, told.model, source, settings, out=folder, fresh=fresh
-    )
-
-
-def _add(sample: HarnessSample, mapping: SampleMapping, cells: SampleCells) -> None:
-    fields, where = sample.fields, sample.where
-    if not mapping.wants(fields, where=where):
-        cells.left_out["samples that the mapping does not want"] += 1
-        return
-    place = mapping.place(fields, where=where)
-    if mapping.category:
-        category = mapping.own_category(fields, where=where)
-        cells.add_answer(place, category, sample.log_probs[0])
-        return
-    log_probs: dict[str, list[float]] = {}
-    for position, (answer, log_prob) in enumerate(
-        zip(sample.answers, sample.log_probs, strict=True)
-    ):
-        found = mapping.category_of(answer, position, fields, where=where)
-        if found is not None:
-            log_probs.setdefault(found, []).append(log_prob)
-    cells.add(place, {c: float(np.logaddexp.reduce(logs)) for c, logs in log_probs.items()})
-
-
-# --- Inside lm_eval: the documents of an exported task, and R from their log-likelihoods ---------
-
-
-#: (cell, its preferences), as the harness keeps them for a metric.
-CellValue = tuple[int, list[float]]
-
-
-class HarnessTask:
-    """The functions of a task's utils.py."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    @cached_property
-    def _folder(self) -> TaskFolder:
-        return TaskFolder.read(self._path)
+    # --- inside lm_eval -------------------------------------------------------------------------
 
     @cached_property
     def _counts(self) -> FloatArray:
-        topic = self._folder.topic
-        return membership(topic.words, topic.attributes, shared=topic.shared)
-
-    @cached_property
-    def _words(self) -> HarnessWords:
-        return HarnessWords(self._folder.topic.words)
+        return membership(self.topic.words, self.topic.attributes, shared=self.topic.shared)
 
     def dataset(self) -> Any:
         """The documents, as the harness takes a dataset."""
         import datasets
 
-        return {"test": datasets.Dataset.from_list(list(self._folder.documents()))}
+        return {"test": datasets.Dataset.from_list(list(self.documents()))}
 
     def process_results(
         self, doc: dict[str, Any], results: Sequence[tuple[float, bool]]
     ) -> dict[str, CellValue]:
         """A cell's preferences, for each of the metrics."""
         log_probs = np.array([[log_prob for log_prob, _ in results]])
-        prompt = self._folder.grid.prompts(range(doc["cell"], doc["cell"] + 1))[0]
-        scores = self._words.scores(log_probs, [prompt])
-        found = preference(scores.log_probs, self._counts).p[0]
-        value = (int(doc["cell"]), found.tolist())
-        return {"R": value, "R_bias": value, "R_volatility": value}
+        prompts = self.grid.prompts(range(doc["cell"], doc["cell"] + 1))
+        scores = HarnessWords(self.topic.words).scores(log_probs, prompts)
+        p = preference(scores.log_probs, self._counts).p[0].tolist()
+        return dict.fromkeys(("R", "R_bias", "R_volatility"), (int(doc["cell"]), p))
 
     def risk(self, name: str, items: Sequence[CellValue]) -> float:
         """R, R_bias or R_volatility of the cells that were asked (all, but with --limit)."""
-        topic, contexts = self._folder.topic, self._folder.contexts
-        p = np.full((len(topic), len(contexts), len(topic.categories)), np.nan)
+        topic = self.topic
+        p = np.full((len(topic), len(self.contexts), len(topic.categories)), np.nan)
         cells = np.array([cell for cell, _ in items], dtype=np.int64)
-        p[self._folder.grid.places(cells)] = [values for _, values in items]
+        p[self.grid.places(cells)] = [values for _, values in items]
         report = decompose(
             p,
-            context_weights=contexts.weights,
+            context_weights=self.contexts.weights,
             group_weights=topic.group_weights,
             reference=topic.reference if isinstance(topic.reference, tuple) else None,
             mask=~np.isnan(p).any(axis=2),
             categories=topic.categories,
         )
         return float(report.summary[name].value)
+
+    # --- its samples ----------------------------------------------------------------------------
+
+    def scores(self, samples: Path, tokenizer: str | None) -> tuple[WordScores, WordReport]:
+        """What the samples of this task say: every word of every cell, as an audit has them."""
+        log_probs = np.full((len(self.grid), len(self.topic.words)), np.nan)
+        for sample in read_samples(samples):
+            log_probs[self._cell(sample)] = sample.log_probs
+        scored = int((~np.isnan(log_probs).any(axis=1)).sum())
+        if scored < len(self.grid):
+            raise RunError(
+                f"{samples}: expected samples of {len(self.grid)} cells, found {scored}; run the "
+                "task without --limit, or export fewer contexts (--max-contexts)"
+            )
+        prompts = self.grid.prompts(range(len(self.grid)))
+        words = HarnessWords(self.topic.words, tokenizer=tokenizer, space=prompts[0].space)
+        return words.scores(log_probs, prompts), words.report
+
+    def _cell(self, sample: HarnessSample) -> int:
+        """The number of a sample's cell, after checking that it belongs to this task."""
+        if sample.fields.get("clinometer") != self.digest:
+            raise SettingsError(
+                f"{sample.where}: is not of the task in --task (another topic, or other contexts); "
+                "name the folder that was exported for it"
+            )
+        cell, words = sample.fields.get("cell"), len(self.topic.words)
+        if not isinstance(cell, int) or not 0 <= cell < len(self.grid):
+            raise RunError(f"{sample.where}: expected the number of a cell, found {cell!r}")
+        if len(sample.log_probs) != words:
+            raise RunError(
+                f"{sample.where}: expected {words} choices, found {len(sample.log_probs)}"
+            )
+        return cell

@@ -78,6 +78,10 @@ class SampleMapping(BaseModel):
         content = self.model_dump_json(exclude={"title", "notes", "tasks", "metrics"})
         return hashlib.sha256(content.encode()).hexdigest()
 
+    def reference_of(self, categories: Sequence[str]) -> list[float] | None:
+        """p* in the order of the categories; None for a uniform one."""
+        return None if self.reference is None else [self.reference[c] for c in categories]
+
     def fits(self, task: str) -> bool:
         """Whether it is meant for a task of this name."""
         return any(fnmatchcase(task, pattern) for pattern in self.tasks)
@@ -109,8 +113,8 @@ class SampleMapping(BaseModel):
     def reply_category(self, fields: Mapping[str, Any], *, where: str) -> str | None:
         """The category of a sampled reply; None for one that is left out, or none of them."""
         if self.category:
-            found = self.own_category(fields, where=where)
-            return None if found in map(str, self.left_out) else found
+            category = self.own_category(fields, where=where)
+            return None if category in map(str, self.left_out) else category
         reply = _written(self.answer or "{completion}", fields, where=where)
         texts = {
             category: tuple(t for m in members for t in _texts(str(m), fields, where=where))
@@ -188,10 +192,9 @@ def load_mapping(name_or_path: str) -> SampleMapping:
 
 def mapping_for(task: str) -> SampleMapping:
     """The ready mapping that is meant for a task."""
-    found = (load_mapping(name) for name in ready_mappings())
-    for one in found:
-        if one.fits(task):
-            return one
+    for mapping in map(load_mapping, ready_mappings()):
+        if mapping.fits(task):
+            return mapping
     raise SettingsError(
         f"mapping: none of {', '.join(ready_mappings())} is meant for the task {task!r}; give one "
         "of them, or your own file, with --mapping (docs/bridges.md)"

@@ -94,7 +94,7 @@ _BATCH = 64
 # --- files --------------------------------------------------------------------------------------
 
 
-def open_binary(path: Path) -> BinaryIO:
+def open_binary(path: Path) -> io.BufferedReader:
     """A plain file for reading; anything else that has a name is refused and never waited for."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:

@@ -81,7 +81,7 @@ def test_the_results_beside_the_samples_say_which_model_it_was(tmp_path: Path) -
     (tmp_path / f"results_{date}.json").write_text(json.dumps(results), encoding="utf-8")
     found = read_results(tmp_path / f"samples_crows_pairs_english_{date}.jsonl")
     assert found.task == "crows_pairs_english"
-    assert (found.model.id, found.model.parameters) == ("org/model", 12)
+    assert (found.model.name, found.model.parameters) == ("org/model", 12)
     assert (found.model.dtype, found.model.revision) == ("float32", "")
     assert found.metrics == {"pct_stereotype": 0.5}
     assert found.version == "0.4.13"
@@ -90,5 +90,5 @@ def test_the_results_beside_the_samples_say_which_model_it_was(tmp_path: Path) -
 def test_without_results_the_folder_names_the_model(tmp_path: Path) -> None:
     folder = tmp_path / "org__model"
     folder.mkdir()
-    assert read_results(folder / "samples_bbq.jsonl").model.id == "org/model"
-    assert read_results(folder / "samples_bbq.jsonl", model="mine").model.id == "mine"
+    assert read_results(folder / "samples_bbq.jsonl").model.name == "org/model"
+    assert read_results(folder / "samples_bbq.jsonl", model="mine").model.name == "mine"
