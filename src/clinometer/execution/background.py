@@ -21,17 +21,17 @@ Result = TypeVar("Result")
 _TURN_S = 2e-4
 
 
-def ahead(
+def prefetch(
     work: Callable[[Part], Result], parts: Iterable[Part], *, by: int = 1
 ) -> Iterator[Result]:
     """`work` on every part, results in order, in as many threads as it may be parts ahead of the
     caller: a GPU computes while the last results are stored.
 
-    >>> list(ahead(lambda n: n * n, range(4)))
+    >>> list(prefetch(lambda n: n * n, range(4)))
     [0, 1, 4, 9]
     """
     begun: deque[Future[Result]] = deque()
-    with _short_turns(), ThreadPoolExecutor(max_workers=by, thread_name_prefix="ahead") as pool:
+    with _short_turns(), ThreadPoolExecutor(max_workers=by, thread_name_prefix="prefetch") as pool:
         for part in parts:
             begun.append(pool.submit(work, part))
             if len(begun) > by:
@@ -41,13 +41,13 @@ def ahead(
 
 
 @contextmanager
-def one_behind(work: Callable[[Part], object]) -> Iterator[Callable[[Part], None]]:
+def write_behind(work: Callable[[Part], object]) -> Iterator[Callable[[Part], None]]:
     """`work` as a call that returns at once: a thread does it while the caller prepares the next
     part, and the next call waits for it. An error of the thread reaches the caller there, or at
     the end.
 
     >>> found = []
-    >>> with one_behind(found.append) as later:
+    >>> with write_behind(found.append) as later:
     ...     for n in range(4):
     ...         later(n)
     >>> found

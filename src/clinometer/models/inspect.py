@@ -11,7 +11,6 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinometer.errors import (
     ClinometerError,
@@ -35,6 +34,7 @@ from clinometer.models.options import (
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
 from clinometer.models.server.client import BudgetReached
 from clinometer.models.server.sampler import INSTRUCTION, NO_CUTS
+from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 
 # --- A model of one of Inspect's providers: texts in, Inspect's outputs back ---------------------
@@ -156,7 +156,7 @@ class FirstTokenScorer:
         self,
         prompts: Sequence[Prompt],
         words: Sequence[str],
-        counts: NDArray[np.float64] | None = None,
+        counts: FloatArray | None = None,
     ) -> WordScores:
         from inspect_ai.model import GenerateConfig
 

@@ -236,7 +236,7 @@ class WordOptions:
         check_settings(self)
 
     @property
-    def allowance(self) -> float:
+    def effective_tolerance(self) -> float:
         """The tolerance, given or not."""
         return DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
 
@@ -245,4 +245,4 @@ class WordOptions:
         decided once in the life of a run."""
         if self.tolerance is not None:
             return self
-        return replace(self, tolerance=self.allowance if tolerance is None else tolerance)
+        return replace(self, tolerance=self.effective_tolerance if tolerance is None else tolerance)

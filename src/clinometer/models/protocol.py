@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
 
 
@@ -95,14 +95,14 @@ class WordScores:
         of replies to a question: how many were no category (other, refusals, empty).
     """
 
-    log_probs: NDArray[np.float64]
-    log_coverage: NDArray[np.float64]
-    skipped: NDArray[np.float64]
-    log_upper: NDArray[np.float64] | None = None
+    log_probs: FloatArray
+    log_coverage: FloatArray
+    skipped: FloatArray
+    log_upper: FloatArray | None = None
     draws: tuple[tuple[str, ...], ...] | None = None
-    unread: NDArray[np.float64] | None = None
+    unread: FloatArray | None = None
 
-    def take(self, rows: NDArray[np.int64]) -> WordScores:
+    def take(self, rows: IntArray) -> WordScores:
         """The scores of these prompts, in this order."""
         return WordScores(
             log_probs=self.log_probs[rows],
@@ -116,7 +116,7 @@ class WordScores:
     def room_for(self, n_prompts: int) -> WordScores:
         """Empty arrays for this many prompts with the same words."""
 
-        def room(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        def room(values: FloatArray) -> FloatArray:
             return np.empty((n_prompts, *values.shape[1:]))
 
         upper = None if self.log_upper is None else room(self.log_upper)
@@ -153,7 +153,7 @@ class Scorer(Protocol):
         self,
         prompts: Sequence[Prompt],
         words: Sequence[str],
-        counts: NDArray[np.float64] | None = None,
+        counts: FloatArray | None = None,
     ) -> WordScores:
         """Log-probability of every word at the slot of every prompt.
 

@@ -26,8 +26,7 @@ from clinometer.models.generation.writer import seed_for
 from clinometer.models.local.load import choose_device, choose_dtype
 from clinometer.models.options import LoadOptions, SampleOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordScores
-from clinometer.models.scoring.causal_job import Job
-from clinometer.models.scoring.prefix_tree import Rows
+from clinometer.models.scoring.causal_job import Job, Rows
 from clinometer.models.scoring.word_scorer import WordScorer
 from clinometer.models.tokens.word_tokens import Tokens, WordList, head_tokens
 from clinometer.statistics.arrays import FloatArray
@@ -144,7 +143,7 @@ class VllmScorer(WordScorer):
         if np.isnan(values).any() or (values > 1e-3).any():
             raise ModelError(f"{self.info.name}: expected log-probabilities, found another number")
 
-    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
+    def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         job = Job(self, prompts, words)
         return job.joined([job.score(Rows(self, job.heads), 0, len(job.heads))])
 

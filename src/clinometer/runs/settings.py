@@ -166,7 +166,7 @@ class AuditSettings:
         """Those that change a score: other values here make another run. Everything else (device,
         batch size, norm, threshold) may change when a run is resumed."""
         return {
-            "words.tolerance": self.words.allowance,
+            "words.tolerance": self.words.effective_tolerance,
             "words.end_of_word": self.words.end_of_word,
             "words.single_token": self.words.single_token,
             **self.load.scoring(),

@@ -12,6 +12,7 @@ from clinometer.errors import SettingsError
 
 FloatArray = NDArray[np.float64]
 RealArray = NDArray[np.floating[Any]]
+IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 SIMPLEX_TOLERANCE = 1e-6

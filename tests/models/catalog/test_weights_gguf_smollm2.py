@@ -84,7 +84,7 @@ def test_skipped_words_stay_within_the_tolerance(
         return np.asarray(p[:, male].sum(1) / p.sum(1))
 
     bound = quick.skipped / np.exp(quick.log_coverage)
-    assert (bound <= options.allowance).all()
+    assert (bound <= options.effective_tolerance).all()
     assert (np.abs(preference(full) - preference(quick)) <= bound + 1e-5).all()
 
 

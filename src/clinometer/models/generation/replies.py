@@ -13,7 +13,6 @@ from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinometer.errors import ModelError, SettingsError, TopicError
 from clinometer.extras import require
@@ -42,6 +41,7 @@ from clinometer.readouts.tables import (
     TextTable,
 )
 from clinometer.readouts.text import FunctionReader, RatingReader, WordCountReader
+from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt, Topic
 
 # --- Questions instead of sentences: the answers are scored, or sampled replies are read ---------
@@ -111,7 +111,7 @@ class ReplyScorer:
         self,
         prompts: Sequence[Prompt],
         words: Sequence[str],
-        counts: NDArray[np.float64] | None = None,
+        counts: FloatArray | None = None,
     ) -> WordScores:
         """Scores with a column for each word of the topic, in any order of the options."""
         if self._reader is not None and isinstance(self.scorer, SampledScorer):
@@ -199,7 +199,7 @@ def read_replies(
     return shares(counts, replies, unread)
 
 
-def _placed(values: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
+def _placed(values: FloatArray, columns: IntArray) -> FloatArray:
     """Scores of the answers [P, A] in the columns of the topic's words [P, V]; -1: none."""
     padded = np.concatenate([values, np.full((len(values), 1), -np.inf)], axis=1)
     return np.take_along_axis(padded, columns, axis=1)

@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinometer.errors import ContextError
 from clinometer.models.options import SampleOptions, WordOptions
@@ -27,6 +26,7 @@ from clinometer.readouts.protocol import (
     without_opening,
     without_question,
 )
+from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 
 # --- Which listed word does a sampled text start with? The rules: --------------------------------
@@ -111,7 +111,7 @@ class SampledScorer:
         self,
         prompts: Sequence[Prompt],
         words: Sequence[str],
-        counts: NDArray[np.float64] | None = None,
+        counts: FloatArray | None = None,
     ) -> WordScores:
         return counted(prompts, words, self.replies(prompts))
 
@@ -165,9 +165,9 @@ def counted(
 
 
 def shares(
-    counts: NDArray[np.float64],
+    counts: FloatArray,
     draws: Sequence[tuple[str, ...]],
-    unread: NDArray[np.float64] | None = None,
+    unread: FloatArray | None = None,
 ) -> WordScores:
     """Scores from how many of the samples of each prompt count for each word [P, V]."""
     n = np.array([len(texts) for texts in draws])

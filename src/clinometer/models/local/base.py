@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from clinometer.errors import ModelError
 from clinometer.models.local.batches import BatchSize
@@ -18,6 +17,7 @@ from clinometer.models.options import WordOptions
 from clinometer.models.protocol import ModelInfo
 from clinometer.models.scoring.word_scorer import WordScorer, shorten
 from clinometer.models.tokens.word_tokens import tokens_that_end_a_word
+from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 
 
@@ -79,7 +79,7 @@ class TransformerScorer(WordScorer):
                 return int(table.num_embeddings - table.padding_idx - 1)
         return int(limit)
 
-    def check_values(self, values: NDArray[np.float64], prompts: Sequence[Prompt]) -> None:
+    def check_values(self, values: FloatArray, prompts: Sequence[Prompt]) -> None:
         """Refuse values that no language model would return."""
         fine = np.isfinite(values) & (values < 1.0)
         if not fine.all():

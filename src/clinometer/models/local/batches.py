@@ -10,24 +10,22 @@ from __future__ import annotations
 import contextlib
 import gc
 import logging
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from clinometer.errors import ModelError
+from clinometer.execution.background import prefetch
 from clinometer.models.tokens.word_tokens import Tokens
+from clinometer.statistics.arrays import FloatArray, IntArray
 
 # --- Rows for a model, in batches of equal length ------------------------------------------------
 
 
-Ids = NDArray[np.int64]
 Result = TypeVar("Result")
 #: What torch says when an allocation fails for which it has no class of error.
 _NO_MEMORY = ("not enough memory", "can't allocate memory", "out of memory")
@@ -45,10 +43,10 @@ class RowBlock:
     unknown         number of positions from `position` on whose tokens are not yet known
     """
 
-    tokens: Ids
+    tokens: IntArray
     position: int
     wanted: Tokens
-    source: Ids | None = None
+    source: IntArray | None = None
     unknown: int = 0
 
     @property
@@ -70,11 +68,11 @@ class Batch:
     unknown           number of positions from there on whose tokens are not yet known
     """
 
-    tokens: Ids
-    positions: Ids
-    wants: Ids
-    which: Ids
-    source: Ids | None = None
+    tokens: IntArray
+    positions: IntArray
+    wants: IntArray
+    which: IntArray
+    source: IntArray | None = None
     unknown: int = 0
 
     @property
@@ -83,7 +81,7 @@ class Batch:
         return int(self.positions[0])
 
     @property
-    def wanted(self) -> Ids:
+    def wanted(self) -> IntArray:
         """Wanted tokens row by row [n, W]."""
         return np.asarray(self.wants[self.which])
 
@@ -98,7 +96,7 @@ class Batch:
         )
 
 
-def pad_wants(wants: Sequence[Tokens]) -> Ids:
+def pad_wants(wants: Sequence[Tokens]) -> IntArray:
     """Sets of wanted tokens as one array [Q, W], each padded with its own first token.
 
     >>> pad_wants([(4, 5, 6), (7,)]).tolist()
@@ -109,7 +107,7 @@ def pad_wants(wants: Sequence[Tokens]) -> Ids:
 
 
 #: Runs one batch and returns log-probabilities [n, W], on the device that computed them.
-Forward = Callable[[Batch], "Tensor | NDArray[np.float64]"]
+Forward = Callable[[Batch], "Tensor | FloatArray"]
 
 
 class BatchSize:
@@ -157,14 +155,12 @@ def out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(phrase in text for phrase in _NO_MEMORY)
 
 
-def answer(
-    blocks: Sequence[RowBlock], forward: Forward, size: BatchSize
-) -> list[NDArray[np.float64]]:
+def answer(blocks: Sequence[RowBlock], forward: Forward, size: BatchSize) -> list[FloatArray]:
     """Log-probabilities [n, W] for each block, independent of the batches."""
     by_shape: dict[tuple[int, int, int, int], list[int]] = {}
     for i, block in enumerate(blocks):
         by_shape.setdefault(block.shape, []).append(i)
-    results: dict[int, NDArray[np.float64]] = {}
+    results: dict[int, FloatArray] = {}
     for members in by_shape.values():
         joined = _join([blocks[i] for i in members])
         extra = 0 if joined.source is None else joined.source.shape[1]
@@ -195,7 +191,7 @@ def run(batch: Batch, forward: Forward, size: BatchSize, *, extra: int = 0) -> T
     return torch.cat(parts) if parts else torch.empty((0, batch.wants.shape[1]))
 
 
-def to_device(array: Ids, device: torch.device) -> Tensor:
+def to_device(array: IntArray, device: torch.device) -> Tensor:
     """Move an array without making the CPU wait for what a GPU is still computing."""
     tensor = torch.from_numpy(np.ascontiguousarray(array))
     if device.type == "cuda":
@@ -203,12 +199,12 @@ def to_device(array: Ids, device: torch.device) -> Tensor:
     return tensor.to(device)
 
 
-def to_numpy(values: Tensor) -> NDArray[np.float64]:
+def to_numpy(values: Tensor) -> FloatArray:
     """Answers as float64 in main memory."""
     return np.asarray(values.double().cpu().numpy())
 
 
-def fetch(values: Tensor) -> Callable[[], NDArray[np.float64]]:
+def fetch(values: Tensor) -> Callable[[], FloatArray]:
     """Start copying answers to main memory; call the result to wait for them.
 
     GPU work queued afterwards does not delay them.
@@ -221,7 +217,7 @@ def fetch(values: Tensor) -> Callable[[], NDArray[np.float64]]:
     arrived = cuda.Event()
     arrived.record()
 
-    def wait() -> NDArray[np.float64]:
+    def wait() -> FloatArray:
         arrived.synchronize()
         return host.numpy().astype(np.float64)
 
@@ -255,15 +251,8 @@ def overlapped(
     if threads == 1:
         yield from map(work, parts)
         return
-    begun: deque[Future[Result]] = deque()
-    with collector_off(), ThreadPoolExecutor(max_workers=threads) as pool:
-        for part in parts:
-            begun.append(pool.submit(work, part))
-            # Only a few ahead: preparing competes with the thread that feeds the GPU.
-            if len(begun) > threads:
-                yield begun.popleft().result()
-        while begun:
-            yield begun.popleft().result()
+    with collector_off():
+        yield from prefetch(work, parts, by=threads)
 
 
 @contextlib.contextmanager

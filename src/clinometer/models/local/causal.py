@@ -16,28 +16,27 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from clinometer.models.local.base import TransformerScorer
 from clinometer.models.local.batches import Batch, RowBlock, answer, overlapped, to_device
-from clinometer.models.local.slot_logits import read_log_probs
-from clinometer.models.options import WordOptions
-from clinometer.models.protocol import ModelInfo, WordScores
-from clinometer.models.scoring.causal_job import Job
-from clinometer.models.scoring.chain_rule import scattered
-from clinometer.models.scoring.continuations import Packs
-from clinometer.models.scoring.prefix_tree import (
+from clinometer.models.local.prefix_tree import (
     CheckedAnswers,
     Packing,
     PackingError,
-    Rows,
     TreeRun,
     counts_places,
     row_multiple,
     shortest_window,
 )
+from clinometer.models.local.slot_logits import read_log_probs
+from clinometer.models.options import WordOptions
+from clinometer.models.protocol import ModelInfo, WordScores
+from clinometer.models.scoring.causal_job import Job, Rows
+from clinometer.models.scoring.chain_rule import scattered
+from clinometer.models.scoring.continuations import Packs
 from clinometer.models.tokens.word_tokens import Tokens, WordList, head_tokens
+from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
 
 #: Prompts whose tables are in memory at a time.
@@ -82,12 +81,12 @@ class CausalScorer(TransformerScorer):
     def auto_class(transformers: Any) -> Any:
         return transformers.AutoModelForCausalLM
 
-    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
+    def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         """Alphabetical neighbours share prefixes, so they are scored together."""
         order = sorted(range(len(prompts)), key=lambda i: prompts[i].before)
         slabs = [np.array(order[k : k + _SLAB]) for k in range(0, len(order), _SLAB)]
 
-        def score(members: NDArray[np.intp]) -> tuple[NDArray[np.intp], WordScores]:
+        def score(members: IntArray) -> tuple[IntArray, WordScores]:
             return members, self._score_slab([prompts[i] for i in members], words)
 
         return scattered(overlapped(score, slabs, threads=self.threads), len(prompts))
@@ -118,7 +117,7 @@ class CausalScorer(TransformerScorer):
                 keep=job.looks_below,
                 turn=self._turn,
             )
-            answers = CheckedAnswers(run, self.packing, Rows(self, job.heads, start).answer_sample)
+            answers = CheckedAnswers(run, self.packing, Rows(self, job.heads, start))
             return job.score(answers, start, bounds[-1]), bounds[-1]
 
         while start < len(job.heads):
@@ -139,9 +138,7 @@ class CausalScorer(TransformerScorer):
         a GGUF file do not always add."""
         return str(getattr(self.model.config, "model_type", "")).startswith("gemma")
 
-    def follow(
-        self, paths: Sequence[Tokens], wanted: Sequence[Tokens]
-    ) -> list[NDArray[np.float64]]:
+    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
         """Log-probabilities of the wanted tokens after each path of tokens, one row per path."""
         kinds: dict[tuple[int, Tokens], list[int]] = {}
         for i, (path, want) in enumerate(zip(paths, wanted, strict=True)):
@@ -150,7 +147,7 @@ class CausalScorer(TransformerScorer):
             RowBlock(np.array([paths[i] for i in members]), length - 1, want)
             for (length, want), members in kinds.items()
         ]
-        results: dict[int, NDArray[np.float64]] = {}
+        results: dict[int, FloatArray] = {}
         for members, values in zip(
             kinds.values(), answer(blocks, self._forward, self.batch_size), strict=True
         ):

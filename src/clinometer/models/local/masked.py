@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from clinometer.errors import ModelError
@@ -26,6 +25,7 @@ from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
 from clinometer.models.scoring.word_scorer import ChosenPrompts
 from clinometer.models.tokens.slot_prompts import Marker, SlotGroup, slot_groups
 from clinometer.models.tokens.word_tokens import Trie, WordList
+from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
 
 # --- Masked models: as many mask tokens in the slot as the word has tokens -----------------------
@@ -53,7 +53,7 @@ class MaskedScorer(TransformerScorer):
         self.marker = Marker.of(self.tokenizer, self.tokenizer.mask_token)
         self._turn = threading.Lock()
 
-    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
+    def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         lengths = sorted({len(s) for s in words.sequences})
         columns = [[i for i, s in enumerate(words.sequences) if len(s) == k] for k in lengths]
         trees = [Trie.of([words.sequences[i] for i in some]) for some in columns]
@@ -61,7 +61,7 @@ class MaskedScorer(TransformerScorer):
         order = np.argsort(by_length)
         counts = None if words.counts is None else words.counts[by_length]
 
-        def score(group: SlotGroup) -> tuple[NDArray[np.intp], WordScores]:
+        def score(group: SlotGroup) -> tuple[IntArray, WordScores]:
             self.check_length(group.tokens.shape[1] + lengths[-1] - 1, prompts[group.members[0]])
             found = self._score_group(group, prompts, trees, counts)
             return group.members, replace(found, log_probs=found.log_probs[:, order])
@@ -74,10 +74,10 @@ class MaskedScorer(TransformerScorer):
         group: SlotGroup,
         prompts: Sequence[Prompt],
         trees: Sequence[Trie],
-        counts: NDArray[np.float64] | None,
+        counts: FloatArray | None,
     ) -> WordScores:
-        def ask(questions: Sequence[WordQuery]) -> list[NDArray[np.float64]]:
-            found: list[NDArray[np.float64]] = [np.empty((0, 0))] * len(questions)
+        def ask(questions: Sequence[WordQuery]) -> list[FloatArray]:
+            found: list[FloatArray] = [np.empty((0, 0))] * len(questions)
             for k, tree in enumerate(trees):
                 numbers = [n for n, q in enumerate(questions) if q.tree == k]
                 asked = [questions[n] for n in numbers]
@@ -88,11 +88,13 @@ class MaskedScorer(TransformerScorer):
                     found[n] = table
             return found
 
-        return expand(trees, len(group), ask, tolerance=self.options.allowance, counts=counts)
+        return expand(
+            trees, len(group), ask, tolerance=self.options.effective_tolerance, counts=counts
+        )
 
     def _follow(
         self, group: SlotGroup, tree: Trie, questions: Sequence[WordQuery]
-    ) -> list[NDArray[np.float64]]:
+    ) -> list[FloatArray]:
         """Answers to queries of one depth about one tree."""
         if not questions:
             return []

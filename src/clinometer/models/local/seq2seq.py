@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from clinometer.errors import ModelError
 from clinometer.models.local.base import TransformerScorer
-from clinometer.models.local.batches import Batch, Forward, Ids, pad_wants, run, to_device, to_numpy
+from clinometer.models.local.batches import Batch, Forward, pad_wants, run, to_device, to_numpy
 from clinometer.models.local.slot_logits import light_kernels, read_log_probs
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
 from clinometer.models.tokens.slot_prompts import Marker, SlotGroup, slot_groups
 from clinometer.models.tokens.word_tokens import END_OF_WORD, Trie, WordList, encode_all
+from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
 
 SENTINEL = "<extra_id_0>"
@@ -67,7 +67,7 @@ class Seq2SeqScorer(TransformerScorer):
             "found none"
         )
 
-    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
+    def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         ends = (END_OF_WORD,) if self.options.end_of_word else ()
         trie = Trie.of([s + ends for s in words.sequences])
         counts = words.counts
@@ -86,7 +86,7 @@ class Seq2SeqScorer(TransformerScorer):
         group: SlotGroup,
         prompts: Sequence[Prompt],
         trie: Trie,
-        counts: NDArray[np.float64] | None,
+        counts: FloatArray | None,
     ) -> WordScores:
         """Scores of the group's own prompts."""
         self.check_length(group.tokens.shape[1], prompts[0])
@@ -94,7 +94,7 @@ class Seq2SeqScorer(TransformerScorer):
         decode = self._decoder(self._encode(group.tokens))
         sizes = np.array([len(h) for h in heads])
 
-        def ask(questions: Sequence[WordQuery]) -> list[NDArray[np.float64]]:
+        def ask(questions: Sequence[WordQuery]) -> list[FloatArray]:
             if not questions:
                 return []
             known = np.array([trie.prefix[q.node] for q in questions], dtype=np.int64)
@@ -103,7 +103,7 @@ class Seq2SeqScorer(TransformerScorer):
             who = np.concatenate([q.prompts for q in questions])
             which = np.repeat(np.arange(len(questions)), lengths)
             values = np.empty((len(who), wants.shape[1]))
-            pending: list[tuple[NDArray[np.intp], Tensor]] = []
+            pending: list[tuple[IntArray, Tensor]] = []
             for size in np.unique(sizes[who]):
                 rows = np.flatnonzero(sizes[who] == size)
                 head = np.array([heads[i] for i in who[rows]], dtype=np.int64)
@@ -124,7 +124,9 @@ class Seq2SeqScorer(TransformerScorer):
                 for q, length, stop in zip(questions, lengths, stops, strict=True)
             ]
 
-        return expand([trie], len(prompts), ask, tolerance=self.options.allowance, counts=counts)
+        return expand(
+            [trie], len(prompts), ask, tolerance=self.options.effective_tolerance, counts=counts
+        )
 
     def _heads(self, prompts: Sequence[Prompt]) -> list[list[int]]:
         """What the decoder has written before the word."""
@@ -137,7 +139,7 @@ class Seq2SeqScorer(TransformerScorer):
         self.check_length(len(heads[longest]), prompts[longest])
         return heads
 
-    def _encode(self, tokens: Ids) -> Tensor:
+    def _encode(self, tokens: IntArray) -> Tensor:
         """Encoder states [n, S, H], computed once for all levels of the word tree."""
         encoder = self.model.get_encoder()
 

@@ -1,6 +1,8 @@
 """Turn prompts and words into queries about heads, and the answers back into scores of prompts.
 
-The same steps serve packs and plain rows; only the backend that answers differs.
+The same steps serve every causal model, wherever it runs; only the backend that answers differs.
+`Rows` is the plain one: one row per head and continuation, for any model that scores tokens after a
+path of tokens.
 """
 
 from __future__ import annotations
@@ -18,14 +20,12 @@ from clinometer.models.scoring.chain_rule import Ask, WordQuery, expand
 from clinometer.models.scoring.continuations import (
     Answers,
     AskedContinuations,
-    Bools,
     Continuations,
     Heads,
-    Ints,
 )
 from clinometer.models.scoring.word_scorer import ChosenPrompts
 from clinometer.models.tokens.word_tokens import END_OF_WORD, Tokens, Trie, WordList
-from clinometer.statistics.arrays import FloatArray
+from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 from clinometer.topics import Prompt
 
 #: Nodes after the slot that are listed at once; the list takes about 200 bytes per node.
@@ -56,8 +56,8 @@ class Rest:
     """
 
     tree: Continuations
-    asked: Bools
-    steps: Ints
+    asked: BoolArray
+    steps: IntArray
 
     @classmethod
     def of(cls, rest: Tokens, words: Sequence[Tokens]) -> Rest:
@@ -114,7 +114,7 @@ class Job:
                     f"the first word of {prompt.fill('[Y]')!r}: use a template with text before [Y]"
                 )
 
-    def _read_rests(self) -> Ints:
+    def _read_rests(self) -> IntArray:
         """Number the texts after the slot; returns the tokens of each prompt's text."""
         first: dict[str, int] = {}
         lengths: list[int] = []
@@ -135,7 +135,7 @@ class Job:
         `upper` gives upper bounds where `answers` are lower ones; it is queried afterwards.
         """
         # What follows the slot can favour any word by any factor, so no bound holds there.
-        tolerance = 0.0 if self.reads_on else self.reader.options.allowance
+        tolerance = 0.0 if self.reads_on else self.reader.options.effective_tolerance
         found = expand(
             [self.tree.trie],
             stop - start,
@@ -175,7 +175,7 @@ class Job:
 
         return ask
 
-    def _log_prob_after(self, answers: Answers, members: Ints, head: Ints) -> FloatArray:
+    def _log_prob_after(self, answers: Answers, members: IntArray, head: IntArray) -> FloatArray:
         """log p(text after the slot | prompt, word) [P, words]."""
         total = np.zeros((len(members), len(self.words.sequences)))
         for group in self._by_rest(members):
@@ -191,14 +191,14 @@ class Job:
                 total[here] = values.sum(axis=2)
         return total
 
-    def _by_rest(self, members: Ints) -> Iterator[list[tuple[int, Ints]]]:
+    def _by_rest(self, members: IntArray) -> Iterator[list[tuple[int, IntArray]]]:
         """Places of the members with the same text after the slot, in groups that fit in memory.
 
         Texts are shuffled (always in the same way), so that each group uses every pack and no pack
         waits for another.
         """
         numbers = np.unique(self._rest[members])
-        group: list[tuple[int, Ints]] = []
+        group: list[tuple[int, IntArray]] = []
         size = 0
         for number in np.random.default_rng(0).permutation(numbers).tolist():
             here = np.flatnonzero(self._rest[members] == number)
@@ -215,3 +215,40 @@ class Job:
         back = np.empty_like(self._order)
         back[self._order] = np.arange(len(back))
         return WordScores.joined(parts).take(back)
+
+
+class Follower(Protocol):
+    """Protocol for models that score tokens after a path of tokens."""
+
+    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
+        """Log-probabilities of the wanted tokens after each path."""
+
+
+class Rows:
+    """Plain rows: one row per head and continuation."""
+
+    def __init__(self, follower: Follower, heads: Heads, start: int = 0) -> None:
+        self.follower, self.heads, self.start = follower, heads, start
+
+    def ask(self, parts: Sequence[AskedContinuations]) -> list[FloatArray]:
+        places = [tuple(map(np.ravel, np.nonzero(part.nodes))) for part in parts]
+        paths: list[Tokens] = []
+        wanted: list[Tokens] = []
+        for part, (nodes, columns) in zip(parts, places, strict=True):
+            trie = part.tree.trie
+            children = [trie.child_tokens(n) for n in range(len(part.tree))]
+            paths += [
+                self.head(h) + trie.prefix[n]
+                for n, h in zip(nodes.tolist(), part.heads[columns].tolist(), strict=True)
+            ]
+            wanted += [children[n] for n in nodes.tolist()]
+        values = iter(self.follower.follow(paths, wanted))
+        answers = [part.blank() for part in parts]
+        for part, (nodes, columns), found in zip(parts, places, answers, strict=True):
+            for n, column in zip(nodes.tolist(), columns.tolist(), strict=True):
+                found[list(part.tree.trie.children[n]), column] = next(values)
+        return answers
+
+    def head(self, row: int) -> Tokens:
+        """The tokens of a head, numbered from `start` on."""
+        return self.heads.path(self.start + row)

@@ -18,15 +18,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinometer.models.protocol import WordScores
 from clinometer.models.tokens.word_tokens import ROOT, Trie
-from clinometer.statistics.arrays import FloatArray
+from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 
 # --- How far words that are not expanded can move a preference, and which have to be -------------
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 #: Most mass of unexpanded words, in multiples of the tolerance times the finished mass: single
 #: words, and words that are counted for other categories later, stay that close.
@@ -41,7 +38,7 @@ class Pending:
     skipped [P]     the bound of the others' effect on any preference, times the finished mass
     """
 
-    expand: Bools
+    expand: BoolArray
     skipped: FloatArray
 
 
@@ -157,7 +154,7 @@ def _gains(trie: Trie, node: int, counts: FloatArray) -> list[FloatArray]:
     return list(found.values())
 
 
-def _unsorted(values: Bools, order: Ints) -> Bools:
+def _unsorted(values: BoolArray, order: IntArray) -> BoolArray:
     """Rows that were sorted by `order`, each column on its own, in their own places."""
     out = np.empty_like(values)
     np.put_along_axis(out, order, values, axis=0)
@@ -173,14 +170,14 @@ class WordQuery:
 
     tree: int
     node: int
-    prompts: NDArray[np.intp]
+    prompts: IntArray
 
 
 #: Answers questions: for each, log-probabilities [len(prompts), number of children of the node].
 Ask = Callable[[Sequence[WordQuery]], Sequence[FloatArray]]
 
 
-def scattered(parts: Iterable[tuple[NDArray[np.intp], WordScores]], n_prompts: int) -> WordScores:
+def scattered(parts: Iterable[tuple[IntArray, WordScores]], n_prompts: int) -> WordScores:
     """Scatter parts into one array as they arrive; each comes with the indices of its prompts."""
     whole: WordScores | None = None
     for members, part in parts:

@@ -15,15 +15,12 @@ from itertools import chain
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinometer.models.tokens.word_tokens import ROOT, Tokens, Trie
-from clinometer.statistics.arrays import FloatArray
+from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 
 # --- Texts before the slot as prefix trees, so that a shared prefix is computed once -------------
 
-
-Ints = NDArray[np.int64]
 
 #: Padding in the table of heads, past the end of a sequence.
 NOTHING = -1
@@ -38,12 +35,12 @@ class Heads:
     shared [H]      leading tokens in common with the row before (0 for the first)
     """
 
-    tokens: Ints
-    lengths: Ints
-    shared: Ints
+    tokens: IntArray
+    lengths: IntArray
+    shared: IntArray
 
     @classmethod
-    def of(cls, sequences: Sequence[Sequence[int]]) -> tuple[Heads, Ints]:
+    def of(cls, sequences: Sequence[Sequence[int]]) -> tuple[Heads, IntArray]:
         """Sort and merge; also returns the row of each given sequence.
 
         >>> heads, row = Heads.of([(1, 5, 7), (1, 5, 6), (1, 5, 7)])
@@ -104,12 +101,12 @@ class Packs:
     nodes                      number of entries used
     """
 
-    tokens: Ints
-    positions: Ints
-    ancestors: Ints
-    pack: Ints
-    place: Ints
-    lengths: Ints
+    tokens: IntArray
+    positions: IntArray
+    ancestors: IntArray
+    pack: IntArray
+    place: IntArray
+    lengths: IntArray
     nodes: int
 
     @classmethod
@@ -153,8 +150,6 @@ def round_up(number: int, multiple: int) -> int:
 # --- Continuations of the heads as trees, and their layout behind the packs ----------------------
 
 
-Bools = NDArray[np.bool_]
-
 NO_CHILD = -1
 
 
@@ -185,7 +180,7 @@ class Continuations:
         return len(self.trie.prefix)
 
     @cached_property
-    def children(self) -> Ints:
+    def children(self) -> IntArray:
         """[N, most children], padded with NO_CHILD."""
         kids = self.trie.children
         table = np.full((len(kids), max(map(len, kids))), NO_CHILD, dtype=np.int64)
@@ -193,7 +188,7 @@ class Continuations:
             table[node, : len(row)] = row
         return table
 
-    def wanted(self, nodes: Ints) -> Ints:
+    def wanted(self, nodes: IntArray) -> IntArray:
         """Tokens to read after each node [n, W], padded with the first of them."""
         kids = self.children[nodes]
         kids = kids[:, : max(1, int((kids != NO_CHILD).sum(axis=1).max(initial=0)))]
@@ -209,14 +204,16 @@ class AskedContinuations:
     """
 
     tree: Continuations
-    heads: Ints
-    nodes: Bools
+    heads: IntArray
+    nodes: BoolArray
 
     def blank(self) -> FloatArray:
         """An answer without values [N, H]: log p(the node's token | head, the nodes above it)."""
         return np.full(self.nodes.shape, -np.inf)
 
-    def fill(self, answer: FloatArray, nodes: Ints, columns: Ints, values: FloatArray) -> None:
+    def fill(
+        self, answer: FloatArray, nodes: IntArray, columns: IntArray, values: FloatArray
+    ) -> None:
         """Store values [n, W], read after `nodes` for the heads at `columns`."""
         kids = self.tree.children[nodes][:, : values.shape[1]]
         read, which = np.nonzero(kids != NO_CHILD)
@@ -242,28 +239,28 @@ class Chunk:
     reads [n]             numbers of these reads in the whole list
     """
 
-    packs: Ints
-    tokens: Ints
-    positions: Ints
-    visible: Ints
-    rows: Ints
-    places: Ints
-    wanted: Ints
-    reads: Ints
+    packs: IntArray
+    tokens: IntArray
+    positions: IntArray
+    visible: IntArray
+    rows: IntArray
+    places: IntArray
+    wanted: IntArray
+    reads: IntArray
 
 
 class _Nodes(NamedTuple):
     """Columns of a list of nodes, one entry per node."""
 
-    part: Ints
-    node: Ints
-    column: Ints  # of the part's heads
-    head: Ints
-    above: Ints  # index in the list of the parent node, -1 for the head
-    token: Ints
-    top: Ints
-    read: Bools
-    wanted: Ints  # [n, W]
+    part: IntArray
+    node: IntArray
+    column: IntArray  # of the part's heads
+    head: IntArray
+    above: IntArray  # index in the list of the parent node, -1 for the head
+    token: IntArray
+    top: IntArray
+    read: BoolArray
+    wanted: IntArray  # [n, W]
 
     @classmethod
     def of(cls, part: AskedContinuations, number: int) -> _Nodes:
@@ -301,7 +298,7 @@ class _Nodes(NamedTuple):
             start += len(above)
         return cls._make(np.concatenate(column) for column in zip(*moved, strict=True))
 
-    def sorted_by(self, key: Ints) -> _Nodes:
+    def sorted_by(self, key: IntArray) -> _Nodes:
         order = np.argsort(key, kind="stable")
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
@@ -309,7 +306,7 @@ class _Nodes(NamedTuple):
         return here._replace(above=np.where(here.above < 0, -1, place[here.above]))
 
 
-class Below:
+class ContinuationBatcher:
     """All nodes that the parts need, listed pack by pack and cut into chunks."""
 
     def __init__(self, parts: Sequence[AskedContinuations], packs: Packs) -> None:
@@ -363,16 +360,16 @@ class Below:
                 reads=reads,
             )
 
-    def _unit_starts(self) -> Ints:
+    def _unit_starts(self) -> IntArray:
         """The first node of each node's unit. A unit is everything under one head that shares a
         first token; it attends only to itself and is never split."""
         changed = np.ones(len(self.nodes.head), dtype=bool)
         keys = (self.nodes.head, self.nodes.part, self.nodes.top)
         changed[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
-        starts: Ints = np.flatnonzero(changed)[np.cumsum(changed) - 1]
+        starts: IntArray = np.flatnonzero(changed)[np.cumsum(changed) - 1]
         return starts
 
-    def _chains(self) -> Ints:
+    def _chains(self) -> IntArray:
         """Each node and its new ancestors [n, D], padded with the topmost."""
         columns = [np.arange(len(self.nodes.above))]
         while True:
@@ -381,7 +378,7 @@ class Below:
                 return np.stack(columns, axis=1)
             columns.append(np.where(above < 0, columns[-1], above))
 
-    def answers(self, reads: Ints, values: FloatArray) -> list[FloatArray]:
+    def answers(self, reads: IntArray, values: FloatArray) -> list[FloatArray]:
         """Sort the values [n, W] read at nodes `reads` back into one answer per part."""
         part = self.nodes.part[reads]
         order = np.argsort(part, kind="stable")

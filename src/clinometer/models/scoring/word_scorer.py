@@ -15,6 +15,7 @@ from clinometer.errors import ContextError, ModelError
 from clinometer.models.options import WordOptions
 from clinometer.models.protocol import ModelInfo, WordReport, WordScores
 from clinometer.models.tokens.word_tokens import Tokens, WordList, continuation_tokens
+from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 
 
@@ -30,7 +31,7 @@ class WordScorer(ABC):
         self._words: dict[tuple[tuple[str, ...], bool, bool], WordList] = {}
 
     @abstractmethod
-    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
+    def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         """Score prompts that agree in `space` and in having text before and after the slot or none.
 
         Columns are those of `words.columns`.
@@ -40,7 +41,7 @@ class WordScorer(ABC):
         self,
         prompts: Sequence[Prompt],
         words: Sequence[str],
-        counts: NDArray[np.float64] | None = None,
+        counts: FloatArray | None = None,
     ) -> WordScores:
         """Log-probability of every word at the slot of every prompt."""
         keys = [(p.space, not p.before, not p.after) for p in prompts]
@@ -60,14 +61,14 @@ class WordScorer(ABC):
         self,
         prompts: Sequence[Prompt],
         words: Sequence[str],
-        counts: NDArray[np.float64] | None,
+        counts: FloatArray | None,
         space: bool,
         opening: bool,
         _ending: bool,
     ) -> WordScores:
         """Scores of similar prompts, with a column for every word, scored or not."""
         asked = self.word_list(words, space=space, opening=opening)
-        found = self.score_alike(prompts, asked.counted(counts))
+        found = self.score_batch(prompts, asked.counted(counts))
         if len(asked.columns) == len(words):
             return found
         widen = partial(_widened, columns=asked.columns, width=len(words))
@@ -117,9 +118,7 @@ class WordScorer(ABC):
             )
 
 
-def _widened(
-    values: NDArray[np.float64], columns: Sequence[int], width: int
-) -> NDArray[np.float64]:
+def _widened(values: FloatArray, columns: Sequence[int], width: int) -> FloatArray:
     """Insert columns without probability for words that are not scored."""
     whole = np.full((len(values), width), -np.inf)
     whole[:, list(columns)] = values

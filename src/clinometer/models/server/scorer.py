@@ -15,8 +15,7 @@ from clinometer.models.generation.chat import chat_opening
 from clinometer.models.generation.sampled import SampledScorer
 from clinometer.models.options import LoadOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordScores
-from clinometer.models.scoring.causal_job import Job
-from clinometer.models.scoring.prefix_tree import Rows
+from clinometer.models.scoring.causal_job import Job, Rows
 from clinometer.models.scoring.word_scorer import WordScorer
 from clinometer.models.server.client import Address, Client, Missing, RequestRefused
 from clinometer.models.server.reply import Listed
@@ -85,7 +84,7 @@ class ServerScorer(WordScorer):
         if np.isnan(values).any() or (values > 0).any():
             raise ModelError(f"{self.info.name}: expected log-probabilities, found another number")
 
-    def score_alike(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
+    def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         job = Job(self, prompts, words)
         asked = _Asked(self)
         heads = len(job.heads)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinometer.errors import ModelError, ModelNotFound
 from clinometer.extras import install_command, require
 from clinometer.models.catalog.hub import hub_reachable
 from clinometer.models.catalog.pretrained import loading, pretrained
+from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.storage.untrusted import read_json
 
 DEFAULT = "all-MiniLM-L6-v2"
@@ -45,7 +45,7 @@ class SentenceEncoder:
         self.model: Any = loaded.to(self.device).eval()
         self.cut = 0
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float64]:
+    def embed(self, texts: Sequence[str]) -> FloatArray:
         """Vectors [T, D] of length 1; a text that occurs twice is computed once.
 
         A text longer than the model reads is cut, as sentence-transformers does; `cut` counts them.
@@ -65,7 +65,7 @@ class SentenceEncoder:
         found = np.empty((len(distinct), self.model.config.hidden_size))
         size = BatchSize(_BATCH_TOKENS.get(self.device.type, _BATCH_TOKENS["cpu"]))
 
-        def embed(some: NDArray[np.intp]) -> NDArray[np.float64]:
+        def embed(some: IntArray) -> FloatArray:
             rows = torch.tensor([ids[i] for i in some.tolist()], device=self.device)
             states = self.model(input_ids=rows).last_hidden_state.float()
             pooled = states.mean(dim=1) if self.pooling == "mean" else states[:, 0]

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from clinometer.errors import ModelError, SettingsError
 from clinometer.models.catalog.open import open_model
 from clinometer.models.local.base import TransformerScorer
-from clinometer.models.local.batches import Batch, Ids, fetch, run, to_device
+from clinometer.models.local.batches import Batch, fetch, run, to_device
 from clinometer.models.local.causal import CausalScorer
 from clinometer.models.local.masked import MaskedScorer
 from clinometer.models.local.slot_logits import read_log_probs
@@ -33,6 +32,7 @@ from clinometer.models.texts.types import (
     TextOptions,
     TextScores,
 )
+from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from clinometer.models.local.causal import CausalScorer
@@ -76,9 +76,6 @@ def perplexity_of(model: str) -> Callable[[Sequence[str]], list[float]]:
 # --- Texts as flat arrays of tokens: which are scored, which are target, where a word ends -------
 
 
-Flags = NDArray[np.bool_]
-
-
 @dataclass(frozen=True)
 class EncodedTexts:
     """N tokens of T texts.
@@ -90,18 +87,18 @@ class EncodedTexts:
     word_end [N]    index of the last token of the same word
     """
 
-    ids: Ids
-    starts: Ids
-    special: Flags
-    target: Flags
-    word_end: Ids
+    ids: IntArray
+    starts: IntArray
+    special: BoolArray
+    target: BoolArray
+    word_end: IntArray
 
     @property
-    def lengths(self) -> Ids:
+    def lengths(self) -> IntArray:
         return np.diff(self.starts)
 
     @property
-    def text_of(self) -> Ids:
+    def text_of(self) -> IntArray:
         """The text that each token belongs to."""
         return np.repeat(np.arange(len(self.starts) - 1), self.lengths)
 
@@ -141,11 +138,11 @@ def encode_texts(tokenizer: Any, texts: Sequence[MarkedText], options: TextOptio
     )
 
 
-def _flat(lists: Any, total: int) -> Ids:
+def _flat(lists: Any, total: int) -> IntArray:
     return np.fromiter(chain.from_iterable(lists), dtype=np.int64, count=total)
 
 
-def _word_ends(words: Ids, text_of: Ids) -> Ids:
+def _word_ends(words: IntArray, text_of: IntArray) -> IntArray:
     """Index of the last token of each token's word; a special token is its own word."""
     n = len(words)
     if not n:
@@ -156,7 +153,7 @@ def _word_ends(words: Ids, text_of: Ids) -> Ids:
     return np.asarray(places[np.concatenate([[0], np.cumsum(ends)[:-1]])])
 
 
-def _overlapping(offsets: Ids, starts: Ids, texts: Sequence[MarkedText]) -> Flags:
+def _overlapping(offsets: IntArray, starts: IntArray, texts: Sequence[MarkedText]) -> BoolArray:
     """Tokens that share a character with one of their text's target spans."""
     spans = [(i, a, b) for i, text in enumerate(texts) for a, b in text.targets]
     found = np.zeros(len(offsets), dtype=np.bool_)
@@ -183,12 +180,12 @@ class Copies:
     """
 
     batch: Batch
-    scored: Ids
-    row: Ids
-    column: Ids
+    scored: IntArray
+    row: IntArray
+    column: IntArray
 
 
-def scored_tokens(texts: EncodedTexts, options: TextOptions) -> Ids:
+def scored_tokens(texts: EncodedTexts, options: TextOptions) -> IntArray:
     """Indices of the tokens whose log-probabilities are summed."""
     if options.targets == "scored":
         return np.flatnonzero(~texts.special)
@@ -196,7 +193,7 @@ def scored_tokens(texts: EncodedTexts, options: TextOptions) -> Ids:
 
 
 def masked_copies(
-    texts: EncodedTexts, scored: Ids, options: TextOptions, mask_id: int
+    texts: EncodedTexts, scored: IntArray, options: TextOptions, mask_id: int
 ) -> Iterator[Copies]:
     """The masked copies for all scored tokens, longest rows first.
 
@@ -219,7 +216,7 @@ def masked_copies(
             yield _distinct(rows, first, texts.ids[scored[some]], scored[some])
 
 
-def _distinct(rows: Ids, positions: Ids, tokens: Ids, scored: Ids) -> Copies:
+def _distinct(rows: IntArray, positions: IntArray, tokens: IntArray, scored: IntArray) -> Copies:
     keep, row = _first_of_each(np.column_stack([rows, positions]))
     order = np.argsort(row, kind="stable")
     counts = np.bincount(row)
@@ -234,7 +231,7 @@ def _distinct(rows: Ids, positions: Ids, tokens: Ids, scored: Ids) -> Copies:
     return Copies(batch, scored, row, column)
 
 
-def _first_of_each(table: Ids) -> tuple[Ids, Ids]:
+def _first_of_each(table: IntArray) -> tuple[IntArray, IntArray]:
     """(index of the first of each distinct row, which distinct row each row is).
 
     Rows are distinguished by a 64-bit fingerprint, and compared in full afterwards.
@@ -338,7 +335,7 @@ class PreparedTexts:
         )
         return distinct.take(self.which)
 
-    def token_log_probs(self) -> NDArray[np.float64]:
+    def token_log_probs(self) -> FloatArray:
         """Log-probability of each scored token of the distinct texts."""
         if not len(self.scored):
             return np.empty(0)
@@ -355,8 +352,8 @@ class PreparedTexts:
 
 
 def _masked(
-    scorer: MaskedScorer, texts: EncodedTexts, scored: Ids, options: TextOptions
-) -> NDArray[np.float64]:
+    scorer: MaskedScorer, texts: EncodedTexts, scored: IntArray, options: TextOptions
+) -> FloatArray:
     values = np.full(len(texts.ids), np.nan)
     pending = []
     for copies in masked_copies(texts, scored, options, scorer.marker.id):
@@ -366,7 +363,7 @@ def _masked(
     return values[scored]
 
 
-def _causal(scorer: CausalScorer, texts: EncodedTexts, scored: Ids) -> NDArray[np.float64]:
+def _causal(scorer: CausalScorer, texts: EncodedTexts, scored: IntArray) -> FloatArray:
     """Each text once, after the BOS token, which the first token of a text needs."""
     bos = scorer.tokenizer.bos_token_id
     if bos is None:
@@ -382,7 +379,7 @@ def _causal(scorer: CausalScorer, texts: EncodedTexts, scored: Ids) -> NDArray[n
     alive = np.unique(texts.text_of[scored])
     lengths = texts.lengths[alive]
 
-    def score(some: Ids) -> tuple[Ids, NDArray[np.float64]]:
+    def score(some: IntArray) -> tuple[IntArray, FloatArray]:
         """Positions of the tokens that are scored in texts of one length, and their values."""
         places = texts.starts[some][:, None] + np.arange(texts.lengths[some[0]])
         tokens = texts.ids[places]

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from clinometer.errors import SettingsError
+from clinometer.statistics.arrays import FloatArray, IntArray
 
 MASKING = ("within_word_l2r", "original")
 TARGETS = ("visible", "masked", "scored")
@@ -68,15 +66,15 @@ class TextScores:
     problem [T]    "" or why there is no score
     """
 
-    log_prob: NDArray[np.float64]
-    tokens: NDArray[np.int64]
-    unknown: NDArray[np.int64]
+    log_prob: FloatArray
+    tokens: IntArray
+    unknown: IntArray
     problem: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.log_prob)
 
-    def take(self, index: NDArray[np.intp]) -> TextScores:
+    def take(self, index: IntArray) -> TextScores:
         """Some of the texts, in the order of `index`; one may be taken many times."""
         return TextScores(
             self.log_prob[index],

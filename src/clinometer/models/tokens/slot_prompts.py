@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinometer.errors import ContextError, ModelError
-from clinometer.models.local.batches import Ids
 from clinometer.models.tokens.word_tokens import continuations, encode_all
+from clinometer.statistics.arrays import IntArray
 from clinometer.topics import Prompt
 
 #: Prompts tokenised at a time: enough for all cores, few enough that a GPU starts soon.
@@ -51,9 +50,9 @@ class SlotGroup:
     `members` [n] are their indices in the original list.
     """
 
-    tokens: Ids
-    positions: Ids
-    members: NDArray[np.intp]
+    tokens: IntArray
+    positions: IntArray
+    members: IntArray
 
     def __len__(self) -> int:
         return len(self.members)
@@ -63,7 +62,7 @@ class SlotGroup:
         rows = slice(start, stop)
         return SlotGroup(self.tokens[rows], self.positions[rows], self.members[rows])
 
-    def filled(self, rows: NDArray[np.intp], *, places: int, known: Ids) -> Ids:
+    def filled(self, rows: IntArray, *, places: int, known: IntArray) -> IntArray:
         """Token rows with the marker `places` times over, the first of them
         replaced by the tokens `known` [n, depth].
 
@@ -89,7 +88,7 @@ def slot_groups(
     A group is yielded as soon as it has `size` rows, the others at the end: a model then gets full
     batches however much the lengths vary.
     """
-    waiting: dict[int, list[tuple[Ids, NDArray[np.intp]]]] = {}
+    waiting: dict[int, list[tuple[IntArray, IntArray]]] = {}
     for start in range(0, len(prompts), _SLICE):
         ids = _around_marker(tokenizer, prompts[start : start + _SLICE], marker)
         lengths = np.fromiter(map(len, ids), dtype=np.intp, count=len(ids))
@@ -133,7 +132,7 @@ def _around_marker(tokenizer: Any, prompts: Sequence[Prompt], marker: Marker) ->
 
 
 def _group(
-    pieces: Sequence[tuple[Ids, NDArray[np.intp]]], prompts: Sequence[Prompt], marker: Marker
+    pieces: Sequence[tuple[IntArray, IntArray]], prompts: Sequence[Prompt], marker: Marker
 ) -> SlotGroup:
     tokens = np.concatenate([t for t, _ in pieces])
     members = np.concatenate([m for _, m in pieces])

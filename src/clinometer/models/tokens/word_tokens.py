@@ -15,11 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from clinometer.models.options import QUESTION
 from clinometer.models.protocol import WordReport
+from clinometer.statistics.arrays import FloatArray
 
 # --- Words as token sequences in one tree, so that a shared prefix is computed once --------------
 
@@ -276,7 +274,7 @@ class WordList:
     ) -> None:
         self.words = tuple(words)
         #: how much each scored word counts for each category [columns, Y], where that is known
-        self.counts: NDArray[np.float64] | None = None
+        self.counts: FloatArray | None = None
         tokens = [word_tokens(tokenizer, w, space=space, opening=opening) for w in words]
         if first_token:
             tokens = [ids[:1] for ids in tokens]
@@ -309,7 +307,7 @@ class WordList:
             prefixes=self._prefixes(),
         )
 
-    def counted(self, counts: NDArray[np.float64] | None) -> WordList:
+    def counted(self, counts: FloatArray | None) -> WordList:
         """The same words, with what each of all of them counts for [V, Y]."""
         if counts is None:
             return self

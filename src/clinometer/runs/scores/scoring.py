@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.errors import ModelError, SettingsError
-from clinometer.execution.background import ahead, one_behind
+from clinometer.execution.background import prefetch, write_behind
 from clinometer.execution.ray import Pool, WorkerResources
 from clinometer.models import (
     Identity,
@@ -136,7 +136,7 @@ class LocalExecutor:
         # Two, so that one has its first batch ready when the other runs out of batches. A CPU's
         # cores are busy as they are.
         gpu = scorer.info.device.startswith("cuda")
-        yield from ahead(work, blocks, by=2) if gpu else map(work, blocks)
+        yield from prefetch(work, blocks, by=2) if gpu else map(work, blocks)
 
     def usage(self) -> dict[str, int]:
         return {} if self._scorer is None else self._scorer.usage()
@@ -301,7 +301,7 @@ class Scoring:
         # Beside a GPU another thread stores; a CPU's cores are busy as they are.
         gpu = record.model.device.startswith("cuda")
         try:
-            with one_behind(store) if gpu else nullcontext(store) as put:
+            with write_behind(store) if gpu else nullcontext(store) as put:
                 store_as_they_come(
                     () if table.complete() else scored(),  # open no model if nothing is missing
                     put,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from clinometer.execution.background import ahead, one_behind
+from clinometer.execution.background import prefetch, write_behind
 
 
 def test_the_next_part_is_worked_on_while_the_caller_has_the_last() -> None:
@@ -25,7 +25,7 @@ def test_the_next_part_is_worked_on_while_the_caller_has_the_last() -> None:
         return n * n
 
     usual = sys.getswitchinterval()
-    for n, found in enumerate(ahead(work, parts())):
+    for n, found in enumerate(prefetch(work, parts())):
         assert found == n * n
         if n < 4:
             assert begun[n + 1].wait(timeout=60)
@@ -38,11 +38,11 @@ def test_an_error_reaches_the_caller_after_the_results_before_it() -> None:
     def fail(n: int) -> float:
         return 6 / (n - 2)
 
-    found = ahead(fail, range(9))
+    found = prefetch(fail, range(9))
     assert [next(found), next(found)] == [-3.0, -6.0]
     with pytest.raises(ZeroDivisionError):
         next(found)
-    assert not any(t.name.startswith("ahead") for t in threading.enumerate())
+    assert not any(t.name.startswith("prefetch") for t in threading.enumerate())
 
 
 def test_two_parts_are_worked_on_at_once() -> None:
@@ -52,7 +52,7 @@ def test_two_parts_are_worked_on_at_once() -> None:
         both.wait()
         return n
 
-    assert list(ahead(meet, range(4), by=2)) == [0, 1, 2, 3]
+    assert list(prefetch(meet, range(4), by=2)) == [0, 1, 2, 3]
 
 
 def test_the_caller_works_while_the_last_part_is_worked_on() -> None:
@@ -63,7 +63,7 @@ def test_the_caller_works_while_the_last_part_is_worked_on() -> None:
         assert may_end.wait(timeout=60)
         done.append(n)
 
-    with one_behind(work) as later:
+    with write_behind(work) as later:
         later(1)
         assert done == []
         may_end.set()
@@ -77,7 +77,7 @@ def test_an_error_behind_reaches_the_caller(calls: int) -> None:
     def fail(n: int) -> float:
         return 1 / n
 
-    with pytest.raises(ZeroDivisionError), one_behind(fail) as later:  # noqa: PT012
+    with pytest.raises(ZeroDivisionError), write_behind(fail) as later:  # noqa: PT012
         for n in range(calls):
             later(n)
     assert not any(t.name.startswith("behind") for t in threading.enumerate())

@@ -13,15 +13,15 @@ from tests.models import zoo, zoo_tokenizers
 
 from clinometer.models import WordOptions
 from clinometer.models.local.causal import CausalScorer
+from clinometer.models.local.prefix_tree import PackingError, TreeRun, compare, shortest_window
 from clinometer.models.protocol import ModelInfo, WordScores
 from clinometer.models.scoring.continuations import (
     AskedContinuations,
-    Below,
+    ContinuationBatcher,
     Continuations,
     Heads,
     Packs,
 )
-from clinometer.models.scoring.prefix_tree import PackingError, TreeRun, compare, shortest_window
 from clinometer.models.tokens.word_tokens import Trie
 from clinometer.topics import Prompt
 
@@ -102,7 +102,7 @@ def test_new_nodes_attend_to_their_ancestors(limit: int) -> None:
         nodes = np.zeros((len(trie.prefix), len(some)), dtype=bool)
         nodes[list(trie.inner)[1:]] = rng.random((len(trie.inner) - 1, len(some))) < 0.7
         parts.append(AskedContinuations(Continuations(trie), some, nodes))
-    below = Below(parts, packs)
+    below = ContinuationBatcher(parts, packs)
     seen = []
     for chunk in below.chunks(limit=limit, rows=3):
         assert len(chunk.tokens) <= 3

@@ -1,16 +1,17 @@
-"""Run a causal model on a batch of prefix-tree packs.
+"""Run a causal model on packs of prefix trees, and check on its own answers that it can be.
 
 The packs run once, with a tree-shaped attention mask, and leave their keys and values in a cache;
-what follows the heads runs against copies of that cache, which are dropped afterwards.
+what follows the heads runs against copies of that cache, which are dropped afterwards. Whether a
+model allows that is decided by comparing its answers with plain rows, not by a list of names.
 """
 
 from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,17 +20,10 @@ from transformers import DynamicCache
 
 from clinometer.models.local.batches import fetch, out_of_memory, to_device
 from clinometer.models.local.slot_logits import SlotProjection, read_log_probs
-from clinometer.models.scoring.continuations import (
-    AskedContinuations,
-    Below,
-    Heads,
-    Ints,
-    Packs,
-)
+from clinometer.models.scoring.causal_job import Rows
+from clinometer.models.scoring.continuations import AskedContinuations, ContinuationBatcher, Packs
 from clinometer.models.tokens.word_tokens import ROOT, Tokens
-from clinometer.statistics.arrays import FloatArray
-
-# --- Run a causal model on a batch of prefix-tree packs ------------------------------------------
+from clinometer.statistics.arrays import FloatArray, IntArray
 
 
 class TreeRun:
@@ -67,10 +61,10 @@ class TreeRun:
         """Log-probabilities of the children of every queried node, one answer [N, H] per part."""
         if parts[0].nodes[ROOT].any():
             return [self._ask_heads(part) for part in parts]
-        below = Below(parts, self.packs)
+        batcher = ContinuationBatcher(parts, self.packs)
         reads, values = [], []
         multiple = row_multiple(self.device)
-        for chunk in below.chunks(limit=self.limit, rows=self.rows, multiple=multiple):
+        for chunk in batcher.chunks(limit=self.limit, rows=self.rows, multiple=multiple):
             places = (chunk.rows, chunk.places)
             found = self._forward(
                 chunk.tokens,
@@ -82,9 +76,9 @@ class TreeRun:
             )
             reads.append(chunk.reads)
             values.append(found)
-        return below.answers(np.concatenate(reads), np.concatenate(values))
+        return batcher.answers(np.concatenate(reads), np.concatenate(values))
 
-    def _behind(self, packs: Ints) -> Any:
+    def _behind(self, packs: IntArray) -> Any:
         """A copy of the cache of some packs, which may grow without affecting the original."""
         chosen = copy.copy(self.cache)
         chosen.layers = [copy.copy(layer) for layer in chosen.layers]
@@ -104,11 +98,11 @@ class TreeRun:
 
     def _forward(
         self,
-        tokens: Ints,
-        positions: Ints,
-        visible: Ints,
-        places: tuple[Ints, Ints],
-        wanted: Ints,
+        tokens: IntArray,
+        positions: IntArray,
+        visible: IntArray,
+        places: tuple[IntArray, IntArray],
+        wanted: IntArray,
         *,
         cache: Any,
     ) -> FloatArray:
@@ -135,7 +129,7 @@ class TreeRun:
             values = fetch(read_log_probs(logits, wants, self.boundary))
         return values()
 
-    def _mask(self, visible: Ints, keys: int) -> Tensor:
+    def _mask(self, visible: IntArray, keys: int) -> Tensor:
         """What is added to the attention scores [B, 1, Q, keys]: 0 where a node may look, the least
         finite number elsewhere. Numbers rather than booleans because every implementation of
         attention adds them in the same way."""
@@ -148,9 +142,6 @@ class TreeRun:
 def row_multiple(device: torch.device) -> int:
     """Pad rows to a multiple: fused attention on a GPU needs aligned masks."""
     return 16 if device.type == "cuda" else 1
-
-
-# --- Check on a model's own answers, not by a list of names, whether it can be scored in packs ---
 
 
 #: What a model may raise when given a mask, positions or a cache that it was not written for.
@@ -181,9 +172,15 @@ class Probe:
     wanted: list[Tokens]
     values: list[FloatArray]
 
+    def answered_by(self, rows: Rows) -> list[FloatArray]:
+        """The same answers from plain rows."""
+        heads = map(rows.head, self.heads)
+        paths = [head + suffix for head, suffix in zip(heads, self.suffixes, strict=True)]
+        return rows.follower.follow(paths, self.wanted)
+
 
 def take_sample(
-    parts: Sequence[AskedContinuations], answers: Sequence[FloatArray], place: Ints
+    parts: Sequence[AskedContinuations], answers: Sequence[FloatArray], place: IntArray
 ) -> Probe:
     """Sample answers at heads from the first to the last in a pack: a model that counts indices
     instead of positions errs most where a node is far from its ancestors."""
@@ -233,10 +230,8 @@ def compare(found: Sequence[FloatArray], plain: Sequence[FloatArray], dtype: tor
 class CheckedAnswers:
     """Compares answers with plain rows where nothing has been compared yet."""
 
-    def __init__(
-        self, run: TreeRun, packing: Packing, plain: Callable[[Probe], list[FloatArray]]
-    ) -> None:
-        self.run, self.packing, self.plain = run, packing, plain
+    def __init__(self, run: TreeRun, packing: Packing, rows: Rows) -> None:
+        self.run, self.packing, self.rows = run, packing, rows
 
     def ask(self, parts: Sequence[AskedContinuations]) -> list[FloatArray]:
         below = not parts[0].nodes[ROOT].any()
@@ -255,7 +250,7 @@ class CheckedAnswers:
             raise PackingError(f"it needed a row of {self.run.longest} places, it sees {room}")
         if self.packing.is_new(self.run.longest, self.run.farthest, below=below):
             sample = take_sample(parts, answers, self.run.packs.place)
-            compare(sample.values, self.plain(sample), self.run.dtype)
+            compare(sample.values, sample.answered_by(self.rows), self.run.dtype)
             self.packing.passed(self.run.longest, self.run.farthest, below=below)
         return answers
 
@@ -299,47 +294,3 @@ def shortest_window(config: Any) -> int | None:
 def counts_places(config: Any) -> bool:
     """GPT-Neo's local layers measure their window in row indices, ignoring the positions."""
     return str(getattr(config, "model_type", "")) == "gpt_neo"
-
-
-# --- Queries about trees of words as plain rows: one row per path of tokens ----------------------
-
-
-class Follower(Protocol):
-    """Protocol for models that score tokens after a path of tokens."""
-
-    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
-        """Log-probabilities of the wanted tokens after each path."""
-
-
-class Rows:
-    """Plain rows: one row per head and continuation."""
-
-    def __init__(self, follower: Follower, heads: Heads, start: int = 0) -> None:
-        self.follower, self.heads, self.start = follower, heads, start
-
-    def ask(self, parts: Sequence[AskedContinuations]) -> list[FloatArray]:
-        places = [tuple(map(np.ravel, np.nonzero(part.nodes))) for part in parts]
-        paths: list[Tokens] = []
-        wanted: list[Tokens] = []
-        for part, (nodes, columns) in zip(parts, places, strict=True):
-            trie = part.tree.trie
-            children = [trie.child_tokens(n) for n in range(len(part.tree))]
-            paths += [
-                self._head(h) + trie.prefix[n]
-                for n, h in zip(nodes.tolist(), part.heads[columns].tolist(), strict=True)
-            ]
-            wanted += [children[n] for n in nodes.tolist()]
-        values = iter(self.follower.follow(paths, wanted))
-        answers = [part.blank() for part in parts]
-        for part, (nodes, columns), found in zip(parts, places, answers, strict=True):
-            for n, column in zip(nodes.tolist(), columns.tolist(), strict=True):
-                found[list(part.tree.trie.children[n]), column] = next(values)
-        return answers
-
-    def answer_sample(self, sample: Probe) -> list[FloatArray]:
-        heads = map(self._head, sample.heads)
-        paths = [head + suffix for head, suffix in zip(heads, sample.suffixes, strict=True)]
-        return self.follower.follow(paths, sample.wanted)
-
-    def _head(self, row: int) -> Tokens:
-        return self.heads.path(self.start + row)
