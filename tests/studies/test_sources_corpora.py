@@ -10,7 +10,7 @@ import pytest
 from clinometer.contexts import ContextSet, load_contexts
 from clinometer.errors import ContextError
 from clinometer.runs import AuditSettings
-from clinometer.studies.framework import ask_all
+from clinometer.studies.framework import audit_all
 from clinometer.studies.sources import corpora_findings, corpora_plan, halves
 from clinometer.topics import load_topic
 
@@ -50,16 +50,21 @@ def test_a_model_is_compared_with_itself_over_corpora(tmp_path: Path) -> None:
     ]
     settings = AuditSettings(replicates=200)
     plan = corpora_plan(["pocket:gpt2-s"], sources, topic=topic, settings=settings)
-    assert [ask.role for ask in plan.asks] == ["here", "there", "here, half 1", "here, half 2"]
-    asked, failed = ask_all(plan, tmp_path)
+    assert [planned.role for planned in plan.audits] == [
+        "here",
+        "there",
+        "here, half 1",
+        "here, half 2",
+    ]
+    results, failed = audit_all(plan, tmp_path)
     assert not failed
-    found = corpora_findings(asked)
+    found = corpora_findings(results)
     differences = found.tables[1].frame
     assert list(dict.fromkeys(differences["pair"])) == [
         "here, half 1 − here, half 2",
         "there − here",
     ]
-    runs = {ask.role: run for ask, run in asked}
+    runs = {planned.role: run for planned, run in results}
     R = differences[(differences["measure"] == "R") & (differences["pair"] == "there − here")]
     gap = runs["there"].risks.R.value - runs["here"].risks.R.value
     assert R["value"].tolist() == pytest.approx([gap])

@@ -9,7 +9,7 @@ from tests.present import present
 
 from clinometer.contexts import ContextSet
 from clinometer.runs import AuditSettings
-from clinometer.studies.framework import Plan, ask_all, asks_of
+from clinometer.studies.framework import Plan, audit_all, planned_runs
 from clinometer.studies.risk_tables import LANGUAGES, table_findings
 from clinometer.topics import load_topic
 
@@ -44,13 +44,15 @@ def test_a_chinese_model_is_audited_and_shown_beside_table_5(chinese: Path, tmp_
     topic = load_topic("gender-zh").select(["护士", "工程师", "老师"])
     contexts = ContextSet("zh", ["[X]说[Y]", "[X]认为[Y]", "[X]很累，但[Y]"], [3, 2, 1])
     settings = AuditSettings(replicates=200)
-    plan = Plan("languages", asks_of([str(chinese)], topic, contexts, settings, role=LANGUAGES))
-    asked, failed = ask_all(plan, tmp_path / "study")
+    plan = Plan(
+        "languages", planned_runs([str(chinese)], topic, contexts, settings, role=LANGUAGES)
+    )
+    results, failed = audit_all(plan, tmp_path / "study")
     assert not failed
-    run = asked[0][1]
+    run = results[0][1]
     assert present(run.record.words).unwritable == []
     assert run.record.counts["cells"] == 9
     assert "words_of_several_tokens" in run.record.counts
-    found = table_findings("languages", asked)
+    found = table_findings("languages", results)
     printed = next(t.frame for t in found.tables if t.key == "table5-published")
     assert printed["name"].tolist() == ["BERT-Chinese", "GPT2-Chinese", "llama2-Chinese"]

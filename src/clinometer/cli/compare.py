@@ -22,7 +22,7 @@ from clinometer.measure.correction import POPULATIONS
 from clinometer.runs import AuditSettings, Run, compare
 from clinometer.runs.align import ALIGN, only_contexts_differ, resampling_note
 from clinometer.runs.compare import compare_levels
-from clinometer.statistics.tests import EXACT
+from clinometer.statistics.significance import EXACT
 
 if TYPE_CHECKING:
     from clinometer.measure.comparison_engine import Comparison, Difference

@@ -37,7 +37,7 @@ from clinometer.settings import option
 if TYPE_CHECKING:
     from clinometer.display.table import Table
     from clinometer.runs import Run
-    from clinometer.studies.framework import Ask, Findings, Plan
+    from clinometer.studies.framework import Findings, Plan, PlannedRun
 
 
 # --- Options of the study commands ---------------------------------------------------------------
@@ -81,7 +81,7 @@ _SHOWN = 24
 
 def carry_out(
     plan: Plan,
-    findings: Callable[[list[tuple[Ask, Run]]], Findings],
+    findings: Callable[[list[tuple[PlannedRun, Run]]], Findings],
     *,
     output: StudyOutput,
     before: Callable[[], None] | None = None,
@@ -90,7 +90,7 @@ def carry_out(
 
     `before` makes what is needed first, such as a trained model.
     """
-    from clinometer.studies.framework import ask_all
+    from clinometer.studies.framework import audit_all
 
     folder = output.folder(plan.study)
     if output.only_plan:
@@ -106,15 +106,15 @@ def carry_out(
         before()
     with ExitStack() as bars:
 
-        def watch(ask: Ask) -> Watch:
+        def watch(planned: PlannedRun) -> Watch:
             bars.close()
-            place = folder / "runs" / ask.folder
-            return bars.enter_context(progress(ask.label, kept=kept_cells(place)))
+            place = folder / "runs" / planned.folder
+            return bars.enter_context(progress(planned.label, kept=kept_cells(place)))
 
-        asked, failed = ask_all(plan, folder, watch=watch, fresh=output.fresh)
+        results, failed = audit_all(plan, folder, watch=watch, fresh=output.fresh)
     for one in failed:  # first: what is left may be too little for the study
-        say(f"{one.ask.label}: {one.error}")
-    finish(findings(asked), folder, output)
+        say(f"{one.planned.label}: {one.error}")
+    finish(findings(results), folder, output)
     if failed:
         raise typer.Exit(max(one.error.exit_status for one in failed))
 
@@ -361,7 +361,7 @@ def _table_command(study: str, about: str) -> Callable[..., None]:
 
         carry_out(
             table_plan(study, models, contexts=contexts, settings=settings),
-            lambda asked: table_findings(study, asked),
+            lambda results: table_findings(study, results),
             output=output,
         )
 
@@ -408,7 +408,7 @@ def size_command(
             contexts=contexts,
             settings=settings,
         ),
-        lambda asked: size_findings(asked, seed=settings.seed),
+        lambda results: size_findings(results, seed=settings.seed),
         output=output,
     )
 
@@ -480,7 +480,9 @@ def knowledge_command(
     relations = builtin_facts() if facts is None else read_facts(facts)
     carry_out(
         knowledge_plan(models, relations, settings=settings),
-        lambda asked: knowledge_findings(asked, relations, exponent=exponent, seed=settings.seed),
+        lambda results: knowledge_findings(
+            results, relations, exponent=exponent, seed=settings.seed
+        ),
         output=output,
     )
 
@@ -516,7 +518,7 @@ def sources_command(
             topic=asked_topic,
             settings=settings,
         ),
-        lambda asked: sources_findings(asked, seed=settings.seed),
+        lambda results: sources_findings(results, seed=settings.seed),
         output=output,
     )
 
@@ -549,7 +551,7 @@ def corpora_command(
             topic=asked_topic,
             settings=settings,
         ),
-        lambda asked: corpora_findings(asked, seed=settings.seed),
+        lambda results: corpora_findings(results, seed=settings.seed),
         output=output,
     )
 
@@ -576,7 +578,7 @@ def languages_command(
 
     carry_out(
         languages_plan(models, topic=topic_of(topic, groups), contexts=contexts, settings=settings),
-        lambda asked: table_findings("languages", asked),
+        lambda results: table_findings("languages", results),
         output=output,
     )
 
@@ -709,7 +711,7 @@ def toxicity_command(
 
     carry_out(
         plan,
-        lambda asked: toxicity_findings(asked, texts=len(chosen), training=training),
+        lambda results: toxicity_findings(results, texts=len(chosen), training=training),
         output=output,
         before=train,
     )

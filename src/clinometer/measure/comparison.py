@@ -38,7 +38,7 @@ from clinometer.statistics.arrays import (
     plain,
     snap,
 )
-from clinometer.statistics.tests import holm
+from clinometer.statistics.significance import holm
 
 # --- Do two models differ? Paired differences of the risks, with intervals, p-values and ranks ---
 

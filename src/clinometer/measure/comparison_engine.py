@@ -26,7 +26,7 @@ from clinometer.measure.correction import BiasModel, Units
 from clinometer.measure.criterion import RiskScale, criterion, read_scale, slope
 from clinometer.measure.grid import Grid, PreferenceGrid
 from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
-from clinometer.statistics.tests import flip_interval, flip_p_value
+from clinometer.statistics.significance import flip_interval, flip_p_value
 
 if TYPE_CHECKING:
     from clinometer.display.notebook import DataFrame, Dataset

@@ -183,7 +183,7 @@ class Units:
         return out
 
     @property
-    def bend(self) -> tuple[float, float]:
+    def tail_adjustment(self) -> tuple[float, float]:
         """How far a heavily weighted unit moves a mean and its variance together, see `Noise`."""
         w = self.slots
         two = float(np.sum(w**2))
@@ -285,7 +285,7 @@ class Noise:
     Attributes:
         mean: [X,k]; risk: [X]; weights: [X], of the groups.
         freedom: degrees of freedom of the variances (Satterthwaite), a mean over groups.
-        bend: (a, b) of `quantile`.
+        tail_adjustment: (a, b) of `quantile`.
         total: [X,k,k], covariance of the mean of each group.
         shared: [L,X,k], how far the L factors move each group; own: [X,k,k], what is left of total.
         gram: [D,D], covariance of the rest between groups, each times its weight.
@@ -294,8 +294,8 @@ class Noise:
         risk_variance: [X+1], of each r, and of R.
         risk_skewness: [X+1], of each r, and of R.
         risk_cross: [X,k], covariance of each r with its own mean.
-        kinship: mean squared correlation of the rest between groups, minus what few units produce
-            by chance.
+        mean_squared_correlation: of the rest between groups, minus what few units produce by
+            chance.
         ratio, norm: as in `Units`.
     """
 
@@ -303,7 +303,7 @@ class Noise:
     risk: FloatArray
     weights: FloatArray
     freedom: float
-    bend: tuple[float, float]
+    tail_adjustment: tuple[float, float]
     total: FloatArray
     shared: FloatArray
     own: FloatArray
@@ -314,7 +314,7 @@ class Noise:
     risk_variance: FloatArray
     risk_skewness: FloatArray
     risk_cross: FloatArray
-    kinship: float
+    mean_squared_correlation: float
     ratio: FloatArray | None
     norm: float
 
@@ -353,7 +353,7 @@ class Noise:
             risk=units.risk,
             weights=w,
             freedom=freedom,
-            bend=units.bend,
+            tail_adjustment=units.tail_adjustment,
             total=total,
             shared=shared,
             own=own,
@@ -364,7 +364,7 @@ class Noise:
             risk_variance=np.append((e_risk**2).sum(axis=0), of_R @ of_R),
             risk_skewness=skewness,
             risk_cross=np.einsum("ux,uxk->xk", e_risk, e),
-            kinship=_kinship(gram, w, k, max(freedom - 1.0, 1.0)),
+            mean_squared_correlation=_mean_squared_correlation(gram, w, k, max(freedom - 1.0, 1.0)),
             ratio=units.ratio,
             norm=units.norm,
         )
@@ -377,7 +377,7 @@ class Noise:
         a = 1 - T/q, b = T/q - q; for even weights that is t² itself.
         """
         t = stdtrit(self.freedom, tail)
-        a, b = self.bend
+        a, b = self.tail_adjustment
         return np.asarray(t * np.sqrt((a + b) / (a + b * t * t)))
 
     @cached_property
@@ -413,8 +413,8 @@ class Noise:
     @cached_property
     def groups_worth(self) -> float:
         """The effective number of independent groups in the rest."""
-        even = float(self.weights @ self.weights)
-        return 1.0 / (self.kinship + (1 - self.kinship) * even)
+        even, rho2 = float(self.weights @ self.weights), self.mean_squared_correlation
+        return 1.0 / (rho2 + (1 - rho2) * even)
 
     def bias(self, mean: FloatArray) -> FloatArray:
         """J of means [..,X,k]: [..,X]."""
@@ -458,7 +458,8 @@ class Noise:
         d = slopes.reshape(*slopes.shape[:2], -1)
         linear = np.einsum("sqd,sqd->sq", d @ self.gram, d)
         gap = np.maximum(self.risk_rest - 2 * d @ self.cross + linear, 0.0)
-        other = (1 - self.kinship) * bent @ w**2 + self.kinship * (np.sqrt(bent) @ w) ** 2
+        rho2 = self.mean_squared_correlation
+        other = (1 - rho2) * bent @ w**2 + rho2 * (np.sqrt(bent) @ w) ** 2
         # The size of the noise is estimated too, and the mean grows with it.
         other = other + (grow @ w) ** 2 / (2 * self.freedom * self.groups_worth)
         return mean @ w, linear, gap, other
@@ -519,7 +520,9 @@ def _roots(covariance: FloatArray) -> FloatArray:
     return np.asarray((vectors * root[:, None]) @ np.swapaxes(vectors, 1, 2))
 
 
-def _kinship(gram: FloatArray, weights: FloatArray, k: int, freedom: float) -> float:
+def _mean_squared_correlation(
+    gram: FloatArray, weights: FloatArray, k: int, freedom: float
+) -> float:
     """Mean squared correlation between groups, minus the 1/freedom expected by chance."""
     X = weights.size
     square = (gram**2).reshape(X, k, X, k).sum(axis=(1, 3))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from clinometer.measure.correction import Noise, Units
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.statistics.arrays import FloatArray, plain
-from clinometer.statistics.tests import benjamini_hochberg, flip_p_value
+from clinometer.statistics.significance import benjamini_hochberg, flip_p_value
 
 KNOWN = 1e-9
 """A lean that is known and larger than rounding."""

@@ -15,7 +15,7 @@ from clinometer.reliability.dissimilarity import Embed, version_dissimilarity
 from clinometer.reliability.score import mean_estimate
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import central_interval, resampled_counts
-from clinometer.statistics.tests import holm
+from clinometer.statistics.significance import holm
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from clinometer.errors import SettingsError
 from clinometer.extras import require
 from clinometer.settings import LEVEL
 from clinometer.statistics.arrays import FloatArray, as_labels, as_real
-from clinometer.statistics.tests import holm
+from clinometer.statistics.significance import holm
 
 # --- The algebra under `regress`: standard errors of a weighted fit, and variance beyond them ----
 

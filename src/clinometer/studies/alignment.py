@@ -11,15 +11,15 @@ from clinometer.errors import SettingsError
 from clinometer.models.catalog.spec import folder_name
 from clinometer.runs import AuditSettings, Run
 from clinometer.studies.framework import (
-    Ask,
     Findings,
     Plan,
-    asks_of,
+    PlannedRun,
     change_figures,
     change_table,
     change_tables,
     leaning_changes,
     moved,
+    planned_runs,
     risks_table,
     sentences,
     study_contexts,
@@ -47,19 +47,19 @@ def alignment_plan(
             "study alignment: expected a base model and at least one version of it, or one model "
             "and --chat"
         )
-    asks = asks_of(models, topic, study_contexts(topic, contexts), settings)
+    audits = planned_runs(models, topic, study_contexts(topic, contexts), settings)
     if chat:
         inside = replace(settings, load=replace(settings.load, chat=True))
-        asks += tuple(
+        audits += tuple(
             replace(a, label=f"{a.label} (chat)", folder=f"{a.folder}-chat", settings=inside)
-            for a in asks[1:] or asks
+            for a in audits[1:] or audits
         )
-    return Plan("alignment", asks)
+    return Plan("alignment", audits)
 
 
-def alignment_findings(asked: list[tuple[Ask, Run]]) -> Findings:
+def alignment_findings(results: list[tuple[PlannedRun, Run]]) -> Findings:
     """Each version against the base: paired differences, and the groups whose leaning flipped."""
-    named = [(ask.label, run) for ask, run in asked]
+    named = [(planned.label, run) for planned, run in results]
     if len(named) < 2:
         raise SettingsError(
             "study alignment: the base or all of its versions could not be scored; correct the "

@@ -51,7 +51,7 @@ _OPENING = 4.0
 
 
 @dataclass(frozen=True)
-class Ask:
+class PlannedRun:
     """One audit of a study.
 
     label     its name in tables and charts
@@ -79,7 +79,7 @@ class Ask:
 class Cost:
     """What remains of one audit: prompts to score and approximate seconds; None if unknown."""
 
-    ask: Ask
+    planned: PlannedRun
     done: bool
     seconds: float | None
 
@@ -92,11 +92,11 @@ class Plan:
     """
 
     study: str
-    asks: tuple[Ask, ...]
+    audits: tuple[PlannedRun, ...]
     further: tuple[tuple[str, float], ...] = field(default=())
 
     def __post_init__(self) -> None:
-        names = [ask.folder for ask in self.asks]
+        names = [planned.folder for planned in self.audits]
         twice = {n for n in names if names.count(n) > 1}
         if twice:
             raise SettingsError(
@@ -107,29 +107,29 @@ class Plan:
         """The cost of each audit, given what the study's folder already contains."""
         speed: float | None = None
         found = []
-        for ask in self.asks:
-            done = _finished(out / "runs" / ask.folder)
-            size = None if done else parameters_of(ask.like or ask.model)
+        for planned in self.audits:
+            done = _finished(out / "runs" / planned.folder)
+            size = None if done else parameters_of(planned.like or planned.model)
             seconds: float | None = 0.0 if done else None
             if size is not None:
                 speed = speed or machine_speed()
-                seconds = _OPENING + 2 * size * _TOKENS * ask.prompts / (speed * _EFFICIENCY)
-            found.append(Cost(ask, done, seconds))
+                seconds = _OPENING + 2 * size * _TOKENS * planned.prompts / (speed * _EFFICIENCY)
+            found.append(Cost(planned, done, seconds))
         return found
 
     def to_dict(self, out: Path) -> dict[str, Any]:
         costs = self.costs(out)
         return {
             "study": self.study,
-            "prompts": sum(c.ask.prompts for c in costs if not c.done),
+            "prompts": sum(c.planned.prompts for c in costs if not c.done),
             "seconds": _total([c.seconds for c in costs] + [s for _, s in self.further]),
             "audits": [
                 {
-                    "model": c.ask.model,
-                    "label": c.ask.label,
-                    "topic": c.ask.topic.name,
-                    "contexts": c.ask.contexts.name,
-                    "prompts": c.ask.prompts,
+                    "model": c.planned.model,
+                    "label": c.planned.label,
+                    "topic": c.planned.topic.name,
+                    "contexts": c.planned.contexts.name,
+                    "prompts": c.planned.prompts,
                     "done": c.done,
                     "seconds": c.seconds,
                 }
@@ -139,18 +139,18 @@ class Plan:
         }
 
 
-def asks_of(
+def planned_runs(
     models: Sequence[str],
     topic: Topic,
     contexts: ContextSet,
     settings: AuditSettings,
     *,
     role: str = "",
-) -> tuple[Ask, ...]:
+) -> tuple[PlannedRun, ...]:
     """One audit per model, on the same topic and contexts."""
     prefix = f"{folder_name(role)}-" if role else ""
     return tuple(
-        Ask(label, m, topic, contexts, settings, prefix + folder_name(m), role=role)
+        PlannedRun(label, m, topic, contexts, settings, prefix + folder_name(m), role=role)
         for m, label in zip(models, _labels(models), strict=True)
     )
 
@@ -232,14 +232,14 @@ def _total(seconds: Iterable[float | None]) -> float | None:
 
 
 #: Called before each audit; returns its progress callback.
-Watch = Callable[[Ask], Progress | None]
+Watch = Callable[[PlannedRun], Progress | None]
 
 
 @dataclass(frozen=True)
 class Failed:
     """An audit that failed, and why."""
 
-    ask: Ask
+    planned: PlannedRun
     error: ClinometerError
 
 
@@ -293,40 +293,40 @@ class Findings:
         return missing
 
 
-def ask_all(
+def audit_all(
     plan: Plan, out: Path, *, watch: Watch | None = None, fresh: bool = False
-) -> tuple[list[tuple[Ask, Run]], list[Failed]]:
+) -> tuple[list[tuple[PlannedRun, Run]], list[Failed]]:
     """Run every audit of the plan; a finished one is read, an interrupted one resumed.
 
     A model that fails does not stop the others. If all fail, the error is the study's.
     """
-    if not plan.asks:
+    if not plan.audits:
         raise SettingsError(f"study {plan.study}: expected at least one model, found none")
-    done: list[tuple[Ask, Run]] = []
+    done: list[tuple[PlannedRun, Run]] = []
     failed: list[Failed] = []
-    for ask in plan.asks:
+    for planned in plan.audits:
         try:
             run = audit(
-                ask.model,
-                topic=ask.topic,
-                contexts=ask.contexts,
-                out=out / "runs" / ask.folder,
-                settings=ask.settings,
+                planned.model,
+                topic=planned.topic,
+                contexts=planned.contexts,
+                out=out / "runs" / planned.folder,
+                settings=planned.settings,
                 fresh=fresh,
-                progress=watch(ask) if watch else None,
+                progress=watch(planned) if watch else None,
             )
         except ClinometerError as error:
-            failed.append(Failed(ask, error))
+            failed.append(Failed(planned, error))
         else:
-            done.append((ask, run))
+            done.append((planned, run))
     if not done:
         raise failed[0].error
     return done, failed
 
 
-def only(asked: list[tuple[Ask, Run]], role: str) -> list[tuple[str, Run]]:
+def only(results: list[tuple[PlannedRun, Run]], role: str) -> list[tuple[str, Run]]:
     """Label and run of one part of a study."""
-    return [(ask.label, run) for ask, run in asked if ask.role == role]
+    return [(planned.label, run) for planned, run in results if planned.role == role]
 
 
 def _cannot_draw() -> str:

@@ -20,7 +20,7 @@ from clinometer.report import Figure, Table, charts
 from clinometer.runs import AuditSettings, Run
 from clinometer.statistics.estimate import central_interval
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
-from clinometer.studies.framework import Ask, Findings, Plan, asks_of
+from clinometer.studies.framework import Findings, Plan, PlannedRun, planned_runs
 from clinometer.topics import Group, Topic
 
 # --- Facts as topics: subjects are groups, possible answers are categories, paraphrases contexts
@@ -145,14 +145,16 @@ def knowledge_plan(
     models: Sequence[str], relations: Sequence[Relation], *, settings: AuditSettings
 ) -> Plan:
     """Every model on every relation."""
-    asks = [
-        a for r in relations for a in asks_of(models, r.topic, r.contexts, settings, role=r.name)
+    audits = [
+        a
+        for r in relations
+        for a in planned_runs(models, r.topic, r.contexts, settings, role=r.name)
     ]
-    return Plan("knowledge", tuple(asks))
+    return Plan("knowledge", tuple(audits))
 
 
 def knowledge_findings(
-    asked: list[tuple[Ask, Run]],
+    results: list[tuple[PlannedRun, Run]],
     relations: Sequence[Relation],
     *,
     exponent: float = 0.5,
@@ -162,11 +164,11 @@ def knowledge_findings(
     """Knowledge, deterministic knowledge and confidence of each model and relation."""
     known = {r.name: r for r in relations}
     rows, facts = [], []
-    for ask, run in asked:
-        relation = known[ask.role]
+    for planned, run in results:
+        relation = known[planned.role]
         found = score_facts(run.preferences, relation, exponent=exponent)
-        facts.append(found.assign(name=ask.label, relation=relation.name))
-        row = {"name": ask.label, "relation": relation.name, "facts": len(found)}
+        facts.append(found.assign(name=planned.label, relation=relation.name))
+        row = {"name": planned.label, "relation": relation.name, "facts": len(found)}
         row["paraphrases"] = len(relation.paraphrases)
         row["chance"] = float(found["chance"].mean())
         rows.append(row | _means(found, level=level, seed=seed))
@@ -193,7 +195,7 @@ def knowledge_findings(
             Table("knowledge-facts", "Every fact", each),
         ),
         (_figure(table),),
-        tuple(run for _, run in asked),
+        tuple(run for _, run in results),
     )
 
 

@@ -15,11 +15,11 @@ from clinometer.report.figures.comparison import basis
 from clinometer.runs import AuditSettings, Run
 from clinometer.studies.framework import (
     DIFFERENCES,
-    Ask,
     Findings,
     Plan,
-    asks_of,
+    PlannedRun,
     only,
+    planned_runs,
     printed,
     risks,
     risks_table,
@@ -54,11 +54,11 @@ def table_plan(
     study: str, models: Sequence[str], *, contexts: str | None, settings: AuditSettings
 ) -> Plan:
     """Every model on every topic of the table."""
-    asks: list[Ask] = []
+    audits: list[PlannedRun] = []
     for part in PARTS[study]:
         topic = load_topic(_TOPICS[part])
-        asks += asks_of(models, topic, study_contexts(topic, contexts), settings, role=part)
-    return Plan(study, tuple(asks))
+        audits += planned_runs(models, topic, study_contexts(topic, contexts), settings, role=part)
+    return Plan(study, tuple(audits))
 
 
 def languages_plan(
@@ -66,16 +66,16 @@ def languages_plan(
 ) -> Plan:
     """Every model on a topic in its own language."""
     chosen = study_contexts(topic, contexts)
-    return Plan("languages", asks_of(models, topic, chosen, settings, role=LANGUAGES))
+    return Plan("languages", planned_runs(models, topic, chosen, settings, role=LANGUAGES))
 
 
-def table_findings(study: str, asked: list[tuple[Ask, Run]]) -> Findings:
+def table_findings(study: str, results: list[tuple[PlannedRun, Run]]) -> Findings:
     """Ours with intervals and ranks, the printed rows below them, and why they differ."""
     tables: list[Table] = []
     figures: list[Figure] = []
     sentences: list[str] = []
     for part in PARTS[study]:
-        named = only(asked, part)
+        named = only(results, part)
         if not named:
             continue
         ours = risks(named, references=True)
@@ -93,7 +93,7 @@ def table_findings(study: str, asked: list[tuple[Ask, Run]]) -> Findings:
         tuple(sentences),
         tuple(tables),
         tuple(figures),
-        tuple(run for _, run in asked),
+        tuple(run for _, run in results),
     )
 
 

@@ -17,12 +17,12 @@ from clinometer.report.figures.comparison import basis
 from clinometer.runs import AuditSettings, Run
 from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.framework import (
-    Ask,
     Findings,
     Plan,
-    asks_of,
+    PlannedRun,
     joint,
     parameters,
+    planned_runs,
     risks_table,
     study_contexts,
 )
@@ -38,22 +38,26 @@ def size_plan(
 ) -> Plan:
     """Every model of every family; families are compared within themselves."""
     chosen = study_contexts(topic, contexts)
-    asks = [a for name, ms in families for a in asks_of(ms, topic, chosen, settings, role=name)]
-    return Plan("size", tuple(asks))
+    audits = [
+        a for name, ms in families for a in planned_runs(ms, topic, chosen, settings, role=name)
+    ]
+    return Plan("size", tuple(audits))
 
 
-def size_findings(asked: list[tuple[Ask, Run]], *, level: float = 0.95, seed: int = 0) -> Findings:
+def size_findings(
+    results: list[tuple[PlannedRun, Run]], *, level: float = 0.95, seed: int = 0
+) -> Findings:
     """Slopes of R, R^b and R^v per tenfold size, with two intervals that mean different things."""
     rows: list[dict[str, Any]] = []
     slopes: list[dict[str, Any]] = []
-    for family in dict.fromkeys(ask.role for ask, _ in asked):
-        members = _by_size([(a.label, r) for a, r in asked if a.role == family])
+    for family in dict.fromkeys(planned.role for planned, _ in results):
+        members = _by_size([(a.label, r) for a, r in results if a.role == family])
         rows += _rows(family, members)
         slopes += _slopes(family, members, level=level, seed=seed)
     table = pd.DataFrame(rows)
     fitted = pd.DataFrame(slopes)
-    runs = [run for _, run in asked]
-    ranked = risks_table("size-risks", "Risks by size", [(a.label, r) for a, r in asked])
+    runs = [run for _, run in results]
+    ranked = risks_table("size-risks", "Risks by size", [(a.label, r) for a, r in results])
     return Findings(
         "size",
         "Risk and model size (Figure 7)",

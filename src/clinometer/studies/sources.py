@@ -19,12 +19,12 @@ from clinometer.runs import AuditSettings, Run
 from clinometer.runs.align import compare_runs
 from clinometer.statistics.rank import kendall, kendall_interval
 from clinometer.studies.framework import (
-    Ask,
     Findings,
     Plan,
-    asks_of,
+    PlannedRun,
     joint,
     only,
+    planned_runs,
     printed,
     risks_table,
 )
@@ -65,18 +65,18 @@ def sources_plan(
     """Every model in the contexts of every source."""
     if len(models) < 2:
         raise SettingsError("study sources: expected at least two models to rank")
-    asks = [a for name, c in sources for a in asks_of(models, topic, c, settings, role=name)]
-    return Plan("sources", tuple(asks))
+    audits = [a for name, c in sources for a in planned_runs(models, topic, c, settings, role=name)]
+    return Plan("sources", tuple(audits))
 
 
-def sources_findings(asked: list[tuple[Ask, Run]], *, seed: int = 0) -> Findings:
+def sources_findings(results: list[tuple[PlannedRun, Run]], *, seed: int = 0) -> Findings:
     """Risks by source, and Kendall's tau of each pair of sources with an interval over contexts."""
-    names = list(dict.fromkeys(ask.role for ask, _ in asked))
-    models = _in_all(asked, names)
+    names = list(dict.fromkeys(planned.role for planned, _ in results))
+    models = _in_all(results, names)
     values, draws = [], []
     tables: list[Table] = []
     for i, name in enumerate(names):
-        named = [(label, run) for label, run in only(asked, name) if label in models]
+        named = [(label, run) for label, run in only(results, name) if label in models]
         found = joint([run for _, run in named], seed=seed + i)
         values.append(found.values)
         draws.append(found.draws)
@@ -88,15 +88,15 @@ def sources_findings(asked: list[tuple[Ask, Run]], *, seed: int = 0) -> Findings
         "The same models over contexts of different sources (Table 4)",
         (*said, *_published_sentences()),
         (Table("sources-agreement", "Agreement of the rankings", agreement), *tables),
-        (_figure(names, asked, models),),
-        tuple(run for _, run in asked),
+        (_figure(names, results, models),),
+        tuple(run for _, run in results),
     )
 
 
-def _in_all(asked: list[tuple[Ask, Run]], names: list[str]) -> list[str]:
+def _in_all(results: list[tuple[PlannedRun, Run]], names: list[str]) -> list[str]:
     """Models that were scored in every source: only they can be ranked."""
-    labels = [{label for label, _ in only(asked, name)} for name in names]
-    models = [label for label, _ in only(asked, names[0]) if all(label in s for s in labels)]
+    labels = [{label for label, _ in only(results, name)} for name in names]
+    models = [label for label, _ in only(results, names[0]) if all(label in s for s in labels)]
     if len(models) < 2 or len(names) < 2:
         raise SettingsError("study sources: expected two models that were scored in two sources")
     return models
@@ -148,10 +148,10 @@ def _published_sentences() -> list[str]:
     ]
 
 
-def _figure(names: list[str], asked: list[tuple[Ask, Run]], models: list[str]) -> Figure:
+def _figure(names: list[str], results: list[tuple[PlannedRun, Run]], models: list[str]) -> Figure:
     rows = []
     for name in names:
-        for label, run in only(asked, name):
+        for label, run in only(results, name):
             if label in models:
                 row: dict[str, Any] = {"name": f"{label}, {name}"}
                 for measure in MEASURES:
@@ -213,16 +213,16 @@ def corpora_plan(
     name, first = sources[0]
     split = zip(HALVES, halves(first, seed=settings.seed), strict=True)
     sets = [*sources, *((f"{name}, {half}", contexts) for half, contexts in split)]
-    asks = [a for role, c in sets for a in asks_of(models, topic, c, settings, role=role)]
-    return Plan("corpora", tuple(asks))
+    audits = [a for role, c in sets for a in planned_runs(models, topic, c, settings, role=role)]
+    return Plan("corpora", tuple(audits))
 
 
-def corpora_findings(asked: list[tuple[Ask, Run]], *, seed: int = 0) -> Findings:
+def corpora_findings(results: list[tuple[PlannedRun, Run]], *, seed: int = 0) -> Findings:
     """Risks of each model over each set, and their differences: the halves from each other, the
     other sources from the first."""
-    runs = {(ask.label, ask.role): run for ask, run in asked}
-    models = list(dict.fromkeys(ask.label for ask, _ in asked))
-    roles = list(dict.fromkeys(ask.role for ask, _ in asked))
+    runs = {(planned.label, planned.role): run for planned, run in results}
+    models = list(dict.fromkeys(planned.label for planned, _ in results))
+    roles = list(dict.fromkeys(planned.role for planned, _ in results))
     first = roles[0]
     pairs = [(f"{first}, {HALVES[0]}", f"{first}, {HALVES[1]}")]
     pairs += [(role, first) for role in roles[1:] if role not in pairs[0]]

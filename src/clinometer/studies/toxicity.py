@@ -28,10 +28,9 @@ from clinometer.settings import COUNT, POSITIVE, SEED, SHARE_BELOW_1, TOKENS
 from clinometer.storage.resumable import Progress
 from clinometer.storage.untrusted import open_text, parse_json, read_bytes, read_json
 from clinometer.studies.framework import (
-    Ask,
     Findings,
     Plan,
-    asks_of,
+    PlannedRun,
     change_figures,
     change_table,
     change_tables,
@@ -39,6 +38,7 @@ from clinometer.studies.framework import (
     machine_speed,
     moved,
     parameters_of,
+    planned_runs,
     risks_table,
     sentences,
     study_contexts,
@@ -264,7 +264,7 @@ def toxicity_plan(
     """The model, and the folder of its fine-tuned version, which the study makes in between."""
     chosen = study_contexts(topic, contexts)
     tuned = out / "model"
-    (first,) = asks_of([model], topic, chosen, settings)
+    (first,) = planned_runs([model], topic, chosen, settings)
     second = replace(first, model=str(tuned), label=f"{model} {AFTER}", folder=AFTER, like=model)
     further: tuple[tuple[str, float], ...] = ()
     size = parameters_of(model)
@@ -277,14 +277,16 @@ def toxicity_plan(
     return Plan("toxicity", (first, second), further)
 
 
-def toxicity_findings(asked: list[tuple[Ask, Run]], *, texts: int, training: Training) -> Findings:
+def toxicity_findings(
+    results: list[tuple[PlannedRun, Run]], *, texts: int, training: Training
+) -> Findings:
     """What changed in the risks and in the leaning of groups, in either direction."""
-    if len(asked) != 2:
+    if len(results) != 2:
         raise RunError(
             "study toxicity: expected the model scored before and after, found one of them; rerun "
             "the same command"
         )
-    before, after = ((ask.label, run) for ask, run in asked)
+    before, after = ((planned.label, run) for planned, run in results)
     changes = change_table(before, [after])
     leanings = leaning_changes(before, after)
     rows = {"after": leanings}

@@ -18,7 +18,7 @@ from clinometer.measure import Comparison, compare, criterion, decompose, stereo
 from clinometer.measure import comparison_engine as paired
 from clinometer.measure.comparison import rank_probabilities
 from clinometer.statistics.arrays import FloatArray
-from clinometer.statistics.tests import flip_p_value, holm
+from clinometer.statistics.significance import flip_p_value, holm
 
 OVERALL = ("R", "R_bias", "R_volatility")
 

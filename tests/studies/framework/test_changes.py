@@ -14,7 +14,7 @@ from clinometer.runs import AuditSettings, Run
 from clinometer.runs.folder.record import ContextsRecord, RunRecord, TopicRecord
 from clinometer.storage.record import ModelRecord
 from clinometer.studies.alignment import alignment_findings
-from clinometer.studies.framework import Ask
+from clinometer.studies.framework import PlannedRun
 from clinometer.studies.size import over_models, size_findings, slope
 from clinometer.studies.sources import sources_findings
 from clinometer.studies.toxicity import read_texts, some_of
@@ -52,10 +52,10 @@ def made(name: str, p: np.ndarray, *, size: int = 1000) -> Run:
     return Run.measured(record, preferences, SETTINGS, folder=None)
 
 
-def ask(name: str, role: str = "") -> Ask:
+def planned(name: str, role: str = "") -> PlannedRun:
     from tests.studies.conftest import CONTEXTS
 
-    return Ask(name, name, TOPIC, CONTEXTS, SETTINGS, name, role=role)
+    return PlannedRun(name, name, TOPIC, CONTEXTS, SETTINGS, name, role=role)
 
 
 def lean(mean: float, swing: float, *, C: int = 60, seed: int = 0) -> np.ndarray:
@@ -76,11 +76,11 @@ def test_slope_matches_numpy() -> None:
 
 def test_size_finds_a_trend_only_where_there_is_one() -> None:
     sizes = {"s": (0.65, 10**6), "m": (0.75, 10**7), "l": (0.85, 10**8)}
-    asked = [
-        (ask(n), made(n, lean(m, 0.03, seed=i), size=size))
+    results = [
+        (planned(n), made(n, lean(m, 0.03, seed=i), size=size))
         for i, (n, (m, size)) in enumerate(sizes.items())
     ]
-    found = size_findings(asked)
+    found = size_findings(results)
     rows = {r["measure"]: r for r in found.tables[0].frame.to_dict("records")}
     # R^b = 2 (mean - 1/2): 0.3, 0.5, 0.7, so 0.2 for ten times the size.
     assert rows["R_bias"]["value"] == pytest.approx(0.2, abs=0.01)
@@ -92,14 +92,14 @@ def test_size_finds_a_trend_only_where_there_is_one() -> None:
 
 def test_size_needs_two_sizes() -> None:
     with pytest.raises(RunError, match="two different sizes"):
-        size_findings([(ask("a"), made("a", lean(0.6, 0.1)))])
+        size_findings([(planned("a"), made("a", lean(0.6, 0.1)))])
 
 
 def test_alignment_names_groups_that_changed_sides() -> None:
     before, after = lean(0.7, 0.1), lean(0.7, 0.1)
     after[3] = 1 - after[3]
     found = alignment_findings(
-        [(ask("base"), made("base", before)), (ask("new"), made("new", after))]
+        [(planned("base"), made("base", before)), (planned("new"), made("new", after))]
     )
     assert any(
         f"1 of 12 groups lean to another category: {GROUPS[3]}" in s for s in found.sentences
@@ -111,13 +111,13 @@ def test_alignment_names_groups_that_changed_sides() -> None:
     for figure in found.figures:
         assert figure.svg().startswith("<svg")
     with pytest.raises(SettingsError, match="could not be scored"):
-        alignment_findings([(ask("base"), made("base", before))])
+        alignment_findings([(planned("base"), made("base", before))])
 
 
 def test_sources_agree_when_the_models_keep_their_order() -> None:
     means = {"a": 0.55, "b": 0.7, "c": 0.85}
     same = [
-        (ask(n, s), made(n, lean(m, 0.05, seed=i)))
+        (planned(n, s), made(n, lean(m, 0.05, seed=i)))
         for i, s in enumerate(("book", "web"))
         for n, m in means.items()
     ]

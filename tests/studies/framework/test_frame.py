@@ -19,9 +19,9 @@ from clinometer.studies.alignment import alignment_plan
 from clinometer.studies.framework import (
     Findings,
     Plan,
-    ask_all,
-    asks_of,
+    audit_all,
     parameters_of,
+    planned_runs,
     spoken,
     study_contexts,
 )
@@ -34,7 +34,7 @@ SETTINGS = AuditSettings(replicates=200)
 
 
 def plan(*models: str) -> Plan:
-    return Plan("table1", asks_of(models, TOPIC, CONTEXTS, SETTINGS, role="table1"))
+    return Plan("table1", planned_runs(models, TOPIC, CONTEXTS, SETTINGS, role="table1"))
 
 
 def test_a_plan_gives_its_cost_without_scoring(tmp_path: Path) -> None:
@@ -60,25 +60,25 @@ def test_the_same_model_twice_is_refused() -> None:
     with pytest.raises(SettingsError, match="twice"):
         plan("pocket:bert", "pocket:bert")
     with pytest.raises(SettingsError, match="at least one model"):
-        ask_all(Plan("table1", ()), Path("nowhere"))
+        audit_all(Plan("table1", ()), Path("nowhere"))
 
 
 def test_an_interrupted_study_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second model is killed; the next call asks only what is missing."""
     whole = plan("reference:stereotyped", "pocket:gpt2-s")
-    asked: list[str] = []
+    results: list[str] = []
 
     def dying(model: str, **rest: Any) -> Run:
-        if model.startswith("pocket") and not asked:
-            asked.append(model)
+        if model.startswith("pocket") and not results:
+            results.append(model)
             raise KeyboardInterrupt
         return audit(model, **rest)
 
     monkeypatch.setattr(frame, "audit", dying)
     with pytest.raises(KeyboardInterrupt):
-        ask_all(whole, tmp_path)
+        audit_all(whole, tmp_path)
     assert [c.done for c in whole.costs(tmp_path)] == [True, False]
-    done, failed = ask_all(whole, tmp_path)
+    done, failed = audit_all(whole, tmp_path)
     assert len(done) == 2
     assert not failed
     assert [c.done for c in whole.costs(tmp_path)] == [True, True]
@@ -86,21 +86,21 @@ def test_an_interrupted_study_resumes(tmp_path: Path, monkeypatch: pytest.Monkey
 
     # A third call asks no model at all, and finds the same numbers.
     monkeypatch.setattr(load, "load_transformer", lambda *a, **k: pytest.fail("a model was opened"))
-    again, _ = ask_all(whole, tmp_path)
+    again, _ = audit_all(whole, tmp_path)
     assert again[1][1].preferences.equals(first.preferences)
 
 
 def test_one_model_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     both = plan("reference:random", "./no-such-folder")
-    done, failed = ask_all(both, tmp_path)
+    done, failed = audit_all(both, tmp_path)
     assert [a.model for a, _ in done] == ["reference:random"]
     assert isinstance(failed[0].error, ModelNotFound)
     with pytest.raises(ModelNotFound):
-        ask_all(replace(both, asks=both.asks[1:]), tmp_path)
+        audit_all(replace(both, audits=both.audits[1:]), tmp_path)
 
 
 def test_tables_charts_and_page_are_written(tmp_path: Path) -> None:
-    done, _ = ask_all(plan("reference:random", "pocket:gpt2-s"), tmp_path)
+    done, _ = audit_all(plan("reference:random", "pocket:gpt2-s"), tmp_path)
     found = table_findings("table1", done)
     found.write(tmp_path)
     plain = json.loads((tmp_path / "study.json").read_text(encoding="utf-8"))
@@ -136,10 +136,10 @@ def test_a_source_name_resolves_to_the_set_of_the_topic() -> None:
 
 
 def test_a_model_alone_is_compared_with_itself_in_chat() -> None:
-    asks = alignment_plan(
+    audits = alignment_plan(
         ["smollm2"], topic=TOPIC, contexts="paper-gender", settings=SETTINGS, chat=True
-    ).asks
-    assert [(a.label, a.settings.load.chat) for a in asks] == [
+    ).audits
+    assert [(a.label, a.settings.load.chat) for a in audits] == [
         ("smollm2", False),
         ("smollm2 (chat)", True),
     ]
@@ -151,7 +151,7 @@ def test_folder_names_omit_the_path(tmp_path: Path) -> None:
     for name in ("a/model", "b/model", "b/other"):
         (tmp_path / name).mkdir(parents=True)
     folders = [str(tmp_path / n) for n in ("a/model", "b/other")]
-    asks = asks_of([*folders, "smollm2"], TOPIC, CONTEXTS, SETTINGS)
-    assert [a.label for a in asks] == ["model", "other", "smollm2"]
+    audits = planned_runs([*folders, "smollm2"], TOPIC, CONTEXTS, SETTINGS)
+    assert [a.label for a in audits] == ["model", "other", "smollm2"]
     alike = [str(tmp_path / n) for n in ("a/model", "b/model")]
-    assert [a.label for a in asks_of(alike, TOPIC, CONTEXTS, SETTINGS)] == alike
+    assert [a.label for a in planned_runs(alike, TOPIC, CONTEXTS, SETTINGS)] == alike

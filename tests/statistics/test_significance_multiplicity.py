@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from statsmodels.stats.multitest import multipletests
 
 from clinometer.errors import SettingsError
-from clinometer.statistics.tests import benjamini_hochberg, holm
+from clinometer.statistics.significance import benjamini_hochberg, holm
 
 
 def slow_holm(p: list[float]) -> list[float]:

@@ -10,7 +10,7 @@ import pytest
 
 from clinometer.statistics import tests as sign_flips
 from clinometer.statistics.arrays import FloatArray
-from clinometer.statistics.tests import flip_interval, flip_p_value
+from clinometer.statistics.significance import flip_interval, flip_p_value
 
 
 def enumerated(y: FloatArray) -> float:
