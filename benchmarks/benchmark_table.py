@@ -26,7 +26,7 @@ from clinometer.reliability import (
     read_variants,
     score_reliability,
 )
-from clinometer.reliability.benchmark_table import benchmark_view
+from clinometer.reliability.benchmark_table import benchmark_tables
 
 #: File, and the paper's figure.
 PRINTED = {
@@ -83,7 +83,7 @@ def main() -> None:
         out=given.out,
         settings=ReliabilitySettings(versions=given.versions),
     )
-    table = benchmark_view(run.statements).benchmarks.sort_values("rank")
+    table = benchmark_tables(run.statements)[0].sort_values("rank")
     printed = sorted(PRINTED, key=lambda name: -PRINTED[name][1])
     print("| benchmark | statements | COBIAS | rank | cannot be told from | printed | rank |")
     print("|---|---|---|---|---|---|---|")

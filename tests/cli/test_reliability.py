@@ -40,7 +40,7 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, s
     return int(caught.value.code or 0), done.out, done.err
 
 
-def test_score_view_pairs_and_blanks(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_score_and_pairs(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, versions, out = files / "statements.csv", files / "versions.jsonl", files / "run"
     score = ["score", source, "--variants", versions, "--out", out, "--replicates", 100]
     status, text, _ = call(capsys, *score, "--table", files / "scores.csv")
@@ -61,52 +61,63 @@ def test_score_view_pairs_and_blanks(files: Path, capsys: pytest.CaptureFixture[
     assert status == 1
     assert "is below 0.999" in err
 
-    status, text, _ = call(capsys, "view", out, "--dissimilarity", "--json")
-    view = json.loads(text)
+    pairs = ["--pairs", "pocket:bert", "--dissimilarity", "all-MiniLM-L6-v2"]
+    status, text, _ = call(capsys, *score, *pairs, "--json")
+    found = json.loads(text)
     assert status == 0
-    assert view["benchmarks"][0]["scored"] == 3
-    assert 0 < view["benchmarks"][0]["dissimilarity"] < 1
-    assert {row["category"] for row in view["categories"]} == {"gender", "job"}
-    assert call(capsys, "view", out)[0] == 0
+    assert found["pairs"]["summary"][0]["pairs"] == 3
+    assert all(0 < row["dissimilarity"] < 1 for row in found["statements"])
+    status, text, _ = call(capsys, *score, *pairs[:2], "--metric", "differing")
+    assert "percentage of pairs" in text
 
-    status, text, _ = call(capsys, "pairs", source, "--run", out, "--json")
-    assert status == 0
-    assert json.loads(text)["summary"][0]["pairs"] == 3
-    assert (
-        "percentage of pairs"
-        in call(capsys, "pairs", source, "--run", out, "--metric", "differing")[1]
-    )
 
-    blanks = ["blanks", source, "--variants", versions]
+def test_each_blank_is_scored(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, versions = files / "statements.csv", files / "versions.jsonl"
+    blanks = ["score", source, "--variants", versions, "--each-blank"]
     status, text, _ = call(capsys, *blanks, "--json", "--table", files / "blanks.parquet")
     found = json.loads(text)
     assert status == 0
     assert [row["id"] for row in found["blanks"]].count("1") == 2
     assert found["summary"]["statements_without_points"] == 1
     assert "___" in call(capsys, *blanks)[1]
+    status, _, err = call(capsys, *blanks, "--pairs", "pocket:bert")
+    assert (status, "expected without --pairs" in err) == (2, True)
 
 
-def test_statements_are_printed(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = files / "copy.csv"
-    status, text, _ = call(capsys, "statements", files / "statements.csv", "--out", out, "--json")
+def test_an_audit_stops_after_a_step_and_goes_on(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    audit = ["audit", files / "statements.csv", "--out", tmp_path / "a"]
+    status, text, _ = call(capsys, *audit, "--until", "statements", "--json")
     assert status == 0
     assert json.loads(text)["summary"]["pairs"] == 3
-    with out.open() as stream:
+    with (tmp_path / "a" / "statements.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert rows[0]["merged"] == "(Women | Men) talk a lot."
-    # What it wrote can be read again.
-    again = call(capsys, "statements", out, "--limit", 2, "--json")[1]
-    assert json.loads(again)["summary"]["statements"] == 2
-    assert call(capsys, "statements", files / "statements.csv")[0] == 0
+    assert "without target" in call(capsys, *audit, "--until", "statements")[1]
+    assert not (tmp_path / "a" / "points.jsonl").exists()
+    status, text, _ = call(capsys, *audit, "--until", "points", "--json")
+    found = json.loads(text)
+    assert [row["proposer"] for row in found["statements"]] == ["given", "given", "rules"]
+    assert "by rules: 1" in call(capsys, *audit, "--until", "points")[1]
+    status, text, _ = call(capsys, *audit, "--until", "points", "--measure", "--fresh", "--json")
+    found = json.loads(text)
+    assert {row["proposer"] for row in found["statements"]} == {"rules"}
+    assert 0 < found["summary"]["against_given_points"]["recall"] <= 1
+    make = ["--until", "versions", "-n", 2, "--filler", "pocket:bert"]
+    status, text, _ = call(capsys, *audit, *make)
+    assert status == 0
+    assert "versions by filler: 6" in text
+    assert not (tmp_path / "a" / "run").exists()
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["statements", "none.csv"], "no such file"),
-        (["view", "none"], "no such run folder"),
-        (["statements", "{}/statements.csv", "--out", "x.txt"], "ends in .csv or .parquet"),
-        (["statements", "{}/statements.csv", "--limit", "0"], "--limit"),
+        (["audit", "none.csv", "--out", "{}/x"], "no such file"),
+        (["audit", "{}/statements.csv", "--out", "{}/x", "--limit", "0"], "--limit"),
+        (["audit", "{}/statements.csv", "--out", "{}/x", "--until", "scores"], "until: expected"),
+        (["audit", "{}/statements.csv", "--out", "{}/x", "--measure"], "with --until points"),
         (["score", "{}/statements.csv", "--variants", "{}/statements.csv"], "'version'"),
         (
             ["score", "{}/statements.csv", "--variants", "{}/versions.jsonl", "--variant", "x"],
@@ -139,17 +150,20 @@ def test_the_steps_of_the_page_run_as_printed(
 ) -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
     steps = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)[1]
-    lines = [shlex.split(line)[2:] for line in steps.strip().splitlines()]
-    assert [line[0] for line in lines] == [
-        *("statements", "points", "variants", "score", "view", "blanks", "pairs")
-    ]
+    lines = [shlex.split(line) for line in steps.strip().splitlines()]
+    assert [line[-1] for line in lines[:2]] == ["statements", "points"]
+    assert [line[2] for line in lines[4:]] == ["score", "scores", "score", "score"]
     pair = "The women at the office sing.,The men at the office sing.,stereo,gender"
     head = ",sent_more,sent_less,stereo_antistereo,bias_type"
     rows = [head, f"0,{pair}", f"1,{pair.replace('sing', 'lie')}"]
     (tmp_path / "crows_pairs_anonymized.csv").write_text("\n".join(rows) + "\n")
     monkeypatch.chdir(tmp_path)
     for line in lines:
-        status, _, err = call(capsys, *line)
-        assert (status, err) == (0, ""), line
-    with (tmp_path / "weights.csv").open() as stream:
+        if line[0] == "cd":
+            monkeypatch.chdir(line[1])
+            continue
+        with pytest.raises(SystemExit) as caught:
+            main(line[1:])
+        assert (caught.value.code or 0, capsys.readouterr().err) == (0, ""), line
+    with Path("weights.csv").open() as stream:
         assert [row["id"] for row in csv.DictReader(stream)] == ["cs_0", "cs_1"]

@@ -62,12 +62,13 @@ def test_versions_of_statements() -> None:
     def embed_all(texts: Any) -> Any:
         return np.array([places[t] for t in texts])
 
-    found = version_dissimilarity(["a", "b", "c"], [["b", "c"], [], ["c"]], embed_all)
-    assert found.pairwise[0] == pytest.approx(0.2)
-    assert found.to_statement[0] == pytest.approx((1.0 + 0.4) / 2)
-    assert np.isnan(found.pairwise[1:]).all()
-    assert np.isnan(found.to_statement[1])
-    assert found.to_statement[2] == pytest.approx(0)
+    versions = [["b", "c"], [], ["c"]]
+    pairwise, to_statement = version_dissimilarity(["a", "b", "c"], versions, embed_all)
+    assert pairwise[0] == pytest.approx(0.2)
+    assert to_statement[0] == pytest.approx((1.0 + 0.4) / 2)
+    assert np.isnan(pairwise[1:]).all()
+    assert np.isnan(to_statement[1])
+    assert to_statement[2] == pytest.approx(0)
 
 
 def test_an_unknown_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

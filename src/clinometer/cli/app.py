@@ -171,16 +171,12 @@ COMMANDS: CommandTable = {
     "reliability": (
         {
             "audit": ("reliability:audit_command", "From a benchmark's files to a report"),
-            "statements": ("reliability:statements_command", "Read a benchmark"),
-            "points": ("reliability:points_command", "Put blanks (___) into statements"),
-            "variants": ("reliability:variants_command", "Write context-added versions"),
             "score": ("reliability:score_command", "How much context changes each statement"),
-            "blanks": ("reliability:blanks_command", "Score each blank of a statement by itself"),
-            "view": ("reliability:view_command", "Table 2 of the paper for your runs"),
-            "pairs": ("reliability:pairs_command", "How often a model prefers the stereotype"),
-            "agreement": ("validate:agreement_command", "Do the annotators agree?"),
             "annotate": ("annotate:annotate_command", "Let people judge statements in a browser"),
-            "validate": ("validate:validate_command", "Does a score agree with human judgements?"),
+            "validate": (
+                "validate:validate_command",
+                "Do people agree, and a score with them?",
+            ),
             "check": ("check:check_command", "Does a sentence need more context, and where?"),
         },
         "How reliable are the statements of a bias benchmark? (COBIAS)",

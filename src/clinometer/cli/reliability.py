@@ -1,4 +1,4 @@
-"""clinometer reliability audit: a benchmark from its files to a report, in one command."""
+"""clinometer reliability audit and score: from a benchmark's files to a report, or only scores."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import typer
 from clinometer import settings as ranges
 from clinometer.cli.help import JSON, opt
 from clinometer.cli.limits import FAIL_BELOW_ON, below, fail
-from clinometer.cli.options import DEVICE, LEVEL, SEED, derived, grouped
+from clinometer.cli.options import grouped
 from clinometer.cli.printing import TerminalTable, console, print_json, say
 from clinometer.cli.progress import Kept, progress
 from clinometer.display.numbers import between
+from clinometer.display.text import plain_records
 from clinometer.errors import SettingsError, TableError
 from clinometer.models import LoadOptions
 from clinometer.reliability import (
@@ -26,14 +27,14 @@ from clinometer.reliability import (
     score_reliability,
 )
 from clinometer.reliability.blank_contribution import blank_contributions
-from clinometer.reliability.blanks import PointSettings, point_score, propose_points
+from clinometer.reliability.blanks import PointSettings
 from clinometer.reliability.run import reading_notes
 from clinometer.reliability.validation_status import (
     read_validation,
     scoring_models,
     validation_status,
 )
-from clinometer.reliability.variants import VariantSettings, make_variants
+from clinometer.reliability.variants import VariantSettings
 from clinometer.storage.atomic import replacing
 from clinometer.storage.spreadsheet import no_formula
 
@@ -41,11 +42,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from clinometer.reliability import ReliabilityRun, Statement
-    from clinometer.reliability.audit import BenchmarkAudit
-
-
-# --- Options and output shared by the subcommands ------------------------------------------------
-
+    from clinometer.reliability.audit import PreparedBenchmark
+    from clinometer.reliability.dissimilarity import Embed
 
 StatementsArgument = Annotated[
     list[str],
@@ -71,7 +69,11 @@ FormatOption = Annotated[
     str | None,
     opt("Format of the benchmark.", "--format", unset="detected"),
 ]
-ValidationOption = Annotated[
+LimitOption = Annotated[
+    int | None,
+    opt("Sample at most this many statements.", "--limit", allowed=ranges.COUNT, unset="use all"),
+]
+_VALIDATION = Annotated[
     Path | None,
     opt(
         "A passed truth test of these models and versions (validate --out).",
@@ -79,78 +81,25 @@ ValidationOption = Annotated[
         unset="the result is labelled not validated",
     ),
 ]
-LimitOption = Annotated[
-    int | None,
-    opt("Sample at most this many statements.", "--limit", allowed=ranges.COUNT, unset="use all"),
+_DISSIMILARITY = Annotated[
+    str | None,
+    opt(
+        "Also measure how far context moves the meaning (Eq. 1), by a sentence-transformers model "
+        "such as all-MiniLM-L6-v2.",
+        "--dissimilarity",
+        advanced=True,
+    ),
+]
+_TOP = Annotated[
+    int, opt("Number of least stable statements to show.", allowed=ranges.COUNT_OR_0, advanced=True)
+]
+_FRESH = Annotated[bool, opt("Start over instead of resuming --out.", "--fresh")]
+_FAIL_BELOW = Annotated[
+    float | None, opt("Exit with status 1 if the mean stability is lower.", allowed=ranges.SHARE)
 ]
 
 
-def asked_models(given: list[str] | None) -> list[str]:
-    """The scoring models that were named, or the default; a warning goes to stderr."""
-    found, warning = scoring_models(given or ["pocket:bert"])
-    if warning:
-        say(warning)
-    return found
-
-
-def read_statements(
-    sources: Sequence[str], *, format: str | None, limit: int | None, seed: int
-) -> list[Statement]:
-    """Statements of the sources, or a sample of them in order."""
-    import numpy as np
-
-    from clinometer.reliability import load_statements
-
-    found = load_statements(*sources, format=format)
-    if limit is None or limit >= len(found):
-        return found
-    chosen = np.random.default_rng(seed).choice(len(found), size=limit, replace=False)
-    return [found[i] for i in sorted(chosen.tolist())]
-
-
-def write_frame(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table as csv or parquet, depending on the file's suffix."""
-    if path.suffix not in {".csv", ".parquet"}:
-        raise TableError(f"{path}: expected a file name that ends in .csv or .parquet")
-    with replacing(path) as beside:
-        if path.suffix == ".csv":
-            frame.map(no_formula).to_csv(beside, index=False)
-        else:
-            frame.to_parquet(beside, index=False)
-
-
-def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows ready for JSON: a missing number is None."""
-    rows = frame.astype(object).to_dict(orient="records")
-    return [{str(k): None if v != v else v for k, v in row.items()} for row in rows]
-
-
-def print_run(run: ReliabilityRun, *, top: int) -> None:
-    """The means, the least stable statements, and what a reader must know."""
-    frame = run.statements
-    names = ", ".join(m.id for m in run.record.models)
-    table = TerminalTable(f"{len(frame)} statements, {names}")
-    table.add_text("").add_numbers("mean", "interval")
-    for name, found in run.summary.items():
-        if found is None:
-            continue
-        table.add_row(name, f"{found.value:.3f}", between(found.low, found.high))
-    table.print(console())
-    worst = frame[frame["stability"].notna()].sort_values("stability").head(top)
-    if len(worst):
-        rows = TerminalTable("Least stable").add_text("id").add_numbers("stability")
-        rows.add_text("statement")
-        row: Any
-        for row in worst.itertuples():
-            rows.add_row(row.id, f"{row.stability:.3f}", row.text)
-        rows.print(console())
-    for line in reading_notes(run.record):
-        console().print(line, soft_wrap=True)
-
-
-# --- clinometer reliability audit: a benchmark from its files to a report, in one command --------
-
-
+@grouped
 def audit_command(
     sources: StatementsArgument,
     out: Annotated[Path, opt("Folder for every step's file and the report; resumed.")],
@@ -162,30 +111,41 @@ def audit_command(
             unset="rules and filler, offline",
         ),
     ] = None,
-    filler: Annotated[str | None, derived(VariantSettings, "filler")] = None,
-    n: Annotated[int, derived(VariantSettings, "n")] = VariantSettings.n,
     variants: Annotated[
         Path | None, opt("Use these versions instead of writing new ones.", unset="write them")
     ] = None,
-    validation: ValidationOption = None,
+    validation: _VALIDATION = None,
     format: FormatOption = None,
     limit: LimitOption = None,
+    until: Annotated[
+        str | None,
+        opt("Stop after a step and show it: statements, points or versions.", unset="the report"),
+    ] = None,
     fix: Annotated[
         int,
         opt("Look at the blanks of this many least stable statements.", allowed=ranges.COUNT_OR_0),
     ] = 10,
-    level: LEVEL = ReliabilitySettings.level,
-    precision: Annotated[float | None, derived(ReliabilitySettings, "precision")] = None,
-    seed: SEED = 0,
-    device: DEVICE = LoadOptions.device,
-    top: Annotated[
-        int, opt("Number of least stable statements to show.", allowed=ranges.COUNT_OR_0)
-    ] = 5,
-    fresh: Annotated[bool, opt("Start over instead of resuming --out.", "--fresh")] = False,
-    fail_below: Annotated[
-        float | None,
-        opt("Exit with status 1 if the mean stability is lower.", allowed=ranges.SHARE),
+    examples: Annotated[
+        Path | None,
+        opt("Statements with context_points to show to the writer as examples.", advanced=True),
     ] = None,
+    measure: Annotated[
+        bool,
+        opt(
+            "With --until points: propose blanks also for statements that have context_points, and "
+            "compare.",
+            "--measure",
+            advanced=True,
+        ),
+    ] = False,
+    dissimilarity: _DISSIMILARITY = None,
+    *,
+    points: Annotated[PointSettings, "attempts", "retry_temperature", "parser"],
+    versions: Annotated[VariantSettings, "n", "filler", "temperature", "rounds"],
+    scoring: Annotated[ReliabilitySettings, "level", "precision", "seed", "device"],
+    top: _TOP = 5,
+    fresh: _FRESH = False,
+    fail_below: _FAIL_BELOW = None,
     fail_on: FAIL_BELOW_ON = "high",
     json_output: JSON = False,
 ) -> None:
@@ -194,80 +154,83 @@ def audit_command(
     Every step leaves its file in --out, to look at or to edit. Rerun the same command to resume,
     and to redo what depends on an edited file. Benchmarks contain offensive sentences.
     """
-    from clinometer.reliability import read_variants
-    from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
+    from clinometer.reliability.audit import (
+        BenchmarkSettings,
+        audit_benchmark,
+        prepare_benchmark,
+    )
     from clinometer.reliability.run import data_card
     from clinometer.report.export import write_files
     from clinometer.report.reliability import write_reliability_report
 
-    load = LoadOptions(device=device)
+    if measure and until != "points":
+        raise SettingsError("--measure: expected with --until points")
+    seed, load = scoring.seed, scoring.load
+    shown = () if examples is None else load_statements(examples)
     settings = BenchmarkSettings(
-        points=PointSettings(model=writer, seed=seed, load=load),
-        variants=VariantSettings(n=n, model=writer, filler=filler, seed=seed, load=load),
-        scoring=ReliabilitySettings(
-            versions=None, level=level, precision=precision, seed=seed, load=load
+        points=replace(
+            points,
+            model=writer,
+            examples=tuple((s.text, s.points) for s in shown if s.points),
+            seed=seed,
+            load=load,
         ),
+        variants=replace(versions, model=writer, seed=seed, load=load),
+        scoring=replace(scoring, versions=None),
         fix=fix,
+        keep_points=not measure,
     )
     statements = read_statements(sources, format=format, limit=limit, seed=seed)
-    asked = asked_models(models)
+    embed = _embed(dissimilarity, load)
+    if until is not None:
+        with progress("audit", unit="statements", start="reading", kept=Kept(out)) as watch:
+            prepared = prepare_benchmark(
+                statements,
+                out,
+                until=until,
+                settings=settings,
+                fresh=fresh,
+                stage=watch.stage,
+                embed=embed,
+            )
+        _print_prepared(prepared, statements if measure else None, json_output=json_output)
+        return
+    names = _scoring_models(models)
     with progress("audit", unit="statements", start="reading", kept=Kept(out)) as watch:
-        found = audit_benchmark(
+        audit = audit_benchmark(
             statements,
             out,
-            models=asked,
+            models=names,
             variants=None if variants is None else read_variants(variants),
             settings=settings,
             fresh=fresh,
             stage=watch.stage,
             validation=read_validation(validation),
+            embed=embed,
         )
-    write_frame(found.run.statements, out / "scores.csv")
-    write_frame(found.fix, out / "fix.csv")
-    weights = found.run.statements[["id", "source", "text", "stability"]]
-    write_frame(weights.rename(columns={"stability": "weight"}), out / "weights.csv")
-    write_files({out / "card.md": data_card(found.run).encode()})
-    write_reliability_report([found.run], out / "report.html")
+    scores = audit.run.statements
+    weights = scores[["id", "source", "text", "stability"]].rename(columns={"stability": "weight"})
+    for name, frame in {"scores": scores, "fix": audit.fix, "weights": weights}.items():
+        write_frame(frame, out / f"{name}.csv")
+    write_files({out / "card.md": data_card(audit.run).encode()})
+    write_reliability_report([audit.run], out / "report.html")
     if json_output:
-        _print_json(found)
+        content = _run_json(audit.run)
+        content.pop("settings")
+        print_json(content | {"steps": audit.counts, "fix": plain_records(audit.fix)})
     else:
-        print_run(found.run, top=top)
-        _print_fix(found, out)
-    summary = found.run.summary["stability"]
-    if summary is None:
-        raise SettingsError(
-            "statements: expected one with a score, found none; check the counts above"
+        _print_run(audit.run, top=top)
+        if len(audit.fix):
+            rows = TerminalTable("What to specify first").add_text("id", "question", "say it after")
+            for row in audit.fix.head(5).to_dict(orient="records"):
+                rows.add_row(row["id"], row["question"], row["blank"])
+            rows.print(console())
+        files = "statements.csv, points.jsonl, versions.jsonl, run/, scores.csv, fix.csv"
+        console().print(
+            f"In {out}: {files}, weights.csv, card.md. Next: open {out / 'report.html'}",
+            soft_wrap=True,
         )
-    if fail_below is not None:
-        fail(below("stability", summary, fail_below, fail_on))
-
-
-def _print_json(found: BenchmarkAudit) -> None:
-    content = found.run.record.to_dict()
-    names = ("models", "summary", "length", "agreement", "counts", "sureness")
-    print_json(
-        {n: content[n] for n in names}
-        | {
-            "standing": validation_status(found.run.record).to_dict(),
-            "steps": found.counts,
-            "statements": plain_rows(found.run.statements),
-            "fix": plain_rows(found.fix),
-        }
-    )
-
-
-def _print_fix(found: BenchmarkAudit, out: Path) -> None:
-    if len(found.fix):
-        rows = TerminalTable("What to specify first").add_text("id", "question", "say it after")
-        row: Any
-        for row in found.fix.head(5).itertuples():
-            rows.add_row(row.id, row.question, row.blank)
-        rows.print(console())
-    made = "statements.csv, points.jsonl, versions.jsonl, run/, scores.csv, fix.csv, weights.csv"
-    console().print(f"In {out}: {made}, card.md. Next: open {out / 'report.html'}", soft_wrap=True)
-
-
-# --- clinometer reliability score: tau, context variance, COBIAS and stability of statements -----
+    _check_stability(audit.run, fail_below, fail_on)
 
 
 @grouped
@@ -277,11 +240,51 @@ def score_command(
     models: ModelsOption = None,
     out: Annotated[Path | None, opt("Run folder; written as it goes, and resumed.")] = None,
     table: Annotated[
-        Path | None, opt("Write one row per statement: a .csv or .parquet file.")
+        Path | None,
+        opt("Write one row per statement (or blank): a .csv or .parquet file."),
     ] = None,
     format: FormatOption = None,
     limit: LimitOption = None,
-    validation: ValidationOption = None,
+    validation: _VALIDATION = None,
+    each_blank: Annotated[
+        bool,
+        opt(
+            "Score each blank by itself instead: the context variance it adds, and its share.",
+            "--each-blank",
+        ),
+    ] = False,
+    pairs: Annotated[
+        str | None,
+        opt(
+            "Also give the share of pairs in which this model prefers the stereotype, with and "
+            "without unreliable statements; 50 % means no preference.",
+            unset="not computed",
+        ),
+    ] = None,
+    metric: Annotated[
+        str,
+        opt(
+            "With --pairs: score the shared words (CrowS-Pairs) or the differing ones (StereoSet).",
+            advanced=True,
+        ),
+    ] = "shared",
+    leave_out: Annotated[
+        list[float] | None,
+        opt(
+            "With --pairs: leave out this share of the least stable pairs; may be repeated.",
+            allowed=ranges.PART,
+            unset="0.25 and 0.5",
+            advanced=True,
+        ),
+    ] = None,
+    weights: Annotated[
+        Path | None,
+        opt(
+            "With --pairs: write one row per pair with its stability as a weight (.csv, .parquet).",
+            advanced=True,
+        ),
+    ] = None,
+    dissimilarity: _DISSIMILARITY = None,
     *,
     settings: Annotated[
         ReliabilitySettings,
@@ -300,474 +303,290 @@ def score_command(
         "dtype",
     ],
     batch_tokens: Annotated[
-        int | None, opt("Tokens per batch.", allowed=ranges.COUNT, panel="Model")
+        int | None, opt("Tokens per batch.", allowed=ranges.COUNT, panel="Model", advanced=True)
     ] = None,
-    top: Annotated[
-        int, opt("Number of least stable statements to show.", allowed=ranges.COUNT_OR_0)
-    ] = 5,
-    fresh: Annotated[
-        bool, opt("Start over instead of resuming the run in --out.", "--fresh")
-    ] = False,
-    fail_below: Annotated[
-        float | None,
-        opt("Exit with status 1 if the mean stability is lower.", allowed=ranges.SHARE),
-    ] = None,
+    top: _TOP = 5,
+    fresh: _FRESH = False,
+    fail_below: _FAIL_BELOW = None,
     fail_on: FAIL_BELOW_ON = "high",
     json_output: JSON = False,
 ) -> None:
     """Score how much plausible context changes each statement.
 
     stability = 1 - COBIAS: 1 if context changes nothing. Rerun the same command to resume an
-    interrupted run.
+    interrupted run. --each-blank needs statements with a column context_points.
     """
+    if each_blank and not (pairs is None and validation is None and fail_below is None):
+        raise SettingsError("--each-blank: expected without --pairs, --validation, --fail-below")
     settings = replace(settings, load=replace(settings.load, batch_tokens=batch_tokens))
     statements = read_statements(sources, format=format, limit=limit, seed=settings.seed)
-    asked = asked_models(models)
-    loading = f"loading {', '.join(asked)}"
+    names = _scoring_models(models)
+    versions = read_variants(variants)
+    work: dict[str, Any] = {"models": names, "out": out, "fresh": fresh}
+    loading = f"loading {', '.join(names)}"
     with progress("scoring", unit="texts", start=loading, kept=Kept(out)) as watch:
-        run = score_reliability(
-            statements,
-            read_variants(variants),
-            models=asked,
-            out=out,
-            settings=settings,
-            fresh=fresh,
-            progress=watch,
-            validation=read_validation(validation),
-        )
-    frame = run.statements
+        if each_blank:
+            plain = replace(settings, replicates=0)
+            blanks, counts = blank_contributions(
+                statements, versions, settings=plain, progress=watch, **work
+            )
+        else:
+            run = score_reliability(
+                statements,
+                versions,
+                settings=settings,
+                progress=watch,
+                validation=read_validation(validation),
+                embed=_embed(dissimilarity, settings.load),
+                **work,
+            )
     if table is not None:
-        write_frame(frame, table)
-    if json_output:
-        names = ("models", "settings", "summary", "length", "agreement", "counts", "sureness")
-        content = run.record.to_dict()
-        print_json(
-            {n: content[n] for n in names}
-            | {"standing": validation_status(run.record).to_dict(), "statements": plain_rows(frame)}
-        )
-    else:
-        print_run(run, top=top)
-        if run.path is not None:
-            kept = f"Kept in {run.path}. Next: clinometer report {run.path} --out report.html"
-            console().print(kept, soft_wrap=True)
-    summary = run.summary["stability"]
-    if summary is None:
-        raise SettingsError("no statement has a score: see the counts, and the ids of --variants")
-    if fail_below is not None:
-        fail(below("stability", summary, fail_below, fail_on))
-
-
-# --- clinometer reliability blanks: which context-addition point matters -------------------------
-
-
-@grouped
-def blanks_command(
-    sources: StatementsArgument,
-    variants: VariantsOption,
-    models: ModelsOption = None,
-    out: Annotated[Path | None, opt("Run folder; written as it goes, and resumed.")] = None,
-    table: Annotated[Path | None, opt("Write one row per blank: a .csv or .parquet file.")] = None,
-    format: FormatOption = None,
-    limit: LimitOption = None,
-    seed: SEED = 0,
-    *,
-    settings: Annotated[ReliabilitySettings, "variant", "versions", "device"],
-    top: Annotated[int, opt("Number of blanks to show.", allowed=ranges.COUNT_OR_0)] = 10,
-    fresh: Annotated[
-        bool, opt("Start over instead of resuming the run in --out.", "--fresh")
-    ] = False,
-    json_output: JSON = False,
-) -> None:
-    """Score each blank of a statement by itself: the context variance it adds, and its share.
-
-    Statements need a column context_points with blanks (___).
-    """
-    statements = read_statements(sources, format=format, limit=limit, seed=seed)
-    asked = asked_models(models)
-    loading = f"loading {', '.join(asked)}"
-    with progress("scoring", unit="texts", start=loading, kept=Kept(out)) as watch:
-        found = blank_contributions(
-            statements,
-            read_variants(variants),
-            models=asked,
-            settings=replace(settings, replicates=0),
-            out=out,
-            fresh=fresh,
-            progress=watch,
-        )
-    if table is not None:
-        write_frame(found.table, table)
-    if json_output:
-        print_json({"summary": found.counts, "blanks": plain_rows(found.table)})
+        write_frame(blanks if each_blank else run.statements, table)
+    if each_blank:
+        _print_blanks(blanks, counts, top=top, json_output=json_output)
         return
-    rows = TerminalTable("Blanks that matter most").add_text("id")
-    rows.add_numbers("blank", "cv", "share").add_text("after")
-    row: Any
-    for row in found.table.head(top).itertuples():
-        share = f"{row.share:.0%}" if row.share == row.share and row.share is not None else "–"
-        rows.add_row(row.id, row.blank, f"{row.cv:.2f}", share, f"{row.before} ___")
-    rows.print(console())
-    for name, n in found.counts.items():
-        console().print(f"{name.replace('_', ' ')}: {n}")
+    content = _run_json(run)
+    if not json_output:
+        _print_run(run, top=top)
+    if pairs is not None:
+        shares = leave_out or (0.25, 0.5)
+        stability = dict(zip(run.statements["id"], run.statements["stability"], strict=True))
+        content["pairs"] = _pairs(
+            statements, stability, pairs, metric, shares, weights, settings, show=not json_output
+        )
+    if json_output:
+        print_json(content)
+    elif run.path is not None:
+        line = f"Kept in {run.path}. Next: clinometer report {run.path} --out report.html"
+        console().print(line, soft_wrap=True)
+    _check_stability(run, fail_below, fail_on)
 
 
-# --- clinometer reliability pairs: a model's benchmark score when unreliable statements count
-# less
+# --- Statements in, tables out --------------------------------------------------------------------
 
 
-def pairs_command(
-    sources: StatementsArgument,
-    run: Annotated[Path, opt("Run folder of clinometer reliability score on the same statements.")],
-    model: Annotated[str, opt("The model to score.")] = "pocket:bert",
-    metric: Annotated[
-        str, opt("Score the shared words (CrowS-Pairs) or the differing words (StereoSet).")
-    ] = "shared",
-    leave_out: Annotated[
-        list[float] | None,
-        opt(
-            "Leave out this share of the least stable pairs; may be repeated.",
-            allowed=ranges.PART,
-            unset="0.25 and 0.5",
-        ),
-    ] = None,
-    weights: Annotated[
-        Path | None,
-        opt("Write one row per pair with its stability as a weight: a .csv or .parquet file."),
-    ] = None,
-    format: FormatOption = None,
-    device: DEVICE = LoadOptions.device,
-    seed: SEED = 0,
-    json_output: JSON = False,
-) -> None:
-    """The share of pairs in which a model prefers the stereotype, with and without unreliable ones.
-
-    50 % means no preference. Statements that the run has not scored are left out.
-    """
+def read_statements(
+    sources: Sequence[str], *, format: str | None, limit: int | None, seed: int
+) -> list[Statement]:
+    """Statements of the sources, or a sample of them in order."""
     import numpy as np
-    import pandas as pd
 
-    from clinometer.models import open_model
-    from clinometer.reliability import ReliabilityRun
-    from clinometer.reliability.pair_scores import pair_scores, stereotype_preferred
-
-    frame = ReliabilityRun.load(run).statements
-    stability = dict(zip(frame["id"], frame["stability"], strict=True))
-    statements = [
-        s
-        for s in read_statements(sources, format=format, limit=None, seed=0)
-        if np.isfinite(stability.get(s.id, np.nan))
-    ]
-    scorer = open_model(model, load=LoadOptions(device=device))
-    preferred = stereotype_preferred(scorer, statements, metric=metric)
-    found = pair_scores(
-        preferred,
-        np.array([stability[s.id] for s in statements]),
-        leave_out=leave_out or (0.25, 0.5),
-        seed=seed,
-    )
-    if weights is not None:
-        rows = [
-            {
-                "id": s.id,
-                "sentence": s.text,
-                "other": s.other,
-                "weight": stability[s.id],
-                "prefers_stereotype": None if np.isnan(p) else p,
-            }
-            for s, p in zip(statements, preferred.tolist(), strict=True)
-        ]
-        write_frame(pd.DataFrame(rows), weights)
-    if json_output:
-        print_json(
-            {"model": model, "metric": metric, "summary": [score.to_dict() for score in found]}
-        )
-        return
-    table = TerminalTable(
-        f"{model}: percentage of pairs in which the stereotype is preferred ({metric} words)"
-    )
-    table.add_text("").add_numbers("pairs", "score", "interval", "change", "at random")
-    for score in found:
-        chance = score.by_chance
-        change = "" if score.change is None else f"{score.change.value:+.1f}"
-        if score.change is not None:
-            change += f" ({score.change.low:+.1f} to {score.change.high:+.1f})"
-        table.add_row(
-            score.treatment,
-            str(score.pairs),
-            f"{score.score.value:.1f}",
-            f"{score.score.low:.1f}–{score.score.high:.1f}",
-            change,
-            "" if chance is None else f"{chance.low:+.1f} to {chance.high:+.1f}",
-        )
-    table.print(console())
+    statements = load_statements(*sources, format=format)
+    if limit is None or limit >= len(statements):
+        return statements
+    chosen = np.random.default_rng(seed).choice(len(statements), size=limit, replace=False)
+    return [statements[i] for i in sorted(chosen.tolist())]
 
 
-# --- clinometer reliability points: where context could be added ---------------------------------
+def write_frame(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table as csv or parquet, depending on the file's suffix."""
+    if path.suffix not in {".csv", ".parquet"}:
+        raise TableError(f"{path}: expected a file name that ends in .csv or .parquet")
+    with replacing(path) as beside:
+        if path.suffix == ".csv":
+            frame.map(no_formula).to_csv(beside, index=False)
+        else:
+            frame.to_parquet(beside, index=False)
 
 
-@grouped
-def points_command(
-    sources: StatementsArgument,
-    out: Annotated[
-        Path | None, opt("A .jsonl file, one row per statement; written as it goes, and resumed.")
-    ] = None,
-    examples: Annotated[
-        Path | None, opt("Statements with context_points to show to the model as examples.")
-    ] = None,
-    measure: Annotated[
-        bool, opt("Compare with the statements' own context_points.", "--measure")
-    ] = False,
-    format: FormatOption = None,
-    limit: LimitOption = None,
-    *,
-    settings: Annotated[
-        PointSettings, "model", "attempts", "temperature", "seed", "parser", "device"
-    ],
-    top: Annotated[int, opt("Number of statements to show.", allowed=ranges.COUNT_OR_0)] = 10,
-    fresh: Annotated[bool, opt("Start over instead of resuming --out.", "--fresh")] = False,
-    json_output: JSON = False,
-) -> None:
-    """Put blanks (___) into statements where context could be added.
-
-    A model's answer is kept only if it adds nothing but blanks; otherwise the model is queried
-    again, and finally the rules decide. Every row says which of the two proposed it.
-    """
-    settings = replace(settings, examples=_examples(examples))
-    statements = read_statements(sources, format=format, limit=limit, seed=settings.seed)
-    loading = f"loading {settings.model or settings.parser}"
-    with progress("points", unit="statements", start=loading, kept=Kept(out)) as watch:
-        found = propose_points(statements, settings=settings, out=out, fresh=fresh, progress=watch)
-    summary = dict(found.counts)
-    if measure:
-        known = {i: s.points for i, s in enumerate(statements) if s.points}
-        score = point_score(
-            [found.rows[i]["context_points"] for i in known],
-            list(known.values()),
-            [statements[i].text for i in known],
-        )
-        summary["against_given_points"] = score.to_dict() if known else None
-    if json_output:
-        print_json({"summary": summary, "statements": found.rows})
-        return
-    table = TerminalTable(f"{len(statements)} statements").add_text("id", "by", "points")
-    for row in found.rows[:top]:
-        table.add_row(row["id"], row["proposer"], row["context_points"])
-    table.print(console())
-    _print_summary(summary)
+def _scoring_models(names: list[str] | None) -> list[str]:
+    """The scoring models that were named, or the default; a warning goes to stderr."""
+    models, warning = scoring_models(names or ["pocket:bert"])
+    if warning:
+        say(warning)
+    return models
 
 
-def _examples(path: Path | None) -> tuple[tuple[str, str], ...]:
-    if path is None:
-        return ()
-    return tuple((s.text, s.points) for s in load_statements(path) if s.points)
+def _embed(model: str | None, load: LoadOptions) -> Embed | None:
+    if model is None:
+        return None
+    from clinometer.models.texts.embeddings import SentenceEncoder
+
+    return SentenceEncoder(model, device=load.device).embed
 
 
-def _print_summary(summary: dict[str, object]) -> None:
-    score = summary.pop("against_given_points", None)
-    outcomes = summary.pop("answers_by_outcome")
-    for name, value in summary.items():
-        if value is not None:
-            number = f"{value:.0%}" if isinstance(value, float) else str(value)
-            console().print(f"{name.replace('_', ' ')}: {number}")
-    if isinstance(outcomes, dict) and outcomes:
-        said = ", ".join(f"{k.replace('_', ' ')} {n}" for k, n in outcomes.items())
-        console().print(f"answers by outcome: {said}")
-    if isinstance(score, dict):
-        parts = ", ".join(f"{k} {score[k]:.3f}" for k in ("precision", "recall", "f1"))
-        console().print(f"against the given points: {parts}")
-
-
-# --- clinometer reliability statements: a benchmark as one plain table ---------------------------
-
-
-def statements_command(
-    sources: StatementsArgument,
-    out: Annotated[Path | None, opt("Write the statements to a .csv or .parquet file.")] = None,
-    format: FormatOption = None,
-    limit: LimitOption = None,
-    seed: SEED = 0,
-    json_output: JSON = False,
-) -> None:
-    """Read a benchmark: its statements, target terms and merged pairs.
-
-    Reads CrowS-Pairs, StereoSet, WinoBias, Winogender, RedditBias, COBIAS and your own tables. You
-    can edit the table it writes (target_term, context_points) and read it back. Benchmarks contain
-    offensive sentences.
-    """
-    import pandas as pd
-
-    from clinometer.reliability.benchmarks import statement_row
-
-    found = read_statements(sources, format=format, limit=limit, seed=seed)
-    categories = Counter(s.category or "–" for s in found)
-    counts = {
-        "statements": len(found),
-        "pairs": sum(s.other is not None for s in found),
-        "without_target": sum(not s.targets for s in found),
-        "target_not_in_sentence": sum(not s.has_its_targets for s in found),
-        "with_points": sum(s.points is not None for s in found),
+def _run_json(run: ReliabilityRun) -> dict[str, Any]:
+    names = ("models", "settings", "summary", "length", "agreement", "counts", "sureness")
+    record = run.record.to_dict()
+    return {name: record[name] for name in names} | {
+        "standing": validation_status(run.record).to_dict(),
+        "statements": plain_records(run.statements),
     }
-    if out is not None:
-        write_frame(pd.DataFrame([statement_row(s) for s in found]), out)
+
+
+def _print_run(run: ReliabilityRun, *, top: int) -> None:
+    """The means, the least stable statements, and what a reader must know."""
+    frame = run.statements
+    names = ", ".join(m.id for m in run.record.models)
+    table = TerminalTable(f"{len(frame)} statements, {names}")
+    table.add_text("").add_numbers("mean", "interval")
+    for name, mean in run.summary.items():
+        if mean is not None:
+            table.add_row(name, f"{mean.value:.3f}", between(mean.low, mean.high))
+    table.print(console())
+    worst = frame[frame["stability"].notna()].sort_values("stability").head(top)
+    if len(worst):
+        rows = TerminalTable("Least stable").add_text("id").add_numbers("stability")
+        rows.add_text("statement")
+        for row in worst.to_dict(orient="records"):
+            rows.add_row(row["id"], f"{row['stability']:.3f}", row["text"])
+        rows.print(console())
+    for line in reading_notes(run.record):
+        console().print(line, soft_wrap=True)
+
+
+def _check_stability(run: ReliabilityRun, fail_below: float | None, fail_on: str) -> None:
+    stability = run.summary["stability"]
+    if stability is None:
+        raise SettingsError("no statement has a score: see the counts, and the ids of the versions")
+    if fail_below is not None:
+        fail(below("stability", stability, fail_below, fail_on))
+
+
+# --- audit --until --------------------------------------------------------------------------------
+
+
+def _print_prepared(
+    prepared: PreparedBenchmark, verified: Sequence[Statement] | None, *, json_output: bool
+) -> None:
+    """The last step that was made; with `verified` points, how well they were met."""
+    if prepared.points is None:
+        _print_statements(prepared.statements, json_output=json_output)
+        return
+    step = prepared.versions or prepared.points
+    summary = dict(step.counts)
+    if verified is not None:
+        summary["against_given_points"] = _against(prepared.statements, verified)
+    if json_output:
+        print_json({"summary": summary, "statements": step.rows})
+        return
+    table = TerminalTable(f"{len(prepared.statements)} statements")
+    if prepared.versions is None:
+        table.add_text("id", "by", "points")
+        for row in prepared.points.rows[:10]:
+            table.add_row(row["id"], row["proposer"], row["context_points"])
+    else:
+        table.add_text("id", "version")
+        for row in prepared.versions.rows[:3]:
+            for version in row["variants"][:3]:
+                table.add_row(row["id"], version)
+    table.print(console())
+    for name, value in summary.items():
+        if isinstance(value, dict):
+            parts = [f"{k.replace('_', ' ')} {_written(v)}" for k, v in value.items() if v]
+            value = "; ".join(parts) or None
+        if value is not None:
+            console().print(f"{name.replace('_', ' ')}: {_written(value)}")
+
+
+def _against(
+    proposed: Sequence[Statement], verified: Sequence[Statement]
+) -> dict[str, float] | None:
+    from clinometer.reliability.blanks import point_score
+
+    points = {s.id: s.points or "" for s in proposed}
+    given = [s for s in verified if s.points and s.id in points]
+    if not given:
+        return None
+    own, texts = [points[s.id] for s in given], [s.text for s in given]
+    return point_score(own, [s.points or "" for s in given], texts).to_dict()
+
+
+def _print_statements(statements: Sequence[Statement], *, json_output: bool) -> None:
+    categories = Counter(s.category or "–" for s in statements)
+    counts = {
+        "statements": len(statements),
+        "pairs": sum(s.other is not None for s in statements),
+        "without_target": sum(not s.targets for s in statements),
+        "target_not_in_sentence": sum(not s.has_its_targets for s in statements),
+        "with_points": sum(s.points is not None for s in statements),
+    }
     if json_output:
         print_json({"summary": counts, "categories": dict(categories)})
         return
-    names = ", ".join(dict.fromkeys(s.source for s in found))
-    table = TerminalTable(f"{names}: {len(found)} statements")
+    names = ", ".join(dict.fromkeys(s.source for s in statements))
+    table = TerminalTable(f"{names}: {len(statements)} statements")
     table.add_text("").add_numbers("count")
     for name, n in [*counts.items(), *categories.most_common()]:
         table.add_row(name.replace("_", " "), n)
     table.print(console())
-    if out is not None:
-        console().print(f"written: {out}")
 
 
-# --- clinometer reliability variants: the blanks filled in many plausible ways -------------------
-
-
-@grouped
-def variants_command(
-    sources: StatementsArgument,
-    out: Annotated[
-        Path | None, opt("A .jsonl file for reliability score; written as it goes, and resumed.")
-    ] = None,
-    dissimilarity: Annotated[
-        bool,
-        opt(
-            "Measure how far the versions differ in meaning (all-MiniLM-L6-v2).",
-            "--dissimilarity/--no-dissimilarity",
-        ),
-    ] = True,
-    format: FormatOption = None,
-    limit: LimitOption = None,
-    *,
-    settings: Annotated[
-        VariantSettings, "n", "model", "filler", "temperature", "rounds", "seed", "device"
-    ],
-    fresh: Annotated[bool, opt("Start over instead of resuming --out.", "--fresh")] = False,
-    json_output: JSON = False,
-) -> None:
-    """Write context-added versions of statements that have blanks (context_points).
-
-    A version is kept only if the statement's words survive in order and every addition is at a
-    blank. Rejected versions are counted by reason.
-    """
-    statements = read_statements(sources, format=format, limit=limit, seed=settings.seed)
-    embed = None
-    if dissimilarity:
-        from clinometer.models.texts.embeddings import SentenceEncoder
-
-        embed = SentenceEncoder(device=settings.load.device).embed
-    with progress("versions", unit="statements", start="loading models", kept=Kept(out)) as watch:
-        found = make_variants(
-            statements, settings=settings, out=out, fresh=fresh, embed=embed, progress=watch
-        )
-    if json_output:
-        print_json({"summary": found.counts, "statements": found.rows})
-        return
-    for row in found.rows[:3]:
-        for version in row["variants"][:3]:
-            console().print(f"{row['id']}: {version}", soft_wrap=True)
-    _print_variants(found.counts)
-
-
-def _print_variants(counts: dict[str, Any]) -> None:
-    for name, value in counts.items():
-        if isinstance(value, dict):
-            inner = [f"{k.replace('_', ' ')} {_said(v)}" for k, v in value.items() if v]
-            value = "; ".join(inner) or None
-        if value is not None:
-            console().print(f"{name.replace('_', ' ')}: {_said(value)}")
-
-
-def _said(value: Any) -> str:
+def _written(value: Any) -> str:
     if isinstance(value, dict):
         return "(" + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in value.items()) + ")"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-# --- clinometer reliability view: benchmarks side by side ----------------------------------------
+# --- score --each-blank, score --pairs ------------------------------------------------------------
 
 
-NOT_COMPARABLE = (
-    "Caution: these runs have different models or readings of the score; only rows of one run can "
-    "be compared."
-)
-
-
-def view_command(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN...", help="Run folders of clinometer reliability score."),
-    ],
-    dissimilarity: Annotated[
-        bool, opt("Also measure how far context changes the meaning (Eq. 1).", "--dissimilarity")
-    ] = False,
-    sentence_model: Annotated[
-        str, opt("The sentence-transformers model for --dissimilarity.")
-    ] = "all-MiniLM-L6-v2",
-    table: Annotated[
-        Path | None, opt("Write one row per statement: a .csv or .parquet file.")
-    ] = None,
-    top: Annotated[
-        int, opt("Number of worst and best statements to show.", allowed=ranges.COUNT_OR_0)
-    ] = 3,
-    json_output: JSON = False,
+def _print_blanks(
+    blanks: pd.DataFrame, counts: dict[str, int], *, top: int, json_output: bool
 ) -> None:
-    """Table 2 of the paper for your runs: mean, interval, distribution, categories, worst, best."""
-    from clinometer.reliability import ReliabilityRun
-    from clinometer.reliability.benchmark_table import (
-        add_dissimilarity,
-        benchmark_view,
-        scored_alike,
-        side_by_side,
-    )
-
-    loaded = [ReliabilityRun.load(path) for path in runs]
-    if dissimilarity:
-        from clinometer.models.texts.embeddings import SentenceEncoder
-
-        encoder = SentenceEncoder(sentence_model)
-        frame = side_by_side(loaded, [add_dissimilarity(run, encoder.embed) for run in loaded])
-    else:
-        frame = side_by_side(loaded)
-    if table is not None:
-        write_frame(frame, table)
-    view = benchmark_view(frame, top=top)
-    comparable = scored_alike(loaded)
     if json_output:
-        found = view.to_dict()
-        print_json({"summary": found["benchmarks"], **found, "comparable": comparable})
+        print_json({"summary": counts, "blanks": plain_records(blanks)})
         return
-    names = ["run", "source"] if "run" in frame else ["source"]
-    _table("Benchmarks, the most stable first", view.benchmarks, names).print(console())
-    if view.categories["category"].notna().any():
-        _table("By category", view.categories, [*names, "category"]).print(console())
-    for title, part in (("Least stable", view.worst), ("Most stable", view.best)):
-        rows = TerminalTable(title).add_text(*names).add_numbers("stability").add_text("statement")
-        for row in part.to_dict(orient="records"):
-            rows.add_row(*(row[n] for n in names), f"{row['stability']:.3f}", row["text"])
-        rows.print(console())
-    if not comparable:
-        console().print(NOT_COMPARABLE, soft_wrap=True)
+    table = TerminalTable("Blanks that matter most").add_text("id")
+    table.add_numbers("blank", "cv", "share").add_text("after")
+    for row in plain_records(blanks.head(top)):
+        share = "–" if row["share"] is None else f"{row['share']:.0%}"
+        table.add_row(row["id"], row["blank"], f"{row['cv']:.2f}", share, f"{row['before']} ___")
+    table.print(console())
+    for name, n in counts.items():
+        console().print(f"{name.replace('_', ' ')}: {n}")
 
 
-def _table(title: str, frame: Any, names: list[str]) -> TerminalTable:
-    numbers = ["stability", "cobias", "cobias_low", "cobias_high"]
-    numbers += [n for n in ("dissimilarity",) if n in frame]
-    rows = TerminalTable(title).add_text(*names).add_numbers("n", *numbers)
-    alike = "like" in frame and len(frame) > 1
-    if alike:
-        rows.add_numbers("rank").add_text("cannot be told from")
-    for row in frame.to_dict(orient="records"):
-        cells = ["–" if row[n] != row[n] or row[n] is None else row[n] for n in names]
-        values = ["–" if v is None or v != v else f"{v:.3f}" for v in (row[n] for n in numbers)]
-        like = [_rank(row), row["like"]] if alike else []
-        rows.add_row(*cells, f"{row['scored']}/{row['statements']}", *values, *like)
-    return rows
+def _pairs(
+    statements: Sequence[Statement],
+    stability: dict[str, float],
+    model: str,
+    metric: str,
+    leave_out: Sequence[float],
+    weights: Path | None,
+    settings: ReliabilitySettings,
+    *,
+    show: bool,
+) -> dict[str, Any]:
+    """The model's score on the pairs that have a stability, under each treatment."""
+    import numpy as np
+    import pandas as pd
 
+    from clinometer.models import open_model
+    from clinometer.reliability.pair_scores import pair_scores, stereotype_preferred
 
-def _rank(row: dict[str, Any]) -> str:
-    """A rank with its interval: 1 is what context changes most."""
-    low, high = (round(row[name]) for name in ("rank_low", "rank_high"))
-    return f"{row['rank']:g}" if low == high else f"{row['rank']:g} ({low} to {high})"
+    pairs = [s for s in statements if np.isfinite(stability[s.id])]
+    scorer = open_model(model, load=settings.load)
+    preferred = stereotype_preferred(scorer, pairs, metric=metric)
+    values = np.array([stability[s.id] for s in pairs])
+    scores = pair_scores(preferred, values, leave_out=leave_out, seed=settings.seed)
+    if weights is not None:
+        frame = pd.DataFrame(
+            {
+                "id": [s.id for s in pairs],
+                "sentence": [s.text for s in pairs],
+                "other": [s.other for s in pairs],
+                "weight": values,
+                "prefers_stereotype": preferred,
+            }
+        )
+        write_frame(frame, weights)
+    if show:
+        table = TerminalTable(
+            f"{model}: percentage of pairs in which the stereotype is preferred ({metric} words)"
+        )
+        table.add_text("").add_numbers("pairs", "score", "interval", "change", "at random")
+        for row in scores:
+            change, chance = row.change, row.by_chance
+            table.add_row(
+                row.treatment,
+                str(row.pairs),
+                f"{row.score.value:.1f}",
+                f"{row.score.low:.1f}–{row.score.high:.1f}",
+                ""
+                if change is None
+                else f"{change.value:+.1f} ({change.low:+.1f} to {change.high:+.1f})",
+                "" if chance is None else f"{chance.low:+.1f} to {chance.high:+.1f}",
+            )
+        table.print(console())
+    return {"model": model, "metric": metric, "summary": [row.to_dict() for row in scores]}

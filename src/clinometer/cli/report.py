@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from clinometer.cli.printing import console, say
 from clinometer.errors import ClinometerError, SettingsError
 
 if TYPE_CHECKING:
+    from clinometer.display.table import Table
     from clinometer.report import Extra
     from clinometer.runs.folder.recover import LoadedRun
 
@@ -138,21 +140,32 @@ def _write_leaderboard(runs: list[Path], folder: Path, title: str) -> None:
 
 
 def _write_reliability(runs: list[Path], target: Path, form: str) -> None:
-    from clinometer.reliability.run import ReliabilityRun
-    from clinometer.report.reliability import is_reliability_run, write_reliability_report
+    from clinometer.reliability import ReliabilityRun
+    from clinometer.reliability.benchmark_table import NOT_COMPARABLE, scored_alike
+    from clinometer.report.reliability import (
+        is_reliability_run,
+        reliability_tables,
+        write_reliability_report,
+    )
 
     others = [path for path in runs if not is_reliability_run(path)]
     if others:
         raise SettingsError(
             f"{others[0]}: expected reliability runs only, found an audit; write two reports"
         )
-    if form != "html":
+    if form in ("svg", "png"):
         raise SettingsError(
-            f"--format: expected html for a reliability run, found {form}; reliability score "
-            "--table writes its rows"
+            f"--format: expected html, md, tex or csv for a reliability run, found {form}"
         )
-    write_reliability_report([ReliabilityRun.load(path) for path in runs], target)
-    _say(str(target), runs[0])
+    loaded = [ReliabilityRun.load(path) for path in runs]
+    if not scored_alike(loaded):
+        say(NOT_COMPARABLE)
+    if form == "html":
+        write_reliability_report(loaded, target)
+        written = str(target)
+    else:
+        written = _write_tables(form, reliability_tables(loaded), target)
+    _say(written, runs[0])
 
 
 def _say(written: str, run: Path) -> None:
@@ -162,22 +175,28 @@ def _say(written: str, run: Path) -> None:
 
 
 def _write(form: str, opened: list[LoadedRun], target: Path) -> str:
-    from clinometer.report.export import to_latex, to_markdown, write_csv, write_files
+    from clinometer.report.export import write_files
     from clinometer.report.page import report_figures, report_tables
 
-    if form == "csv":
-        return f"{len(write_csv(report_tables(opened), target))} tables in {target}"
-    if form in ("md", "tex"):
-        tables = [t for t in report_tables(opened) if len(t.frame) <= 2000]
-        text = "\n".join((to_markdown if form == "md" else to_latex)(t) for t in tables)
-        write_files({target: text.encode()})
-        return str(target)
+    if form in ("csv", "md", "tex"):
+        return _write_tables(form, report_tables(opened), target)
     figures = report_figures(opened)
     files = {
         target / f"{f.key}.{form}": f.svg().encode() if form == "svg" else f.png() for f in figures
     }
     write_files(files)
     return f"{len(files)} charts in {target}"
+
+
+def _write_tables(form: str, tables: Sequence[Table], target: Path) -> str:
+    from clinometer.report.export import to_latex, to_markdown, write_csv, write_files
+
+    if form == "csv":
+        return f"{len(write_csv(tables, target))} tables in {target}"
+    write = to_markdown if form == "md" else to_latex
+    text = "\n".join(write(table) for table in tables if len(table.frame) <= 2000)
+    write_files({target: text.encode()})
+    return str(target)
 
 
 def factor_extras(opened: list[LoadedRun]) -> list[Extra]:

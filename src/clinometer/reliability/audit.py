@@ -20,15 +20,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clinometer.errors import RunError, TableError
+from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.reliability.benchmarks import read_table_of_statements, statement_row
 from clinometer.reliability.blank_contribution import blank_contributions
-from clinometer.reliability.blanks import PointSettings, propose_points
+from clinometer.reliability.blanks import PointSettings, ProposedPoints, propose_points
+from clinometer.reliability.clarifying_questions import questions
+from clinometer.reliability.dissimilarity import Embed
 from clinometer.reliability.folder import ValidationRecord
 from clinometer.reliability.run import ReliabilityRun
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Statement, VariantSet
-from clinometer.reliability.variants.make import VariantSettings, make_variants
+from clinometer.reliability.variants.make import MadeVariants, VariantSettings, make_variants
 from clinometer.storage.atomic import replacing
 from clinometer.storage.resumable import Identity, Resumable, recorded_settings
 from clinometer.storage.spreadsheet import no_formula
@@ -39,16 +41,36 @@ if TYPE_CHECKING:
 #: Called with (step, unit, done, total).
 Stage = Callable[[str, str, int, int | None], None]
 
+STATEMENTS, POINTS, VERSIONS = "statements", "points", "versions"
+#: The steps before scoring, in order; each leaves its file.
+STEPS = (STATEMENTS, POINTS, VERSIONS)
+
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkSettings:
-    """How a benchmark is audited: the settings of its three steps, and how many statements are
-    looked at closely (which blank matters most)."""
+    """How a benchmark is audited: the settings of its three steps, how many statements are looked
+    at closely (which blank matters most), and whether statements that bring their own points keep
+    them."""
 
     points: PointSettings = field(default_factory=PointSettings)
     variants: VariantSettings = field(default_factory=VariantSettings)
     scoring: ReliabilitySettings = field(default_factory=lambda: ReliabilitySettings(versions=None))
     fix: int = 10
+    keep_points: bool = True
+
+
+@dataclass(frozen=True)
+class PreparedBenchmark:
+    """The steps before scoring; None where it stopped earlier, or versions were given."""
+
+    statements: list[Statement]
+    points: ProposedPoints | None = None
+    versions: MadeVariants | None = None
+
+    @property
+    def counts(self) -> dict[str, dict[str, Any]]:
+        steps = {POINTS: self.points, VERSIONS: self.versions}
+        return {name: step.counts for name, step in steps.items() if step is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +92,10 @@ class BenchmarkAudit:
 class BenchmarkFolder(Resumable):
     """The folder of an audit; audit.json remembers what it was begun with."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.lock_file = path, path / ".lock"
-        self.record_file = path / "audit.json"
-        self.statements_file = path / "statements.csv"
-        self.points_file, self.versions_file = path / "points.jsonl", path / "versions.jsonl"
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.lock_file, self.record_file = self.path / ".lock", self.path / "audit.json"
+        self.statements_file = self.path / "statements.csv"
 
     def earlier(self) -> Identity | None:
         return recorded_settings(self.record_file)
@@ -88,15 +109,42 @@ class BenchmarkFolder(Resumable):
         for file in (self.record_file, self.statements_file):
             file.unlink(missing_ok=True)
 
-    def statements(self, read: Sequence[Statement]) -> list[Statement]:
+    def statements(self, sources: Sequence[Statement]) -> list[Statement]:
         """Those of statements.csv, which may have been edited; it is written first."""
         import pandas as pd
 
         if not self.statements_file.exists():
-            frame = pd.DataFrame([statement_row(s) for s in read]).map(no_formula)
+            frame = pd.DataFrame([statement_row(s) for s in sources]).map(no_formula)
             with replacing(self.statements_file, error=RunError) as beside:
                 frame.to_csv(beside, index=False)
         return read_table_of_statements(self.statements_file)
+
+
+def prepare_benchmark(
+    statements: Sequence[Statement],
+    out: str | Path,
+    *,
+    until: str = VERSIONS,
+    settings: BenchmarkSettings | None = None,
+    fresh: bool = False,
+    stage: Stage | None = None,
+    embed: Embed | None = None,
+) -> PreparedBenchmark:
+    """The steps of `audit_benchmark` before scoring, up to and with `until`; the audit continues
+    from there. `embed` compares the meanings of versions."""
+    if until not in STEPS:
+        raise SettingsError(f"until: expected one of {', '.join(STEPS)}; found {until!r}")
+    folder = BenchmarkFolder(out)
+    with folder.opened(_identity(statements, None), fresh=fresh):
+        return _prepare(
+            folder,
+            statements,
+            until,
+            settings or BenchmarkSettings(),
+            fresh,
+            stage or _silent,
+            embed,
+        )
 
 
 def audit_benchmark(
@@ -109,124 +157,130 @@ def audit_benchmark(
     fresh: bool = False,
     stage: Stage | None = None,
     validation: ValidationRecord | None = None,
+    embed: Embed | None = None,
 ) -> BenchmarkAudit:
     """Blanks, versions, scores and what to fix for the statements of a benchmark, in the folder
-    `out`. The same call resumes. `variants` are used instead of new versions; statements that
-    bring their own points keep them; `validation` as in `score_reliability`."""
-    settings = settings or BenchmarkSettings()
-    if not statements:
-        raise TableError("statements: expected at least one, found none")
-    tell = stage or (lambda *_: None)
-    folder = BenchmarkFolder(Path(out))
-    counts: dict[str, dict[str, Any]] = {}
+    `out`. The same call resumes. `variants` are used instead of new versions; `validation` and
+    `embed` as in `score_reliability`."""
+    settings, stage = settings or BenchmarkSettings(), stage or _silent
+    folder = BenchmarkFolder(out)
     with folder.opened(_identity(statements, variants), fresh=fresh):
-        edited = folder.statements(statements)
-        proposed = propose_points(
-            edited,
-            settings=settings.points,
-            out=folder.points_file,
-            fresh=fresh,
-            progress=partial(tell, "blanks", "statements"),
-            keep_given=True,
-        )
-        counts["points"] = proposed.counts
-        rows = {row["id"]: row["context_points"] for row in proposed.rows}
-        ready = [replace(s, points=rows[s.id]) for s in edited]
+        until = VERSIONS if variants is None else POINTS
+        prepared = _prepare(folder, statements, until, settings, fresh, stage, embed)
         if variants is None:
-            made = make_variants(
-                ready,
-                settings=settings.variants,
-                out=folder.versions_file,
-                fresh=fresh,
-                progress=partial(tell, "versions", "statements"),
-            )
-            counts["versions"], variants = made.counts, made.variants
+            variants = VariantSet() if prepared.versions is None else prepared.versions.variants
         run = score_reliability(
-            ready,
+            prepared.statements,
             variants,
             models=models,
             out=folder.path / "run",
             settings=settings.scoring,
             fresh=fresh,
             renew=True,
-            progress=partial(tell, "scores", "texts"),
+            progress=partial(stage, "scores", "texts"),
             validation=validation,
+            embed=embed,
         )
-        fix = _fix(ready, variants, models, settings, run, folder.path / "blanks", tell)
-    return BenchmarkAudit(folder.path, run, fix, counts)
+        fix = _fix(prepared.statements, variants, run, settings, folder.path / "blanks", stage)
+    return BenchmarkAudit(folder.path, run, fix, prepared.counts)
+
+
+def _silent(step: str, unit: str, done: int, total: int | None) -> None:
+    """Nobody is told."""
 
 
 def _identity(statements: Sequence[Statement], variants: VariantSet | None) -> dict[str, Any]:
+    if not statements:
+        raise TableError("statements: expected at least one, found none")
     rows = [statement_row(s) for s in statements]
-    given = None if variants is None else variants.versions
+    versions = None if variants is None else variants.versions
     return {
         "statements": hashlib.sha256(json.dumps(rows).encode()).hexdigest(),
-        "versions": given and hashlib.sha256(json.dumps(given).encode()).hexdigest(),
+        "versions": versions and hashlib.sha256(json.dumps(versions).encode()).hexdigest(),
     }
+
+
+def _prepare(
+    folder: BenchmarkFolder,
+    sources: Sequence[Statement],
+    until: str,
+    settings: BenchmarkSettings,
+    fresh: bool,
+    stage: Stage,
+    embed: Embed | None,
+) -> PreparedBenchmark:
+    statements = folder.statements(sources)
+    if until == STATEMENTS:
+        return PreparedBenchmark(statements)
+    points = propose_points(
+        statements,
+        settings=settings.points,
+        out=folder.path / "points.jsonl",
+        fresh=fresh,
+        progress=partial(stage, "blanks", "statements"),
+        keep_given=settings.keep_points,
+    )
+    by_id = {row["id"]: row["context_points"] for row in points.rows}
+    statements = [replace(s, points=by_id[s.id]) for s in statements]
+    if until == POINTS:
+        return PreparedBenchmark(statements, points)
+    versions = make_variants(
+        statements,
+        settings=settings.variants,
+        out=folder.path / "versions.jsonl",
+        fresh=fresh,
+        embed=embed,
+        progress=partial(stage, "versions", "statements"),
+    )
+    return PreparedBenchmark(statements, points, versions)
 
 
 def _fix(
     statements: Sequence[Statement],
     variants: VariantSet,
-    models: Sequence[str],
-    settings: BenchmarkSettings,
     run: ReliabilityRun,
+    settings: BenchmarkSettings,
     out: Path,
-    tell: Stage,
+    stage: Stage,
 ) -> pd.DataFrame:
     """One row per statement of the least stable ones: what to specify first, and the version that
     shows why."""
     import pandas as pd
 
-    columns = ["id", "source", "text", "stability", "blank", "question", "share", "version"]
     scored = run.statements.dropna(subset=["stability"]).sort_values("stability", kind="stable")
-    worst = scored.head(settings.fix)
-    chosen = [s for s in statements if s.id in set(worst["id"]) and s.blanks and len(s.blanks)]
-    if not chosen:
-        return pd.DataFrame(columns=columns)
-    few = VariantSet({s.id: variants.of(s) for s in chosen})
-    plain = replace(settings.scoring, replicates=0)
+    worst = scored.head(settings.fix).set_index("id", drop=False)
+    chosen = {s.id: s for s in statements if s.id in worst.index and s.blanks and len(s.blanks)}
+    rows: list[dict[str, Any]] = []
     try:
-        table = blank_contributions(
-            chosen,
-            few,
-            models=models,
-            settings=plain,
+        blanks, _ = blank_contributions(
+            list(chosen.values()),
+            VariantSet({id: variants.of(s) for id, s in chosen.items()}),
+            models=[m.id for m in run.record.models],
+            settings=replace(settings.scoring, replicates=0),
             out=out,
             renew=True,
-            progress=partial(tell, "blanks of the least stable", "texts"),
-        ).table
-    except TableError:  # versions that change more than the blanks
-        return pd.DataFrame(columns=columns)
-    return _fix_rows(worst, chosen, table, run)[columns]
-
-
-def _fix_rows(
-    worst: pd.DataFrame, chosen: Sequence[Statement], table: pd.DataFrame, run: ReliabilityRun
-) -> pd.DataFrame:
-    import pandas as pd
-
-    from clinometer.reliability.clarifying_questions import questions
-
-    by_id = {s.id: s for s in chosen}
-    own = run.statements.set_index("id")["tau"]
+            progress=partial(stage, "blanks of the least stable", "texts"),
+        )
+    except TableError:  # no blanks, or versions that change more than the blanks
+        worst = worst.iloc[:0]
     versions = run.versions.dropna(subset=["tau"])
-    found = []
-    for row in worst.to_dict(orient="records"):
-        statement, mine = by_id.get(row["id"]), table[table["id"] == row["id"]]
-        if statement is None or statement.blanks is None or mine.empty:
+    for id, row in worst.iterrows():
+        statement, by_weight = chosen.get(str(id)), blanks[blanks["id"] == id]
+        if statement is None or statement.blanks is None or by_weight.empty:
             continue
-        most = mine.iloc[0]
-        some = versions[versions["id"] == row["id"]]
-        strongest = some.loc[(some["tau"] - own[row["id"]]).abs().idxmax()]
-        found.append(
-            row
-            | {
-                "blank": f"{most['before']} ___".strip(),
-                "question": questions(statement.blanks)[int(most["blank"])],
-                "share": most["share"],
+        first, own = by_weight.iloc[0], versions[versions["id"] == id]
+        strongest = own.loc[(own["tau"] - row["tau"]).abs().idxmax()]
+        rows.append(
+            {
+                "id": id,
+                "source": row["source"],
+                "text": row["text"],
+                "stability": row["stability"],
+                "blank": f"{first['before']} ___".strip(),
+                "question": questions(statement.blanks)[int(first["blank"])],
+                "share": first["share"],
                 "version": strongest["text"],
             }
         )
-    columns = [*worst.columns, "blank", "question", "share", "version"]
-    return pd.DataFrame(found, columns=columns)
+    columns = ["id", "source", "text", "stability", "blank", "question", "share", "version"]
+    return pd.DataFrame(rows, columns=columns)

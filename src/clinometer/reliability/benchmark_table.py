@@ -1,17 +1,14 @@
-"""Table 2 of the paper for any set of benchmarks, and the statements behind its means."""
+"""Table 2 of the paper for any set of benchmarks, from the statements of one or several runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clinometer.display.text import plain_records
 from clinometer.errors import TableError
-from clinometer.reliability.dissimilarity import Embed, version_dissimilarity
 from clinometer.reliability.score import mean_estimate
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import central_interval, resampled_counts
@@ -23,49 +20,27 @@ if TYPE_CHECKING:
     from clinometer.reliability.run import ReliabilityRun
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+NOT_COMPARABLE = (
+    "Caution: these runs have different models or readings of the score; only rows of one run can "
+    "be compared."
+)
+
+#: COBIAS of the statements of each benchmark, by run (if there are several) and source.
+Scores = Mapping[tuple[Any, ...], FloatArray]
 
 
-@dataclass(frozen=True)
-class BenchmarkView:
-    """benchmarks, categories: one row each; worst, best: statements by stability."""
-
-    benchmarks: pd.DataFrame
-    categories: pd.DataFrame
-    worst: pd.DataFrame
-    best: pd.DataFrame
-
-    def to_dict(self) -> dict[str, Any]:
-        """Rows as plain values, ready for JSON; a missing number is None."""
-        return {
-            name: plain_records(getattr(self, name))
-            for name in ("benchmarks", "categories", "worst", "best")
-        }
-
-
-def add_dissimilarity(run: ReliabilityRun, embed: Embed) -> pd.DataFrame:
-    """The statements of a run with two more columns: dissimilarity, distance_to_statement."""
-    frame = run.statements
-    found = version_dissimilarity(frame["text"].tolist(), run.versions_used(), embed)
-    return frame.assign(dissimilarity=found.pairwise, distance_to_statement=found.to_statement)
-
-
-def side_by_side(
-    runs: Sequence[ReliabilityRun], frames: Sequence[pd.DataFrame] | None = None
-) -> pd.DataFrame:
-    """The statements of several runs under each other; a column `run` says which is whose, by the
-    name of its folder, or by its models if it has none."""
+def side_by_side(runs: Sequence[ReliabilityRun]) -> pd.DataFrame:
+    """The statements of several runs in one table; a column `run` has the name of each one's
+    folder, or its models if it has none."""
     import pandas as pd
 
-    tables = [run.statements for run in runs] if frames is None else list(frames)
     if len(runs) == 1:
-        return tables[0]
+        return runs[0].statements
     names = [_run_name(run, i) for i, run in enumerate(runs)]
     if len(set(names)) < len(names):
         names = [str(run.path or name) for run, name in zip(runs, names, strict=True)]
-    return pd.concat(
-        [table.assign(run=name) for name, table in zip(names, tables, strict=True)],
-        ignore_index=True,
-    )
+    tables = [run.statements.assign(run=name) for run, name in zip(runs, names, strict=True)]
+    return pd.concat(tables, ignore_index=True)
 
 
 def _run_name(run: ReliabilityRun, index: int) -> str:
@@ -85,134 +60,103 @@ def scored_alike(runs: Sequence[ReliabilityRun]) -> bool:
     return len(kinds) == 1
 
 
-def benchmark_view(
-    statements: pd.DataFrame, *, top: int = 5, replicates: int = 1000, level: float = 0.95
-) -> BenchmarkView:
-    """Statements of one or several runs as tables, one row per benchmark (column `source`).
+def benchmark_tables(
+    statements: pd.DataFrame, *, replicates: int = 1000, level: float = 0.95
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """One row per benchmark (column `source`), and one per category of each, by stability.
 
     With a column `run` (see `side_by_side`) a benchmark has one row for each run: what different
-    models or versions say of it is never pooled. Sorted by stability; the paper's Table 2 has the
-    printed COBIAS, which is 1 - stability.
+    models or versions say of it is never pooled. The paper's Table 2 has the printed COBIAS, which
+    is 1 - stability. Benchmarks also have
+
+    like                      the others of the same run whose mean COBIAS cannot be told from this
+                              one (Welch's test, Holm's correction over all pairs)
+    rank, rank_low, rank_high 1 for the one that context changes most; bootstrap over statements
     """
     import pandas as pd
 
-    scored = statements[statements["cobias"].notna()]
-    if scored.empty:
-        raise TableError("benchmarks: expected at least one statement with a score, found none")
-
     def rows(by: list[str]) -> pd.DataFrame:
         found = []
-        for key, part in scored.groupby(by, dropna=False, sort=True):
-            names = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
-            every = statements
-            for column, value in names.items():
-                same = every[column].isna() if value != value else every[column] == value
-                every = every[same]
-            found.append(names | _row(part, len(every), replicates=replicates, level=level))
+        for key, part in statements.groupby(by, dropna=False, sort=True):
+            scored = part[part["cobias"].notna()]
+            if len(scored):
+                row = _row(scored, len(part), replicates=replicates, level=level)
+                found.append(dict(zip(by, key, strict=True)) | row)
         return pd.DataFrame(found).sort_values("stability", ascending=False, ignore_index=True)
 
-    runs = ["run"] if "run" in scored else []
-    columns = [*runs, "source", "id", "category", "text", "cv", "cobias", "stability"]
-    ordered = scored.sort_values("stability")[columns]
-    return BenchmarkView(
-        _ranked(
-            told_apart(rows([*runs, "source"]), scored, [*runs, "source"], level=level),
-            scored,
-            [*runs, "source"],
-            replicates=replicates,
-            level=level,
-        ),
-        rows([*runs, "source", "category"]),
-        ordered.head(top).reset_index(drop=True),
-        ordered.iloc[::-1].head(top).reset_index(drop=True),
+    if not statements["cobias"].notna().any():
+        raise TableError("benchmarks: expected at least one statement with a score, found none")
+    by = ["run", "source"] if "run" in statements else ["source"]
+    benchmarks = rows(by)
+    parts = {key: part["cobias"].dropna().to_numpy() for key, part in statements.groupby(by)}
+    scores = {key: parts[key] for key in benchmarks[by].itertuples(index=False, name=None)}
+    like = _like(scores, level=level)
+    ranks = _ranks(scores, replicates=replicates, level=level)
+    benchmarks = benchmarks.assign(
+        like=["; ".join(like[key]) for key in scores],
+        **{
+            name: [ranks[key][k] for key in scores]
+            for k, name in enumerate(("rank", "rank_low", "rank_high"))
+        },
     )
+    return benchmarks, rows([*by, "category"])
 
 
-def told_apart(
-    table: pd.DataFrame, scored: pd.DataFrame, by: list[str], *, level: float
-) -> pd.DataFrame:
-    """The table with a column `like`: the other rows of the same run whose mean COBIAS cannot be
-    told from this one (Welch's test, Holm's correction over all pairs of the table)."""
-    from scipy.stats import ttest_ind
-
-    groups = _scores_of(table, scored, by)
-    keys = list(groups)
-    pairs = [(a, b) for a, b in combinations(keys, 2) if a[:-1] == b[:-1]]
-    p = [
-        float(ttest_ind(groups[a], groups[b], equal_var=False).pvalue)
-        if min(len(groups[a]), len(groups[b])) > 1
-        else np.nan
-        for a, b in pairs
-    ]
-    corrected = holm(p) if pairs else np.empty(0)
-    like: dict[tuple[Any, ...], list[str]] = {key: [] for key in keys}
-    for (a, b), value in zip(pairs, corrected, strict=True):
-        if not value <= 1 - level:
-            like[a].append(str(b[-1]))
-            like[b].append(str(a[-1]))
-    return table.assign(like=["; ".join(like[key]) for key in keys])
-
-
-def _scores_of(
-    table: pd.DataFrame, scored: pd.DataFrame, by: list[str]
-) -> dict[tuple[Any, ...], Any]:
-    """COBIAS of the statements behind each row of the table."""
+def _row(scored: pd.DataFrame, total: int, *, replicates: int, level: float) -> dict[str, Any]:
+    mean = mean_estimate(scored["cobias"].to_numpy(), replicates=replicates, level=level)
+    quantiles = np.quantile(scored["cobias"].to_numpy(), QUANTILES).tolist()
     return {
-        tuple(row[name] for name in by): part["cobias"].to_numpy()
-        for row, part in (
-            (row, scored[(scored[by] == [row[name] for name in by]).all(axis=1)])
-            for row in table.to_dict(orient="records")
-        )
-    }
-
-
-def _ranked(
-    table: pd.DataFrame, scored: pd.DataFrame, by: list[str], *, replicates: int, level: float
-) -> pd.DataFrame:
-    """The table with columns rank, rank_low and rank_high: 1 for the benchmark of a run that
-    context changes most, as for statements; bootstrap over the statements of each benchmark."""
-    groups = _scores_of(table, scored, by)
-    ranks = dict.fromkeys(groups, (1.0, 1.0, 1.0))
-    for run in dict.fromkeys(key[:-1] for key in groups):
-        keys = [key for key in groups if key[:-1] == run]
-        means = np.array([groups[key].mean() for key in keys])
-        found = np.repeat(_places(means)[None], 3, axis=0)
-        if replicates > 0:
-            rng = np.random.default_rng(0)
-            drawn = [
-                resampled_counts(np.ones(len(groups[key])), replicates, rng) @ groups[key]
-                for key in keys
-            ]
-            sizes = np.array([len(groups[key]) for key in keys])
-            found[1:] = central_interval(_places(np.stack(drawn, axis=1) / sizes), level)
-        ranks |= {key: tuple(found[:, k].tolist()) for k, key in enumerate(keys)}
-    columns = zip(*(ranks[key] for key in groups), strict=True)
-    return table.assign(**dict(zip(("rank", "rank_low", "rank_high"), columns, strict=True)))
-
-
-def _places(means: FloatArray) -> FloatArray:
-    """Ranks over the last axis, 1 for the largest."""
-    from scipy.stats import rankdata  # loads slowly
-
-    return np.asarray(rankdata(-means, axis=-1))
-
-
-def _row(part: pd.DataFrame, total: int, *, replicates: int, level: float) -> dict[str, Any]:
-    mean = mean_estimate(part["cobias"].to_numpy(), replicates=replicates, level=level)
-    row: dict[str, Any] = {
         "statements": total,
-        "scored": len(part),
+        "scored": len(scored),
         "cobias": mean.value,
         "cobias_low": mean.low,
         "cobias_high": mean.high,
         "stability": 1.0 - mean.value,
-        "cv_median": float(part["cv"].median()),
+        "cv_median": float(scored["cv"].median()),
+        **{f"cobias_q{100 * q:02.0f}": v for q, v in zip(QUANTILES, quantiles, strict=True)},
+        **{
+            name: float(scored[name].mean())
+            for name in ("dissimilarity", "distance_to_statement")
+            if name in scored
+        },
     }
-    quantiles = np.quantile(part["cobias"].to_numpy(), QUANTILES)
-    row |= {
-        f"cobias_q{int(100 * q):02d}": float(v) for q, v in zip(QUANTILES, quantiles, strict=True)
-    }
-    for name in ("dissimilarity", "distance_to_statement"):
-        if name in part:
-            row[name] = float(part[name].mean())
-    return row
+
+
+def _like(scores: Scores, *, level: float) -> dict[tuple[Any, ...], list[str]]:
+    from scipy.stats import ttest_ind
+
+    pairs = [(a, b) for a, b in combinations(scores, 2) if a[:-1] == b[:-1]]
+    p = [
+        float(ttest_ind(scores[a], scores[b], equal_var=False).pvalue)
+        if min(len(scores[a]), len(scores[b])) > 1
+        else np.nan
+        for a, b in pairs
+    ]
+    like: dict[tuple[Any, ...], list[str]] = {key: [] for key in scores}
+    for (a, b), corrected in zip(pairs, holm(p) if pairs else (), strict=True):
+        if not corrected <= 1 - level:
+            like[a].append(str(b[-1]))
+            like[b].append(str(a[-1]))
+    return like
+
+
+def _ranks(scores: Scores, *, replicates: int, level: float) -> dict[tuple[Any, ...], list[float]]:
+    """Rank, and the ends of its interval."""
+    from scipy.stats import rankdata  # loads slowly
+
+    ranks: dict[tuple[Any, ...], list[float]] = {}
+    for run in dict.fromkeys(key[:-1] for key in scores):
+        keys = [key for key in scores if key[:-1] == run]
+        place = rankdata([-scores[key].mean() for key in keys])
+        columns = np.repeat(place[None], 3, axis=0)
+        if replicates > 0:
+            rng = np.random.default_rng(0)
+            means = [
+                resampled_counts(np.ones(len(scores[key])), replicates, rng)
+                @ scores[key]
+                / len(scores[key])
+                for key in keys
+            ]
+            columns[1:] = central_interval(rankdata(-np.stack(means, axis=1), axis=-1), level)
+        ranks |= {key: columns[:, k].tolist() for k, key in enumerate(keys)}
+    return ranks

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,14 +45,6 @@ def _whole(part: str) -> str:
     return begins + r"\s+".join(map(re.escape, words)) + ends
 
 
-@dataclass(frozen=True)
-class BlankReport:
-    """One row per blank, the most influential first, and counts of what could not be used."""
-
-    table: pd.DataFrame
-    counts: dict[str, int]
-
-
 def blank_contributions(
     statements: Sequence[Statement],
     variants: VariantSet | Mapping[str, Sequence[str]],
@@ -64,17 +55,18 @@ def blank_contributions(
     fresh: bool = False,
     renew: bool = False,
     progress: Progress | None = None,
-) -> BlankReport:
+) -> tuple[pd.DataFrame, dict[str, int]]:
     """Score every statement with one blank filled at a time, and with all of them.
 
+    Returns one row per blank, the most influential first, and counts of what could not be used.
     Columns: id, blank (from 0), before (the text before it), fills (distinct), cv (of this blank
     alone), share (of the sum), cobias_low and cobias_high (the interval of this blank's COBIAS),
     cv_all (all blanks filled), interaction (cv_all less the sum), stability_low and stability_high
     (the interval of the statement's stability).
     """
-    known = VariantSet.read(variants)
+    variants = VariantSet.read(variants)
     settings = settings or ReliabilitySettings()
-    asked: list[Statement] = []
+    texts: list[Statement] = []
     versions: dict[str, tuple[str, ...]] = {}
     fills: dict[str, int] = {}
     counts = dict.fromkeys(("statements_without_points", "statements_without_blanks"), 0)
@@ -84,28 +76,28 @@ def blank_contributions(
         if blanks is None or not len(blanks):
             counts[f"statements_without_{'points' if blanks is None else 'blanks'}"] += 1
             continue
-        some = known.of(statement)[: settings.versions]
-        found = [f for v in some if (f := fills_of(blanks, v)) is not None]
-        counts["versions"] += len(some)
-        counts["versions_that_changed_more_than_blanks"] += len(some) - len(found)
-        if not found:
+        own = variants.of(statement)[: settings.versions]
+        by_version = [f for v in own if (f := fills_of(blanks, v)) is not None]
+        counts["versions"] += len(own)
+        counts["versions_that_changed_more_than_blanks"] += len(own) - len(by_version)
+        if not by_version:
             continue
         for b in (*range(len(blanks)), None):
             key = _key(statement.id, b)
-            asked.append(Statement(id=key, text=blanks.plain, targets=statement.targets))
+            texts.append(Statement(id=key, text=blanks.plain, targets=statement.targets))
             versions[key] = tuple(
                 blanks.fill([t if b is None or i == b else "" for i, t in enumerate(f)])
-                for f in found
+                for f in by_version
             )
             if b is not None:
-                fills[key] = len({f[b] for f in found} - {""})
-    if not asked:
+                fills[key] = len({f[b] for f in by_version} - {""})
+    if not texts:
         raise TableError(
             "blanks: expected statements with blanks (context_points) and versions that fill only "
-            "them, found none; 'clinometer reliability points' proposes blanks"
+            "them, found none; 'clinometer reliability audit --until points' proposes blanks"
         )
     run = score_reliability(
-        asked,
+        texts,
         VariantSet(versions),
         models=models,
         out=out,
@@ -115,7 +107,7 @@ def blank_contributions(
         progress=progress,
     )
     scored = run.statements.set_index("id")
-    return BlankReport(_table(statements, scored, fills), counts)
+    return _table(statements, scored, fills), counts
 
 
 def _table(

@@ -236,21 +236,25 @@ MODEL, RULES, GIVEN = "model", "rules", "given"
 
 @dataclass(frozen=True, kw_only=True)
 class PointSettings:
-    """How blanks are proposed; `examples` are (sentence, points) shown to the model first."""
+    """How blanks are proposed: by a `model`, which is shown `examples` (sentence, points) first, or
+    by rules, which run offline."""
 
-    model: str | None = option(
-        None, help="A model that proposes blanks.", unset="rules, which run offline"
-    )
+    model: str | None = None
     attempts: int = option(
-        3, help="Answers a model may give before the rules take over.", allowed=COUNT
+        3,
+        help="Answers a model may give before the rules take over.",
+        allowed=COUNT,
+        advanced=True,
     )
-    temperature: float = option(
+    retry_temperature: float = option(
         0.7,
-        help="Sampling temperature after the first attempt, which takes the most probable answer.",
+        help="Sampling temperature of a model's second and later proposals of blanks; the first "
+        "takes the most probable answer.",
         allowed=TEMPERATURE,
+        advanced=True,
     )
     seed: int = option(0, help="Random seed.", allowed=SEED)
-    parser: str = option(DEFAULT_PARSER, help="An installed spaCy pipeline.")
+    parser: str = option(DEFAULT_PARSER, help="An installed spaCy pipeline.", advanced=True)
     examples: tuple[tuple[str, str], ...] = ()
     load: LoadOptions = field(default_factory=LoadOptions)
 
@@ -315,7 +319,7 @@ def _row(
         for attempt in range(settings.attempts):
             answer = writer.write(
                 turns,
-                temperature=settings.temperature if attempt else 0.0,
+                temperature=settings.retry_temperature if attempt else 0.0,
                 seed=seed_for(settings.seed, statement.text, attempt),
                 length=length,
             )[0]

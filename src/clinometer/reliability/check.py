@@ -236,7 +236,7 @@ def _scored(
     if not versions.of(statement):
         return None, (None, None), ()
     asked = questions(blanks)
-    table = blank_contributions([statement], versions, models=models, settings=settings).table
+    table, _ = blank_contributions([statement], versions, models=models, settings=settings)
     fills = [f for f in (fills_of(blanks, v) for v in versions.of(statement)) if f is not None]
     found = []
     for row in sorted(table.to_dict(orient="records"), key=lambda r: r["blank"]):

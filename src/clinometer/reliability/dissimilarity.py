@@ -8,7 +8,6 @@ next to COBIAS.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,18 +38,11 @@ def average_pairwise(vectors: ArrayLike) -> float:
     return float((table.sum() - np.trace(table)) / (n * (n - 1)))
 
 
-@dataclass(frozen=True)
-class Dissimilarity:
-    """Per statement: dissimilarity among its versions, and their distance to it; NaN if too few."""
-
-    pairwise: FloatArray
-    to_statement: FloatArray
-
-
 def version_dissimilarity(
     statements: Sequence[str], versions: Sequence[Sequence[str]], embed: Embed
-) -> Dissimilarity:
-    """Dissimilarities of the versions of S statements; all texts are embedded together."""
+) -> tuple[FloatArray, FloatArray]:
+    """Per statement [S] the dissimilarity among its versions, and their mean distance to it; NaN
+    with too few versions. All texts are embedded together."""
     texts = [t for s, vs in zip(statements, versions, strict=True) for t in (s, *vs)]
     vectors = embed(texts) if texts else np.empty((0, 1))
     pairwise, distance = np.full((2, len(statements)), np.nan)
@@ -61,4 +53,4 @@ def version_dissimilarity(
         pairwise[i] = average_pairwise(others)
         if len(others):
             distance[i] = dissimilarity(own, others).mean()
-    return Dissimilarity(pairwise, distance)
+    return pairwise, distance

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from clinometer.errors import SettingsError, TableError
 from clinometer.models import LoadOptions, Scorer, open_model
 from clinometer.models.texts.types import MASKING, MarkedText, TextOptions, TextScores
+from clinometer.reliability.dissimilarity import Embed, version_dissimilarity
 from clinometer.reliability.folder import (
     CountsRecord,
     LengthRecord,
@@ -82,7 +83,7 @@ VARIANTS: dict[str, tuple[TextOptions, str]] = {
 }
 
 _scoring = partial(option, panel="Scoring")
-_reading = partial(option, panel="Scoring", unset="the variant's")
+_reading = partial(option, panel="Scoring", unset="the variant's", advanced=True)
 _statistics = partial(option, panel="Statistics")
 
 
@@ -108,12 +109,15 @@ class ReliabilitySettings:
         "many",
         help="Count repeated versions each time (many, as published) or once.",
         choices=DUPLICATES,
+        advanced=True,
     )
     versions: int | None = _scoring(
         40, help="Use at most this many versions of each statement.", allowed=COUNT
     )
     keep_changed: bool = _scoring(
-        False, help="Keep versions in which the target term is gone, instead of dropping them."
+        False,
+        help="Keep versions in which the target term is gone, instead of dropping them.",
+        advanced=True,
     )
     replicates: int = _statistics(
         1000,
@@ -175,6 +179,7 @@ def score_reliability(
     renew: bool = False,
     progress: Progress | None = None,
     validation: ValidationRecord | None = None,
+    embed: Embed | None = None,
     **options: Any,
 ) -> ReliabilityRun:
     """Score how much context changes each statement for the models, and their mean.
@@ -185,7 +190,8 @@ def score_reliability(
     texts or scoring in `out` is refused, or with `renew` replaced.
 
     `validation` is the passed truth test of the same models and versions; without one the result
-    is labelled "not validated".
+    is labelled "not validated". `embed` adds columns that say how far the versions move the meaning
+    (Eq. 1): `dissimilarity` among them, and `distance_to_statement`.
 
     Settings are given by name (`replicates=0`, `device="cpu"`): every field of
     `ReliabilitySettings` and of the `load` in it, on top of `settings` if that is given.
@@ -233,7 +239,7 @@ def score_reliability(
         record.versions_by = versions.made_by
         check_validation(record, validation)
         record.validation = validation
-        tables = _measure(record, texts, answers, settings)
+        tables = _measure(record, texts, answers, settings, embed)
         if folder:
             folder.write_finished(record, tables)
     return ReliabilityRun(record, tables, None if folder is None else folder.path)
@@ -281,6 +287,15 @@ class TextsToScore:
     def versions(self) -> list[int]:
         """Indices of the texts that are versions."""
         return [i for i, t in enumerate(self.texts) if t.version != ORIGINAL]
+
+    def version_texts(self) -> list[list[str]]:
+        """The texts of the versions that count, for each statement."""
+        found: list[list[str]] = [[] for _ in self.statements]
+        for i in self.versions:
+            text = self.texts[i]
+            if not text.left_out:
+                found[text.statement].append(text.marked.text)
+        return found
 
     def counts(self) -> dict[str, int]:
         """Counts of all texts and of every irregularity."""
@@ -481,6 +496,7 @@ def _measure(
     texts: TextsToScore,
     answers: Sequence[ModelTaus],
     settings: ReliabilitySettings,
+    embed: Embed | None,
 ) -> dict[str, pa.Table]:
     """Write the results into the record; the tables of the run."""
     names = [answer.name for answer in answers]
@@ -508,6 +524,11 @@ def _measure(
         "by_model": {answer.name: answer.counts() for answer in answers},
     }
     record.counts = CountsRecord(**counts)
+    if embed is not None:
+        meaning = version_dissimilarity(
+            [s.text for s in texts.statements], texts.version_texts(), embed
+        )
+        columns |= dict(zip(("dissimilarity", "distance_to_statement"), meaning, strict=True))
     n_versions = Counter(texts.texts[i].statement for i in texts.versions)
     ids = [s.id for s in texts.statements]
     return {

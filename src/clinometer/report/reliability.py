@@ -12,7 +12,7 @@ import pandas as pd
 from clinometer.display.numbers import between, counted, risk
 from clinometer.display.table import Table
 from clinometer.errors import TableError
-from clinometer.reliability.benchmark_table import benchmark_view, side_by_side
+from clinometer.reliability.benchmark_table import benchmark_tables, side_by_side
 from clinometer.reliability.folder import ReliabilityFolder
 from clinometer.reliability.run import ReliabilityRun, reading_notes
 from clinometer.reliability.validation_status import NOT_VALIDATED, validation_status
@@ -202,9 +202,7 @@ def _statements_table(frame: pd.DataFrame) -> Table:
             "cobias": rows["cobias"],
             "rank": [_rank(row) for _, row in rows.iterrows()],
             "versions_scored": rows["scored"],
-            "to_fix": [
-                FIXES.get(str(f), str(f).replace("_", " ")) if f else "" for f in rows["flag"]
-            ],
+            "to_fix": [_fix(flag or "") for flag in rows["flag"]],
         }
     )
     if shown["category"].isna().all():
@@ -214,27 +212,38 @@ def _statements_table(frame: pd.DataFrame) -> Table:
     return Table("statements", "Every statement", shown.reset_index(drop=True))
 
 
+def reliability_tables(runs: Sequence[ReliabilityRun]) -> list[Table]:
+    """Table 2 of the paper for these runs in full, its categories, and every statement by its
+    stability."""
+    statements = side_by_side(runs)
+    benchmarks, categories = benchmark_tables(statements)
+    rows = statements.sort_values("stability", na_position="last", kind="stable", ignore_index=True)
+    return [
+        Table("benchmarks", "Benchmarks", benchmarks),
+        Table("categories", "Categories", categories),
+        Table("statements", "Every statement", rows),
+    ]
+
+
 def _benchmarks(frame: pd.DataFrame) -> list[Table]:
     try:
-        view = benchmark_view(frame)
+        benchmarks, categories = benchmark_tables(frame)
     except TableError:
         return []
     columns = ["run", "source", "category", "statements", "scored", "stability", "cobias"]
-    columns += ["cobias_low", "cobias_high", "rank", "cannot_be_told_from"]
-    found = []
-    for key, title, part in (
-        ("benchmarks", "Benchmarks", view.benchmarks),
-        ("categories", "Categories", view.categories),
-    ):
-        part = part.rename(columns={"like": "cannot_be_told_from"})
-        if "rank" in part:
-            part = part.assign(rank=[_rank(row) for _, row in part.iterrows()])
-        shown = part[[c for c in columns if c in part.columns]]
-        if len(shown) == 1:
-            shown = shown.drop(columns=["rank", "cannot_be_told_from"], errors="ignore")
-        if len(shown) > 1 or key == "benchmarks":
-            found.append(Table(key, title, shown))
-    return found
+    columns += ["cobias_low", "cobias_high", "dissimilarity", "rank", "cannot_be_told_from"]
+    benchmarks = benchmarks.rename(columns={"like": "cannot_be_told_from"})
+    benchmarks["rank"] = [_rank(row) for _, row in benchmarks.iterrows()]
+    if len(benchmarks) == 1:
+        benchmarks = benchmarks.drop(columns=["rank", "cannot_be_told_from"])
+    tables = [Table("benchmarks", "Benchmarks", _only(benchmarks, columns))]
+    if len(categories) > 1:
+        tables.append(Table("categories", "Categories", _only(categories, columns)))
+    return tables
+
+
+def _only(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    return frame[[name for name in columns if name in frame]]
 
 
 def _picture(scored: pd.DataFrame) -> Figure:

@@ -45,14 +45,14 @@ def test_each_blank_is_scored_alone() -> None:
         Statement("3", "No blanks.", (), points="No blanks."),
     ]
     settings = ReliabilitySettings(replicates=0)
-    found = blank_contributions([statement, *others], versions, settings=settings)
-    assert found.counts == {
+    blanks, counts = blank_contributions([statement, *others], versions, settings=settings)
+    assert counts == {
         "statements_without_points": 1,
         "statements_without_blanks": 1,
         "versions": 4,
         "versions_that_changed_more_than_blanks": 1,
     }
-    table = found.table.set_index("blank")
+    table = blanks.set_index("blank")
     alone = cm.score_reliability(
         [statement],
         {

@@ -96,8 +96,8 @@ def test_other_settings_and_foreign_files_are_refused(tmp_path: Path) -> None:
 def test_settings_are_checked() -> None:
     with pytest.raises(SettingsError, match="attempts"):
         PointSettings(attempts=0)
-    with pytest.raises(SettingsError, match="temperature"):
-        PointSettings(temperature=0)
+    with pytest.raises(SettingsError, match="retry_temperature"):
+        PointSettings(retry_temperature=0)
 
 
 @pytest.mark.usefixtures("smollm2")

@@ -170,12 +170,16 @@ def test_the_command_writes_the_final_dataset(
     ratings, dataset, out = (tmp_path / n for n in ("r.csv", "d.csv", "final.csv"))
     ratings.write_text("id,annotator_1,annotator_2,annotator_3\na,yes,yes,no\nb,no,no,yes\n")
     dataset.write_text("id,sentence,target_term\nb,B.,x\na,A.,y\n")
-    done = clinometer("reliability", "agreement", ratings, "--dataset", dataset, "--out", out)
+    done = clinometer("reliability", "validate", ratings, "--dataset", dataset, "--accepted", out)
     assert done.status == 0
     assert "1 of 2 items accepted" in done.out
     assert "66.67%" in done.out
     assert out.read_text() == "id,sentence,target_term\na,A.,y\n"
-    wrong = clinometer("reliability", "agreement", ratings, "--accept", "maybe")
+    wrong = clinometer("reliability", "validate", ratings, "--accept", "maybe")
     assert wrong.status == 2
     assert "expected one of no, yes" in wrong.err
-    assert clinometer("reliability", "agreement", tmp_path / "none.csv").status == 2
+    assert clinometer("reliability", "validate", tmp_path / "none.csv").status == 2
+    wrong = clinometer("reliability", "validate", ratings, "--out", out)
+    assert "--accepted writes accepted items" in wrong.err
+    wrong = clinometer("reliability", "validate", ratings, ratings, "--accepted", out)
+    assert "expected without SCORES" in wrong.err

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from tests.browser import axe_problems, overflow, watched
 from tests.report.made import HOSTILE
@@ -77,9 +78,18 @@ def test_report_writes_it(
     assert (done.status, done.err) == (0, "")
     assert "Next: open it" in done.out
     assert "stable on average" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    done = clinometer("report", run.path, "--format", "csv", "--out", tmp_path / "x")
+    done = clinometer("report", run.path, "--format", "csv", "--out", tmp_path / "tables")
+    assert done.status == 0
+    table = pd.read_csv(tmp_path / "tables" / "benchmarks.csv")
+    assert table["scored"].tolist() == [3]
+    assert table["cobias_q05"][0] <= table["cobias_q50"][0] <= table["cobias_q95"][0]
+    rows = pd.read_csv(tmp_path / "tables" / "statements.csv")["stability"].dropna()
+    assert rows.is_monotonic_increasing
+    done = clinometer("report", run.path, "--format", "md", "--out", tmp_path / "page.md")
+    assert "### Benchmarks" in (tmp_path / "page.md").read_text(encoding="utf-8")
+    done = clinometer("report", run.path, "--format", "png", "--out", tmp_path / "x")
     assert done.status == 2
-    assert "expected html for a reliability run" in done.err
+    assert "expected html, md, tex or csv for a reliability run" in done.err
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -108,7 +108,7 @@ def read_variants(path: str | Path) -> VariantSet:
 
 
 def _made_by(file: Path) -> str:
-    """What wrote the versions, if `clinometer reliability variants` did: its record lies beside."""
+    """What wrote the versions, by the record that `reliability audit` leaves with them."""
     try:
         settings = read_json(file.with_suffix(".json"))["settings"]
         return maker(settings["model"], settings["filler"])

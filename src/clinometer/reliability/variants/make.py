@@ -252,21 +252,25 @@ _TOGETHER = 10
 
 @dataclass(frozen=True, kw_only=True)
 class VariantSettings:
-    """How versions are made; the paper's temperatures are 1.1 to 1.4."""
+    """How versions are made, by a writing `model` if there is one; the paper's temperatures are 1.1
+    to 1.4."""
 
     n: int = option(40, "-n", "--versions", help="Versions of each statement.", allowed=COUNT)
-    model: str | None = option(
-        None, help="A model that writes versions.", unset="the filler writes them all"
-    )
+    model: str | None = None
     filler: str | None = option(
         None,
         help="Fills the blanks that the writing model leaves open: phrases (built-in ones, chosen "
         f"by {CHOOSER}), phrases:MODEL, or a masked or causal model.",
         unset=f"the writing model if it is local, else {DEFAULT_FILLER}",
     )
-    temperature: float = option(1.1, help="Sampling temperature.", allowed=TEMPERATURE)
+    temperature: float = option(
+        1.1, help="Sampling temperature of the versions.", allowed=TEMPERATURE, advanced=True
+    )
     rounds: int = option(
-        2, help="Query a model for at most this many times n answers.", allowed=COUNT
+        2,
+        help="Query a model for at most this many times n answers.",
+        allowed=COUNT,
+        advanced=True,
     )
     seed: int = option(0, help="Random seed.", allowed=SEED)
     load: LoadOptions = field(default_factory=LoadOptions)
@@ -363,7 +367,7 @@ def make_variants(
     if not any(s.blanks for s in statements):
         raise TableError(
             "statements: expected context_points with blanks (___), found none; "
-            "'clinometer reliability points' proposes them"
+            "'clinometer reliability audit --until points' proposes them"
         )
     makers = makers or Makers(settings)
     with Lines(out, settings.to_dict()).resumed(fresh=fresh) as lines:
@@ -488,19 +492,13 @@ def _meaning(
     statements: Sequence[Statement], rows: Sequence[dict[str, Any]], embed: Embed | None
 ) -> dict[str, Any]:
     """Mean dissimilarity among versions and to their statement; None if not requested."""
-    import numpy as np
-
     if embed is None:
         return {"dissimilarity": None}
-    found = version_dissimilarity(
+    measures = version_dissimilarity(
         [s.text for s in statements], [row["variants"] for row in rows], embed
     )
-    means = {}
-    for name in ("pairwise", "to_statement"):
-        values = getattr(found, name)
-        good = values[np.isfinite(values)]
-        means[name] = float(good.mean()) if len(good) else None
-    return {"dissimilarity": means}
+    means = [float(v[np.isfinite(v)].mean()) if np.isfinite(v).any() else None for v in measures]
+    return {"dissimilarity": dict(zip(("pairwise", "to_statement"), means, strict=True))}
 
 
 # --- Blanks filled by a causal model, which cannot see what follows. It continues the text from
