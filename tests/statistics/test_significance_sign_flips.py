@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from clinometer.statistics import tests as sign_flips
+from clinometer.statistics import significance as sign_flips
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.significance import flip_interval, flip_p_value
 
