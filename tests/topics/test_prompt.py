@@ -1,11 +1,11 @@
-"""The text around [Y]."""
+"""The text around [Y], and the article before a group."""
 
 from __future__ import annotations
 
 import pytest
 
-from clinometer.errors import ContextError
-from clinometer.topics import Group, Prompt, Topic
+from clinometer.errors import ContextError, TopicError
+from clinometer.topics import Articles, Group, Prompt, Topic
 
 TOPIC = Topic("t", (Group("nurse"), Group("医生")), {"a": ("x",), "b": ("y",)})
 
@@ -34,3 +34,101 @@ def test_fill_gives_the_whole_sentence() -> None:
 def test_a_template_without_its_slots_is_refused(template: str) -> None:
     with pytest.raises(ContextError, match=r"expected \[[XY]\] once, found [02] times"):
         TOPIC.render(template, "nurse")
+
+
+CASES = [
+    ("nurse", "a"),
+    ("engineer", "an"),
+    ("accountant", "an"),
+    ("intern", "an"),
+    ("officer", "an"),
+    ("underwriter", "an"),
+    ("ceo", "a"),
+    ("university lecturer", "a"),
+    ("unionist", "a"),
+    ("uninsured driver", "an"),
+    ("unidentified worker", "an"),
+    ("European pilot", "a"),
+    ("Ukrainian nurse", "a"),
+    ("Uzbek nurse", "an"),
+    ("one-armed cook", "a"),
+    ("heir", "an"),
+    ("hourly worker", "an"),
+    ("honest broker", "an"),
+    ("housekeeper", "a"),
+    ("Hispanic teacher", "a"),
+    ("MP", "an"),
+    ("HR manager", "an"),
+    ("UN envoy", "a"),
+    ("EU official", "an"),
+    ("X-ray technician", "an"),
+    ("NURSE", "a"),
+    ("18-year-old", "an"),
+    ("180-kilo wrestler", "a"),
+    ("80-year-old", "an"),
+    ("élite athlete", "an"),
+    ('"expert"', "an"),
+    ("user", "a"),
+]
+
+
+@pytest.mark.parametrize(("text", "article"), CASES)
+def test_english_article_rule(text: str, article: str) -> None:
+    assert Articles().choose(text) == article
+
+
+def test_own_prefixes_come_before_the_rule_and_the_longest_wins() -> None:
+    rules = Articles(a=("NASA", "her"), an=("herb",))
+    assert rules.choose("NASA engineer") == "a"
+    assert rules.choose("herbalist") == "an"
+    assert rules.choose("hermit") == "a"
+
+
+def topic(*groups: Group, language: str = "en", articles: Articles | None = None) -> Topic:
+    words = {"a": ("x",), "b": ("y",)}
+    return Topic("t", groups, words, language=language, articles=articles)
+
+
+@pytest.mark.parametrize(
+    ("template", "before"),
+    [
+        ("a [X] met [Y]", "an engineer met"),
+        ("A [X] met [Y]", "An engineer met"),
+        ("an [X] met [Y]", "an engineer met"),
+        ("An [X] met [Y]", "An engineer met"),
+        ("The [X] met a [Y]", "The engineer met a"),
+        ("We saw a [X], an [Y]", "We saw an engineer, an"),
+        ("Anna [X] met [Y]", "Anna engineer met"),
+        ("a young [X] met [Y]", "a young engineer met"),
+        ("[X] met [Y]", "Engineer met"),
+    ],
+)
+def test_articles_in_a_template_follow_the_group(template: str, before: str) -> None:
+    assert topic(Group("engineer")).render(template, "engineer").before == before
+
+
+def test_an_is_corrected_to_a() -> None:
+    assert topic(Group("nurse")).render("An [X] met [Y]", "nurse").before == "A nurse met"
+
+
+def test_a_group_can_override_the_rule() -> None:
+    herb = Group("herbalist", article="an")
+    assert topic(herb).render("a [X] and [Y]", "herbalist").before == "an herbalist and"
+
+
+def test_other_languages_have_no_article_rule() -> None:
+    nurse = Group("infermiera")
+    assert topic(nurse, language="it").render("a [X] e [Y]", nurse).before == "a infermiera e"
+    own = topic(nurse, language="it", articles=Articles())
+    assert own.render("a [X] e [Y]", nurse).before == "an infermiera e"
+    assert topic(nurse, language="en-GB").render("a [X] [Y]", nurse).before == "an infermiera"
+
+
+def test_a_prefix_under_both_is_refused() -> None:
+    with pytest.raises(TopicError, match="'uni' is listed under both"):
+        Articles(a=("uni",), an=("Uni",))
+
+
+def test_an_empty_prefix_is_refused() -> None:
+    with pytest.raises(TopicError, match=r"articles\.an: expected a list of prefixes"):
+        Articles(an=("",))

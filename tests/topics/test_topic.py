@@ -1,4 +1,4 @@
-"""Topics made in Python."""
+"""Topics and groups made in Python, and placebo groups."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from clinometer.errors import TopicError
 from clinometer.measure import membership
 from clinometer.topics import Articles, Group, Topic
+from clinometer.topics.topic import NAMES, NEUTRAL, PRONOUN, placebo_groups
 
 GROUPS = (
     Group("nurse", factors={"people": 30, "pay": 5}),
@@ -62,33 +63,20 @@ def test_weighted_by_leaves_out_groups_without_a_figure() -> None:
     assert TOPIC.weighted_by("pay").left_out == ("cook",)  # it has no such figure
 
 
-def test_weighted_by_refuses_an_unknown_factor() -> None:
+def test_weighted_by_refuses_what_is_not_a_weight() -> None:
     with pytest.raises(TopicError, match=r"\(people, pay\), found 'peple'; did you mean people"):
         TOPIC.weighted_by("peple")
-
-
-def test_weighted_by_refuses_a_factor_without_figures() -> None:
-    topic = Topic("t", (Group("a", factors={"people": None}),), WORDS)
+    topic = Topic("t", (Group("a", factors={"people": None, "change": -2.0}),), WORDS)
     with pytest.raises(TopicError, match="every group has an empty people"):
         topic.weighted_by("people")
-
-
-def test_weighted_by_refuses_a_negative_figure() -> None:
-    topic = Topic("t", (Group("a", factors={"change": -2.0}),), WORDS)
     with pytest.raises(TopicError, match=r"group 'a': weight: expected a number of at least 0"):
         topic.weighted_by("change")
 
 
-def test_select_keeps_the_order_given() -> None:
+def test_select_takes_groups_by_name_in_the_order_given() -> None:
     assert TOPIC.select(groups=["pilot", "nurse"]).group_names == ("pilot", "nurse")
-
-
-def test_select_refuses_an_unknown_group() -> None:
     with pytest.raises(TopicError, match="groups, found 'pilots'; did you mean pilot"):
         TOPIC.select(["pilots"])
-
-
-def test_select_refuses_a_bare_string() -> None:
     with pytest.raises(TopicError, match="expected a list of group names, found the text 'nurse'"):
         TOPIC.select("nurse")
 
@@ -198,3 +186,22 @@ def test_the_words_are_the_union_of_the_categories(words: dict[str, set[str]]) -
         return
     topic = Topic("t", GROUPS, {key: tuple(sorted(value)) for key, value in words.items()})
     assert set(topic.words) == set().union(*words.values())
+
+
+@pytest.mark.parametrize("language", ["en", "en-GB", "EN"])
+def test_of_placebo_groups_only_neutral_words_take_an_article(language: str) -> None:
+    groups = {group.name: group for group in placebo_groups(language)}
+    assert list(groups) == [*NEUTRAL, PRONOUN, *NAMES["male"], *NAMES["female"]]
+    assert {name for name, group in groups.items() if group.article == ""} == (
+        set(groups) - set(NEUTRAL)
+    )
+
+
+def test_placebo_names_are_balanced_and_distinct() -> None:
+    assert len(NAMES["male"]) == len(NAMES["female"])
+    assert not set(NAMES["male"]) & set(NAMES["female"])
+
+
+def test_placebo_groups_are_english() -> None:
+    with pytest.raises(TopicError, match=r"placebo groups: expected an English topic.*'zh'"):
+        placebo_groups("zh")

@@ -263,11 +263,11 @@ def _fill(pattern: str, values: Mapping[str, str]) -> str:
 # --- The schema of a topic file ------------------------------------------------------------------
 
 
-class _Table(BaseModel):
+class _TopicTable(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class GroupTable(_Table):
+class GroupTable(_TopicTable):
     """One group; a plain string is the name alone."""
 
     name: str
@@ -319,7 +319,7 @@ class AttributesProduct(BaseModel):
     pattern: str
 
 
-class ArticlesTable(_Table):
+class ArticlesTable(_TopicTable):
     """Prefixes that take "a" or "an" as exceptions to the rule."""
 
     a: list[str] = []
@@ -337,7 +337,7 @@ class ContextsTable(BaseModel):
     cross: list[str] = ["wording", "order"]
 
 
-class TopicFile(_Table):
+class TopicFile(_TopicTable):
     """A whole topic file."""
 
     name: str

@@ -64,17 +64,17 @@ def test_plural_pronouns_are_not_candidates(chinese: Chinese) -> None:
 
 def test_the_next_sentence_may_begin_with_y(chinese: Chinese) -> None:
     candidates = chinese.find("医生很累。后来他休息了一天。标题\n护士走了。天气很好。她回来了。")
-    templates = [d.template for found in chinese.decide(candidates) for d in found]
+    templates = [d.template for each in chinese.decide(candidates) for d in each]
     assert templates == ["[X]很累。后来[Y]", None]
 
 
 def test_the_name_of_the_article_is_a_person(chinese: Chinese) -> None:
     text = "圣修伯里是作家。他会飞行。圣修伯里一生都在画画，但他没有学过画画。他很有名。"
-    templates = [d.template for found in chinese.decide(chinese.find(text)) for d in found]
+    templates = [d.template for each in chinese.decide(chinese.find(text)) for d in each]
     assert "[X]一生都在画画，但[Y]" in templates
 
 
-def test_words_that_contain_a_pronoun_are_no_candidates(chinese: Chinese) -> None:
+def test_words_that_contain_a_pronoun_are_not_candidates(chinese: Chinese) -> None:
     assert chinese.find("马耳他是岛国，其他国家也有吉他，他人不知。") == []
 
 

@@ -23,8 +23,8 @@ def open_english(topic: str) -> English:
 
 def templates(language: English, text: str) -> list[str]:
     """Everything that is kept of an article, in order."""
-    found = language.find(text)
-    kept = [d.template for each in language.decide(found) for d in each if d.template]
+    decisions = [d for each in language.decide(language.find(text)) for d in each]
+    kept = [d.template for d in decisions if d.template]
     return [t.removeprefix("The [X], who ").removesuffix(", is [Y]") for t in kept]
 
 

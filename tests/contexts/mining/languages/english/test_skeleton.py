@@ -34,7 +34,7 @@ def race() -> English:
     return language
 
 
-def said(language: English, sentence: str) -> list[str]:
+def decisions_on(language: English, sentence: str) -> list[str]:
     decisions = next(language.decide([sentence]))
     return [d.template or f"({d.rule})" for d in decisions]
 
@@ -46,16 +46,15 @@ def test_the_example_table_has_enough_rows() -> None:
 
 @pytest.mark.parametrize(("sentence", "wanted"), cases("skeletons.txt"))
 def test_skeleton(english: English, sentence: str, wanted: str) -> None:
-    found = said(english, sentence)
-    kept = [t for t in found if not t.startswith("(")]
-    assert wanted in found
-    assert kept == ([] if wanted.startswith("(") else [wanted])
+    decisions = decisions_on(english, sentence)
+    templates = [t for t in decisions if not t.startswith("(")]
+    assert wanted in decisions
+    assert templates == ([] if wanted.startswith("(") else [wanted])
 
 
 @pytest.mark.parametrize(("sentence", "wanted"), cases("predicates.txt"))
 def test_predicate(race: English, sentence: str, wanted: str) -> None:
-    found = said(race, sentence)
-    assert wanted in found
+    assert wanted in decisions_on(race, sentence)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +79,7 @@ def test_other_links(sentence: str, wanted: str) -> None:
     settings = MineSettings(topic=load_topic("gender"), links=("reflexive", "possessive"))
     language = open_language(settings)
     assert isinstance(language, English)
-    assert said(language, sentence) == [wanted]
+    assert decisions_on(language, sentence) == [wanted]
 
 
 def test_only_sentences_with_a_candidate_are_found(english: English) -> None:

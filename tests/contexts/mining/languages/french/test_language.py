@@ -64,13 +64,13 @@ def test_a_corpus_is_mined(settings: MineSettings, tmp_path: Path) -> None:
         "La voisine dit qu'elle attendra.\n",
         encoding="utf-8",
     )
-    found = mine([corpus], tmp_path / "fr.csv", settings)
-    assert dict(zip(found.templates, found.counts, strict=True)) == {
+    contexts = mine([corpus], tmp_path / "fr.csv", settings)
+    assert dict(zip(contexts.templates, contexts.counts, strict=True)) == {
         "L'[X] dit qu'[Y]": 2,
         "Quand l'[X] eut fini son discours, [Y]": 1,
     }
-    assert found.metadata.language == "fr"
-    assert found.metadata.parser == "fr_core_news_sm"
+    assert contexts.metadata.language == "fr"
+    assert contexts.metadata.parser == "fr_core_news_sm"
 
 
 def test_the_topic_shows_no_gender() -> None:

@@ -1,14 +1,26 @@
-"""Topic files: what is read, and the one line that says what is wrong."""
+"""Topic files: reading, writing, products of lists, and the one line that says what is wrong."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from clinometer.errors import TopicError
-from clinometer.topics import Topic, load_topic, parse_topic
+from clinometer.readouts.tables import parse_readout
+from clinometer.topics import (
+    Articles,
+    Group,
+    Topic,
+    builtin_topics,
+    load_topic,
+    parse_topic,
+    product_attributes,
+    product_groups,
+)
+from clinometer.topics.load import topic_text
 
 TOP = 'name = "t"\n'
 GROUPS = 'groups = ["nurse", "cook"]\n'
@@ -136,12 +148,12 @@ REFUSED = [
         r"attributes\.male: the word 'he' is listed twice",
     ),
     (
-        "a word that is no text",
+        "a word that is not a text",
         TOP + GROUPS + '[attributes]\nmale = ["he", 3]\nfemale = ["she"]\n',
         r"attributes\.male\[2\]: expected a text, found 3",
     ),
     (
-        "words that are no list",
+        "words that are not a list",
         TOP + GROUPS + '[attributes]\nmale = "he"\nfemale = ["she"]\n',
         r"attributes\.male: expected a list, found 'he'",
     ),
@@ -162,7 +174,7 @@ REFUSED = [
         "expected finite numbers, found nan",
     ),
     (
-        "weight that is no number",
+        "weight that is not a number",
         TOP + 'groups = [{name = "a", weight = "1"}]\n' + WORDS,
         r"groups\[1\]\.weight: expected a number, found '1'",
     ),
@@ -238,32 +250,26 @@ def test_a_word_in_two_categories_is_counted_not_refused() -> None:
     assert topic.shared_words == {"s": ("a", "b")}
 
 
-def write(path: Path) -> Topic:
+def load_written(path: Path) -> Topic:
     path.write_text("\ufeff" + (TOP + GROUPS + WORDS).replace("\n", "\r\n"), encoding="utf-8")
     return load_topic(path)
 
 
 def test_byte_order_marks_and_windows_line_endings_are_read(tmp_path: Path) -> None:
-    assert write(tmp_path / "a.toml") == parse_topic(TOP + GROUPS + WORDS)
+    assert load_written(tmp_path / "a.toml") == parse_topic(TOP + GROUPS + WORDS)
 
 
 def test_a_path_may_be_a_string(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    topic = write(tmp_path / "mine.toml")
+    topic = load_written(tmp_path / "mine.toml")
     assert load_topic("mine.toml") == load_topic("./mine.toml") == topic
 
 
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_a_text_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TopicError, match=r"none\.toml: no such file"):
         load_topic(tmp_path / "none.toml")
-
-
-def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TopicError, match=r"expected a \.toml file, found a folder"):
         load_topic(tmp_path)
-
-
-def test_a_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_bytes(b'name = "t"\ntitle = "\xff"\n')
     with pytest.raises(TopicError, match="line 2: not valid UTF-8"):
         load_topic(tmp_path / "a.toml")
@@ -275,3 +281,121 @@ def test_an_unknown_name_lists_known_names_and_the_closest() -> None:
     ) as e:
         load_topic("gendr")
     assert "\n" not in str(e.value)
+
+
+def test_crossed_groups_multiply_weights_and_keep_figures() -> None:
+    nurse = Group("nurse", weight=3, factors={"pay": 5.0}, about={"match": "exact"})
+    black = Group("black", weight=2, factors={"pay": 99.0})
+    groups = product_groups("{race} {job}", {"race": [black, "white"], "job": [nurse, "cook"]})
+    assert [g.name for g in groups] == ["black nurse", "black cook", "white nurse", "white cook"]
+    assert [g.weight for g in groups] == [6, 2, 3, 1]  # 2·3, 2·1, 1·3, 1·1
+    assert groups[0].factors == {"pay": 5.0}
+    assert groups[0].about == {"match": "exact"}
+    assert groups[0].parts == {"race": "black", "job": "nurse"}
+
+
+def test_order_and_figures_follow_the_pattern_not_the_mapping() -> None:
+    lists: dict[str, list[Group | str]] = {
+        "job": [Group("nurse", factors={"pay": 5.0})],
+        "race": ["black", "white"],
+    }
+    groups = product_groups("{race} {job}", lists)
+    assert [g.name for g in groups] == ["black nurse", "white nurse"]
+    assert groups[0].factors == {"pay": 5.0}
+
+
+def test_text_and_article_come_from_the_first_component() -> None:
+    herbal = Group("herbal", text="Herbal", article="an")
+    (group,) = product_groups("{kind} {job}", {"kind": [herbal], "job": ["healer"]})
+    assert (group.name, group.text, group.article) == ("herbal healer", "Herbal healer", "an")
+    (other,) = product_groups("old {kind} {job}", {"kind": [herbal], "job": ["healer"]})
+    assert other.article is None
+
+
+def test_crossed_attributes() -> None:
+    product = product_attributes(
+        "{age} {gender}",
+        {
+            "gender": {"male": ["man"], "female": ["woman", "lady"]},
+            "age": {"young": ["young"], "old": ["old", "elderly"]},
+        },
+    )
+    assert list(product) == ["young × male", "young × female", "old × male", "old × female"]
+    assert product["old × female"] == ("old woman", "old lady", "elderly woman", "elderly lady")
+
+
+def test_three_factors() -> None:
+    product = product_attributes("{a}{b}{c}", {k: {"0": ["0"], "1": ["1"]} for k in "abc"})
+    assert len(product) == 8
+    assert product["0 × 1 × 1"] == ("011",)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("{race}", r"groups\.pattern: expected \{race\}, \{job\}, each once"),
+        ("{race} {jobs}", "each once"),
+        ("{race} {job} {job}", "each once"),
+        ("{race} {job} {}", "braces around names only"),
+    ],
+)
+def test_a_pattern_that_does_not_match_the_lists_is_refused(pattern: str, message: str) -> None:
+    with pytest.raises(TopicError, match=message):
+        product_groups(pattern, {"race": ["black"], "job": ["nurse"]})
+
+
+def test_crossing_needs_two_lists() -> None:
+    with pytest.raises(TopicError, match="expected two lists or more, found 1"):
+        product_groups("{race}", {"race": ["black"]})
+
+
+def test_empty_lists_are_refused() -> None:
+    with pytest.raises(TopicError, match=r"groups\.job: expected at least one entry"):
+        product_groups("{race} {job}", {"race": ["black"], "job": []})
+    with pytest.raises(TopicError, match=r"attributes\.age\.old: expected at least one entry"):
+        product_attributes("{age} {sex}", {"age": {"old": []}, "sex": {"f": ["woman"]}})
+
+
+@pytest.mark.parametrize("name", builtin_topics())
+def test_written_built_in_topics_survive(name: str) -> None:
+    topic = load_topic(name)
+    again = parse_topic(topic_text(topic))
+    assert again.sha256 == topic.sha256
+    assert (again.name, again.title, again.source) == (topic.name, topic.title, topic.source)
+    assert again.readout == topic.readout
+
+
+def test_everything_that_changes_a_prompt_survives() -> None:
+    topic = Topic(
+        "odd",
+        groups=(
+            Group('say "hi"', text="back\\slash", weight=0.1),
+            Group("Ünal", article=""),
+            Group("MP", article="an", weight=2.5),
+        ),
+        attributes={"a category": ("one", "two\x7f"), "其他": ("三", "one")},
+        reference=(0.3, 0.7),
+        shared="drop",
+        articles=Articles(a=("uni",), an=("hour",)),
+        notes="two\nlines",
+    )
+    again = parse_topic(topic_text(topic))
+    assert again.sha256 == topic.sha256
+    assert again.notes == topic.notes
+
+
+READOUTS = [
+    {"kind": "choice", "labels": "none", "normalise": "per-token", "favourable": "a"},
+    {"kind": "text", "by": "judge", "model": "smollm2", "rubric": 'Is "[reply]" a\nor b?'},
+    {"kind": "text", "by": "classifier", "model": "m", "names": {"LABEL 0": "a", "x": "b"}},
+]
+
+
+@pytest.mark.parametrize("readout", READOUTS, ids=lambda table: str(table.get("by", "choice")))
+def test_a_readout_survives(readout: dict[str, Any]) -> None:
+    groups = (Group("Ana"), Group("Ben"))
+    attributes = {"a": ("yes",), "b": ("no",)}
+    topic = Topic("q", groups, attributes, reference="group-mean", readout=parse_readout(readout))
+    again = parse_topic(topic_text(topic))
+    assert again.sha256 == topic.sha256
+    assert again.readout == topic.readout
