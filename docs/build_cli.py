@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 
 from clinometer.cli.app import COMMANDS, STATUSES, load_command
-from clinometer.cli.help import default_text
+from clinometer.cli.help import default_text, paragraphs
 
 PAGE = Path(__file__).parent / "cli.md"
 EXAMPLES = Path(__file__).parent / "command_examples.toml"
@@ -30,7 +30,7 @@ def page() -> str:
     ]
     examples = tomllib.loads(EXAMPLES.read_text(encoding="utf-8"))
     for name, command in _commands(COMMANDS):
-        lines += ["", f"## clinometer {name}", "", (command.help or "").strip(), ""]
+        lines += ["", f"## clinometer {name}", "", paragraphs(command.help).strip(), ""]
         if name in examples:
             lines += ["```sh", examples[name], "```", ""]
         lines += ["| argument or option | meaning | default |", "|---|---|---|"]

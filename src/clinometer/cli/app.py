@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from clinometer import __version__
-from clinometer.cli.help import listed
+from clinometer.cli.help import listed, paragraphs
 from clinometer.cli.printing import say
 from clinometer.display.text import visible
 from clinometer.errors import ClinometerError, InputError
@@ -236,7 +236,7 @@ class ListedCommand(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         parameters = listed(self.get_params(ctx), everything=bool(ctx.obj))
         TyperCommand(
-            self.name, help=self.help, params=parameters, add_help_option=False
+            self.name, help=paragraphs(self.help), params=parameters, add_help_option=False
         ).format_help(ctx, formatter)
 
 

@@ -49,8 +49,7 @@ def audit_command(
         typer.Argument(
             metavar="MODEL...",
             help="smollm2, pocket:NAME, reference:unbiased|stereotyped|random, a folder, a .gguf "
-            "file, a Hugging Face id, a server openai:URL#MODEL, inspect:PROVIDER/MODEL, or "
-            "vllm:MODEL.",
+            "file, a Hugging Face id, openai:URL#MODEL, inspect:PROVIDER/MODEL or vllm:MODEL.",
         ),
     ] = None,
     topic: Annotated[str, opt("A built-in topic, a .toml file, or bbq:FILE of BBQ.")] = "gender",
@@ -67,6 +66,7 @@ def audit_command(
         opt(
             "Add the models of a paper's table that are available locally, such as bvf-gender.",
             panel="Model",
+            advanced=True,
         ),
     ] = None,
     groups: Annotated[
@@ -89,17 +89,20 @@ def audit_command(
     fail_on: FAIL_ON = "low",
     protocol: Annotated[
         Path | None,
-        typer.Option(
-            help="Follow a protocol file (clinometer plan --protocol): it gives models, topic, "
-            "contexts, population and limits that the command leaves out, and the run says what "
-            "was not as planned.",
-            rich_help_panel="Statistics",
+        opt(
+            "Follow a file of clinometer plan --protocol; the run says what was not as planned.",
+            panel="Statistics",
         ),
     ] = None,
     min_coverage: MIN_COVERAGE = None,
     fail_other: FAIL_OTHER = None,
     executor: Annotated[
-        str, opt("Where the model runs: local, or ray (see docs/cluster.md).", panel="Cluster")
+        str,
+        opt(
+            "Where the model runs: local, or ray (see docs/cluster.md).",
+            panel="Cluster",
+            advanced=True,
+        ),
     ] = "local",
     resources: WorkerResources,
     fresh: Annotated[
@@ -111,14 +114,20 @@ def audit_command(
             "Recompute every number from the stored scores, without loading a model.",
             "--replay",
             panel="Output",
+            advanced=True,
         ),
     ] = False,
     no_cache: Annotated[
         bool,
-        opt("Score every cell, even those cached on this machine.", "--no-cache", panel="Output"),
+        opt(
+            "Score every cell, even those cached on this machine.",
+            "--no-cache",
+            panel="Output",
+            advanced=True,
+        ),
     ] = False,
 ) -> None:
-    """Score every group in every context with language models, and measure their risks.
+    """Score every group in every context with models, and measure their risks.
 
     Rerun the same command to resume an interrupted audit; a finished one is not scored again.
     """

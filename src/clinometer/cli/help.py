@@ -14,7 +14,9 @@ from clinometer import settings as ranges
 from clinometer.settings import Range
 
 #: The most options that are listed without headings.
-_FEW = 8
+_FEW = 20
+#: typer's own options, which only --help-all lists.
+_COMPLETION = {"install_completion", "show_completion"}
 
 Given = TypeVar("Given", float, list[float], None)
 
@@ -62,7 +64,8 @@ def listed(parameters: Sequence[Any], *, everything: bool) -> list[Any]:
 
     A heading over a single option, or in a short list, is dropped.
     """
-    shown = [copy(p) for p in parameters if everything or not getattr(p, "hidden", False)]
+    hidden = {p.name for p in parameters if getattr(p, "hidden", False)} | _COMPLETION
+    shown = [copy(p) for p in parameters if everything or p.name not in hidden]
     left_out = len(parameters) - len(shown)
     panels = Counter(p.rich_help_panel for p in shown)
     for p in shown:
@@ -72,17 +75,26 @@ def listed(parameters: Sequence[Any], *, everything: bool) -> list[Any]:
             p.help = f"{p.help} [dim]\\[default: {escape(default)}][/dim]"
         p.show_default = False
         if p.param_type_name == "option":
-            p.opts, p.secondary_opts = ["/".join([", ".join(p.opts), *p.secondary_opts])], []
+            names = ", ".join(sorted(p.opts, key=len))
+            p.opts, p.secondary_opts = ["/".join([names, *p.secondary_opts])], []
+            if p.required:
+                p.help, p.required = f"{p.help} [dim red]\\[required][/]", False
         if len(shown) <= _FEW or panels[p.rich_help_panel] == 1:
             p.rich_help_panel = None
         if p.name == "help" and left_out:
-            p.help += f" --help-all shows {left_out} more options."
+            p.help = f"Show this message; --help-all shows {left_out} more options."
     return shown
+
+
+def paragraphs(text: str | None) -> str:
+    """A docstring without the line breaks inside its paragraphs."""
+    return "\n\n".join(" ".join(part.split()) for part in (text or "").split("\n\n"))
 
 
 def default_text(parameter: Any) -> str:
     """What happens without an option, as its help and the documentation show it."""
     if isinstance(parameter.show_default, str):
         return parameter.show_default
-    silent = parameter.default in (None, False) or parameter.required
-    return "" if silent else str(parameter.default)
+    default = parameter.default
+    silent = default is None or default is False or default == "" or parameter.required
+    return "" if silent else str(default)

@@ -20,24 +20,26 @@ ENDS = ("low", "high", "point")
 
 FAIL_ABOVE = Annotated[
     list[str] | None,
-    typer.Option(
-        help="Exit with status 1 if a risk is higher: R=0.4, R_bias=…, R_volatility=…, "
-        "R_shared=…, R_between=…."
+    opt(
+        "Exit with status 1 if a risk is higher: R=0.4, R_bias=…, R_volatility=…, R_shared=…, "
+        "R_between=…."
     ),
 ]
 FAIL_ON = Annotated[
     str,
-    typer.Option(
-        help="What --fail-above compares: low (surely above: the lower end of the interval), high "
-        "(not surely below: the upper end) or point (the value alone)."
+    opt(
+        "What --fail-above compares: low (surely above: the lower end of the interval), high "
+        "(not surely below: the upper end) or point (the value alone).",
+        advanced=True,
     ),
 ]
 FAIL_BELOW_ON = Annotated[
     str,
-    typer.Option(
-        "--fail-on",
-        help="What --fail-below compares: high (surely below: the upper end of the interval), low "
+    opt(
+        "What --fail-below compares: high (surely below: the upper end of the interval), low "
         "(not surely above: the lower end) or point (the value alone).",
+        "--fail-on",
+        advanced=True,
     ),
 ]
 MIN_COVERAGE = Annotated[
@@ -46,6 +48,7 @@ MIN_COVERAGE = Annotated[
         "Exit with status 1 if a smaller share of the cells rests on enough probability "
         "(--coverage-threshold).",
         allowed=ranges.SHARE,
+        advanced=True,
     ),
 ]
 
@@ -57,6 +60,7 @@ FAIL_OTHER = Annotated[
         "other: refusals, empty or unreadable replies; for topics with a readout.",
         "--fail-other-above",
         allowed=ranges.SHARE,
+        advanced=True,
     ),
 ]
 

@@ -42,12 +42,18 @@ def mine_command(
             "has none."
         ),
     ] = None,
-    perplexity_model: Annotated[str | None, opt("A causal model that rates the templates.")] = None,
+    perplexity_model: Annotated[
+        str | None, opt("A causal model that rates the templates.", advanced=True)
+    ] = None,
     max_perplexity: Annotated[
         float | None,
-        opt("Drop templates with a higher perplexity under that model.", allowed=ranges.POSITIVE),
+        opt(
+            "Drop templates with a higher perplexity under that model.",
+            allowed=ranges.POSITIVE,
+            advanced=True,
+        ),
     ] = None,
-    executor: Annotated[str, opt("Where to parse: local or ray.")] = "local",
+    executor: Annotated[str, opt("Where to parse: local or ray.", advanced=True)] = "local",
     processes: Annotated[int, opt("Parallel parsers on this machine.", allowed=ranges.COUNT)] = 1,
     allow_open_ray: Annotated[bool, derived(WorkerResources, "allow_open")] = False,
     fresh: Annotated[bool, opt("Start over instead of resuming.", "--fresh")] = False,

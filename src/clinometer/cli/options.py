@@ -117,7 +117,7 @@ def derived(kind: type, name: str) -> Any:
     about = option_of(found)
     if about is None:
         raise TypeError(f"{kind.__name__}.{name} is not an option")
-    return _typer_option(found, replace(about, panel=None, advanced=False))
+    return _typer_option(found, replace(about, panel=None))
 
 
 GROUPS = Annotated[

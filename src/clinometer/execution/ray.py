@@ -166,7 +166,7 @@ _LOOK_S = 2.0
 #: Seconds to wait for a node when none is left.
 _PATIENCE_S = 60.0
 
-_cluster = partial(option, panel="Cluster")
+_cluster = partial(option, panel="Cluster", advanced=True)
 
 
 @dataclass(frozen=True, kw_only=True)

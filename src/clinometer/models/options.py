@@ -41,9 +41,9 @@ FEW_TOKENS = 8
 #: How far words that were not expanded may move a preference, unless a tolerance is given.
 DEFAULT_TOLERANCE = 1e-3
 
-_model = partial(option, panel="Model")
-_question = partial(option, panel="Question")
-_server = partial(option, panel="Servers")
+_model = partial(option, panel="Model", advanced=True)
+_question = partial(option, panel="Question", advanced=True)
+_server = partial(option, panel="Servers", advanced=True)
 
 
 def parse_batch_tokens(text: str) -> int | None:
@@ -103,6 +103,7 @@ class SampleOptions:
         MISSING,
         help="Sample this many replies per context instead of reading log-probabilities.",
         allowed=SAMPLES,
+        advanced=False,
     )
     temperature: float = _question(
         1.0, help="Sampling temperature (with --replies).", allowed=TEMPERATURE
@@ -134,7 +135,7 @@ class LoadOptions:
         choices=KINDS,
         unset="detected",
     )
-    device: str = _model("auto", help="auto, cpu, cuda, cuda:N or mps.")
+    device: str = _model("auto", help="auto, cpu, cuda, cuda:N or mps.", advanced=False)
     dtype: str = _model(
         "auto",
         help="auto, float32, bfloat16 or float16 (auto: float32 on a CPU).",
@@ -159,6 +160,7 @@ class LoadOptions:
         False,
         help="Also score inside the chat template, with the sentence as the start of the "
         "assistant's turn; questions are asked there alone.",
+        advanced=False,
     )
     chat_request: str = _question(
         "Write a sentence.", help="The user's message in the chat template."

@@ -84,7 +84,7 @@ VARIANTS: dict[str, tuple[TextOptions, str]] = {
 
 _scoring = partial(option, panel="Scoring")
 _reading = partial(option, panel="Scoring", unset="the variant's", advanced=True)
-_statistics = partial(option, panel="Statistics")
+_statistics = partial(option, panel="Statistics", advanced=True)
 
 
 @dataclass(frozen=True, kw_only=True)

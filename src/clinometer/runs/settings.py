@@ -38,7 +38,7 @@ INFERENCE = (
 )
 
 _contexts = partial(option, panel="Contexts")
-_statistics = partial(option, panel="Statistics")
+_statistics = partial(option, panel="Statistics", advanced=True)
 
 
 def parse_norm(text: str) -> float:
@@ -65,7 +65,7 @@ class AuditSettings:
         "(at most --max-contexts samples).",
         allowed=POSITIVE,
     )
-    seed: int = _contexts(0, help="Random seed.", allowed=SEED)
+    seed: int = _contexts(0, help="Random seed.", allowed=SEED, advanced=True)
     norm: float = _statistics(
         math.inf, help="k of the criterion J_k: 1, 2, … or inf.", typed="inf", parse=parse_norm
     )
@@ -99,6 +99,7 @@ class AuditSettings:
         help="What the intervals generalise to: set (exactly these contexts), corpus (the one they "
         "were mined from) or similar (contexts of this kind).",
         choices=tuple(POPULATIONS),
+        advanced=False,
     )
     two_way: bool = _statistics(
         False, help="Resample the groups too, as a sample from a larger population."

@@ -21,8 +21,8 @@ SAMPLE = 10_000
 MIN_CONFIDENCE = 0.87
 
 
-_templates = partial(option, panel="Templates")
-_corpus = partial(option, panel="Corpus")
+_templates = partial(option, panel="Templates", advanced=True)
+_corpus = partial(option, panel="Corpus", advanced=True)
 
 
 def parse_sample(text: str) -> int | None:
@@ -59,6 +59,7 @@ class MineSettings:
         "candidate sentences must be the same.",
         typed="",
         parse=parse_topics,
+        advanced=True,
     )
     sample: int | None = option(
         SAMPLE,
@@ -97,7 +98,7 @@ class MineSettings:
         help="Drop links of [Y] to [X] that are right with a lower probability than this.",
         allowed=SHARE,
     )
-    field: str = _corpus("text", help="Field or column that contains the text.")
+    field: str = _corpus("text", help="Field or column that contains the text.", advanced=False)
     min_count: int = _templates(1, help="Drop templates that occur less often.", allowed=COUNT)
     source: str = _corpus("", help="Describe where the corpus comes from; kept in the sidecar.")
 
