@@ -1,4 +1,4 @@
-"""Correct a run that a judge read by what people say of the same replies."""
+"""Correct a run whose replies a judge assigned to categories, by labels of people."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from clinometer.measure.judge import Confusion, calibrated_risks, unlike
 from clinometer.models.generation.replies import open_reader
 from clinometer.readouts.protocol import ShownQuestion
 from clinometer.readouts.tables import ReadoutTable, parse_readout
-from clinometer.runs.cells import places
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import CalibrationRecord, RunRecord, SummaryRecord
 from clinometer.runs.folder.recover import cell_prompt
 from clinometer.runs.run import Run
+from clinometer.runs.scores.accumulate import stored_cells
 from clinometer.storage.atomic import replacing
 from clinometer.storage.spreadsheet import no_formula
 from clinometer.topics.prompt import Prompt
 from clinometer.topics.questions import question_prompt
-
-# --- Correct a run that a judge read by what people say of the same replies ----------------------
 
 
 def labelled(
@@ -122,17 +120,17 @@ def judge_sentence(record: RunRecord) -> str:
     )
 
 
-def calibration_sentence(found: CalibrationRecord) -> str:
+def calibration_sentence(calibration: CalibrationRecord) -> str:
     """What people's labels make of the risks."""
-    s, before = found.summary, f"{found.labels:,} replies labelled by people"
+    s, before = calibration.summary, f"{calibration.labels:,} replies labelled by people"
     more = ""
-    if found.groups_alike is not None and found.groups_alike < 0.05:
+    if calibration.groups_alike is not None and calibration.groups_alike < 0.05:
         more = (
             " The judge errs differently about different groups "
-            f"(p = {found.groups_alike:.2g}): one correction for all of them is not enough."
+            f"(p = {calibration.groups_alike:.2g}): one correction for all of them is not enough."
         )
     return (
-        f"Corrected for the judge's errors by {before} (agreement {found.agreement:.0%}): R "
+        f"Corrected for the judge's errors by {before} (agreement {calibration.agreement:.0%}): R "
         f"{s.R!r}, bias risk {s.R_bias!r}, volatility risk {s.R_volatility!r}.{more}"
     )
 
@@ -146,7 +144,7 @@ def _sides(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
     return [a for a, _ in both], [b for _, b in both]
 
 
-# --- A random sample of the replies of a run, for people to label --------------------------------
+# --- Replies for people to label ------------------------------------------------------------------
 
 
 COLUMNS = ("id", "group", "question", "reply", "judge")
@@ -163,15 +161,10 @@ def sample_replies(run: Run, n: int, *, seed: int = 0) -> list[dict[str, str]]:
             f"{run.model}: expected a run with sampled replies to questions, found none; audit a "
             "topic of questions with --replies N"
         )
-    X, C = run.preferences.values.shape[:2]
-    looks = run.record.precision
-    sizes = [C] if looks is None else [look.contexts or 0 for look in looks.rounds]
-    rounds = np.diff(sizes, prepend=0).tolist()
     replies: list[tuple[int, int, int, str]] = []
-    for cells, scores in RunFolder(run.path).read_scores(words=len(words.words), repair=False):
-        at = places(cells, groups=X, rounds=rounds)
-        for x, c, said in zip(*at, scores.draws or (), strict=True):
-            replies += [(int(x), int(c), k, text) for k, text in enumerate(said)]
+    for *at, scores in stored_cells(run):
+        for x, c, texts in zip(*at, scores.draws or (), strict=True):
+            replies += [(int(x), int(c), k, text) for k, text in enumerate(texts)]
     replies.sort()
     chosen = np.random.default_rng(seed).permutation(len(replies))[:n]
     picked = [replies[i] for i in chosen]
@@ -186,11 +179,11 @@ def sample_replies(run: Run, n: int, *, seed: int = 0) -> list[dict[str, str]]:
         {
             "id": f"{x + 1}.{c + 1}.{k + 1}",
             "group": run.preferences.groups[x],
-            "question": one.text,
+            "question": question.text,
             "reply": text,
             "judge": run.preferences.categories[y] if y >= 0 else "other",
         }
-        for (x, c, k, text), one, y in zip(picked, shown, read, strict=True)
+        for (x, c, k, text), question, y in zip(picked, shown, read, strict=True)
     ]
 
 

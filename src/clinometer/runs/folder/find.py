@@ -1,4 +1,4 @@
-"""The run folders below a folder."""
+"""Where runs are: the folders below a folder, and the default folder of a new run."""
 
 from __future__ import annotations
 
@@ -17,9 +17,6 @@ from clinometer.runs.settings import AuditSettings
 from clinometer.storage.resumable import differences
 from clinometer.topics import Topic
 
-# --- The run folders below a folder --------------------------------------------------------------
-
-
 #: Folders below the root that are looked through.
 _DEPTH = 6
 
@@ -30,7 +27,7 @@ def run_folders(root: Path) -> list[Path]:
     Links are not followed and runs are not looked into; a folder that may not be read, or whose
     name is not text, is passed over.
     """
-    found, waiting = [], [(root, 0)]
+    runs, waiting = [], [(root, 0)]
     while waiting:
         folder, depth = waiting.pop()
         try:
@@ -38,7 +35,7 @@ def run_folders(root: Path) -> list[Path]:
         except OSError:
             continue
         if any(e.name == "run.json" and e.is_file(follow_symlinks=False) for e in inside):
-            found.append(folder)
+            runs.append(folder)
             if folder != root:
                 continue
         if depth < _DEPTH:
@@ -47,7 +44,7 @@ def run_folders(root: Path) -> list[Path]:
                 for e in inside
                 if e.is_dir(follow_symlinks=False) and not e.name.startswith(".")
             ]
-    return sorted(found)
+    return sorted(runs)
 
 
 def _is_text(name: str) -> bool:
@@ -57,9 +54,6 @@ def _is_text(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-# --- The default folder of a run -----------------------------------------------------------------
 
 
 def default_folder(
@@ -75,22 +69,23 @@ def default_folder(
     groups, another weight precision), -2, -3 … follow: no run overwrites another.
     """
     settings = settings.asking(topic)
-    asked = select_contexts(topic, contexts, settings)
+    chosen = select_contexts(topic, contexts, settings)
     reference = ModelSpec.parse(model).place is ModelSource.REFERENCE
     name = model if reference else asked_name(model, settings.load)
-    drawn = [] if settings.max_contexts is None else [str(settings.max_contexts)]
-    stem = "-".join(folder_name(part) for part in (name, topic.name, asked.name, *drawn))
+    sampled = [] if settings.max_contexts is None else [str(settings.max_contexts)]
+    stem = "-".join(folder_name(part) for part in (name, topic.name, chosen.name, *sampled))
     names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
 
-    def is_ours(path: Path) -> bool:
+    def is_free(path: Path) -> bool:
+        """Whether the folder is empty, or holds this audit."""
         folder = RunFolder(path)
         if not folder.exists():
             return True
         try:
             before = folder.read_record().identity
-            now = audit_identity(name, topic, asked, settings.resumed(before))
+            now = audit_identity(name, topic, chosen, settings.resumed(before))
             return not differences(before, now)
         except RunError:
             return False  # damaged, or of another version: not ours to overwrite
 
-    return next(path for path in (base / one for one in names) if is_ours(path))
+    return next(base / folder for folder in names if is_free(base / folder))

@@ -1,4 +1,4 @@
-"""The schema of an audit's run.json.
+"""run.json of an audit: its schema, the record of a new run, and what makes it another run.
 
 Fields without a default are in every run.json from the start. The others are added when they are
 known, or only for some models; a key is in the file if and only if it was set.
@@ -9,8 +9,10 @@ from __future__ import annotations
 import platform
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,12 +30,9 @@ from clinometer.storage.record import SCHEMA_VERSION, FolderRecord, ModelRecord,
 from clinometer.topics import Topic
 from clinometer.topics.bbq import BbqScore
 
-# --- The schema of an audit's run.json -----------------------------------------------------------
-
-
-#: Of an audit to a precision.
 UNMEASURABLE = "unmeasurable"
 """The status of a run whose answers are hardly ever categories: all is scored, nothing measured."""
+#: A part of the identity of an audit to a precision.
 SEED_OF_DRAWS = "seed of the samples (--precision, --seed)"
 
 
@@ -308,14 +307,22 @@ class RunRecord(FolderRecord):
     @property
     def identity(self) -> dict[str, Any]:
         """A run to a precision is identified by the set it samples from: its sample may grow."""
-        drawn = self.precision
+        precision = self.precision
         return {
             "model": self.model.id,
             "topic": self.topic.sha256,
-            "contexts": drawn.source if drawn else self.contexts.sha256,
-            SEED_OF_DRAWS: drawn.seed if drawn else None,
+            "contexts": precision.source if precision else self.contexts.sha256,
+            SEED_OF_DRAWS: precision.seed if precision else None,
             **self.scoring,
         }
+
+    @property
+    def rounds(self) -> list[int]:
+        """How many contexts each round added: all at once, unless they were sampled in rounds."""
+        if self.precision is None:
+            return [self.contexts.n]
+        ends = [look.contexts or 0 for look in self.precision.rounds]
+        return [end - start for start, end in pairwise([0, *ends])]
 
     @property
     def scored_words(self) -> WordsRecord:
@@ -323,9 +330,6 @@ class RunRecord(FolderRecord):
         if self.words is None:
             raise RunError(f"{self.model.id}: the run has no stored scores of words")
         return self.words
-
-
-# --- What a run was made with: package versions and the revision of the code ---------------------
 
 
 _PACKAGES = (
@@ -344,13 +348,11 @@ _PACKAGES = (
 
 def versions() -> dict[str, str]:
     """Versions of packages that can affect a number; missing packages are left out."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for package in _PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+        with suppress(metadata.PackageNotFoundError):
+            installed[package] = metadata.version(package)
+    return installed
 
 
 def git_revision() -> str | None:
@@ -359,7 +361,7 @@ def git_revision() -> str | None:
     if not any((folder / ".git").exists() for folder in here.parents):
         return None
     try:
-        done = subprocess.run(
+        git = subprocess.run(
             ["git", "-C", str(here), "rev-parse", "HEAD"],
             capture_output=True,
             text=True,
@@ -368,30 +370,33 @@ def git_revision() -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip() or None
+    return git.stdout.strip() or None
 
 
-# --- The content of a new run.json, and which settings make an audit a different one -------------
+# --- A new run -----------------------------------------------------------------------------------
 
 
 def new_record(
     info: ModelInfo, topic: Topic, contexts: ContextSet, settings: AuditSettings
 ) -> RunRecord:
     """Everything known before the first answer."""
+    # A topic of words has no readout: the key is left out.
+    readout = {} if topic.readout is None else {"readout": topic.readout.model_dump()}
+    reference = list(topic.reference) if isinstance(topic.reference, tuple) else topic.reference
     return RunRecord(
         schema_version=SCHEMA_VERSION,
         status="running",
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         model=ModelRecord(**info.to_dict()),
         topic=TopicRecord(
-            **_asked(topic),
+            **readout,
             name=topic.name,
             title=topic.title,
             language=topic.language,
             sha256=topic.sha256,
             groups=len(topic),
             attributes={c: list(w) for c, w in topic.attributes.items()},
-            reference=None if topic.reference is None else _plain(topic.reference),
+            reference=reference,
             shared=topic.shared,
             left_out=list(topic.left_out),
         ),
@@ -401,17 +406,6 @@ def new_record(
         versions=versions(),
         git_revision=git_revision(),
     )
-
-
-def _asked(topic: Topic) -> dict[str, Any]:
-    """The readout of a topic of questions; a topic of words has none to tell."""
-    return {} if topic.readout is None else {"readout": topic.readout.model_dump()}
-
-
-def _plain(
-    reference: tuple[float, ...] | Literal["group-mean"],
-) -> list[float] | Literal["group-mean"]:
-    return reference if isinstance(reference, str) else list(reference)
 
 
 def context_record(contexts: ContextSet) -> ContextsRecord:

@@ -344,13 +344,11 @@ def cell_words(run: Run, group: int, context: int) -> list[CellWord]:
 
 def _cell_number(run: Run, group: int, context: int) -> int:
     """The index of a cell in the scores: round by round, in a round group by group."""
-    looks = run.record.precision.rounds if run.record.precision else []
-    ends = [look.contexts or 0 for look in looks] or [len(run.preferences.contexts)]
     first = 0
-    for end in ends:
-        if context < end:
-            return first * len(run.preferences.groups) + group * (end - first) + context - first
-        first = end
+    for size in run.record.rounds:
+        if context < first + size:
+            return first * len(run.preferences.groups) + group * size + context - first
+        first += size
     return -1
 
 

@@ -1,4 +1,4 @@
-"""Preferences of the whole grid, filled as scores come in."""
+"""From scores of words to preferences: as an audit fills its grid, and again from stored scores."""
 
 from __future__ import annotations
 
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from clinometer.runs.run import Run
 
 
-# --- Preferences of the whole grid, filled as scores come in -------------------------------------
-
-
 #: Minimum number of recognised samples for a preference.
 _FEWEST_ANSWERS = 2
 
@@ -56,16 +53,16 @@ class PreferenceTable:
             self._begin_with(earlier)
 
     def _begin_with(self, earlier: PreferenceTable) -> None:
-        known = len(earlier.grid)
-        self.values[:known] = earlier.values
-        self.coverage[:known] = earlier.coverage
-        self.skipped[:known] = earlier.skipped
+        first = slice(len(earlier.grid))
+        self.values[first] = earlier.values
+        self.coverage[first] = earlier.coverage
+        self.skipped[first] = earlier.skipped
         if earlier.low is not None and earlier.high is not None:
             self.low, self.high = np.zeros_like(self.values), np.ones_like(self.values)
-            self.low[:known], self.high[:known] = earlier.low, earlier.high
+            self.low[first], self.high[first] = earlier.low, earlier.high
         if earlier.answers is not None:
             self.answers = np.zeros(len(self.grid))
-            self.answers[:known] = earlier.answers
+            self.answers[first] = earlier.answers
         self.outcomes = earlier.outcomes.copy()
 
     def add(self, cells: NDArray[np.int64], scores: WordScores) -> None:
@@ -165,7 +162,7 @@ class PreferenceTable:
         return self._placed(most)
 
 
-# --- Which word counts for which category of a run, and the stored scores under another count ----
+# --- Stored scores, under the same or another count of words -------------------------------------
 
 
 def word_counts(
@@ -209,27 +206,31 @@ def has_scores(run: Run) -> bool:
     return run.path is not None and run.record.words is not None
 
 
+def stored_cells(
+    run: Run,
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], WordScores]]:
+    """Group [n], context [n] and scores of the stored cells, part by part."""
+    words = run.record.scored_words.words
+    if run.path is None:
+        raise RunError(f"{run.model}: the run has no stored scores of words")
+    X, C = run.preferences.values.shape[:2]
+    n_cells = 0
+    for cells, scores in RunFolder(run.path).read_scores(words=len(words), repair=False):
+        n_cells += len(cells)
+        yield *places(cells, groups=X, rounds=run.record.rounds), scores
+    if n_cells != X * C:
+        raise RunError(
+            f"{run.path}: expected the scores of {X * C} cells, found {n_cells}; the audit's "
+            "command scores the others again"
+        )
+
+
 def stored_scores(
     run: Run,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]]:
-    """Group [n], context [n] and log-probabilities [n,V] of the stored cells, part by part."""
-    words = run.record.words
-    if run.path is None or words is None:
-        raise RunError(f"{run.model}: the run has no stored scores of words")
-    X, C = run.preferences.values.shape[:2]
-    precision = run.record.precision
-    sizes = [C] if precision is None else [look.contexts or 0 for look in precision.rounds]
-    rounds = np.diff(sizes, prepend=0).tolist()
-    seen = 0
-    for cells, scores in RunFolder(run.path).read_scores(words=len(words.words), repair=False):
-        seen += len(cells)
-        x, c = places(cells, groups=X, rounds=rounds)
+    """The same with the log-probabilities [n,V] alone, as they are stored."""
+    for x, c, scores in stored_cells(run):
         yield x, c, scores.log_probs.astype(np.float32)
-    if seen != X * C:
-        raise RunError(
-            f"{run.path}: expected the scores of {X * C} cells, found {seen}; the audit's command "
-            "scores the others again"
-        )
 
 
 def recounted(run: Run, counts: Sequence[FloatArray]) -> list[Preferences]:
@@ -239,9 +240,9 @@ def recounted(run: Run, counts: Sequence[FloatArray]) -> list[Preferences]:
     coverage = [np.zeros((X, C)) for _ in counts]
     for x, c, log_probs in stored_scores(run):
         for i, count in enumerate(counts):
-            found = preference(log_probs, count)
-            values[i][x, c] = found.p
-            coverage[i][x, c] = np.exp(found.log_coverage)
+            cells = preference(log_probs, count)
+            values[i][x, c] = cells.p
+            coverage[i][x, c] = np.exp(cells.log_coverage)
     return [
         replace(run.preferences, values=v, coverage=m)
         for v, m in zip(values, coverage, strict=True)

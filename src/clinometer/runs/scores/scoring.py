@@ -1,4 +1,8 @@
-"""Fill the table of a run: from the cache of the machine, then from the model."""
+"""Fill the table of a run: from the cache of the machine, then from the model.
+
+`Scoring` asks a `ScoreCache` for what this machine has scored before, and an `Executor` for the
+rest; each batch of scores goes to the run's table, its folder and the cache.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +44,122 @@ from clinometer.storage.record import ModelRecord
 from clinometer.storage.resumable import FLUSH_S, Progress, store_as_they_come
 from clinometer.topics import Prompt
 
-# --- Fill the table of a run: from the cache of the machine, then from the model -----------------
+#: Cells that are looked up in the cache at a time.
+_SLAB = 16_384
 
 
-# --- Where the model runs: in this process, or in the workers of a Ray cluster -------------------
+class Scoring:
+    """Fills the table and folder of one run with scores."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        cache: ScoreCache,
+        folder: RunFolder | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.executor, self.cache, self.folder = executor, cache, folder
+        self._progress = progress
+        #: server usage up to the end of the last filling
+        self._counted: dict[str, int] = {}
+
+    def fill(self, table: PreferenceTable, record: RunRecord) -> None:
+        """Score what is missing. `record` is written to the folder first.
+
+        A cell is looked up in the cache once per run, before any of its neighbours is scored: later
+        additions to the cache cannot change which cells are scored together, so that a resumed run
+        ends with the numbers of an uninterrupted one. The record counts the cells looked up and
+        those found.
+        """
+        self._write(record)
+        seen = record.cache
+        if seen.looked_up < len(table.grid):
+            n_cached = self._fill_from_cache(table, record, first=seen.looked_up)
+            record.cache = CacheRecord(looked_up=len(table.grid), found=seen.found + n_cached)
+            self._write(record)
+        self._fill_from_model(table, record)
+        if not table.complete():  # never measure what was not scored
+            raise ModelError(
+                f"expected scores of all {len(table.grid)} cells, found {table.done()}; rerun the "
+                "same command to resume"
+            )
+
+    def _fill_from_cache(self, table: PreferenceTable, record: RunRecord, *, first: int) -> int:
+        info = model_info(record)
+        n_cached = 0
+        if not self.cache.holds(info, table.counts):
+            return n_cached
+        for start in range(first, len(table.grid), _SLAB):
+            cells = table.missing(range(start, min(start + _SLAB, len(table.grid))))
+            cached = self.cache.get(info, table.grid.prompts(cells), table.counts)
+            if cached is None:
+                continue
+            places, scores = cached
+            table.add(cells[places], scores)
+            if self.folder:
+                self.folder.write_scores([(cells[places], scores)])
+            n_cached += len(places)
+        return n_cached
+
+    def _fill_from_model(self, table: PreferenceTable, record: RunRecord) -> None:
+        before, counted = record.usage, self._counted
+        #: prompts of the blocks that are not stored yet, by their first cell
+        pending: dict[int, list[Prompt]] = {}
+
+        def blocks() -> Iterator[CellBlock]:
+            for block in _blocks(table):
+                pending[int(block.cells[0])] = block.prompts
+                yield block
+
+        def scored() -> Iterator[Scored]:
+            for answer in self.executor.score(blocks()):
+                model = ModelRecord(**answer.info.to_dict())
+                record.model.check_same(model)
+                record.model = model
+                table.add(answer.cells, answer.scores)
+                yield answer.cells, answer.scores
+
+        def store(batch: list[Scored]) -> None:
+            if self.folder:
+                self.folder.write_scores(batch)
+            prompts = [prompt for cells, _ in batch for prompt in pending.pop(int(cells[0]))]
+            scores = WordScores.joined([scores for _, scores in batch])
+            self.cache.put(model_info(record), prompts, scores, table.counts)
+
+        # Beside a GPU another thread stores; a CPU's cores are busy as they are.
+        gpu = record.model.device.startswith("cuda")
+        try:
+            with write_behind(store) if gpu else nullcontext(store) as put:
+                store_as_they_come(
+                    () if table.complete() else scored(),  # open no model if nothing is missing
+                    put,
+                    done=table.done(),
+                    total=len(table.grid),
+                    progress=self._progress,
+                    size=lambda cells_scores: len(cells_scores[0]),
+                    every_s=FLUSH_S,
+                )
+        finally:  # record usage even after a failure: it was paid for
+            self._counted = self.executor.usage()
+            new = {k: n - counted.get(k, 0) for k, n in self._counted.items()}
+            if new:
+                record.usage = added(before, new)
+                self._write(record)
+
+    def _write(self, record: RunRecord) -> None:
+        if self.folder:
+            self.folder.write_record(record, status="running")
+
+
+def _blocks(table: PreferenceTable) -> Iterator[CellBlock]:
+    """The missing cells of each chunk."""
+    for chunk in table.grid.chunks():
+        cells = table.missing(chunk)
+        if len(cells):
+            yield CellBlock(cells, table.grid.prompts(cells), table.counts)
+
+
+# --- Executors: the model in this process, or in the workers of a Ray cluster ---------------------
 
 
 ExecutorName = Literal["local", "ray"]
@@ -61,14 +177,14 @@ class ModelQuery:
     readout: ReadoutQuery | None = None
 
     def open(self) -> Scorer:
-        asked, options = self.readout, self.options
-        if asked is not None and asked.table.normalisation == "per-token":
+        readout, options = self.readout, self.options
+        if readout is not None and readout.table.normalisation == "per-token":
             options = replace(options, tolerance=0.0)  # no bound survives the root
         scorer = open_model(self.spec, load=self.load, words=options)
-        if asked is None:
+        if readout is None:
             return scorer
-        reader = open_reader(asked.table, asked.attributes) if self.load.sampled else None
-        return ReplyScorer(scorer, asked, chat=self.load.chat, reader=reader)
+        reader = open_reader(readout.table, readout.attributes) if self.load.sampled else None
+        return ReplyScorer(scorer, readout, chat=self.load.chat, reader=reader)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,8 +317,7 @@ def _worker(
 ) -> Callable[[CellBlock | _Describe], BlockScores | tuple[ModelInfo, WordReport]]:
     """What a worker does; it resolves the model's name itself, as files may be elsewhere there."""
     spec = ModelSpec.parse(question.spec.wrote or question.spec.name).asked_with(question.load)
-    there = replace(question, spec=spec)
-    local = LocalExecutor(there)
+    local = LocalExecutor(replace(question, spec=spec))
     local.describe(space=True)  # open the model now, so that a failure shows at once
 
     def work(block: CellBlock | _Describe) -> BlockScores | tuple[ModelInfo, WordReport]:
@@ -213,125 +328,7 @@ def _worker(
     return work
 
 
-# --- Fill the table of a run: from the cache of the machine, then from the model -----------------
-
-
-#: Cells that are looked up in the cache at a time.
-_SLAB = 16_384
-
-
-class Scoring:
-    """Fills the table and folder of one run with scores."""
-
-    def __init__(
-        self,
-        executor: Executor,
-        cache: ScoreCache,
-        folder: RunFolder | None = None,
-        progress: Progress | None = None,
-    ) -> None:
-        self.executor, self.cache, self.folder = executor, cache, folder
-        self._progress = progress
-        #: server usage up to the end of the last filling
-        self._counted: dict[str, int] = {}
-
-    def fill(self, table: PreferenceTable, record: RunRecord) -> None:
-        """Score what is missing. `record` is written to the folder first.
-
-        A cell is looked up in the cache once per run, before any of its neighbours is scored: later
-        additions to the cache cannot change which cells are scored together, so that a resumed run
-        ends with the numbers of an uninterrupted one. The record counts the cells looked up and
-        those found.
-        """
-        self._write(record)
-        seen = record.cache
-        if seen.looked_up < len(table.grid):
-            found = self._fill_from_cache(table, record, first=seen.looked_up)
-            record.cache = CacheRecord(looked_up=len(table.grid), found=seen.found + found)
-            self._write(record)
-        self._fill_from_model(table, record)
-        if not table.complete():  # never measure what was not scored
-            raise ModelError(
-                f"expected scores of all {len(table.grid)} cells, found {table.done()}; rerun the "
-                "same command to resume"
-            )
-
-    def _fill_from_cache(self, table: PreferenceTable, record: RunRecord, *, first: int) -> int:
-        info = model_info(record)
-        found = 0
-        if not self.cache.holds(info, table.counts):
-            return found
-        for start in range(first, len(table.grid), _SLAB):
-            cells = table.missing(range(start, min(start + _SLAB, len(table.grid))))
-            known = self.cache.get(info, table.grid.prompts(cells), table.counts)
-            if known is None:
-                continue
-            places, scores = known
-            table.add(cells[places], scores)
-            if self.folder:
-                self.folder.write_scores([(cells[places], scores)])
-            found += len(places)
-        return found
-
-    def _fill_from_model(self, table: PreferenceTable, record: RunRecord) -> None:
-        before, counted = record.usage, self._counted
-        #: prompts of the blocks that are not stored yet, by their first cell
-        asked: dict[int, list[Prompt]] = {}
-
-        def blocks() -> Iterator[CellBlock]:
-            for block in _blocks(table):
-                asked[int(block.cells[0])] = block.prompts
-                yield block
-
-        def scored() -> Iterator[Scored]:
-            for answer in self.executor.score(blocks()):
-                found = ModelRecord(**answer.info.to_dict())
-                record.model.check_same(found)
-                record.model = found
-                table.add(answer.cells, answer.scores)
-                yield answer.cells, answer.scores
-
-        def store(some: list[Scored]) -> None:
-            if self.folder:
-                self.folder.write_scores(some)
-            prompts = [prompt for cells, _ in some for prompt in asked.pop(int(cells[0]))]
-            scores = WordScores.joined([scores for _, scores in some])
-            self.cache.put(model_info(record), prompts, scores, table.counts)
-
-        # Beside a GPU another thread stores; a CPU's cores are busy as they are.
-        gpu = record.model.device.startswith("cuda")
-        try:
-            with write_behind(store) if gpu else nullcontext(store) as put:
-                store_as_they_come(
-                    () if table.complete() else scored(),  # open no model if nothing is missing
-                    put,
-                    done=table.done(),
-                    total=len(table.grid),
-                    progress=self._progress,
-                    size=lambda cells_scores: len(cells_scores[0]),
-                    every_s=FLUSH_S,
-                )
-        finally:  # record usage even after a failure: it was paid for
-            self._counted = self.executor.usage()
-            new = {k: n - counted.get(k, 0) for k, n in self._counted.items()}
-            if new:
-                record.usage = added(before, new)
-                self._write(record)
-
-    def _write(self, record: RunRecord) -> None:
-        if self.folder:
-            self.folder.write_record(record, status="running")
-
-
-def _blocks(table: PreferenceTable) -> Iterator[CellBlock]:
-    """The missing cells of each chunk."""
-    for chunk in table.grid.chunks():
-        cells = table.missing(chunk)
-        if len(cells):
-            yield CellBlock(cells, table.grid.prompts(cells), table.counts)
-
-
-# --- Cells that this machine has scored before, in any run, by model, words and prompt -----------
+# --- The cache: cells that this machine has scored before, by model, words and prompt -------------
 
 
 #: Increment when the same model, words and prompt are scored differently.
@@ -364,10 +361,10 @@ class ScoreCache:
     def described(self, *, space: bool) -> tuple[ModelInfo, WordReport] | None:
         """The model's description from the last time it was opened here with these settings."""
         about = self._about(space=space)
-        found = None if about is None else self.cache.note(about)
-        if found is None:
+        note = None if about is None else self.cache.note(about)
+        if note is None:
             return None
-        info, report = found
+        info, report = note
         return (
             ModelInfo(**{**info, "notes": tuple(info["notes"])}),
             WordReport(
@@ -404,7 +401,7 @@ class ScoreCache:
     # --- cells ------------------------------------------------------------------------------------
 
     def holds(self, info: ModelInfo, counts: NDArray[np.float64]) -> bool:
-        """Whether any prompt of this model and these words is known."""
+        """Whether any prompt of this model and these words is cached."""
         scope = self._scope(info)
         return scope is not None and any(
             self.cache.holds(sufficient) for sufficient in self._as_fine(scope, counts)
@@ -413,7 +410,7 @@ class ScoreCache:
     def get(
         self, info: ModelInfo, prompts: Sequence[Prompt], counts: NDArray[np.float64]
     ) -> tuple[NDArray[np.intp], WordScores] | None:
-        """The positions of known prompts, and their scores; `counts` [V, Y] is how much each word
+        """The positions of cached prompts, and their scores; `counts` [V, Y] is how much each word
         counts for each category."""
         scope = self._scope(info)
         if scope is None:
@@ -421,17 +418,15 @@ class ScoreCache:
         width = len(self.question.words) + 2
         items = [_item(p) for p in prompts]
         rows = np.empty((len(items), width))
-        known = np.zeros(len(items), dtype=bool)
+        cached = np.zeros(len(items), dtype=bool)
         for sufficient in self._as_fine(scope, counts):
-            left = np.flatnonzero(~known)
-            if not len(left):
-                break
-            places, found = self.cache.get(sufficient, [items[i] for i in left], width)
-            rows[left[places]], known[left[places]] = found, True
-        if not known.any():
+            missing = np.flatnonzero(~cached)
+            places, values = self.cache.get(sufficient, [items[i] for i in missing], width)
+            rows[missing[places]], cached[missing[places]] = values, True
+        if not cached.any():
             return None
-        values = rows[known]
-        return np.flatnonzero(known), WordScores(values[:, :-2], values[:, -2], values[:, -1])
+        rows = rows[cached]
+        return np.flatnonzero(cached), WordScores(rows[:, :-2], rows[:, -2], rows[:, -1])
 
     def put(
         self,
@@ -482,8 +477,8 @@ class ScoreCache:
 
     def _readout(self) -> dict[str, Any]:
         """The readout, whose labels and normalisation change a score."""
-        asked = self.question.readout
-        return {} if asked is None else {"readout": asked.table.model_dump()}
+        readout = self.question.readout
+        return {} if readout is None else {"readout": readout.table.model_dump()}
 
 
 def _item(prompt: Prompt) -> str:
