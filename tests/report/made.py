@@ -8,10 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from clinometer.contexts import ContextSet, load_contexts
+from clinometer.contexts.load import question_contexts
 from clinometer.measure import Estimate, Preferences
 from clinometer.models import ModelInfo, WordScores
+from clinometer.report.summary import RunSummary
 from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.folder.record import FloorRecord, WordsRecord, new_record
+from clinometer.runs.folder.recover import LoadedRun
 from clinometer.topics import Group, Topic, load_topic
 
 HOSTILE = (
@@ -119,6 +122,38 @@ def made_half(folder: Path) -> Path:
         scores = WordScores(logs.astype(np.float64), np.full(250, np.log(0.5)), np.zeros(250))
         RunFolder(folder).write_scores([(np.arange(first, first + 250), scores)])
     return folder
+
+
+def hiring_run(covered: float = 0.8, **lifted: float) -> Run:
+    """A run whose share of yes is higher for some groups, by name with _ for a space."""
+    topic = load_topic("hiring")
+    contexts = question_contexts(topic)
+    rng = np.random.default_rng(0)
+    shape = (len(topic), len(contexts))
+    lift = np.array([lifted.get(name.replace(" ", "_"), 0.0) for name in topic.group_names])
+    yes = 0.7 + lift[:, None] + rng.normal(0, 0.12, shape).clip(-0.19, 0.19)
+    settings = AuditSettings(replicates=100, clusters="wording")
+    preferences = Preferences(
+        values=np.stack([yes, 1 - yes], axis=-1),
+        groups=topic.group_names,
+        contexts=contexts.ids,
+        categories=topic.categories,
+        context_weights=contexts.weights,
+        group_weights=topic.group_weights,
+        coverage=np.full(shape, covered),
+        coverage_threshold=settings.coverage_threshold,
+        templates=tuple(contexts.templates),
+        labels=contexts.extra,
+        reference="group-mean",
+    )
+    info = ModelInfo(name="made", kind="causal", revision="none")
+    record = new_record(info, topic, contexts, settings)
+    return Run.measured(record, preferences, settings, folder=None)
+
+
+def summary_of(run: Run, name: str = "m") -> RunSummary:
+    """What a page knows of a finished run."""
+    return RunSummary(LoadedRun(run.path or Path("x"), name, "finished", run=run), run)
 
 
 def with_floor(run: Run) -> Run:

@@ -16,10 +16,10 @@ from tests.report.made import HOSTILE, made_run
 from tests.report.pixels import stays_in_font
 
 from clinometer.report import charts
+from clinometer.report.charts.one_model import heat_png
 from clinometer.report.charts.style import PALETTE, brief, distinct
 from clinometer.report.figure import inline, small_signs, to_svg
-from clinometer.report.figures.comparison import risks_figure
-from clinometer.report.figures.factors import factor_figure, regression_line
+from clinometer.report.figures import factor_figure, regression_line, risks_figure
 
 NAMES = ["a model", *HOSTILE[:4]]
 TWO = ("male", "female")
@@ -91,10 +91,30 @@ ANSWERS = pd.DataFrame(
     [(g, f"The [X] said {t} that [Y]", "male", 0.4, 0.7) for t in HOSTILE[:3] for g in GROUPS[:5]],
     columns=["group", "template", "leans", "strength", "p"],
 )
+LEANS = pd.DataFrame(
+    {
+        "group": [*HOSTILE, *GROUPS],
+        "share": rng.random(28),
+        "low": 0.0,
+        "high": 1.0,
+        "favoured": "male",
+        "clear": [True, False] * 14,
+        "about": "in words",
+    }
+)
+SHARES = pd.concat([LEANS.assign(category=c, share=0.5) for c in TWO])
+SPREAD = pd.concat([LEANS.assign(number=i, share=i / 3) for i in (1, 2)])
+STABLE = pd.DataFrame(
+    {"text": HOSTILE, "stability": rng.random(8), "low": [0.1, None] * 4, "high": [0.9, None] * 4}
+)
 X, C = 30, 50
 
 ALL: dict[str, Callable[[int], Any]] = {
+    "leans": lambda w: charts.leans(LEANS, categories=TWO, width=w),
+    "shares": lambda w: charts.shares(SHARES, categories=TWO, width=w),
+    "spread": lambda w: charts.spread(SPREAD, category="female", reference=(0.4, "mean"), width=w),
     "stacked": lambda w: charts.stacked(RISKS, width=w),
+    "stacked with intervals": lambda w: charts.stacked(RISKS, width=w, limit=None),
     "intervals": lambda w: charts.intervals(RISKS, width=w),
     "boxes": lambda w: charts.boxes(LEANINGS, categories=TWO, width=w),
     "boxes of five": lambda w: charts.boxes(MANY, categories=tuple("abcde"), width=w),
@@ -109,6 +129,9 @@ ALL: dict[str, Callable[[int], Any]] = {
     "coverage": lambda w: charts.coverage(COVERAGE, threshold=1e-3, width=w),
     "convergence": lambda w: charts.convergence(CONVERGENCE, width=w),
     "plane": lambda w: charts.plane(RISKS, width=w),
+    "plane of numbers": lambda w: charts.plane(
+        RISKS.assign(number=["1", "2", "3", "4", ""], href="models/a.html"), width=w
+    ),
     "plane of series": lambda w: charts.plane(
         RISKS.assign(series=list("aabbb"), order=range(5)), width=w
     ),
@@ -119,6 +142,7 @@ ALL: dict[str, Callable[[int], Any]] = {
     "regression": lambda w: charts.regression(SCATTER, LINE, factor="pay", size="people", width=w),
     "differences": lambda w: charts.differences(DIFFERENCES, width=w),
     "reliability": lambda w: charts.reliability(RELIABILITY, score="stability", width=w),
+    "least_stable": lambda w: charts.least_stable(STABLE, width=w),
     "agreement": lambda w: charts.agreement(
         SCATTER.assign(x=SCATTER["x"] / 20), x_title="computed", y_title="people", width=w
     ),
@@ -202,7 +226,7 @@ def test_pairs_that_carry_meaning_differ_without_red_or_green(
 
 def test_the_heat_map_has_one_pixel_per_cell() -> None:
     strength = np.array([[1.0, 0.0], [np.nan, 0.5]])
-    png = charts.heat_png(strength, np.array([[0, 1], [1, 1]]), 2)
+    png = heat_png(strength, np.array([[0, 1], [1, 1]]), 2)
     width, height = struct.unpack(">II", png[16:24])
     assert (width, height) == (2, 2)
     chunks, at = {}, 8

@@ -13,7 +13,7 @@ from tests.report.made import HOSTILE
 from clinometer.display.table import Table
 from clinometer.report.export import to_latex, to_markdown, write_csv
 from clinometer.report.page import report_tables
-from clinometer.report.run_tables import groups_table
+from clinometer.report.tables import groups_table
 from clinometer.runs import Run
 from clinometer.runs.folder.recover import LoadedRun
 

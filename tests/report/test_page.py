@@ -60,7 +60,7 @@ def test_hostile_text_stays_text() -> None:
     page = render_report([made_run(None, groups=12, contexts=12, hostile=True)])
     for text in HOSTILE[:2]:
         assert text not in page
-    assert page.count("<script>") == 1
+    assert page.count("<script") == 1
     assert "<img" not in page
     assert "{{7*7}}" in page
     assert "\u202e" not in page

@@ -9,8 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from tests.browser import PHONE, ZOOMED, axe_problems, overflow, pixels, settled, watched
-from tests.report.made import made_half, made_run, with_floor
-from tests.report.summary.test_decisions import hiring_run
+from tests.report.made import hiring_run, made_half, made_run, with_floor
 
 from clinometer.report import write_report
 from clinometer.report.charts.style import PALETTE

@@ -5,16 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.report.made import made_run
+from tests.report.made import made_run, summary_of
 
-from clinometer.report.page import run_tables_of, section
-from clinometer.report.summary.screen import RunSummary, lede
+from clinometer.report.page import section, tables_of
+from clinometer.report.sentences import lede
 from clinometer.runs import Run
-from clinometer.runs.folder.recover import LoadedRun
-
-
-def summary_of(run: Run) -> RunSummary:
-    return RunSummary.of(LoadedRun(run.path or Path("x"), "m", "finished", run=run), run)
 
 
 def test_factors_are_shown_where_the_swing_is(tmp_path: Path) -> None:
@@ -34,14 +29,14 @@ def test_factors_are_shown_where_the_swing_is(tmp_path: Path) -> None:
     assert list(table.frame["factor"]) == ["wording", "order", "none of them alone"]
     assert table.frame["of_swing"].sum() == pytest.approx(1.0, abs=1e-9)
     assert "levels of wording are a sample" in table.note
-    assert "--clusters wording" in table.note
-    assert any(t.key == "factors" for t in run_tables_of(one.opened, one))
+    assert "--cluster wording" in table.note
+    assert any(t.key == "factors" for t in tables_of(one.opened, one))
 
 
 def test_contexts_without_factors_have_no_such_table(small: Run) -> None:
     one = summary_of(small)
     assert small.record.factors is None
-    assert all(t.key != "factors" for t in run_tables_of(one.opened, one))
+    assert all(t.key != "factors" for t in tables_of(one.opened, one))
 
 
 def test_a_judge_without_labels_is_named_on_the_first_screen(tmp_path: Path) -> None:

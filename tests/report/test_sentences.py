@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+
+from tests.report.made import summary_of
 
 from clinometer.report.sentences import limits, sentences
-from clinometer.report.summary.screen import RunSummary
 from clinometer.runs import Run
-from clinometer.runs.folder.recover import LoadedRun
-
-
-def summary(run: Run) -> RunSummary:
-    return RunSummary.of(LoadedRun(run.path or Path("x"), "m", "finished", run=run), run)
 
 
 def test_they_say_how_far_which_way_and_how_sure(small: Run) -> None:
-    text = " ".join(sentences(summary(small)))
+    text = " ".join(sentences("m", small))
     assert f"{small.risks.R.value:.3f}" in text
     assert "95 % interval" in text
     assert "effective context" in text
 
 
 def test_groups_are_counted_once(small: Run) -> None:
-    one = summary(small)
-    (line,) = (s for s in sentences(one) if "lean clearly" in s)
+    (line,) = (s for s in sentences("m", small) if "lean clearly" in s)
     clear, asked, *sides = [int(n) for n in re.findall(r"\b\d+\b(?! %)", line)]
-    assert (clear, asked) == (one.leans.n_clear, 30)
+    assert (clear, asked) == (summary_of(small).leans.n_clear, 30)
     assert sum(sides) == clear
 
 

@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 from tests.browser import (
@@ -27,8 +26,8 @@ from clinometer.contexts import load_contexts
 from clinometer.display.numbers import percent
 from clinometer.models import ModelInfo, WordScores
 from clinometer.report import write_report
+from clinometer.report.cell_statistics import sentence
 from clinometer.report.charts.style import PALETTE
-from clinometer.report.summary.examples import sentence
 from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.folder.record import WordsRecord, new_record
 from clinometer.topics import load_topic
@@ -99,9 +98,8 @@ def test_the_strongest_sentence_is_the_strongest(chromium: Any, address: str, ro
 def test_every_sentence_is_the_one_that_was_asked(chromium: Any, address: str, root: Path) -> None:
     page = opened(chromium, address, "/run?id=real").page
     shown = page.evaluate("""async () => {
-      const { fromAddress } = await import("/static/data.js");
+      const { fromAddress } = await import("/static/explorer.js");
       const run = await fromAddress("/data?id=real");
-      await run.ready;
       return run.groups.map((_, x) => run.contexts.map((_, c) => run.sentence(x, c)));
     }""")
     run = Run.load(root / "real")
@@ -259,9 +257,6 @@ def test_the_same_numbers_everywhere(
         assert value in row
         assert value in shown
         assert ends in shown
-    file = httpx.get(f"{address}/data", params={"id": "second"}).content
-    header = json.loads(file[8 : 8 + int.from_bytes(file[4:8], "little")])
-    assert {n: header[n] for n in summary} == summary
     assert run.locator("h1").inner_text() == report.locator("h1").inner_text()
 
 

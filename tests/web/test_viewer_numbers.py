@@ -63,7 +63,7 @@ def shown(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         report, run, listed = (watched(chromium).page for _ in range(3))
         report.goto((root / "page.html").as_uri())
         run.goto(f"{address}/run?id=one")
-        run.wait_for_function("() => document.querySelector('#explorer[data-complete]')")
+        run.wait_for_function("() => document.querySelector('#explorer[data-ready]')")
         listed.goto(address)
         yield Shown(
             record, tables["groups"].set_index("group"), share, answers, folder, report, run, listed
@@ -165,9 +165,8 @@ def test_every_group(shown: Shown, tmp_path: Path, clinometer: Callable[..., Any
 def test_every_answer(shown: Shown) -> None:
     """Shares in the viewer's file are rounded to 16 bits: what is shown of them is not changed."""
     decoded = shown.run.evaluate("""async () => {
-      const { fromAddress } = await import("/static/data.js");
+      const { fromAddress } = await import("/static/explorer.js");
       const run = await fromAddress("/data?id=one");
-      await run.ready;
       const shares = run.groups.map((_, x) => run.contexts.map((_, c) => run.shares(x, c)));
       return [run.groups, run.contexts, shares];
     }""")
@@ -195,7 +194,7 @@ def test_scripts_and_python_write_a_number_alike(shown: Shown) -> None:
     values = [i / 1024 for i in range(1025)] + [i / 977 for i in range(978)] + [1e-9, 5e-4, 0.9995]
     found = shown.run.evaluate(
         """async (values) => {
-          const { asPercent, asRisk } = await import("/static/format.js");
+          const { asPercent, asRisk } = await import("/static/explorer.js");
           return values.map((v) => [asPercent(v), asRisk(v), asRisk(-v)]);
         }""",
         values,

@@ -206,10 +206,8 @@ def factor_extras(opened: list[LoadedRun]) -> list[Extra]:
     through a lean that follows a factor from one side to the other.
     """
     from clinometer.report import Extra
-    from clinometer.report.derived import Reading
-    from clinometer.report.figures.comparison import basis
-    from clinometer.report.figures.factors import factor_figure
-    from clinometer.report.summary.leans import lean_errors
+    from clinometer.report.cell_statistics import CellStatistics, lean_errors
+    from clinometer.report.figures import basis, factor_figure
     from clinometer.studies.factors import (
         FACTORS,
         WEIGHT,
@@ -234,7 +232,9 @@ def factor_extras(opened: list[LoadedRun]) -> list[Extra]:
                     factor=name,
                     groups=report.groups,
                     weights=known[WEIGHT].to_numpy(dtype=float),
-                    y_se=lean_errors(Reading(run), 1) if signed else standard_errors(run, "r"),
+                    y_se=lean_errors(CellStatistics(run), 1)
+                    if signed
+                    else standard_errors(run, "r"),
                     measure=f"lean to {report.categories[1]}" if signed else "r",
                     basis=basis(run),
                 )

@@ -21,7 +21,7 @@ from clinometer.report.charts.style import PALETTE, brief
 
 def environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:
     """Templates of the report, with the filters that make untrusted text safe to show."""
-    made = jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
             [*loaders, jinja2.PackageLoader("clinometer.report", "templates")]
         ),
@@ -30,7 +30,7 @@ def environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(
+    templates.filters.update(
         visible=visible,
         brief=brief,
         show=show,
@@ -39,7 +39,7 @@ def environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:
         unbroken=unbroken,
         source_hash=source_hash,
     )
-    return made
+    return templates
 
 
 def render_document(
@@ -101,8 +101,3 @@ def stylesheet() -> str:
         f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
         f"{asset('page.css')}"
     )
-
-
-def script() -> str:
-    """The script of pages: sorting, filtering, pointer texts."""
-    return asset("page.js")

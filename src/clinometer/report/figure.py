@@ -1,4 +1,4 @@
-"""A chart with its title, caption, text alternative and data."""
+"""A chart with its title, caption, text alternative and data; as SVG for files and for pages."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 from xml.etree import ElementTree
@@ -14,14 +15,95 @@ from xml.etree import ElementTree
 from clinometer.display.text import visible
 from clinometer.extras import require
 from clinometer.report.charts.style import BESIDE, NARROW, OURS, PALETTE, WIDE, wrap_axis_title
-from clinometer.report.drawing import Drawing
 from clinometer.storage.spreadsheet import no_formula
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-# --- Drawings as text: SVG for files, and SVG embedded in a page ---------------------------------
+Size = Literal["wide", "beside", "narrow"]
+
+_WIDTHS: dict[Size, int] = {"wide": WIDE, "beside": BESIDE, "narrow": NARROW}
+
+#: Altair keeps the data of the chart it is writing in state shared by all threads: two charts
+#: written at once get each other's bars.
+_LOCK = threading.Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """One chart.
+
+    key      file name and id on a page: letters, digits, -
+    title    what it shows, in words that readers remember
+    caption  how to read it, and its basis (n, n_eff)
+    alt      the text alternative, for those who cannot see it
+    draw     width -> Altair chart
+    table    the numbers behind it, if they are few enough to read
+    """
+
+    key: str
+    title: str
+    caption: str
+    alt: str
+    draw: Callable[[int], Any]
+    table: pd.DataFrame | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Names of groups, models and contexts are other people's text."""
+        for name in ("title", "caption", "alt"):
+            object.__setattr__(self, name, visible(getattr(self, name)))
+
+    def inline(self, prefix: str = "", *, beside: bool = False) -> dict[str, str]:
+        """The drawing embedded in a page, for wide and for narrow screens; with `beside` also for
+        a place next to other things, on paper or as the second figure of a screen."""
+        sizes: tuple[Size, ...] = ("wide", "beside", "narrow") if beside else ("wide", "narrow")
+        return {size: self.inline_one(size, prefix) for size in sizes}
+
+    def inline_one(self, size: Size, prefix: str = "") -> str:
+        with _drawing():
+            svg = to_svg(self.draw(_WIDTHS[size]))
+        return inline(svg, key=f"{prefix}{self.key}-{size}", label=self.alt)
+
+    def data_address(self) -> str:
+        """The numbers behind the chart as a CSV file in a data address; "" where it has none."""
+        if self.table is None:
+            return ""
+        csv = self.table.map(no_formula).to_csv(index=False)
+        return "data:text/csv;base64," + base64.b64encode(csv.encode()).decode()
+
+    def chart(self, width: int = WIDE) -> Any:
+        """The chart alone, with title and caption in it: what a notebook shows."""
+        import altair as alt
+
+        title = alt.TitleParams(
+            wrap_axis_title(self.title, int(width / 1.25)),
+            subtitle=wrap_axis_title(self.caption, width),
+        )
+        return self.draw(width).properties(title=title, description=self.alt)
+
+    def svg(self, width: int = WIDE) -> str:
+        with _drawing():
+            return to_svg(self.chart(width))
+
+    def _repr_svg_(self) -> str:
+        """What a notebook shows."""
+        return self.svg()
+
+    def png(self, width: int = WIDE, *, scale: float = 2.0) -> bytes:
+        with _drawing():
+            return to_png(self.chart(width), scale=scale)
+
+
+@contextmanager
+def _drawing() -> Iterator[None]:
+    """One chart at a time, and without Altair's checks at every step, which take a third of the
+    time: the tests check every chart."""
+    require("drawing charts", "altair")
+    from altair.utils.schemapi import debug_mode
+
+    with _LOCK, debug_mode(False):
+        yield
 
 
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
@@ -35,8 +117,8 @@ _TEXT = re.compile(r">[^<]+</(?:text|tspan)>")
 def _signs(kind: str) -> re.Pattern[str]:
     """Superscript and subscript characters other than ², which few fonts have."""
     blocks = (*range(0x1D2C, 0x1D6B), *range(0x2070, 0x209D))
-    known = [c for c in map(chr, blocks) if unicodedata.decomposition(c).startswith(kind)]
-    return re.compile(f"[{''.join(known)}]+")
+    signs = [c for c in map(chr, blocks) if unicodedata.decomposition(c).startswith(kind)]
+    return re.compile(f"[{''.join(signs)}]+")
 
 
 _RAISED, _LOWERED = _signs("<super>"), _signs("<sub>")
@@ -44,24 +126,17 @@ _RAISED, _LOWERED = _signs("<super>"), _signs("<sub>")
 
 def to_svg(chart: Any) -> str:
     """A chart as a complete SVG file."""
-    return _drawn(chart.to_dict(validate=False))
+    return _svg_of(chart.to_dict(validate=False))
 
 
 def to_png(chart: Any, *, scale: float = 2.0) -> bytes:
     """A chart as a PNG, on white."""
     spec = chart.to_dict(validate=False)
     spec.setdefault("config", {})["background"] = "white"
-    return bytes(_converter().svg_to_png(_drawn(spec), scale=scale))
+    return bytes(_converter().svg_to_png(_svg_of(spec), scale=scale))
 
 
-def svg_to_png(svg: str, *, scale: float = 2.0) -> bytes:
-    """A `Drawing` as a PNG, on white."""
-    start = svg.index(">") + 1
-    paper = '<rect width="100%" height="100%" fill="white"/>'
-    return bytes(_converter().svg_to_png(svg[:start] + paper + svg[start:], scale=scale))
-
-
-def _drawn(spec: dict[str, Any]) -> str:
+def _svg_of(spec: dict[str, Any]) -> str:
     svg = str(_converter().vegalite_to_svg(spec, allowed_base_urls=[]))
     return _TEXT.sub(lambda text: small_signs(text[0]), svg)
 
@@ -96,11 +171,13 @@ def inline(svg: str, *, key: str, label: str) -> str:
     size = {name: root.get(name, other) for name, other in (("width", "680"), ("height", "300"))}
     elements = [element for element in root.iter() if element is not root]
     # Vega never resets its ids: renumbered, the same chart gives the same text each time.
-    given = [element.attrib["id"] for element in elements if "id" in element.attrib]
-    ids = {old: f"{key}-{number}" for number, old in enumerate(dict.fromkeys(given))}
+    names = [element.attrib["id"] for element in elements if "id" in element.attrib]
+    ids = {old: f"{key}-{number}" for number, old in enumerate(dict.fromkeys(names))}
     for element in elements:
         element.tag = _local(element.tag)
         element.attrib = dict(_attributes(element.attrib, ids))
+        if element.tag == "a":  # an image holds no links: a script may follow it
+            element.tag, element.attrib = "g", {"data-point": element.attrib["href"]}
     _leave_out(root, _is_hidden)
     _leave_out(root, lambda e: e.tag == "g" and not e.attrib and not len(e) and not e.text)
     box = f"0 0 {size['width']} {size['height']}"
@@ -108,9 +185,9 @@ def inline(svg: str, *, key: str, label: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _attributes(drawn: Mapping[str, str], ids: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _attributes(attributes: Mapping[str, str], ids: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The attributes of a mark to keep: numbers shortened, colours named, labels as tips."""
-    for full, value in drawn.items():
+    for full, value in attributes.items():
         name = _local(full)
         if name == "aria-label" and value.startswith(OURS):
             yield "data-tip", value.removeprefix(OURS)
@@ -147,92 +224,3 @@ def _converter() -> Any:
     import vl_convert
 
     return vl_convert
-
-
-# --- A chart with its title, caption, text alternative and data ----------------------------------
-
-
-Size = Literal["wide", "beside", "narrow"]
-
-_WIDTHS: dict[Size, int] = {"wide": WIDE, "beside": BESIDE, "narrow": NARROW}
-
-#: Altair keeps the data of the chart it is writing in state shared by all threads: two charts
-#: written at once get each other's bars.
-_ONE_AT_A_TIME = threading.Lock()
-
-
-@dataclass(frozen=True, eq=False)
-class Figure:
-    """One chart.
-
-    key      file name and id on a page: letters, digits, -
-    title    what it shows, in words that readers remember
-    caption  how to read it, and its basis (n, n_eff)
-    alt      the text alternative, for those who cannot see it
-    draw     width -> Altair chart, or a `Drawing`
-    table    the numbers behind it, if they are few enough to read
-    """
-
-    key: str
-    title: str
-    caption: str
-    alt: str
-    draw: Callable[[int], Any]
-    table: pd.DataFrame | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        """Names of groups, models and contexts are other people's text."""
-        for name in ("title", "caption", "alt"):
-            object.__setattr__(self, name, visible(getattr(self, name)))
-
-    def inline(self, prefix: str = "", *, beside: bool = False) -> dict[str, str]:
-        """The drawing embedded in a page, for wide and for narrow screens; with `beside` also for
-        a place next to other things, on paper or as the second figure of a screen."""
-        sizes: tuple[Size, ...] = ("wide", "beside", "narrow") if beside else ("wide", "narrow")
-        return {size: self.inline_one(size, prefix) for size in sizes}
-
-    def inline_one(self, size: Size, prefix: str = "") -> str:
-        with _ONE_AT_A_TIME:
-            drawn = self.draw(_WIDTHS[size])
-            svg = drawn.svg() if isinstance(drawn, Drawing) else to_svg(drawn)
-        return inline(svg, key=f"{prefix}{self.key}-{size}", label=self.alt)
-
-    def data_address(self) -> str:
-        """The numbers behind the chart as a CSV file in a data address; "" where it has none."""
-        if self.table is None:
-            return ""
-        csv = self.table.map(no_formula).to_csv(index=False)
-        return "data:text/csv;base64," + base64.b64encode(csv.encode()).decode()
-
-    def chart(self, width: int = WIDE) -> Any:
-        """The chart alone, with title and caption in it: what a notebook shows."""
-        import altair as alt
-
-        title = alt.TitleParams(
-            wrap_axis_title(self.title, int(width / 1.25)),
-            subtitle=wrap_axis_title(self.caption, width),
-        )
-        return self.draw(width).properties(title=title, description=self.alt)
-
-    def svg(self, width: int = WIDE) -> str:
-        with _ONE_AT_A_TIME:
-            drawn = self.draw(width)
-            return self._titled(drawn) if isinstance(drawn, Drawing) else to_svg(self.chart(width))
-
-    def _repr_svg_(self) -> str:
-        """What a notebook shows."""
-        return self.svg()
-
-    def png(self, width: int = WIDE, *, scale: float = 2.0) -> bytes:
-        with _ONE_AT_A_TIME:
-            drawn = self.draw(width)
-            if isinstance(drawn, Drawing):
-                return svg_to_png(self._titled(drawn), scale=scale)
-            return to_png(self.chart(width), scale=scale)
-
-    def _titled(self, drawn: Drawing) -> str:
-        width = int(drawn.width)
-        return drawn.svg(
-            title=tuple(wrap_axis_title(self.title, int(width / 1.25))),
-            caption=tuple(wrap_axis_title(self.caption, width)),
-        )

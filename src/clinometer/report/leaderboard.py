@@ -1,10 +1,14 @@
-"""What a leaderboard shows: runs that were asked the same questions, and their ranks."""
+"""Leaderboards: runs that were asked the same questions, ranked with their uncertainty.
+
+`collect` reads and ranks them, `write_leaderboard` writes the pages: plain files for any web
+server, or for none.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,43 +17,34 @@ import numpy as np
 import pandas as pd
 
 from clinometer import __version__
-from clinometer.display.numbers import MEASURES, SYMBOLS, TITLES, between, percent, risk
+from clinometer.display.numbers import MEASURES, SYMBOLS, between, percent, risk
 from clinometer.display.table import Table
 from clinometer.errors import RunError
 from clinometer.measure import Preferences
 from clinometer.measure.comparison import Ranking, rank_models
 from clinometer.measure.comparison_engine import Rank
 from clinometer.models.catalog.spec import folder_name
-from clinometer.report import run_tables
-from clinometer.report.charts.style import (
-    BIAS,
-    INK,
-    LINE,
-    MARK,
-    NARROW,
-    PAGE,
-    SOFT,
-    brief,
-)
-from clinometer.report.document import asset, render_document, script
-from clinometer.report.drawing import Drawing, bar, dot, line, text
+from clinometer.report import charts
+from clinometer.report.charts.style import brief
+from clinometer.report.document import asset, render_document
 from clinometer.report.export import write_files
 from clinometer.report.figure import Figure
+from clinometer.report.figures import ranked_bars
 from clinometer.report.reliability import is_reliability_run
 from clinometer.report.sentences import NOT_SAID
-from clinometer.report.summary.several_models import ranked_bars
+from clinometer.report.tables import settings_table
 from clinometer.runs.folder.find import run_folders
 from clinometer.runs.folder.folder import RunFolder, stored_preferences
 from clinometer.runs.folder.record import RunRecord, SummaryRecord
-
-# --- What a leaderboard shows: runs that were asked the same questions, and their ranks ----------
-
 
 REPLICATES = 400
 """Of the paired bootstrap, unless others are asked for."""
 
 LIKELY = 0.95
 """Share of the replicates whose ranks are shown as a range."""
+
+_BARS = 8  # models drawn beside the plane, about as high as it
+_GROUPS = 15  # groups with the highest risk that a model's page lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,20 +241,12 @@ def _notes(found: Ranking | None, rows: Sequence[Ranked]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-# --- The drawings of a leaderboard: the plane of bias and volatility, and how likely each rank is
-
-
-#: From a value to pixels.
-Scale = Callable[[float], float]
-
-_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 14, 26, 40
-_BARS = 8  # models drawn beside the plane, about as high as it
-_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)
-
-
 def plane_figure(board: Board, addresses: Sequence[str]) -> Figure:
     """Every run of a board, numbered by its rank; each point leads to the page of its model."""
     rows = _rows(board.rows)
+    table = pd.DataFrame(rows)
+    numbers = ["" if r["rank"] is None else str(r["rank"]) for r in rows]
+    points = table.assign(number=numbers, href=list(addresses))
     said = "; ".join(
         f"{brief(r['name'], 40)}: bias {r['R_bias']:.3f}, volatility {r['R_volatility']:.3f}"
         for r in rows[:12]
@@ -271,8 +258,8 @@ def plane_figure(board: Board, addresses: Sequence[str]) -> Figure:
         caption="Numbers are ranks by R. Along a dotted line R is the same; thin lines are "
         "intervals.",
         alt=f"Models in the plane of bias and volatility. {said}{more}.",
-        draw=lambda width: _plane(board, addresses, width),
-        table=pd.DataFrame(rows),
+        draw=lambda width: charts.plane(points, width=width),
+        table=table,
     )
 
 
@@ -283,14 +270,11 @@ def ranking_figure(board: Board) -> Figure | None:
         return None
     all_of = len(board.ranked)
     first = f"The {len(rows)} lowest of {all_of} models. " if len(rows) < all_of else ""
-    said = "; ".join(f"{brief(r['name'], 40)}: R {risk(r['R'])}" for r in rows)
-    return Figure(
+    return ranked_bars(
+        rows,
         key=f"{board.key}-ranking",
         title="Ranked by R, the lowest first",
         caption=f"{first}Bar: bias risk, then volatility risk. Line: interval of R.",
-        alt=f"Ranked bars. {said}.",
-        draw=lambda width: ranked_bars(rows, width),
-        table=pd.DataFrame(rows),
     )
 
 
@@ -309,157 +293,6 @@ def _rows(ranked: Sequence[Ranked]) -> list[dict[str, Any]]:
     ]
 
 
-def rank_figure(row: Ranked, key: str) -> Figure:
-    """How likely each rank is, for the three measures."""
-    table = pd.DataFrame(
-        {"rank": range(1, len(row.ranks["R"].probability) + 1)}
-        | {m: row.ranks[m].probability for m in MEASURES}
-    )
-    said = "; ".join(
-        f"{m}: rank {row.ranks[m].rank}, first in {percent(row.ranks[m].probability[0])}"
-        for m in MEASURES
-    )
-    return Figure(
-        key=f"{key}-ranks",
-        title="How likely each rank is",
-        caption="Rank 1 has the lowest risk. Shares of the replicates of the paired bootstrap "
-        "over contexts.",
-        alt=f"Bars of the probability of each rank. {said}.",
-        draw=lambda width: _ranks(row, width),
-        table=table,
-    )
-
-
-def strip(probability: Sequence[float]) -> str:
-    """The probability of each rank as a strip, the lowest rank on the left: an SVG of a line."""
-    top = max(probability)
-    marks = "".join(
-        f'<rect x="{i}" width="1" height="1" fill-opacity="{p / top:.2f}"/>'
-        for i, p in enumerate(probability)
-        if p >= 0.005
-    )
-    return (
-        f'<svg class="strip" viewBox="0 0 {len(probability)} 1" preserveAspectRatio="none" '
-        f'aria-hidden="true">{marks}</svg>'
-    )
-
-
-def _plane(board: Board, addresses: Sequence[str], width: int) -> Drawing:
-    height = 0.62 * width if width > NARROW else 0.9 * width
-    right = _end([(r.summary.R_bias.value, r.summary.R_bias.high) for r in board.rows])
-    top = _end([(r.summary.R_volatility.value, r.summary.R_volatility.high) for r in board.rows])
-    inner, tall = width - _LEFT - _RIGHT, height - _TOP - _BOTTOM
-
-    def x(value: float) -> float:
-        return _LEFT + inner * min(value / right, 1.0)
-
-    def y(value: float) -> float:
-        return _TOP + tall * (1 - min(value / top, 1.0))
-
-    marks = [text(4, 14, "volatility risk ↑ more swing")]
-    for value in _ticks(right):
-        marks.append(line(x(value), _TOP, x(value), _TOP + tall, LINE))
-        marks.append(text(x(value), height - 22, f"{value:g}", anchor="middle"))
-    for value in _ticks(top):
-        marks.append(line(_LEFT, y(value), width - _RIGHT, y(value), LINE))
-        marks.append(text(_LEFT - 6, y(value) + 4, f"{value:g}", anchor="end"))
-    marks += _diagonals(right, top, x, y)
-    marks.append(text(width - _RIGHT, height - 4, "bias risk: steady lean → more", anchor="end"))
-    for row in board.rows:
-        b, v = row.summary.R_bias, row.summary.R_volatility
-        for ends in (
-            (x(b.low or 0), y(v.value), x(b.high or 0), y(v.value)) if b.high is not None else None,
-            (x(b.value), y(v.low or 0), x(b.value), y(v.high or 0)) if v.high is not None else None,
-        ):
-            if ends is not None:
-                marks.append(f'<g opacity=".25">{line(*ends, INK)}</g>')
-    shown = list(zip(board.rows, addresses, strict=True))
-    for row, address in reversed(shown):  # the lowest risk on top
-        marks.append(_point(row, address, x(row.summary.R_bias.value),
-                            y(row.summary.R_volatility.value)))  # fmt: skip
-    return Drawing(width, height, tuple(marks))
-
-
-def _point(row: Ranked, address: str, x: float, y: float) -> str:
-    s = row.summary
-    about = (
-        f"{row.name}: R {s.R.value:.3f}, bias {s.R_bias.value:.3f}, "
-        f"volatility {s.R_volatility.value:.3f}"
-    )
-    rank = str(row.ranks["R"].rank) if row.ranks else ""
-    size = 9 if len(rank) < 3 else 7.5
-    inside = text(x, y + 3.2, rank, size=size, colour=PAGE, anchor="middle", weight="bold")
-    circle = dot(x, y, 8 if rank else 5, BIAS if rank else MARK, ring=PAGE, about=about)
-    number = inside.replace("<text", '<text pointer-events="none"', 1)
-    return f'<g data-point="{address}">{circle}{number}</g>'
-
-
-def _ranks(row: Ranked, width: int) -> Drawing:
-    count = len(row.ranks["R"].probability)
-    inner, tall, gap = width - _LEFT - _RIGHT, 70, 44
-    step = inner / count
-    marks = []
-    for k, measure in enumerate(MEASURES):
-        base = 24 + k * (tall + gap) + tall
-        marks.append(text(_LEFT, base - tall - 8, TITLES[measure], colour=INK))
-        for share in (0.5, 1.0):
-            marks.append(
-                line(_LEFT, base - tall * share, width - _RIGHT, base - tall * share, LINE)
-            )
-            marks.append(text(_LEFT - 6, base - tall * share + 4, percent(share), size=10,
-                              anchor="end"))  # fmt: skip
-        marks.append(line(_LEFT, base, width - _RIGHT, base, MARK))
-        for i, p in enumerate(row.ranks[measure].probability):
-            if p == 0:
-                continue
-            about = f"rank {i + 1}: {percent(p)}"
-            marks.append(bar(_LEFT + i * step + 0.5, base - tall * p, max(step - 1, 1), tall * p,
-                             BIAS, about=about))  # fmt: skip
-        for i in sorted({0, count - 1, *range(4, count, 5)}):
-            if i in (0, count - 1) or count - 1 - i > 2:
-                marks.append(text(_LEFT + (i + 0.5) * step, base + 14, str(i + 1), size=10,
-                                  colour=SOFT, anchor="middle"))  # fmt: skip
-    return Drawing(width, 24 + len(MEASURES) * (tall + gap), tuple(marks))
-
-
-def _end(pairs: Sequence[tuple[float, float | None]]) -> float:
-    """The end of an axis: beyond every value, and every interval that is not far longer."""
-    values = max(value for value, _ in pairs)
-    ends = max(high if high is not None else value for value, high in pairs)
-    return max(0.02, min(1.08 * ends, 1.6 * values) or 0.02)
-
-
-def _ticks(end: float) -> list[float]:
-    step = next((s for s in _STEPS if end / s <= 6), 1.0)
-    return [round(step * i, 10) for i in range(int(end / step) + 1)]
-
-
-def _diagonals(right: float, top: float, x: Scale, y: Scale) -> list[str]:
-    """Lines along which R is the same."""
-    step = next((s for s in _STEPS if (right + top) / s <= 6.5), 1.0)
-    found, level = [], step
-    while level < right + top:
-        a, b = min(level, right), min(level, top)
-        found.append(line(x(a), y(level - a), x(level - b), y(b), MARK, dash="2 3"))
-        level += step
-    return found
-
-
-# --- The pages of a leaderboard, as plain files for any web server or none -----------------------
-
-
-#: Groups with the highest risk that a model's page lists.
-_GROUPS = 15
-
-
-@dataclass(frozen=True, eq=False)
-class Seat:
-    """A run on the page of its model."""
-
-    board: Board
-    row: Ranked
-
-
 def write_leaderboard(
     boards: Sequence[Board], out: Path, *, title: str = "", notices: Sequence[str] = ()
 ) -> list[Path]:
@@ -469,7 +302,7 @@ def write_leaderboard(
     title = title or f"Bias and volatility of {len(models)} model{'s' * (len(models) != 1)}"
     files = {out / "index.html": _index(boards, addresses, title, notices)}
     for model, address in addresses.items():
-        seats = [Seat(b, row) for b in boards for row in b.rows if row.record.model.id == model]
+        seats = [(b, row) for b in boards for row in b.rows if row.record.model.id == model]
         files[out / address] = _model(model, seats, title)
     files[out / "leaderboard.json"] = json.dumps(
         _plain(boards, addresses, title=title), ensure_ascii=False, allow_nan=False, indent=1
@@ -515,7 +348,7 @@ def _index(
     return render_document(
         "leaderboard.html",
         css=asset("leaderboard.css"),
-        scripts=[script(), asset("leaderboard.js")],
+        scripts=[asset("page.js"), asset("leaderboard.js")],
         title=title,
         boards=shown,
         kinds=kinds,
@@ -526,7 +359,7 @@ def _index(
 
 def _row(row: Ranked, addresses: dict[str, str], replicates: int) -> dict[str, Any]:
     """A row of the index: texts with the numbers to sort by."""
-    found: dict[str, Any] = {
+    return {
         "name": row.name,
         "address": addresses[row.record.model.id],
         "kind": row.record.model.kind,
@@ -536,21 +369,20 @@ def _row(row: Ranked, addresses: dict[str, str], replicates: int) -> dict[str, A
             for e in (getattr(row.summary, m) for m in MEASURES)
         ],
         "bar": (row.summary.R_bias.value, row.summary.R_volatility.value),
-        "ranks": [],
+        "ranks": [_rank(row.ranks[m], replicates) for m in MEASURES] if row.ranks else [],
     }
-    for measure in MEASURES if row.ranks else ():
-        rank = row.ranks[measure]
-        low, high = likely_ranks(rank)
-        found["ranks"].append(
-            {
-                "rank": rank.rank,
-                "range": f"{low}" if low == high else f"{low}–{high}",
-                "strip": strip(rank.probability),
-                "first": rank.probability[0],
-                "first_text": _share(rank.probability[0], replicates),
-            }
-        )
-    return found
+
+
+def _rank(rank: Rank, replicates: int) -> dict[str, Any]:
+    """A rank with its range and how likely each rank is."""
+    low, high = likely_ranks(rank)
+    return {
+        "rank": rank.rank,
+        "range": f"{low}" if low == high else f"{low}–{high}",
+        "probability": rank.probability,
+        "first": rank.probability[0],
+        "first_text": _share(rank.probability[0], replicates),
+    }
 
 
 def _share(probability: float, replicates: int) -> str:
@@ -571,8 +403,8 @@ def _first(board: Board) -> str:
     return f"{brief(lead.name, 60)} has the lowest R, in {share} of the replicates.{tail}"
 
 
-def _model(model: str, seats: Sequence[Seat], title: str) -> str:
-    first = seats[0].row.record.model
+def _model(model: str, seats: Sequence[tuple[Board, Ranked]], title: str) -> str:
+    first = seats[0][1].record.model
     facts = {
         "kind": first.kind,
         "revision": first.revision,
@@ -581,46 +413,45 @@ def _model(model: str, seats: Sequence[Seat], title: str) -> str:
     return render_document(
         "leaderboard_model.html",
         css=asset("leaderboard.css"),
-        scripts=[script()],
+        scripts=[asset("page.js")],
         title=title,
         model=model,
         facts={name: value for name, value in facts.items() if value},
-        seats=[_seat(seat) for seat in seats],
+        seats=[_seat(board, row) for board, row in seats],
     )
 
 
-def _seat(seat: Seat) -> dict[str, Any]:
-    row, board = seat.row, seat.board
+def _seat(board: Board, row: Ranked) -> dict[str, Any]:
+    """A run on the page of its model."""
     numbers = [
         (name, risk(e.value), between(e.low, e.high), e.level)
         for name, e in ((m, getattr(row.summary, m)) for m in MEASURES)
     ]
-    tables = [_groups_table(row), run_tables.settings_table(row.record.to_dict())]
+    tables = [_groups_table(row), settings_table(row.record.to_dict())]
     if len(board.ranked) > 1 and row.ranks:
-        tables.insert(0, _others_table(seat))
+        tables.insert(0, _others_table(board, row))
     return {
         "row": row,
         "board": board,
         "numbers": numbers,
-        "ranks": {m: (row.ranks[m].rank, likely_ranks(row.ranks[m])) for m in row.ranks},
-        "figure": rank_figure(row, board.key) if len(board.ranked) > 1 and row.ranks else None,
+        "ranks": {m: _rank(rank, board.replicates) for m, rank in row.ranks.items()},
         "tables": tables,
     }
 
 
-def _others_table(seat: Seat) -> Table:
-    place = {name: i for i, name in enumerate(seat.board.order)}
+def _others_table(board: Board, row: Ranked) -> Table:
+    place = {name: i for i, name in enumerate(board.order)}
     frame = pd.DataFrame(
         [
-            {"name": one.name}
-            | {f"p(lower {SYMBOLS[m]})": seat.row.lower[m][place[one.name]] for m in MEASURES}
-            for one in seat.board.ranked
-            if one is not seat.row
+            {"name": other.name}
+            | {f"p(lower {SYMBOLS[m]})": row.lower[m][place[other.name]] for m in MEASURES}
+            for other in board.ranked
+            if other is not row
         ]
     )
     note = (
         "How often this model has the lower risk than the other in the paired bootstrap over "
-        f"contexts ({seat.board.replicates} replicates): 0.5 leaves it open."
+        f"contexts ({board.replicates} replicates): 0.5 leaves it open."
     )
     return Table("others", "Against the other models, the lowest R first", frame, note)
 

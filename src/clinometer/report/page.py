@@ -1,8 +1,10 @@
-"""One HTML page about one or several runs: a single file, no request, everything escaped."""
+"""One HTML page about one or several runs: a single file, no request, everything escaped.
+
+The first screen is followed by a section per run, in the order of a reader's questions.
+"""
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,168 +14,18 @@ import numpy as np
 
 from clinometer.display.table import Table
 from clinometer.errors import ClinometerError, SettingsError
-from clinometer.report import run_tables
+from clinometer.report import figures, tables
 from clinometer.report.charts.style import brief
-from clinometer.report.document import render_document, script
-from clinometer.report.explorer.data import explorer_file, explorer_script, view_file
+from clinometer.report.document import asset, render_document
+from clinometer.report.examples import Example, top_examples
+from clinometer.report.explorer import explorer_data
 from clinometer.report.export import write_files
 from clinometer.report.figure import Figure
-from clinometer.report.figures import comparison, single_run
-from clinometer.report.figures.swing import swing_figure
-from clinometer.report.sentences import limits, sentences
-from clinometer.report.summary.examples import Example, top_examples
-from clinometer.report.summary.pictures import ROWS, groups_picture
-from clinometer.report.summary.screen import RunSummary, Screen, context_noun, first_screen
+from clinometer.report.nouns import context_noun
+from clinometer.report.sentences import factor_sentences, limits, sentences, swing_sentences
+from clinometer.report.summary import RunSummary, Screen, first_screen
 from clinometer.runs import Run, compare
 from clinometer.runs.folder.recover import LoadedRun, open_runs, require_some
-
-# --- The sections about one run below the first screen, in the order of a reader's questions -----
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """One question with its answer. `folded` figures and tables open on a click."""
-
-    key: str
-    title: str
-    text: tuple[str, ...] = ()
-    examples: tuple[Example, ...] = ()
-    figures: tuple[Figure, ...] = ()
-    tables: tuple[Table, ...] = ()
-    folded_figures: tuple[Figure, ...] = ()
-    folded: tuple[Table, ...] = ()
-    collapsed: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Section:
-    """The part of a page about one run."""
-
-    key: str
-    name: str
-    run: Run | None
-    notice: str = ""
-    parts: tuple[Part, ...] = ()
-    categories: tuple[str, ...] = ()
-
-
-def section(one: LoadedRun, number: int, summary: RunSummary | None) -> Section:
-    """The section of a run; if it cannot be measured again, with its stored results."""
-    key = section_key(number, one)
-    if summary is None:
-        risks = [run_tables.risks_table([one])] if one.groups is not None else []
-        part = Part("stored", "What is stored", tables=(*risks, *run_tables_of(one, None)))
-        return Section(key, one.name, None, one.notice, (part,))
-    return Section(
-        key,
-        one.name,
-        summary.run,
-        one.notice,
-        tuple(_parts(summary)),
-        summary.run.preferences.categories,
-    )
-
-
-def _parts(summary: RunSummary) -> list[Part]:
-    run, reading, leans = summary.run, summary.reading, summary.leans
-    tables = {t.key: t for t in run_tables_of(summary.opened, summary)}
-    telling = tuple(tables[k] for k in tables if k.startswith("contexts-") and len(tables[k].frame))
-    every = (groups_picture(leans, every=True),) if len(leans.seen) > ROWS else ()
-    pictures = [single_run.convergence_figure(reading), single_run.coverage_figure(reading)]
-    intervals = comparison.intervals_figure([run], [summary.opened.name])
-    sure = _some([intervals, *pictures])
-    research = _some(
-        [
-            single_run.groups_figure(run),
-            single_run.heat_figure(reading),
-            single_run.distribution_figure(reading, groups=outermost(run)),
-            single_run.shapes_figure(run),
-        ]
-    )
-    return [
-        Part(
-            "groups",
-            "Which groups?",
-            tables=(tables["benchmark"],) if "benchmark" in tables else (),
-            folded_figures=every,
-            folded=(tables["groups"],),
-        ),
-        Part(
-            "sentences",
-            f"Which {context_noun(run)}s?",
-            (f"The answers with the largest share of R, each {context_noun(run)} once.",),
-            examples=tuple(top_examples(reading, 8)),
-            folded=(tables["cells"], *telling),
-        ),
-        Part(
-            "swing",
-            "What makes it swing?",
-            (
-                "A row of one colour is a steady lean; a row of mixed colours is swing.",
-                *single_run.factor_sentences(run),
-                *single_run.swing_sentences(run),
-            ),
-            tables=(tables["factors"],) if "factors" in tables else (),
-            figures=_some([swing_figure(reading)]),
-            folded=(tables["contexts"],),
-        ),
-        Part("sure", "How sure is it?", tuple(sentences(summary)), figures=sure),
-        Part(
-            "reference",
-            "Against what reference?",
-            figures=(comparison.risks_figure([run], [summary.opened.name]),),
-        ),
-        Part("asked", "How was it asked?", folded=(tables["flags"], tables["settings"])),
-        Part("research", "For researchers", figures=research, collapsed=True),
-    ]
-
-
-def run_tables_of(one: LoadedRun, summary: RunSummary | None) -> list[Table]:
-    """Every table of a run: what --format csv, md and tex write."""
-    if summary is None:
-        stored = [] if one.groups is None else [Table("groups", "Groups, as stored", one.groups)]
-        return [*stored, *([run_tables.settings_table(one.content)] if one.content else [])]
-    return [
-        run_tables.cells_table(summary.reading),
-        *run_tables.telling_tables(summary.reading),
-        run_tables.groups_table(summary.run),
-        run_tables.contexts_table(summary.reading),
-        *([scores] if (scores := run_tables.benchmark_table(summary.run)) else []),
-        *([factors] if (factors := run_tables.factors_table(summary.run)) else []),
-        run_tables.flags_table(summary.run),
-        run_tables.settings_table(summary.run.record.to_dict()),
-    ]
-
-
-def figures_of(found: Section) -> list[Figure]:
-    return [f for part in found.parts for f in (*part.figures, *part.folded_figures)]
-
-
-def outermost(run: Run) -> list[str]:
-    """The groups that lean furthest in each direction, to compare with all of them."""
-    mean = run.risks.mean_stereotype[:, 0]
-    seen = np.flatnonzero(~np.isnan(mean))
-    if seen.size < 3:
-        return [run.risks.groups[i] for i in seen[:1]] if seen.size == 1 else []
-    order = seen[np.argsort(mean[seen], kind="stable")]
-    return [run.risks.groups[order[-1]], run.risks.groups[order[0]]]
-
-
-def section_key(number: int, one: LoadedRun) -> str:
-    plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in one.name.lower())
-    return f"run{number + 1}-{plain.strip('-')[:40] or 'model'}"
-
-
-def with_key(figure: Figure, key: str) -> Figure:
-    return replace(figure, key=key)
-
-
-def _some(figures: Sequence[Figure | None]) -> tuple[Figure, ...]:
-    return tuple(f for f in figures if f is not None)
-
-
-# --- One HTML page about one or several runs: a single file, no request, everything escaped ------
-
 
 #: A run, its folder, or a folder as `open_run` found it.
 Source = Run | LoadedRun | str | Path
@@ -223,25 +75,30 @@ def report_figures(opened: Sequence[LoadedRun]) -> list[Figure]:
     """Every figure of a page, with unique keys: what --format svg and png write."""
     summaries = _summaries(opened)
     sections = [section(one, i, summaries.get(i)) for i, one in enumerate(opened)]
-    found = [f for s in _screens(list(summaries.values())) for f in s.pictures]
+    shared = [f for s in _screens(list(summaries.values())) for f in s.pictures]
     compared = _comparison(opened)
-    found += compared["figures"] if compared else []
-    named = [(s.key + "-" if len(sections) > 1 else "", f) for s in sections for f in figures_of(s)]
-    return found + [with_key(f, prefix + f.key) for prefix, f in named]
+    shared += compared["figures"] if compared else []
+    named = [
+        (s.key + "-" if len(sections) > 1 else "", f)
+        for s in sections
+        for part in s.parts
+        for f in (*part.figures, *part.folded_figures)
+    ]
+    return shared + [replace(f, key=prefix + f.key) for prefix, f in named]
 
 
 def report_tables(opened: Sequence[LoadedRun]) -> list[Table]:
     """Every table of a page, with unique keys: what --format csv, md and tex write."""
-    found = [run_tables.risks_table(opened)]
+    every = [tables.risks_table(opened)]
     compared = _comparison(opened)
-    found += compared["tables"] if compared else []
+    every += compared["tables"] if compared else []
     summaries = _summaries(opened)
     for i, one in enumerate(opened):
         prefix = f"{section_key(i, one)}-" if len(opened) > 1 else ""
-        for table in run_tables_of(one, summaries.get(i)):
+        for table in tables_of(one, summaries.get(i)):
             title = f"{table.title}: {one.name}" if len(opened) > 1 else table.title
-            found.append(replace(table, key=prefix + table.key, title=title))
-    return found
+            every.append(replace(table, key=prefix + table.key, title=title))
+    return every
 
 
 def _opened(runs: Sequence[Source]) -> list[LoadedRun]:
@@ -274,8 +131,8 @@ def _render(
     said, not_said = limits([summary.run for summary in summaries.values()])
     return render_document(
         "report.html",
-        css=explorer_file("explorer.css") if interactive else "",
-        scripts=[script(), *([explorer_script()] if interactive else [])],
+        css=asset("explorer.css") if interactive else "",
+        scripts=[asset("page.js"), *([asset("explorer.js")] if interactive else [])],
         title=title,
         topic=_topic(opened),
         names=[one.name for one in opened],
@@ -283,7 +140,7 @@ def _render(
         notices=[one.notice for one in opened if one.notice],
         screens=screens,
         sections=[section(one, i, summaries.get(i)) for i, one in enumerate(opened)],
-        risks=run_tables.risks_table(opened),
+        risks=tables.risks_table(opened),
         comparison=_comparison(opened),
         extras=extras,
         said=said,
@@ -292,13 +149,13 @@ def _render(
 
 
 def _held(summary: RunSummary) -> str:
-    """The data of the viewer's page as text that can be embedded in a page."""
-    return base64.b64encode(view_file(summary, words=_HELD_WORDS)).decode()
+    """The data of the explorer as text that cannot end the block of a page that holds it."""
+    return explorer_data(summary, words=_HELD_WORDS).replace("<", "\\u003c")
 
 
 def _summaries(opened: Sequence[LoadedRun]) -> dict[int, RunSummary]:
     """The runs that can be measured, by index."""
-    return {i: RunSummary.of(one, one.run) for i, one in enumerate(opened) if one.run is not None}
+    return {i: RunSummary(one, one.run) for i, one in enumerate(opened) if one.run is not None}
 
 
 def _screens(summaries: Sequence[RunSummary]) -> list[Screen]:
@@ -307,12 +164,12 @@ def _screens(summaries: Sequence[RunSummary]) -> list[Screen]:
     for one in summaries:
         kind = (one.run.risks.categories, one.run.risks.normalized)
         kinds.setdefault(kind, []).append(one)
-    found = [first_screen(part) for part in kinds.values()]
-    if len(found) == 1:
-        return found
+    screens = [first_screen(part) for part in kinds.values()]
+    if len(screens) == 1:
+        return screens
     return [
-        replace(s, pictures=tuple(with_key(f, f"{i + 1}-{f.key}") for f in s.pictures))
-        for i, s in enumerate(found)
+        replace(s, pictures=tuple(replace(f, key=f"{i + 1}-{f.key}") for f in s.pictures))
+        for i, s in enumerate(screens)
     ]
 
 
@@ -325,13 +182,142 @@ def _comparison(opened: Sequence[LoadedRun]) -> dict[str, Any] | None:
     if not 2 <= len(runs) <= _MOST_COMPARED:
         return None
     try:
-        found = compare(*runs)
+        compared = compare(*runs)
     except ClinometerError:
         return None  # another topic or other contexts: shown side by side, unpaired
     return {
         "figures": [
-            comparison.differences_figure(found),
-            comparison.plane_figure(runs, [one.name for one in opened if one.run in runs]),
+            figures.differences_figure(compared),
+            figures.plane_figure(runs, [one.name for one in opened if one.run in runs]),
         ],
-        "tables": run_tables.comparison_tables(found),
+        "tables": tables.comparison_tables(compared),
     }
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One question with its answer. `folded` figures and tables open on a click."""
+
+    key: str
+    title: str
+    text: tuple[str, ...] = ()
+    examples: tuple[Example, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+    folded_figures: tuple[Figure, ...] = ()
+    folded: tuple[Table, ...] = ()
+    collapsed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """The part of a page about one run."""
+
+    key: str
+    name: str
+    notice: str = ""
+    parts: tuple[Part, ...] = ()
+    categories: tuple[str, ...] = ()
+
+
+def section(one: LoadedRun, number: int, summary: RunSummary | None) -> Section:
+    """The section of a run; if it cannot be measured again, with its stored results."""
+    key = section_key(number, one)
+    if summary is None:
+        risks = [tables.risks_table([one])] if one.groups is not None else []
+        part = Part("stored", "What is stored", tables=(*risks, *tables_of(one, None)))
+        return Section(key, one.name, one.notice, (part,))
+    parts = tuple(_parts(summary))
+    return Section(key, one.name, one.notice, parts, summary.run.preferences.categories)
+
+
+def _parts(summary: RunSummary) -> list[Part]:
+    run, cells, leans = summary.run, summary.cells, summary.leans
+    by_key = {t.key: t for t in tables_of(summary.opened, summary)}
+    telling = tuple(by_key[k] for k in by_key if k.startswith("contexts-") and len(by_key[k].frame))
+    every = (
+        (figures.leans_figure(leans, every=True),) if len(leans.seen) > figures.FIRST_GROUPS else ()
+    )
+    pictures = [figures.convergence_figure(cells), figures.coverage_figure(cells)]
+    intervals = figures.intervals_figure([run], [summary.opened.name])
+    sure = _some([intervals, *pictures])
+    research = _some(
+        [
+            figures.groups_figure(run),
+            figures.heat_figure(cells),
+            figures.distribution_figure(cells, groups=outermost(run)),
+            figures.shapes_figure(run),
+        ]
+    )
+    return [
+        Part(
+            "groups",
+            "Which groups?",
+            tables=(by_key["benchmark"],) if "benchmark" in by_key else (),
+            folded_figures=every,
+            folded=(by_key["groups"],),
+        ),
+        Part(
+            "sentences",
+            f"Which {context_noun(run)}s?",
+            (f"The answers with the largest share of R, each {context_noun(run)} once.",),
+            examples=tuple(top_examples(cells, 8)),
+            folded=(by_key["cells"], *telling),
+        ),
+        Part(
+            "swing",
+            "What makes it swing?",
+            (
+                "A column of one colour is a steady lean; a column of mixed colours is swing.",
+                *factor_sentences(run),
+                *swing_sentences(run),
+            ),
+            tables=(by_key["factors"],) if "factors" in by_key else (),
+            figures=_some([figures.swing_figure(cells)]),
+            folded=(by_key["contexts"],),
+        ),
+        Part("sure", "How sure is it?", tuple(sentences(summary.opened.name, run)), figures=sure),
+        Part(
+            "reference",
+            "Against what reference?",
+            figures=(figures.risks_figure([run], [summary.opened.name]),),
+        ),
+        Part("asked", "How was it asked?", folded=(by_key["flags"], by_key["settings"])),
+        Part("research", "For researchers", figures=research, collapsed=True),
+    ]
+
+
+def tables_of(one: LoadedRun, summary: RunSummary | None) -> list[Table]:
+    """Every table of a run: what --format csv, md and tex write."""
+    if summary is None:
+        stored = [] if one.groups is None else [Table("groups", "Groups, as stored", one.groups)]
+        return [*stored, *([tables.settings_table(one.content)] if one.content else [])]
+    return [
+        tables.cells_table(summary.cells),
+        *tables.telling_tables(summary.cells),
+        tables.groups_table(summary.run),
+        tables.contexts_table(summary.cells),
+        *([scores] if (scores := tables.benchmark_table(summary.run)) else []),
+        *([factors] if (factors := tables.factors_table(summary.run)) else []),
+        tables.flags_table(summary.run),
+        tables.settings_table(summary.run.record.to_dict()),
+    ]
+
+
+def outermost(run: Run) -> list[str]:
+    """The groups that lean furthest in each direction, to compare with all of them."""
+    mean = run.risks.mean_stereotype[:, 0]
+    seen = np.flatnonzero(~np.isnan(mean))
+    if seen.size < 3:
+        return [run.risks.groups[i] for i in seen[:1]] if seen.size == 1 else []
+    order = seen[np.argsort(mean[seen], kind="stable")]
+    return [run.risks.groups[order[-1]], run.risks.groups[order[0]]]
+
+
+def section_key(number: int, one: LoadedRun) -> str:
+    plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in one.name.lower())
+    return f"run{number + 1}-{plain.strip('-')[:40] or 'model'}"
+
+
+def _some(figures: Sequence[Figure | None]) -> tuple[Figure, ...]:
+    return tuple(f for f in figures if f is not None)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from clinometer.display.numbers import between, counted, risk
@@ -16,13 +15,13 @@ from clinometer.reliability.benchmark_table import benchmark_tables, side_by_sid
 from clinometer.reliability.folder import ReliabilityFolder
 from clinometer.reliability.run import ReliabilityRun, reading_notes
 from clinometer.reliability.validation_status import NOT_VALIDATED, validation_status
-from clinometer.report.charts.style import BIAS, INK, LINE, PAGE, WIDE, brief, distinct
-from clinometer.report.document import render_document, script
-from clinometer.report.drawing import Drawing, bar, dot, fitting, line, text
+from clinometer.report import charts
+from clinometer.report.charts.style import brief
+from clinometer.report.document import asset, render_document
 from clinometer.report.export import write_files
 from clinometer.report.figure import Figure
-from clinometer.report.run_tables import settings_table
-from clinometer.report.summary.screen import Chip
+from clinometer.report.summary import Chip
+from clinometer.report.tables import settings_table
 from clinometer.storage.untrusted import read_json
 
 # --- The content of a reliability page: the least stable statements, and what changes them -------
@@ -30,7 +29,6 @@ from clinometer.storage.untrusted import read_json
 
 _ROWS = 16  # statements on the first screen
 _LISTED = 40  # statements whose versions are listed
-_ROW = 21.0
 
 #: Why a statement has no score, or what is unusual about one that has; and what to do.
 FIXES = {
@@ -253,46 +251,17 @@ def _picture(scored: pd.DataFrame) -> Figure:
         f"{brief(t, 60)}: {risk(float(v))}"
         for t, v in zip(rows["text"], rows["stability"], strict=True)
     )
+    ends = pd.DataFrame([_ends(row) for _, row in rows.iterrows()], columns=["low", "high"])
+    shown = rows[["text", "stability"]].reset_index(drop=True).join(ends)
     frame = scored[["id", "text", "stability", "cobias", "cobias_low", "cobias_high", "scored"]]
     return Figure(
         key="statements",
         title="Which statements change with context",
         caption=f"{many}Dot: stability; band: its interval. Right: context changes nothing.",
         alt=f"Stability of the least stable statements. {said}.",
-        draw=lambda width: _dots(rows, width),
+        draw=lambda width: charts.least_stable(shown, width=width),
         table=frame,
     )
-
-
-def _dots(rows: pd.DataFrame, width: int) -> Drawing:
-    wide = width >= WIDE
-    left, top = (330.0 if wide else 150.0), 28.0
-    span = width - left - 14
-    values = [*rows["stability"]]
-    ends = [_ends(row) for _, row in rows.iterrows()]
-    lowest = min([*(a for a, _ in ends if a is not None), *values])
-    start = float(max(0.0, np.floor(lowest * 10) / 10)) if lowest >= 0 else float(lowest)
-    start = min(start, 0.9)
-
-    def at(value: float) -> float:
-        return left + span * min(1.0, max(0.0, (value - start) / (1 - start)))
-
-    high = top + _ROW * len(rows)
-    ticks = np.linspace(start, 1, 4)
-    marks = [line(at(float(t)), top - 6, at(float(t)), high, LINE) for t in ticks]
-    marks += [
-        text(at(float(t)), top - 12, f"{t:.2f}", anchor="end" if t == 1 else "middle")
-        for t in ticks
-    ]
-    labels = distinct([str(t) for t in rows["text"]], 90)
-    for i, (label, value, (low, far)) in enumerate(zip(labels, values, ends, strict=True)):
-        y = top + _ROW * (i + 0.5)
-        about = f"{label} Stability {risk(float(value))}"
-        marks.append(text(left - 10, y + 4, fitting(label, left - 14), colour=INK, anchor="end"))
-        if low is not None and far is not None:
-            marks.append(bar(at(low), y - 2.5, at(far) - at(low), 5, BIAS, opacity=0.3, radius=2.5))
-        marks.append(dot(at(float(value)), y, 5, BIAS, ring=PAGE, about=about))
-    return Drawing(width, high + 4, tuple(marks))
 
 
 # --- Reliability runs as one HTML page: a single file, no request, everything escaped ------------
@@ -310,7 +279,7 @@ def is_reliability_run(path: Path) -> bool:
 def render_reliability(runs: Sequence[ReliabilityRun]) -> str:
     """The page as text."""
     story = reliability_story(runs)
-    return render_document("reliability.html", scripts=[script()], story=story)
+    return render_document("reliability.html", scripts=[asset("page.js")], story=story)
 
 
 def write_reliability_report(runs: Sequence[ReliabilityRun], out: Path) -> None:

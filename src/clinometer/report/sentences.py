@@ -1,19 +1,27 @@
-"""What the numbers mean in plain words, and what they do not mean."""
+"""What the numbers of a run mean in plain words, how sure they are, and what they do not mean."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clinometer.display.numbers import between, counted, risk
+import numpy as np
+
+from clinometer.display.numbers import between, counted, percent, risk
 from clinometer.measure import Estimate, verdict
 from clinometer.measure.correction import in_words
+from clinometer.measure.factors import factor_sentence
 from clinometer.report.charts.style import brief
-from clinometer.report.summary.decisions import asks
-from clinometer.report.summary.screen import RunSummary, share_sentence
+from clinometer.report.headline import swing_share
+from clinometer.report.nouns import asks, context_noun, favourable
 from clinometer.runs import Run
 from clinometer.runs.answers import asked_sentences
-from clinometer.runs.group_sentences import group_sentences, reference_in_words
+from clinometer.runs.calibration import judge_sentence
+from clinometer.runs.group_sentences import group_sentences, reference_in_words, split_sentence
 from clinometer.runs.protocol import protocol_sentences
+
+#: Fewer effective contexts, or an interval wider than this share of R, are thin evidence.
+_THIN_N, _THIN_WIDTH = 30, 0.5
+_GOOD_N, _GOOD_WIDTH = 100, 0.25
 
 NOT_SAID = (
     "They do not say that a model is fair or unfair in use, and a low number is no certificate: "
@@ -61,12 +69,60 @@ def limits(runs: Sequence[Run]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return SAID, NOT_SAID
 
 
-def sentences(summary: RunSummary) -> list[str]:
+def lede(run: Run) -> tuple[str, ...]:
+    """What R means on this scale, and how much of it is steady."""
+    report, R = run.risks, run.risks.R
+    even = reference_in_words(run)
+    most = (
+        "always the same category (1)"
+        if not isinstance(run.preferences.reference, str)
+        else "certain answers that split the groups evenly (1)"
+    )
+    scale = (
+        f"On average an answer is {risk(R.value)} of the way from {even} (0) to {most}"
+        if report.normalized
+        else f"On average an answer is {risk(R.value)} from {even} (raw equations)"
+    )
+    sure = f"; {100 * R.level:g} % interval {between(R.low, R.high)}" if R.level else ""
+    split = split_sentence(report, run.record.floor)
+    whole = f"{split[0].upper()}{split[1:]}." if split else ""
+    judged = judge_sentence(run.record)
+    asked = asked_sentences(run, rates=favourable(run) is None)
+    parts = (f"{scale}{sure}.", judged, share_sentence(run), whole, *asked)
+    return tuple(line for line in parts if line)
+
+
+def share_sentence(run: Run) -> str:
+    """How much of R is a steady lean, as far as the interval of the bias risk shows."""
+    report = run.risks
+    if report.R.value <= 0:
+        return "There is no lean and no swing."
+    bounds = swing_share(run)
+    if bounds is None:
+        return "How much of it is a steady lean is unknown without an interval."
+    low, high = bounds
+    if high - low > 0.5:
+        return (
+            f"{contexts_worth(run)} cannot tell how much of it is a steady lean and how much "
+            f"swings with the wording; {more_contexts(run)}."
+        )
+    if low >= 0.95:
+        return "Nearly all of it swings with the wording."
+    if high <= 0.05:
+        return "Nearly all of it is a steady lean."
+    if low >= 0.5:
+        return f"Most of it ({_range(low, high)}) swings with the wording; the rest is steady."
+    if high <= 0.5:
+        return f"Most of it ({_range(1 - high, 1 - low)}) is a steady lean; the rest swings."
+    return f"About half of it ({_range(1 - high, 1 - low)}) is a steady lean; the rest swings."
+
+
+def sentences(name: str, run: Run) -> list[str]:
     """A run in a few sentences: size, steady or swinging, direction, certainty."""
-    run, report = summary.run, summary.run.risks
+    report = run.risks
     even = reference_in_words(run)
     unit = " on a scale from 0 to 1" if report.normalized else " on the scale of the raw equations"
-    found = [
+    said = [
         f"Discrimination risk R is {estimate(report.R)}{unit}, where 0 is {even} in every answer.",
         f"Bias risk is {estimate(report.R_bias)}, volatility risk {estimate(report.R_volatility)}. "
         f"{share_sentence(run)}",
@@ -75,20 +131,38 @@ def sentences(summary: RunSummary) -> list[str]:
         f"How sure: {_plain_verdict(run)} Shown are "
         f"{in_words(report.R, run.record.settings.population)}.",
     ]
-    better = run.record.corrected
-    if better:
-        found.append(
+    corrected = run.record.corrected
+    if corrected:
+        said.append(
             "Corrected for the number of contexts, bias risk is "
-            f"{risk(better.R_bias)} and volatility risk {risk(better.R_volatility)}."
+            f"{risk(corrected.R_bias)} and volatility risk {risk(corrected.R_volatility)}."
         )
-    planned = protocol_sentences(run.record.protocol)
-    return [*found, *planned, *warnings(brief(summary.opened.name), run)]
+    return [*said, *protocol_sentences(run.record.protocol), *warnings(brief(name), run)]
+
+
+def swing_sentences(run: Run, n: int = 5) -> tuple[str, ...]:
+    """The groups that swing most."""
+    r = run.risks
+    order = np.argsort(-np.nan_to_num(r.r_volatility, nan=-np.inf), kind="stable")[:n]
+    named = [
+        f"{brief(r.groups[x], 30)} ({r.r_volatility[x]:.3f})"
+        for x in order
+        if r.r_volatility[x] > 0
+    ]
+    return (f"Most swinging groups, by volatility risk: {', '.join(named)}.",) if named else ()
+
+
+def factor_sentences(run: Run) -> tuple[str, ...]:
+    """Which factors the swing goes with, where the contexts have any."""
+    factors = run.record.factors
+    sentence = "" if factors is None else factor_sentence(factors)
+    return (sentence,) if sentence else ()
 
 
 def warnings(name: str, run: Run) -> list[str]:
     """What a reader must know before using the numbers."""
     counts = run.record.counts
-    found = []
+    cautions = []
     cells, low = counts.get("cells", 0), counts.get("cells_low_coverage", 0)
     if low:
         threshold = run.record.settings.coverage_threshold
@@ -97,7 +171,7 @@ def warnings(name: str, run: Run) -> list[str]:
             if low < cells
             else f"all {counted(cells, 'cell')}"
         )
-        found.append(
+        cautions.append(
             f"Caution: {share} {'rests' if low == 1 else 'rest'} on less than {threshold:g} of "
             f"the probability; there {name} "
             "hardly ever gives any of the words, and the preference is close to noise."
@@ -105,16 +179,16 @@ def warnings(name: str, run: Run) -> list[str]:
     if counts.get("cells_missing"):
         n = counts["cells_missing"]
         verb = "has" if n == 1 else "have"
-        found.append(f"Caution: {n:,} of {counted(cells, 'cell')} {verb} no answer.")
+        cautions.append(f"Caution: {n:,} of {counted(cells, 'cell')} {verb} no answer.")
     words = run.record.words
     if words and words.unwritable:
         listed = ", ".join(brief(w, 30) for w in words.unwritable[:8])
-        found.append(f"Caution: not in the model's vocabulary: {listed}.")
+        cautions.append(f"Caution: not in the model's vocabulary: {listed}.")
     if words and words.restricted:
-        found.append(
+        cautions.append(
             f"{counted(len(words.restricted), 'word')} of several tokens left out, as asked."
         )
-    return found
+    return cautions
 
 
 def estimate(e: Estimate) -> str:
@@ -127,3 +201,38 @@ def estimate(e: Estimate) -> str:
 def _plain_verdict(run: Run) -> str:
     words = verdict(run.risks)
     return words.replace("R^b", "bias risk").replace("R^v", "volatility risk")
+
+
+def evidence(run: Run) -> tuple[str, str]:
+    """How strong the evidence is (thin, fair, good), and what it rests on."""
+    report, R = run.risks, run.risks.R
+    worth = contexts_worth(run, brackets=True)
+    n = min(report.n_eff, float(report.n_contexts))
+    if R.low is None or R.high is None or R.value <= 0:
+        exact = run.record.model.kind == "reference"
+        return ("exact", "a reference model") if exact else ("thin", worth)
+    width = (R.high - R.low) / R.value
+    if n < _THIN_N or width > _THIN_WIDTH:
+        return "thin", worth
+    return ("good" if n >= _GOOD_N and width <= _GOOD_WIDTH else "fair"), worth
+
+
+def contexts_worth(run: Run, *, brackets: bool = False) -> str:
+    """10 sentences, worth about 4: never worth more than there are."""
+    report = run.risks
+    n, worth = report.n_contexts, min(round(report.n_eff), report.n_contexts)
+    count = counted(n, context_noun(run))
+    if worth >= n:
+        return count
+    return f"{count} ≈ {worth}" if brackets else f"{count}, worth about {worth},"
+
+
+def more_contexts(run: Run) -> str:
+    if not run.record.finished:
+        return "the rest of the run may tell"
+    return "ask 200" if run.risks.n_contexts < 200 else "more contexts would tell"
+
+
+def _range(low: float, high: float) -> str:
+    a, b = percent(low), percent(high)
+    return a if a == b else f"{a.removesuffix(' %')}–{b}"

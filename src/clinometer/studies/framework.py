@@ -31,7 +31,7 @@ from clinometer.models.catalog.pretrained import weights_header
 from clinometer.models.catalog.spec import folder_name
 from clinometer.report import Extra, Figure, Table, charts, write_report
 from clinometer.report.export import write_csv, write_files
-from clinometer.report.figures.comparison import basis, reference_rows, risk_rows
+from clinometer.report.figures import basis, reference_rows, risk_rows
 from clinometer.runs import AuditSettings, Run, RunFolder, audit, compare
 from clinometer.storage.atomic import only_writer, replacing
 from clinometer.storage.resumable import Progress

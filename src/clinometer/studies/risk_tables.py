@@ -11,7 +11,7 @@ import pandas as pd
 from clinometer.display.numbers import MEASURES
 from clinometer.models.catalog.suites import suite
 from clinometer.report import Figure, Table, charts
-from clinometer.report.figures.comparison import basis
+from clinometer.report.figures import basis
 from clinometer.runs import AuditSettings, Run
 from clinometer.studies.framework import (
     DIFFERENCES,

@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 from clinometer.display.numbers import IN_SENTENCES, MEASURES
 from clinometer.errors import RunError
 from clinometer.report import Figure, Table, charts
-from clinometer.report.figures.comparison import basis
+from clinometer.report.figures import basis
 from clinometer.runs import AuditSettings, Run
 from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.framework import (

@@ -14,7 +14,7 @@ from clinometer.contexts.load import FEWEST, SOURCES, too_small
 from clinometer.display.numbers import MEASURES
 from clinometer.errors import ContextError, SettingsError
 from clinometer.report import Figure, Table, charts
-from clinometer.report.figures.comparison import risk_rows
+from clinometer.report.figures import risk_rows
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.align import compare_runs
 from clinometer.statistics.rank import kendall, kendall_interval

@@ -13,9 +13,13 @@ from clinometer.errors import RunError, SettingsError
 from clinometer.measure.shape import distribution_characteristics
 from clinometer.models.catalog.spec import folder_name
 from clinometer.report import Figure, Table, charts
-from clinometer.report.derived import Reading
-from clinometer.report.figures.comparison import leaning_figure
-from clinometer.report.figures.single_run import distribution_figure, heat_figure, shapes_figure
+from clinometer.report.cell_statistics import CellStatistics
+from clinometer.report.figures import (
+    distribution_figure,
+    heat_figure,
+    leaning_figure,
+    shapes_figure,
+)
 from clinometer.runs import Run
 from clinometer.studies.framework import Findings
 
@@ -55,7 +59,7 @@ def leaning_findings(named: Sequence[tuple[str, Run]]) -> Findings:
             f"{len(alike)} of {len(complete)} groups lean alike in all {len(named)} models; to "
             f"{rare}: {some}."
         )
-    figure = leaning_figure([Reading(r) for _, r in named], [n for n, _ in named])
+    figure = leaning_figure([CellStatistics(r) for _, r in named], [n for n, _ in named])
     return Findings(
         "leaning",
         "Which way the groups lean (Figure 5)",
@@ -74,7 +78,7 @@ def distribution_findings(named: Sequence[tuple[str, Run]]) -> Findings:
     figures: list[Figure] = []
     rows = []
     for name, run in named:
-        for figure in (shapes_figure(run), distribution_figure(Reading(run))):
+        for figure in (shapes_figure(run), distribution_figure(CellStatistics(run))):
             if figure is not None:
                 figures.append(_renamed(figure, name, many=len(named) > 1))
         rows += _moments(name, run)
@@ -124,7 +128,7 @@ def heatmap_findings(
 
 
 def _heat(name: str, run: Run, groups: Sequence[str], contexts: int) -> tuple[Figure, pd.DataFrame]:
-    p, reading = run.preferences, Reading(run)
+    p, cells = run.preferences, CellStatistics(run)
     missing = [g for g in groups if g not in p.groups]
     if missing:
         raise SettingsError(f"--group: {name} has no group {missing[0]!r}")
@@ -136,9 +140,9 @@ def _heat(name: str, run: Run, groups: Sequence[str], contexts: int) -> tuple[Fi
             "name": name,
             "group": p.groups[i],
             "template": p.templates[j] if p.templates else p.contexts[j],
-            "leans": p.categories[int(reading.favoured[i, j])],
-            "strength": reading.strength[i, j],
-            "p": p.values[i, j, reading.favoured[i, j]],
+            "leans": p.categories[int(cells.favoured[i, j])],
+            "strength": cells.strength[i, j],
+            "p": p.values[i, j, cells.favoured[i, j]],
             **{f"p({k})": p.values[i, j, n] for n, k in enumerate(p.categories)},
         }
         for i in x
@@ -147,7 +151,7 @@ def _heat(name: str, run: Run, groups: Sequence[str], contexts: int) -> tuple[Fi
     ]
     frame = pd.DataFrame(rows)
     if len(x) > charts.MOST_GROUPS:
-        return _renamed(heat_figure(reading), name, many=True), frame
+        return _renamed(heat_figure(cells), name, many=True), frame
     figure = Figure(
         key=f"heatmap-{folder_name(name)}",
         title=f"{name}: each group in each context",

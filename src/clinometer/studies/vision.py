@@ -24,8 +24,8 @@ from clinometer.measure import Preferences
 from clinometer.models import ModelInfo
 from clinometer.models.catalog.pretrained import loading, pretrained_pipeline
 from clinometer.report import Table
-from clinometer.report.derived import Reading
-from clinometer.report.figures.comparison import leaning_figure, risks_figure
+from clinometer.report.cell_statistics import CellStatistics
+from clinometer.report.figures import leaning_figure, risks_figure
 from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.folder.record import new_record
 from clinometer.storage.resumable import Progress
@@ -111,7 +111,7 @@ def vision_findings(named: list[tuple[str, Run]]) -> Findings:
         "Images as contexts (E.3)",
         (*said, "A scene counts as one context; how the images were made decides what it means."),
         (risks_table("vision-risks", "Risks over scenes", named), _group_table(named)),
-        (risks_figure(runs, names), leaning_figure([Reading(r) for r in runs], names)),
+        (risks_figure(runs, names), leaning_figure([CellStatistics(r) for r in runs], names)),
         tuple(runs),
     )
 

@@ -9,7 +9,7 @@ import hmac
 import ipaddress
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -28,7 +28,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clinometer.errors import SettingsError
-from clinometer.report.document import environment, script, stylesheet
+from clinometer.report.document import asset, environment, stylesheet
 
 if TYPE_CHECKING:
     import uvicorn
@@ -152,28 +152,20 @@ def new_token() -> str:
 
 
 def add_static(
-    app: FastAPI,
-    package: str,
-    names: Mapping[str, str],
-    more: Mapping[str, tuple[str, str]] | None = None,
+    app: FastAPI, package: str, names: Sequence[str], more: Mapping[str, str] | None = None
 ) -> None:
-    """Serve the style and script of all pages, `names` (file -> media type) of a package, and
-    `more` (file -> text, media type)."""
-    found: dict[str, tuple[str, str]] = {
-        **(more or {}),
-        "page.css": (stylesheet(), "text/css"),
-        "page.js": (script(), "text/javascript"),
-    }
-    for name, media in names.items():
-        text = (resources.files(package) / "static" / name).read_text("utf-8")
-        found[name] = (text, media)
+    """Serve the style and script of all pages, the files `names` of a package, and `more` (file
+    name -> text)."""
+    texts = {"page.css": stylesheet(), "page.js": asset("page.js"), **(more or {})}
+    for name in names:
+        texts[name] = (resources.files(package) / "static" / name).read_text("utf-8")
 
     @app.get("/static/{name}")
     def static(name: str) -> Response:
-        if name not in found:
+        if name not in texts:
             raise HTTPException(404)
-        text, media = found[name]
-        return Response(text, media_type=media, headers={"Cache-Control": "max-age=300"})
+        media = "text/css" if name.endswith(".css") else "text/javascript"
+        return Response(texts[name], media_type=media, headers={"Cache-Control": "max-age=300"})
 
 
 class Pages:

@@ -1,12 +1,11 @@
 """The viewer: the list of runs, and one page per run with every answer.
 
-Pages come from the server; charts are drawn in the browser from one file per run
-(`report/explorer`). The address encodes what is shown, so it can be linked to.
+Pages come from the server; the explorer draws in the browser from the JSON of one run
+(`report/explorer.py`). The address encodes what is shown, so it can be linked to.
 """
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -16,12 +15,13 @@ from typing import Annotated, Any
 from clinometer import __version__
 from clinometer.errors import ClinometerError
 from clinometer.reliability.run import ReliabilityRun
-from clinometer.report import run_tables
-from clinometer.report.explorer.data import MODULES, cell_answer, explorer_file, view_file
+from clinometer.report import tables
+from clinometer.report.document import asset
+from clinometer.report.explorer import answer_words, explorer_data
 from clinometer.report.page import render_report
 from clinometer.report.reliability import is_reliability_run, reliability_story, render_reliability
-from clinometer.report.sentences import sentences
-from clinometer.report.summary.screen import RunSummary, chips, lede
+from clinometer.report.sentences import lede, sentences
+from clinometer.report.summary import RunSummary, chips
 from clinometer.runs import Run
 from clinometer.runs import compare as compare_runs
 from clinometer.runs.folder.recover import LoadedRun
@@ -32,7 +32,6 @@ from clinometer.web.app import (
     JSONResponse,
     Pages,
     Query,
-    Request,
     Response,
     add_static,
     link,
@@ -40,50 +39,9 @@ from clinometer.web.app import (
 )
 from clinometer.web.runs_index import Entry, RunsIndex
 
-# --- Rows of the viewer's lists: filtered and sorted by the parameters of the address ------------
-
-
-def filtered(entries: Iterable[Entry], *, q: str, topic: str, state: str) -> list[Entry]:
-    """Entries that contain every word of `q`, with this topic and state (empty: any)."""
-    words = q.lower().split()
-    return [
-        e
-        for e in entries
-        if topic in ("", e.topic)
-        and state in ("", e.state)
-        and all(w in f"{e.id} {e.model} {e.topic} {e.contexts}".lower() for w in words)
-    ]
-
-
-def run_rows(entries: Iterable[Entry]) -> list[dict[str, Any]]:
-    return [asdict(e) for e in entries]
-
-
-def sorted_rows(rows: Sequence[dict[str, Any]], sort: str) -> list[dict[str, Any]]:
-    """Sorted by a column, "-column" from the top; missing values last, unknown columns as is."""
-    key = sort.removeprefix("-")
-    if not key or not rows or key not in rows[0]:
-        return list(rows)
-    there = [r for r in rows if r[key] is not None]
-    missing = [r for r in rows if r[key] is None]
-    return sorted(there, key=lambda r: _rank(r[key]), reverse=sort.startswith("-")) + missing
-
-
-def _rank(value: Any) -> Any:
-    return value.lower() if isinstance(value, str) else value
-
-
-# --- The viewer: the list of runs, and one page per run with every answer ------------------------
-
-
 Names = Annotated[tuple[str, ...], Query()]
 NONE: tuple[str, ...] = ()
-_RANGE = re.compile(r"bytes=(\d+)-(\d*)")
-_KEPT = 4  # view files kept in memory
-_STATIC = {
-    **{f"{name}.js": "text/javascript" for name in (*MODULES, "slope")},
-    "explorer.css": "text/css",
-}
+_CACHED = 4  # runs whose summary and data stay in memory
 
 
 def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> FastAPI:
@@ -92,21 +50,23 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
     app = new_app(title="Clinometer", host=host, token=token)
     pages = Pages("clinometer.web", version=__version__, root=index.root.name)
     pages.add_errors(app, "error.html")
-    files = {name: (explorer_file(name), media) for name, media in _STATIC.items()}
     add_static(
-        app, "clinometer.web", {"viewer.js": "text/javascript", "viewer.css": "text/css"}, files
+        app,
+        "clinometer.web",
+        ("viewer.js", "viewer.css"),
+        {name: asset(name) for name in ("explorer.js", "explorer.css")},
     )
-    known = _Known(index)
+    cache = ViewCache(index)
     pages.compile()
     index.entries()  # read once before the first request
 
     @app.get("/")
     def runs(q: str = "", topic: str = "", state: str = "", sort: str = "") -> HTMLResponse:
         entries, version = index.snapshot()
-        rows = sorted_rows(run_rows(filtered(entries, q=q, topic=topic, state=state)), sort)
+        rows = [asdict(e) for e in filtered(entries, q=q, topic=topic, state=state)]
         return pages(
             "runs.html",
-            rows=rows,
+            rows=sorted_rows(rows, sort),
             total=len(entries),
             topics=sorted({e.topic for e in entries if e.topic}),
             states=sorted({e.state for e in entries}),
@@ -125,7 +85,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             live = index.version(id)
             return pages("reliability_run.html", story=story, name=id, id=id, live=live)
         opened = _open(index, id)
-        summary = known.summary(id) if opened.run is not None else None
+        summary = cache.summary(id) if opened.run is not None else None
         return pages(
             "run.html",
             opened=opened,
@@ -133,36 +93,36 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             title=summary.title if summary else opened.name,
             lede=lede(summary.run) if summary else (),
             chips=chips(summary.run) if summary else (),
-            sentences=sentences(summary) if summary else [],
+            sentences=sentences(opened.name, summary.run) if summary else [],
             stored=[] if opened.groups is None else opened.groups.to_dict("records"),
-            settings=run_tables.settings_table(opened.content),
-            flags=run_tables.flags_table(summary.run) if summary else None,
+            settings=tables.settings_table(opened.content),
+            flags=tables.flags_table(summary.run) if summary else None,
             live=index.version(id),
         )
 
     @app.get("/data")
-    def data(request: Request, id: str) -> Response:
-        return _part(known.file(id), request.headers.get("range", ""))
+    def data(id: str) -> Response:
+        return Response(cache.data(id), media_type="application/json")
 
     @app.get("/words")
     def words(id: str, x: int, c: int) -> JSONResponse:
-        return JSONResponse(cell_answer(*_cell(_whole(index, id), x, c)))
+        return JSONResponse(answer_words(*_cell(_whole(index, id), x, c)))
 
     @app.get("/peers")
     def peers(id: str, x: int = -1, c: int = -1) -> JSONResponse:
         """The other runs of the same topic, in the order after this one; with x and c, the shares
         of the same sentence in each."""
-        found = _whole(index, id)
-        cell = None if x < 0 else _cell(found, x, c)
+        run = _whole(index, id)
+        cell = None if x < 0 else _cell(run, x, c)
         return JSONResponse(
             [
                 {
                     "id": other,
-                    "name": entry,
+                    "name": model,
                     "href": link("/run", id=other),
-                    **({} if cell is None else {"shares": _same(index, other, *cell)}),
+                    **({} if cell is None else {"shares": matching_shares(index, other, *cell)}),
                 }
-                for other, entry in _others(index, id, found)
+                for other, model in _others(index, id, run)
             ]
         )
 
@@ -171,13 +131,15 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         names = list(dict.fromkeys(run))
         if not 2 <= len(names) <= 6:
             raise HTTPException(400, f"Compare two to six runs; {len(names)} were chosen.")
-        found = [_whole(index, name) for name in names]
-        problem, shown = "", []
+        runs = [_whole(index, name) for name in names]
+        problem, compared = "", []
         try:
-            shown = run_tables.comparison_tables(compare_runs(*found, align="common"))
+            compared = tables.comparison_tables(compare_runs(*runs, align="common"))
         except ClinometerError as error:
             problem = str(error)
-        return pages("compare.html", ids=names, runs=found, problem=problem, tables=shown, live="")
+        return pages(
+            "compare.html", ids=names, runs=runs, problem=problem, tables=compared, live=""
+        )
 
     @app.get("/report")
     def report(id: str) -> Response:
@@ -203,47 +165,60 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
     return app
 
 
-class _Known:
-    """View files, built once for each state of their runs."""
+def filtered(entries: Iterable[Entry], *, q: str, topic: str, state: str) -> list[Entry]:
+    """Entries that contain every word of `q`, with this topic and state (empty: any)."""
+    words = q.lower().split()
+    return [
+        e
+        for e in entries
+        if topic in ("", e.topic)
+        and state in ("", e.state)
+        and all(w in f"{e.id} {e.model} {e.topic} {e.contexts}".lower() for w in words)
+    ]
+
+
+def sorted_rows(rows: Sequence[dict[str, Any]], sort: str) -> list[dict[str, Any]]:
+    """Sorted by a column, "-column" from the top; missing values last, unknown columns as is."""
+    key = sort.removeprefix("-")
+    if not key or not rows or key not in rows[0]:
+        return list(rows)
+    present = [r for r in rows if r[key] is not None]
+    missing = [r for r in rows if r[key] is None]
+    return sorted(present, key=lambda r: _rank(r[key]), reverse=sort.startswith("-")) + missing
+
+
+def _rank(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
+
+
+# --- The viewer: the list of runs, and one page per run with every answer ------------------------
+
+
+class ViewCache:
+    """The summary and the explorer's data of some runs, made once for each state of a run."""
 
     def __init__(self, index: RunsIndex) -> None:
         self._index = index
-        self._kept: OrderedDict[str, tuple[LoadedRun, RunSummary, bytes | None]] = OrderedDict()
+        self._summaries: OrderedDict[str, RunSummary] = OrderedDict()
+        self._data: dict[str, tuple[RunSummary, str]] = {}
 
     def summary(self, name: str) -> RunSummary:
-        return self._entry(name)[1]
-
-    def file(self, name: str) -> bytes:
-        opened, summary, made = self._entry(name)
-        if made is None:
-            made = view_file(summary)
-            self._kept[name] = (opened, summary, made)
-        return made
-
-    def _entry(self, name: str) -> tuple[LoadedRun, RunSummary, bytes | None]:
         opened = _open(self._index, name)
         if opened.run is None:
             raise HTTPException(404, opened.notice)
-        kept = self._kept.get(name)
-        if kept is None or kept[0] is not opened:  # the index has reopened a changed folder
-            kept = (opened, RunSummary.of(opened, opened.run), None)
-            self._kept[name] = kept
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-        return kept
+        summary = self._summaries.get(name)
+        if summary is None or summary.opened is not opened:  # the index reopened a changed folder
+            summary = self._summaries[name] = RunSummary(opened, opened.run)
+            while len(self._summaries) > _CACHED:
+                self._data.pop(self._summaries.popitem(last=False)[0], None)
+        return summary
 
-
-def _part(content: bytes, wanted: str) -> Response:
-    """The file, or the range of it that was requested."""
-    media = "application/octet-stream"
-    match = _RANGE.fullmatch(wanted)
-    if match is None:
-        return Response(content, media_type=media, headers={"Accept-Ranges": "bytes"})
-    first, last = int(match[1]), min(int(match[2] or len(content)), len(content) - 1)
-    if first > last:
-        raise HTTPException(416, f"The file has {len(content)} bytes.")
-    where = {"Content-Range": f"bytes {first}-{last}/{len(content)}", "Accept-Ranges": "bytes"}
-    return Response(content[first : last + 1], 206, headers=where, media_type=media)
+    def data(self, name: str) -> str:
+        summary = self.summary(name)
+        held = self._data.get(name)
+        if held is None or held[0] is not summary:
+            held = self._data[name] = (summary, explorer_data(summary))
+        return held[1]
 
 
 def _others(index: RunsIndex, name: str, run: Run) -> list[tuple[str, str]]:
@@ -257,7 +232,7 @@ def _others(index: RunsIndex, name: str, run: Run) -> list[tuple[str, str]]:
     return [(e.id, e.model) for e in [*entries[place + 1 :], *entries[: max(place, 0)]]]
 
 
-def _same(index: RunsIndex, name: str, run: Run, x: int, c: int) -> list[float] | None:
+def matching_shares(index: RunsIndex, name: str, run: Run, x: int, c: int) -> list[float] | None:
     """The shares of the same group and context in another run."""
     opened = _open(index, name)
     p = run.preferences

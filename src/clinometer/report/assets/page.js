@@ -1,152 +1,148 @@
 // Sorting, filtering and pointer texts. Without script everything is there to read, only still.
-"use strict";
-(() => {
-  const value = (row, i) => {
-    const cell = row.cells[i];
-    return cell.dataset.v !== undefined ? cell.dataset.v : cell.textContent.trim();
+const value = (row, i) => {
+  const cell = row.cells[i];
+  return cell.dataset.v !== undefined ? cell.dataset.v : cell.textContent.trim();
+};
+const sort = (table, i, down) => {
+  const body = table.tBodies[0];
+  const number = [...body.rows].some((r) => r.cells[i].dataset.v !== undefined);
+  const rank = (row) => {
+    const v = value(row, i);
+    return number ? (v === "" || v === undefined || isNaN(v) ? null : Number(v)) : v;
   };
-  const sort = (table, i, down) => {
-    const body = table.tBodies[0];
-    const number = [...body.rows].some((r) => r.cells[i].dataset.v !== undefined);
-    const rank = (row) => {
-      const v = value(row, i);
-      return number ? (v === "" || v === undefined || isNaN(v) ? null : Number(v)) : v;
-    };
-    const rows = [...body.rows].map((row, n) => [rank(row), n, row]);
-    rows.sort(([a, m], [b, n]) => {
-      if (a === null || b === null) return (a === null) - (b === null) || m - n; // missing last
-      const order = number ? a - b : a.localeCompare(b);
-      return (down ? -order : order) || m - n;
-    });
-    body.append(...rows.map(([, , row]) => row));
-  };
-  const makeSortable = (table) => {
-    [...table.tHead.rows[0].cells].forEach((th, i) => {
-      if (th.querySelector(".hidden")) return; // a column of bars sorts by the number beside it
-      const button = document.createElement("button");
-      button.type = "button";
-      button.append(...th.childNodes);
-      th.append(button);
-      button.addEventListener("click", () => {
-        const first = table.tBodies[0].rows[0];
-        const number = first && first.cells[i].dataset.v !== undefined;
-        const was = th.getAttribute("aria-sort");
-        const down = was ? was === "ascending" : number; // numbers: the highest first
-        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-        th.setAttribute("aria-sort", down ? "descending" : "ascending");
-        sort(table, i, down);
-      });
-    });
-  };
-  const makeFilter = (table) => {
-    const box = document.createElement("div");
-    box.className = "filter";
-    const label = document.createElement("label");
-    label.textContent = "Show rows that contain";
-    const input = document.createElement("input");
-    input.type = "search";
-    label.append(input);
-    const count = document.createElement("span");
-    count.setAttribute("role", "status");
-    box.append(label, count);
-    table.closest(".scroll").before(box);
-    const rows = [...table.tBodies[0].rows];
-    const texts = rows.map((row) => row.textContent.toLowerCase());
-    const update = () => {
-      const wanted = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-      let shown = 0;
-      rows.forEach((row, i) => {
-        row.hidden = !wanted.every((w) => texts[i].includes(w));
-        shown += !row.hidden;
-      });
-      count.textContent = wanted.length ? `${shown} of ${rows.length} rows` : `${rows.length} rows`;
-    };
-    input.addEventListener("input", update);
-    update();
-  };
-  const enliven = (root) => {
-    for (const table of root.querySelectorAll("table.sortable")) makeSortable(table);
-    for (const table of root.querySelectorAll("table.filterable")) makeFilter(table);
-  };
-  const tip = document.createElement("div");
-  tip.id = "tip";
-  tip.hidden = true;
-  tip.setAttribute("aria-hidden", "true");
-  document.body.append(tip);
-  document.addEventListener("pointermove", (event) => {
-    const mark = event.target.closest ? event.target.closest("[data-tip]") : null;
-    tip.hidden = !mark;
-    if (!mark) return;
-    tip.textContent = mark.dataset.tip;
-    const { width, height } = tip.getBoundingClientRect();
-    tip.style.left = `${Math.max(4, Math.min(event.clientX + 12, innerWidth - width - 8))}px`;
-    tip.style.top = `${event.clientY + 16 + height > innerHeight ? event.clientY - height - 10 : event.clientY + 16}px`;
+  const rows = [...body.rows].map((row, n) => [rank(row), n, row]);
+  rows.sort(([a, m], [b, n]) => {
+    if (a === null || b === null) return (a === null) - (b === null) || m - n; // missing last
+    const order = number ? a - b : a.localeCompare(b);
+    return (down ? -order : order) || m - n;
   });
-  const everything = document.getElementById("print-all");
-  if (everything) {
-    everything.hidden = false;
-    everything.addEventListener("click", () => {
-      document.documentElement.classList.add("print-all");
-      for (const one of document.querySelectorAll("details")) one.open = true;
-      print();
-      document.documentElement.classList.remove("print-all");
+  body.append(...rows.map(([, , row]) => row));
+};
+const makeSortable = (table) => {
+  [...table.tHead.rows[0].cells].forEach((th, i) => {
+    if (th.querySelector(".hidden")) return; // a column of bars sorts by the number beside it
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...th.childNodes);
+    th.append(button);
+    button.addEventListener("click", () => {
+      const first = table.tBodies[0].rows[0];
+      const number = first && first.cells[i].dataset.v !== undefined;
+      const was = th.getAttribute("aria-sort");
+      const down = was ? was === "ascending" : number; // numbers: the highest first
+      for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+      th.setAttribute("aria-sort", down ? "descending" : "ascending");
+      sort(table, i, down);
     });
+  });
+};
+const makeFilter = (table) => {
+  const box = document.createElement("div");
+  box.className = "filter";
+  const label = document.createElement("label");
+  label.textContent = "Show rows that contain";
+  const input = document.createElement("input");
+  input.type = "search";
+  label.append(input);
+  const count = document.createElement("span");
+  count.setAttribute("role", "status");
+  box.append(label, count);
+  table.closest(".scroll").before(box);
+  const rows = [...table.tBodies[0].rows];
+  const texts = rows.map((row) => row.textContent.toLowerCase());
+  const update = () => {
+    const wanted = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    rows.forEach((row, i) => {
+      row.hidden = !wanted.every((w) => texts[i].includes(w));
+      shown += !row.hidden;
+    });
+    count.textContent = wanted.length ? `${shown} of ${rows.length} rows` : `${rows.length} rows`;
+  };
+  input.addEventListener("input", update);
+  update();
+};
+export const enliven = (root) => {
+  for (const table of root.querySelectorAll("table.sortable")) makeSortable(table);
+  for (const table of root.querySelectorAll("table.filterable")) makeFilter(table);
+};
+const tip = document.createElement("div");
+tip.id = "tip";
+tip.hidden = true;
+tip.setAttribute("aria-hidden", "true");
+document.body.append(tip);
+document.addEventListener("pointermove", (event) => {
+  const mark = event.target.closest ? event.target.closest("[data-tip]") : null;
+  tip.hidden = !mark;
+  if (!mark) return;
+  tip.textContent = mark.dataset.tip;
+  const { width, height } = tip.getBoundingClientRect();
+  tip.style.left = `${Math.max(4, Math.min(event.clientX + 12, innerWidth - width - 8))}px`;
+  tip.style.top = `${event.clientY + 16 + height > innerHeight ? event.clientY - height - 10 : event.clientY + 16}px`;
+});
+const everything = document.getElementById("print-all");
+if (everything) {
+  everything.hidden = false;
+  everything.addEventListener("click", () => {
+    document.documentElement.classList.add("print-all");
+    for (const one of document.querySelectorAll("details")) one.open = true;
+    print();
+    document.documentElement.classList.remove("print-all");
+  });
+}
+// A drawing as a PNG, twice its size, on the colour of the page: to the clipboard, or as a file.
+const toPng = async (svg) => {
+  const copy = svg.cloneNode(true);
+  const { width, height } = svg.viewBox.baseVal;
+  const style = getComputedStyle(document.documentElement);
+  copy.setAttribute("font-family", "Helvetica, Arial, sans-serif");
+  for (const mark of [copy, ...copy.querySelectorAll("*")])
+    for (const { name, value } of [...mark.attributes])
+      if (value.includes("var("))
+        mark.setAttribute(name, value.replace(/var\((--\w+),[^)]*\)/g, (_, v) => style.getPropertyValue(v)));
+  const picture = new Image();
+  picture.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(new XMLSerializer().serializeToString(copy));
+  await picture.decode();
+  const canvas = document.createElement("canvas");
+  canvas.width = 2 * width;
+  canvas.height = 2 * height;
+  const pen = canvas.getContext("2d");
+  pen.fillStyle = style.getPropertyValue("--page");
+  pen.fillRect(0, 0, canvas.width, canvas.height);
+  pen.drawImage(picture, 0, 0, canvas.width, canvas.height);
+  return new Promise((done) => canvas.toBlob(done, "image/png"));
+};
+const save = (blob, name) => {
+  const link = document.createElement("a");
+  link.download = name;
+  link.href = URL.createObjectURL(blob);
+  link.click();
+};
+const hand = async (png, name) => {
+  try {
+    await navigator.clipboard.write([new ClipboardItem({ "image/png": png })]);
+    return "Copied";
+  } catch {
+    save(png, `${name}.png`);
+    return "Saved";
   }
-  // A drawing as a PNG, twice its size, on the colour of the page: to the clipboard, or as a file.
-  const toPng = async (svg) => {
-    const copy = svg.cloneNode(true);
-    const { width, height } = svg.viewBox.baseVal;
-    const style = getComputedStyle(document.documentElement);
-    copy.setAttribute("font-family", "Helvetica, Arial, sans-serif");
-    for (const mark of [copy, ...copy.querySelectorAll("*")])
-      for (const { name, value } of [...mark.attributes])
-        if (value.includes("var("))
-          mark.setAttribute(name, value.replace(/var\((--\w+),[^)]*\)/g, (_, v) => style.getPropertyValue(v)));
-    const picture = new Image();
-    picture.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(new XMLSerializer().serializeToString(copy));
-    await picture.decode();
-    const canvas = document.createElement("canvas");
-    canvas.width = 2 * width;
-    canvas.height = 2 * height;
-    const pen = canvas.getContext("2d");
-    pen.fillStyle = style.getPropertyValue("--page");
-    pen.fillRect(0, 0, canvas.width, canvas.height);
-    pen.drawImage(picture, 0, 0, canvas.width, canvas.height);
-    return new Promise((done) => canvas.toBlob(done, "image/png"));
-  };
-  const save = (blob, name) => {
-    const link = document.createElement("a");
-    link.download = name;
-    link.href = URL.createObjectURL(blob);
-    link.click();
-  };
-  const hand = async (png, name) => {
-    try {
-      await navigator.clipboard.write([new ClipboardItem({ "image/png": png })]);
-      return "Copied";
-    } catch {
-      save(png, `${name}.png`);
-      return "Saved";
-    }
-  };
-  // Some browsers do not save from a data address that is clicked: the same bytes, handed over.
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest && event.target.closest(".tools a[download]");
-    if (!link || !link.href.startsWith("data:text/csv;base64,")) return;
-    event.preventDefault();
-    const bytes = Uint8Array.from(atob(link.href.split(",")[1]), (sign) => sign.charCodeAt(0));
-    save(new Blob([bytes], { type: "text/csv" }), link.download);
+};
+// Some browsers do not save from a data address that is clicked: the same bytes, handed over.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest && event.target.closest(".tools a[download]");
+  if (!link || !link.href.startsWith("data:text/csv;base64,")) return;
+  event.preventDefault();
+  const bytes = Uint8Array.from(atob(link.href.split(",")[1]), (sign) => sign.charCodeAt(0));
+  save(new Blob([bytes], { type: "text/csv" }), link.download);
+});
+const makeCopy = (button) => {
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const figure = button.closest("figure");
+    const svg = [...figure.querySelectorAll("svg")].find((one) => one.getBoundingClientRect().width);
+    button.textContent = await hand(await toPng(svg), figure.id);
+    button.addEventListener("blur", () => { button.textContent = "Copy as PNG"; }, { once: true });
   });
-  const makeCopy = (button) => {
-    button.hidden = false;
-    button.addEventListener("click", async () => {
-      const figure = button.closest("figure");
-      const svg = [...figure.querySelectorAll("svg")].find((one) => one.getBoundingClientRect().width);
-      button.textContent = await hand(await toPng(svg), figure.id);
-      button.addEventListener("blur", () => { button.textContent = "Copy as PNG"; }, { once: true });
-    });
-  };
-  for (const button of document.querySelectorAll("button.copy")) makeCopy(button);
-  enliven(document);
-  window.clinometer = { enliven };
-})();
+};
+for (const button of document.querySelectorAll("button.copy")) makeCopy(button);
+enliven(document);

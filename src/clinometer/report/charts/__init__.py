@@ -11,43 +11,46 @@ from clinometer.report.charts.one_model import (
     coverage,
     density,
     heat_map,
-    heat_png,
-    knowledge,
+    leans,
     regression,
     shapes,
+    shares,
 )
-from clinometer.report.charts.reliability import agreement, reliability
+from clinometer.report.charts.reliability import agreement, least_stable, reliability
 from clinometer.report.charts.several_models import (
     boxes,
     differences,
     intervals,
+    knowledge,
     plane,
+    spread,
     stacked,
     trend,
 )
-from clinometer.report.charts.style import NARROW, PALETTE, WIDE, brief
+from clinometer.report.charts.style import NARROW, WIDE
 
 __all__ = [
     "MOST_GROUPS",
     "NARROW",
-    "PALETTE",
     "WIDE",
     "agreement",
     "answers",
     "boxes",
-    "brief",
     "convergence",
     "coverage",
     "density",
     "differences",
     "heat_map",
-    "heat_png",
     "intervals",
     "knowledge",
+    "leans",
+    "least_stable",
     "plane",
     "regression",
     "reliability",
     "shapes",
+    "shares",
+    "spread",
     "stacked",
     "trend",
 ]

@@ -1,4 +1,9 @@
-"""Distributions: risks over groups (Figures 10, 16), coverage, convergence."""
+"""Charts of one model: its groups, single answers, distributions, and risk against a factor.
+
+Groups as dots or stacked shares, the map of every answer (Figure 11), the stereotype over contexts
+(Figure 3), risks over groups (Figures 10, 16), coverage, convergence, and a risk against a
+social factor (Figures 9, 12 to 15). Tables in, Altair charts out.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,6 @@ from clinometer.report.charts.style import (
     INK,
     LINE,
     MARK,
-    NARROW,
     OVER_TITLE,
     PAGE,
     SOFT,
@@ -36,6 +40,7 @@ from clinometer.report.charts.style import (
     distinct,
     finish,
     fitted,
+    is_narrow,
     name_points,
     paths,
     rows,
@@ -43,7 +48,115 @@ from clinometer.report.charts.style import (
     wrap_axis_title,
 )
 
-# --- Distributions: risks over groups (Figures 10, 16), coverage, convergence --------------------
+#: Height of a row of a group, in pixels.
+GROUP_ROW = 21
+
+
+def share_axis(
+    ends: tuple[str, str], middle: tuple[float, str], *, colours: tuple[str, str] = (SOFT, SOFT)
+) -> Any:
+    """An axis of shares along the top: what 0, the reference (`middle`) and 1 mean, in words."""
+    at, name = middle
+    words = {0.0: ends[0], at: name, 1.0: ends[1]}
+    texts = ",".join(json_text(brief(words.get(v, ""), 26)) for v in (0.0, 0.25, at, 0.75, 1.0))
+    values = json.dumps([0, 0.25, at, 0.75, 1])
+
+    def at_ends(first: object, last: object, otherwise: object) -> dict[str, Any]:
+        tests = (("datum.value === 0", first), ("datum.value === 1", last))
+        return {"condition": [{"test": t, "value": v} for t, v in tests], "value": otherwise}
+
+    reference = f"datum.value === {json.dumps(at)}"
+    return altair().Axis(
+        orient="top",
+        values=[0, 0.25, at, 0.75, 1],
+        labelExpr=f"[{texts}][indexof({values}, datum.value)]",
+        labelAlign=at_ends("left", "right", "center"),
+        labelColor=at_ends(colours[0], colours[1], SOFT),
+        labelLimit=150,
+        labelOverlap=False,
+        gridColor={"condition": {"test": reference, "value": MARK}, "value": LINE},
+        gridDash={"condition": {"test": reference, "value": [3, 3]}, "value": []},
+    )
+
+
+def leans(
+    table: pd.DataFrame,
+    *,
+    categories: tuple[str, str],
+    colours: tuple[int, int] = (0, 1),
+    reference: tuple[float, str] = (0.5, "even"),
+    width: int = WIDE,
+) -> Any:
+    """One row per group: a dot at its mean share of the second category, a band for its range.
+
+    table: group, share, low, high, favoured (a category), clear, about, in display order. A group
+    whose lean is not clear is a grey ring. colours: places of the categories in the palette.
+    reference: its share and its name.
+    """
+    alt = altair()
+    palette = category_colours(2)
+    ink_of = {name: palette[i] for name, i in zip(categories, colours, strict=True)}
+    frame = table.reset_index(drop=True).assign(label=distinct(table["group"], 40))
+    frame["ink"] = [
+        ink_of[f] if clear else MARK
+        for f, clear in zip(frame["favoured"], frame["clear"], strict=True)
+    ]
+    frame["fill"] = [
+        ink if clear else PAGE for ink, clear in zip(frame["ink"], frame["clear"], strict=True)
+    ]
+    ends = (f"all {categories[0]}", f"all {categories[1]}")
+    axis = share_axis(ends, reference, colours=(ink_of[categories[0]], ink_of[categories[1]]))
+    x = alt.X("share:Q", title=None, axis=axis).scale(domain=[0, 1], clamp=True)
+    y = group_axis(list(frame["label"]), width)
+    base = alt.Chart(rows(frame))
+    ink = alt.Color("ink:N", scale=None)
+    bands = base.mark_bar(height=5, cornerRadius=2.5, opacity=0.3).encode(
+        x=alt.X("low:Q", title=None), x2="high:Q", y=y, color=ink
+    )
+    dots = base.mark_point(size=80, strokeWidth=1.5, opacity=1).encode(
+        x=x, y=y, fill=alt.Fill("fill:N", scale=None), stroke=alt.Stroke("ink:N", scale=None),
+        description="about:N",
+    )  # fmt: skip
+    return fitted(alt.layer(bands, dots), width, GROUP_ROW * len(frame))
+
+
+def shares(table: pd.DataFrame, *, categories: tuple[str, ...], width: int = WIDE) -> Any:
+    """One stacked bar per group: the share of each category.
+
+    table: group, category, share, clear, about; a group whose lean is not clear has a grey name.
+    """
+    alt = altair()
+    names = distinct(categories, 24)
+    frame = table.assign(
+        part=table["category"].map(dict(zip(categories, names, strict=True))),
+        order=table["category"].map({c: i for i, c in enumerate(categories)}),
+    )
+    groups = list(dict.fromkeys(table["group"]))
+    labels = dict(zip(groups, distinct(groups, 40), strict=True))
+    frame["label"] = frame["group"].map(labels)
+    grey = list(dict.fromkeys(frame["label"][~frame["clear"]]))
+    colour = alt.Color("part:N", legend=alt.Legend(columns=2 if is_narrow(width) else 5))
+    bars = (
+        alt.Chart(rows(frame))
+        .mark_bar(height=14, stroke=PAGE, strokeWidth=0.8)
+        .encode(
+            x=alt.X("share:Q", stack="zero", title=None, axis=None).scale(domain=[0, 1]),
+            y=group_axis(list(labels.values()), width, grey=grey),
+            color=colour.scale(domain=names, range=category_colours(len(names))),
+            order="order:Q",
+            description="about:N",
+        )
+    )
+    return fitted(bars, width, GROUP_ROW * len(labels))
+
+
+def group_axis(labels: Sequence[str], width: int, *, grey: Sequence[str] = ()) -> Any:
+    """The names of the groups down the left side, in order, some of them grey."""
+    axis: dict[str, Any] = {"labelLimit": 170 if width >= WIDE else 0.34 * width}
+    if grey:
+        test = f"indexof({json.dumps(list(grey))}, datum.value) >= 0"
+        axis["labelColor"] = {"condition": {"test": test, "value": MARK}, "value": INK}
+    return altair().Y("label:N", sort=list(labels), title=None).axis(**axis)
 
 
 _TITLES = {"r_bias": "bias risk rᵇ of a group", "r_volatility": "volatility risk rᵛ of a group"}
@@ -57,7 +170,7 @@ def shapes(table: pd.DataFrame, *, width: int = WIDE) -> Any:
     heavy tail; the highest group is named.
     """
     alt = altair()
-    narrow = width < (WIDE + NARROW) / 2
+    narrow = is_narrow(width)
     panels = []
     plot = width - 50 if narrow else (width - 100) / 2
     for measure, title in _TITLES.items():
@@ -226,9 +339,6 @@ def _counts(n: pd.Series) -> list[int]:
     return [m for m in marks if low <= m <= high] or [low, high]
 
 
-# --- Single answers with their numbers (Figure 11): some groups across, some contexts down -------
-
-
 #: More groups than this have no room for a number in each cell.
 MOST_GROUPS = 12
 
@@ -240,7 +350,7 @@ def answers(table: pd.DataFrame, *, categories: tuple[str, ...], width: int = WI
     the display order of groups and contexts; a missing cell has no row.
     """
     alt = altair()
-    narrow = width < (WIDE + NARROW) / 2
+    narrow = is_narrow(width)
     frame = table.reset_index(drop=True).copy()
     room = 18 if narrow else 40
     contexts = list(dict.fromkeys(frame["template"]))
@@ -282,9 +392,6 @@ def answers(table: pd.DataFrame, *, categories: tuple[str, ...], width: int = WI
     )
 
 
-# --- How far answers lean over contexts: the distribution of the stereotype s (Figure 3) ---------
-
-
 def direction_axis(categories: tuple[str, ...], category: str, width: int) -> list[str]:
     """What left and right mean on an axis of s."""
     name = brief(category, 24)
@@ -310,7 +417,7 @@ def density(
     the others are lines. The distance of a mean from 0 is the lean; the width is the swing.
     """
     alt = altair()
-    narrow = width < (WIDE + NARROW) / 2
+    narrow = is_narrow(width)
     curves = list(dict.fromkeys(table["curve"]))
     names = dict(zip(curves, distinct(curves, 30), strict=True))
     frame = table.assign(curve=table["curve"].map(names))
@@ -380,9 +487,6 @@ def reach(s: pd.Series, *, symmetric: bool) -> tuple[float, float]:
     return low - pad, high + pad
 
 
-# --- Heat map group × context (Figure 11): every cell of a run as one pixel ----------------------
-
-
 _STEPS = 15  # steps of strength per category; the palette of a PNG has 256 colours
 
 
@@ -401,7 +505,7 @@ def heat_map(
     the favoured category. Rows and columns are drawn in the order given.
     """
     alt = altair()
-    narrow = width < (WIDE + NARROW) / 2
+    narrow = is_narrow(width)
     X, C = strength.shape
     url = (
         "data:image/png;base64,"
@@ -495,57 +599,6 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-# --- Knowledge and the cost of inconsistency: one bar per model in each relation -----------------
-
-
-def knowledge(table: pd.DataFrame, *, width: int = WIDE) -> Any:
-    """Bars of knowledge inside bars of deterministic knowledge, with chance as a tick.
-
-    table: name, relation, knowledge (with _low, _high), deterministic, chance; all from 0 to 1.
-    """
-    alt = altair()
-    narrow = width < (WIDE + NARROW) / 2
-    frame = table.reset_index(drop=True).copy()
-    frame["label"] = [brief(n, 24) for n in frame["name"]]
-    frame["text"] = frame["knowledge"].map("{:.2f}".format)
-    frame["end"] = frame[["deterministic", "knowledge_high"]].max(axis=1)
-    frame["about"] = [
-        f"{r['label']}, {r['relation']}: knowledge {r['knowledge']:.3f}, deterministic "
-        f"{r['deterministic']:.3f}, chance {r['chance']:.3f}"
-        for _, r in frame.iterrows()
-    ]
-    gutter = min(110 if narrow else 190, 12 + int(6.4 * frame["label"].str.len().max()))
-    panels = []
-    names = list(dict.fromkeys(frame["relation"]))
-    for i, name in enumerate(names):
-        here = alt.Chart(rows(frame[frame["relation"] == name]))
-        y = alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=gutter - 8))
-        last = i == len(names) - 1
-        x = alt.X("deterministic:Q", title="0 never right, 1 always certain" if last else None)
-        x = x.scale(domain=[0, 1]).axis(format=".2~f", tickCount=5)
-        panels.append(
-            alt.layer(
-                here.mark_bar(height=16, color=BIAS, opacity=0.35).encode(
-                    x=x, y=y, description="about:N"
-                ),
-                here.mark_bar(height=16, color=BIAS).encode(x=alt.X("knowledge:Q"), y=y),
-                here.mark_rule(color=INK, strokeWidth=1.5).encode(
-                    x="knowledge_low:Q", x2="knowledge_high:Q", y=y
-                ),
-                here.mark_tick(color=SOFT, thickness=2, size=22).encode(x="chance:Q", y=y),
-                here.mark_text(align="left", dx=8, color=INK).encode(x="end:Q", y=y, text="text:N"),
-            ).properties(
-                width=width - gutter - 16,
-                height=30 * int((frame["relation"] == name).sum()),
-                title=alt.TitleParams(name, fontSize=12, fontWeight="bold", offset=4),
-            )
-        )
-    return finish(alt.vconcat(*panels, spacing=14))
-
-
-# --- A risk against a social factor (Figures 9, 12 to 15) ----------------------------------------
-
-
 _RADIUS = 4.0  # of a point without a size
 
 
@@ -563,7 +616,7 @@ def regression(
     table: group, x, y and optionally size (employment). line: x, y, low, high.
     """
     alt = altair()
-    narrow = width < (WIDE + NARROW) / 2
+    narrow = is_narrow(width)
     frame = table.dropna(subset=["x", "y"]).reset_index(drop=True).copy()
     frame["label"] = [brief(g, 26) for g in frame["group"]]
     sized = size is not None and "size" in frame

@@ -1,7 +1,8 @@
-"""Views of contextual reliability: scores by dataset, and one score against another."""
+"""Charts of contextual reliability: statements, datasets, one score against another."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -11,13 +12,14 @@ from clinometer.report.charts.style import (
     INK,
     LINE,
     MARK,
-    NARROW,
     WIDE,
     above,
     altair,
     brief,
+    distinct,
     finish,
     fitted,
+    is_narrow,
     rows,
     wrap_axis_title,
 )
@@ -29,7 +31,7 @@ def reliability(table: pd.DataFrame, *, score: str, width: int = WIDE) -> Any:
     table: dataset, value (from 0 to 1), and optionally `statement` for the tooltip.
     """
     alt = altair()
-    narrow = width < (WIDE + NARROW) / 2
+    narrow = is_narrow(width)
     frame = table.dropna(subset=["value"]).reset_index(drop=True).copy()
     counts = frame.groupby("dataset", sort=False)["value"].agg(["size", "median"])
     labels = {d: f"{brief(d, 24)} (n {n})" for d, n in counts["size"].items()}
@@ -71,6 +73,40 @@ def reliability(table: pd.DataFrame, *, score: str, width: int = WIDE) -> Any:
         )
     step = 100 if narrow else 56
     return fitted(alt.layer(*layers), width, step * len(labels))
+
+
+def least_stable(table: pd.DataFrame, *, width: int = WIDE) -> Any:
+    """One row per statement: a dot at its stability, a band for its interval.
+
+    table: text, stability, low, high (NaN without an interval), in display order.
+    """
+    alt = altair()
+    frame = table.reset_index(drop=True).assign(label=distinct(table["text"], 90))
+    frame["about"] = [
+        f"{label} Stability {value:.3f}"
+        for label, value in zip(frame["label"], frame["stability"], strict=True)
+    ]
+    lowest = float(frame[["low", "stability"]].astype(float).min().min())
+    start = min(max(0.0, math.floor(lowest * 10) / 10) if lowest >= 0 else lowest, 0.9)
+    axis = alt.Axis(
+        orient="top", format=".2f", values=[start + i * (1 - start) / 3 for i in range(4)]
+    )
+    x = alt.X("stability:Q", title=None, axis=axis).scale(domain=[start, 1], clamp=True, nice=False)
+    y = alt.Y("label:N", sort=list(frame["label"]), title=None)
+    y = y.axis(labelLimit=320 if width >= WIDE else 0.34 * width)
+    base = alt.Chart(rows(frame))
+    return fitted(
+        alt.layer(
+            base.transform_filter("datum.low !== null")
+            .mark_bar(height=5, cornerRadius=2.5, opacity=0.3, color=BIAS)
+            .encode(x=alt.X("low:Q", title=None), x2="high:Q", y=y),
+            base.mark_circle(size=80, opacity=1, color=BIAS).encode(
+                x=x, y=y, description="about:N"
+            ),
+        ),
+        width,
+        21 * len(frame),
+    )
 
 
 def agreement(table: pd.DataFrame, *, x_title: str, y_title: str, width: int = WIDE) -> Any:

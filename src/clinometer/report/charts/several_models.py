@@ -1,4 +1,10 @@
-"""Risks side by side: bias and volatility stacked (Table 1 as a picture), and with intervals."""
+"""Charts that set models side by side.
+
+Stacked bias and volatility (Table 1 as a picture), values with intervals, paired differences, the
+lean of the groups as box plots (Figure 5), groups on which models differ, the plane of bias and
+volatility (Figures 6 to 8), risks against size (Figure 7) and knowledge. Tables in, Altair charts
+out.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +14,19 @@ import numpy as np
 import pandas as pd
 
 from clinometer.display.numbers import IN_SENTENCES, TITLES
-from clinometer.report.charts.one_model import direction_axis, reach
+from clinometer.report.charts.one_model import (
+    GROUP_ROW,
+    direction_axis,
+    group_axis,
+    reach,
+    share_axis,
+)
 from clinometer.report.charts.style import (
     AXIS,
     BIAS,
     INK,
     LINE,
     MARK,
-    NARROW,
     OVER_TITLE,
     PAGE,
     SOFT,
@@ -29,15 +40,13 @@ from clinometer.report.charts.style import (
     distinct,
     finish,
     fitted,
+    is_narrow,
     name_points,
     paths,
     rows,
     signed_axis,
     wrap_axis_title,
 )
-
-# --- Risks side by side: bias and volatility stacked (Table 1 as a picture), and with intervals
-
 
 PARTS = (IN_SENTENCES["R_bias"], IN_SENTENCES["R_volatility"])
 _ROW, _NARROW_ROW = 30, 46
@@ -57,20 +66,28 @@ def stacked(
     limit: end of the axis; None ends it at the largest value.
     """
     alt = altair()
-    narrow = width < (WIDE + NARROW) / 2
+    narrow = is_narrow(width)
     frame = _labelled(table, "name")
     frame["muted"] = frame["muted"].fillna(False).astype(bool) if "muted" in frame else False
     for column in ("R_low", "R_high"):
         frame[column] = frame[column].astype(float) if column in frame else float("nan")
     frame["end"] = frame[["R", "R_high"]].max(axis=1)
-    frame["shown"] = frame["R"].map("{:.3f}".format)
-    frame["about"] = [_about(row) for _, row in frame.iterrows()]
+    interval = limit is None  # on an axis that ends where the values end there is room for it
+    frame["shown"] = [
+        _with_interval(row, "R") if interval else f"{row['R']:.3f}" for _, row in frame.iterrows()
+    ]
+    frame["about"] = [
+        f"{row['label']}: R {_with_interval(row, 'R')}, bias {row['R_bias']:.3f}, "
+        f"volatility {row['R_volatility']:.3f}"
+        for _, row in frame.iterrows()
+    ]
     long = frame.melt(
         id_vars=["label", "muted", "about"], value_vars=["R_bias", "R_volatility"], var_name="part"
     )
     long["order"] = (long["part"] == "R_volatility").astype(int)
     long["part"] = long["part"].map(IN_SENTENCES)
-    top = limit if limit is not None else 1.08 * float(frame["end"].max() or 1.0)
+    room = 1.35 if frame["R_low"].notna().any() and not narrow else 1.08
+    top = room * float(frame["end"].max() or 1.0) if limit is None else limit
     step = _NARROW_ROW if narrow else _ROW
     y = (
         alt.Y("label:N", sort=list(frame["label"]), title=None)
@@ -99,9 +116,14 @@ def stacked(
         seen.mark_tick(color=INK, thickness=1.5, size=8).encode(x=f"{end}:Q", y=y)
         for end in ("R_low", "R_high")
     ]
-    values = base.mark_text(align="left", dx=8, color=INK).encode(
-        x=alt.X("end:Q"), y=y, text="shown:N"
-    )
+    if narrow and interval:
+        values = base.mark_text(align="right", dy=-19, color=SOFT).encode(
+            x=alt.value(alt.expr("width")), y=y, text="shown:N"
+        )
+    else:
+        values = base.mark_text(align="left", dx=8, color=INK).encode(
+            x=alt.X("end:Q"), y=y, text="shown:N"
+        )
     layers = [bars, rule, *ends, values]
     if narrow:
         layers.append(
@@ -118,7 +140,7 @@ def intervals(table: pd.DataFrame, *, width: int = WIDE) -> Any:
     table: name, then R, R_bias, R_volatility, each also with _low and _high (may be missing).
     """
     alt = altair()
-    narrow = width < (WIDE + NARROW) / 2
+    narrow = is_narrow(width)
     frame = _labelled(table, "name")
     long = pd.DataFrame(
         [
@@ -171,7 +193,7 @@ def differences(table: pd.DataFrame, *, width: int = WIDE) -> Any:
     table: pair, measure (R, R_bias, R_volatility), value, low, high.
     """
     alt = altair()
-    narrow = width < (WIDE + NARROW) / 2
+    narrow = is_narrow(width)
     frame = table.reset_index(drop=True).copy()
     pairs = list(dict.fromkeys(frame["pair"]))
     frame["label"] = frame["pair"].map(dict(zip(pairs, distinct(pairs, 60), strict=True)))
@@ -236,13 +258,6 @@ def _ticks(top: float) -> list[float]:
     return [0.0, top]
 
 
-def _about(row: pd.Series) -> str:
-    return (
-        f"{row['label']}: R {_with_interval(row, 'R')}, bias {row['R_bias']:.3f}, "
-        f"volatility {row['R_volatility']:.3f}"
-    )
-
-
 def _with_interval(row: pd.Series, measure: str) -> str:
     span = _span(row.get(f"{measure}_low"), row.get(f"{measure}_high"), ".3f")
     return f"{row[measure]:.3f}{span}"
@@ -252,9 +267,6 @@ def _span(low: object, high: object, form: str) -> str:
     if low is None or high is None or pd.isna(low) or pd.isna(high):  # type: ignore[call-overload]
         return ""
     return f" ({low:{form}} to {high:{form}})"
-
-
-# --- Which way the groups lean: box plots of the mean stereotype (Figure 5) ----------------------
 
 
 def boxes(
@@ -292,7 +304,7 @@ def boxes(
     for model in dict.fromkeys(frame["model"]):
         part = frame[frame["model"] == model]
         panel = _layers(part, colour, title=title, limits=limits, width=width).properties(
-            width=width - (24 if _narrow(width) else 130), height=_height(part, width)
+            width=width - (24 if is_narrow(width) else 130), height=_height(part, width)
         )
         panels.append(panel.properties(title=alt.TitleParams(model, fontSize=12, offset=6)))
     return finish(alt.vconcat(*panels, spacing=18))
@@ -318,7 +330,7 @@ def _layers(
 ) -> Any:
     """Zero, whiskers, boxes, medians, points below them, the outermost names."""
     alt = altair()
-    narrow = _narrow(width)
+    narrow = is_narrow(width)
     order = list(dict.fromkeys(frame["row"]))
     axis = None if narrow else alt.Axis(labelLimit=170)
     y = alt.Y("row:N", sort=order, title=None).axis(axis)
@@ -351,12 +363,8 @@ def _layers(
     return alt.layer(*layers)
 
 
-def _narrow(width: int) -> bool:
-    return width < (WIDE + NARROW) / 2
-
-
 def _height(frame: pd.DataFrame, width: int) -> int:
-    return (78 if _narrow(width) else 62) * int(frame["row"].nunique())
+    return (78 if is_narrow(width) else 62) * int(frame["row"].nunique())
 
 
 def _five(frame: pd.DataFrame) -> pd.DataFrame:
@@ -394,9 +402,6 @@ def _outermost(frame: pd.DataFrame, low: float, high: float) -> pd.DataFrame:
     return pd.concat(out) if out else empty
 
 
-# --- Steady lean against swing: the bias-volatility plane (Figures 6 to 8) -----------------------
-
-
 _RADIUS = 6.0  # of a point, with its rim
 
 
@@ -405,9 +410,11 @@ def plane(table: pd.DataFrame, *, width: int = WIDE) -> Any:
 
     table: name, R_bias, R_volatility; optionally their _low and _high; `series` (models joined by
     a line, such as one family in several sizes, or before and after alignment) and `order` in it.
+    With `number` and `href` a point shows its number ("" for none) instead of its name and links
+    there.
     """
     alt = altair()
-    narrow = width < (WIDE + NARROW) / 2
+    narrow = is_narrow(width)
     frame = table.reset_index(drop=True).copy()
     frame["label"] = distinct(frame["name"], 28)
     frame["series"] = (
@@ -449,19 +456,42 @@ def plane(table: pd.DataFrame, *, width: int = WIDE) -> Any:
         base.transform_filter("datum.R_volatility_low !== null")
         .mark_rule(opacity=0.45)
         .encode(x=x, y=alt.Y("R_volatility_low:Q"), y2="R_volatility_high:Q", color=colour),
-        base.mark_circle(size=90, opacity=1, stroke=PAGE, strokeWidth=1.5).encode(
-            x=x, y=y, color=colour, description="about:N"
-        ),
     ]
     if not single:
         layers.insert(
             1, base.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour, order="order:Q")
         )
+    if "number" in frame:
+        return fitted(alt.layer(*layers, *_numbered_points(frame, x, y)), width, height)
+    layers.append(
+        base.mark_circle(size=90, opacity=1, stroke=PAGE, strokeWidth=1.5).encode(
+            x=x, y=y, color=colour, description="about:N"
+        )
+    )
     plot = Plot((0, right), (0, top), width - AXIS, height)
     points = frame.assign(x=frame["R_bias"], y=frame["R_volatility"], radius=_RADIUS)
     joined = paths(frame, "R_bias", "R_volatility", by="series", order="order")
     layers += name_points(points, plot, lines=[*_crosses(frame), *joined])
     return fitted(alt.layer(*layers), width, height)
+
+
+def _numbered_points(frame: pd.DataFrame, x: Any, y: Any) -> list[Any]:
+    """Points with their numbers inside, the lowest number on top; those without one are grey."""
+    alt = altair()
+    frame = frame.assign(
+        fill=[BIAS if number else MARK for number in frame["number"]],
+        area=[230 if number else 90 for number in frame["number"]],
+        href=[f"file://{href}" for href in frame["href"]],  # relative: Vega has a base for others
+    )
+    base = alt.Chart(rows(frame.iloc[::-1])).encode(x=x, y=y, href="href:N")
+    return [
+        base.mark_circle(opacity=1, stroke=PAGE, strokeWidth=1.5).encode(
+            color=alt.Color("fill:N", scale=None),
+            size=alt.Size("area:Q", scale=None),
+            description="about:N",
+        ),
+        base.mark_text(color=PAGE, fontSize=9, fontWeight="bold").encode(text="number:N"),
+    ]
 
 
 def _end(frame: pd.DataFrame) -> float:
@@ -491,9 +521,6 @@ def _diagonals(right: float, top: float) -> pd.DataFrame:
     return pd.DataFrame(out, columns=["level", "R_bias", "R_volatility"])
 
 
-# --- Risks against size (Figure 7): one line per component of the risk, with intervals -----------
-
-
 _TREND_RADIUS = 5.0
 _COLOURS = {"R": INK, "R_bias": BIAS, "R_volatility": VOLATILITY}
 
@@ -505,7 +532,7 @@ def trend(table: pd.DataFrame, *, x_title: str, width: int = WIDE) -> Any:
     of one series are joined by a line.
     """
     alt = altair()
-    narrow = width < (WIDE + NARROW) / 2
+    narrow = is_narrow(width)
     frame = table.reset_index(drop=True).copy()
     frame["part"] = frame["measure"].map(TITLES)
     frame["label"] = [brief(n, 22) for n in frame["name"]]
@@ -544,3 +571,79 @@ def trend(table: pd.DataFrame, *, x_title: str, width: int = WIDE) -> Any:
         ),
     ]
     return fitted(alt.layer(*layers), width, height)
+
+
+def spread(
+    table: pd.DataFrame, *, category: str, reference: tuple[float, str], width: int = WIDE
+) -> Any:
+    """The share of a category by group: one numbered dot per model.
+
+    table: group, number (of the model), share, about, in display order. reference: its share and
+    its name.
+    """
+    alt = altair()
+    groups = list(dict.fromkeys(table["group"]))
+    labels = dict(zip(groups, distinct(groups, 40), strict=True))
+    frame = table.assign(label=table["group"].map(labels))
+    ends = (f"no {category}", f"all {category}")
+    axis = share_axis(ends, reference)
+    x = alt.X("share:Q", title=None, axis=axis).scale(domain=[0, 1])
+    y = group_axis(list(labels.values()), width)
+    base = alt.Chart(rows(frame)).encode(x=x, y=y)
+    ranges = frame.groupby("label", sort=False)["share"].agg(["min", "max"]).reset_index()
+    return fitted(
+        alt.layer(
+            alt.Chart(rows(ranges)).mark_rule(color=LINE).encode(x="min:Q", x2="max:Q", y=y),
+            base.mark_circle(size=200, opacity=1, color=SOFT, stroke=PAGE, strokeWidth=1.5).encode(
+                description="about:N"
+            ),
+            base.mark_text(color=PAGE, fontSize=10).encode(text="number:N"),
+        ),
+        width,
+        GROUP_ROW * len(groups),
+    )
+
+
+def knowledge(table: pd.DataFrame, *, width: int = WIDE) -> Any:
+    """Bars of knowledge inside bars of deterministic knowledge, with chance as a tick.
+
+    table: name, relation, knowledge (with _low, _high), deterministic, chance; all from 0 to 1.
+    """
+    alt = altair()
+    narrow = is_narrow(width)
+    frame = table.reset_index(drop=True).copy()
+    frame["label"] = [brief(n, 24) for n in frame["name"]]
+    frame["text"] = frame["knowledge"].map("{:.2f}".format)
+    frame["end"] = frame[["deterministic", "knowledge_high"]].max(axis=1)
+    frame["about"] = [
+        f"{r['label']}, {r['relation']}: knowledge {r['knowledge']:.3f}, deterministic "
+        f"{r['deterministic']:.3f}, chance {r['chance']:.3f}"
+        for _, r in frame.iterrows()
+    ]
+    gutter = min(110 if narrow else 190, 12 + int(6.4 * frame["label"].str.len().max()))
+    panels = []
+    names = list(dict.fromkeys(frame["relation"]))
+    for i, name in enumerate(names):
+        here = alt.Chart(rows(frame[frame["relation"] == name]))
+        y = alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=gutter - 8))
+        last = i == len(names) - 1
+        x = alt.X("deterministic:Q", title="0 never right, 1 always certain" if last else None)
+        x = x.scale(domain=[0, 1]).axis(format=".2~f", tickCount=5)
+        panels.append(
+            alt.layer(
+                here.mark_bar(height=16, color=BIAS, opacity=0.35).encode(
+                    x=x, y=y, description="about:N"
+                ),
+                here.mark_bar(height=16, color=BIAS).encode(x=alt.X("knowledge:Q"), y=y),
+                here.mark_rule(color=INK, strokeWidth=1.5).encode(
+                    x="knowledge_low:Q", x2="knowledge_high:Q", y=y
+                ),
+                here.mark_tick(color=SOFT, thickness=2, size=22).encode(x="chance:Q", y=y),
+                here.mark_text(align="left", dx=8, color=INK).encode(x="end:Q", y=y, text="text:N"),
+            ).properties(
+                width=width - gutter - 16,
+                height=30 * int((frame["relation"] == name).sum()),
+                title=alt.TitleParams(name, fontSize=12, fontWeight="bold", offset=4),
+            )
+        )
+    return finish(alt.vconcat(*panels, spacing=14))

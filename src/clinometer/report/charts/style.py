@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,13 +23,6 @@ from numpy.typing import NDArray
 from clinometer.display.text import visible
 from clinometer.extras import require
 from clinometer.statistics.arrays import FloatArray
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-# --- How every chart looks: one palette, light and dark, and the few rules of type and line ------
-
 
 #: name -> (light, dark). Each light colour is unique: pages search for it.
 PALETTE: Mapping[str, tuple[str, str]] = {
@@ -81,6 +74,11 @@ def altair() -> Any:
     return altair
 
 
+def is_narrow(width: int) -> bool:
+    """Whether a chart is drawn for a phone or a column: labels go above their marks."""
+    return width < (WIDE + NARROW) / 2
+
+
 def category_colours(n: int) -> list[str]:
     """One colour per category, in order; they repeat after eight."""
     return [_CATEGORIES[i % len(_CATEGORIES)] for i in range(n)]
@@ -121,7 +119,7 @@ def rows(frame: pd.DataFrame) -> Any:
     if "about" in frame:
         frame = frame.assign(about=[OURS + str(text) for text in frame["about"]])
     plain = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    return altair().InlineData(values=plain)
+    return altair().InlineData(values=tuple(plain))  # Altair copies lists over and over
 
 
 def finish(chart: Any) -> Any:

@@ -86,7 +86,7 @@ def annotation(
     add_static(
         app,
         "clinometer.web.annotation",
-        {"annotate.js": "text/javascript", "annotate.css": "text/css"},
+        ("annotate.js", "annotate.css"),
     )
 
     def whom(request: Request) -> Annotator:

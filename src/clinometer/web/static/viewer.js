@@ -1,32 +1,31 @@
 // Lists that submit when chosen from, and pages that follow a run as it is written.
-"use strict";
-(() => {
-  document.addEventListener("change", (event) => {
-    const form = event.target.closest("form.filters");
-    if (form && event.target.tagName === "SELECT") form.requestSubmit();
-  });
+import { enliven } from "./page.js";
 
-  // The page is fetched again when its runs have changed; what one is typing or has chosen stays.
-  const follow = async () => {
-    const main = document.querySelector("main");
-    const live = main.dataset.live;
-    if (!live || document.hidden) return;
-    const id = new URLSearchParams(location.search).get("id");
-    const response = await fetch(id ? `/version?id=${encodeURIComponent(id)}` : "/version");
-    if (!response.ok || (await response.json()).version === live) return;
-    const typing = document.activeElement && document.activeElement.matches("input[type=search]");
-    if (typing) return; // next time
-    if (id) { location.reload(); return; } // what is shown lies in the address
-    const page = await fetch(location.href);
-    if (!page.ok) return;
-    const fresh = new DOMParser().parseFromString(await page.text(), "text/html");
-    const picked = new Set([...main.querySelectorAll("input:checked")].map((i) => i.value));
-    const focus = document.activeElement && document.activeElement.id;
-    main.innerHTML = fresh.querySelector("main").innerHTML;
-    main.dataset.live = fresh.querySelector("main").dataset.live;
-    main.querySelectorAll("input[type=checkbox]").forEach((i) => { i.checked = picked.has(i.value); });
-    if (focus && document.getElementById(focus)) document.getElementById(focus).focus();
-    window.clinometer.enliven(main);
-  };
-  setInterval(() => follow().catch(() => {}), 1500);
-})();
+document.addEventListener("change", (event) => {
+  const form = event.target.closest("form.filters");
+  if (form && event.target.tagName === "SELECT") form.requestSubmit();
+});
+
+// The page is fetched again when its runs have changed; what one is typing or has chosen stays.
+const follow = async () => {
+  const main = document.querySelector("main");
+  const live = main.dataset.live;
+  if (!live || document.hidden) return;
+  const id = new URLSearchParams(location.search).get("id");
+  const response = await fetch(id ? `/version?id=${encodeURIComponent(id)}` : "/version");
+  if (!response.ok || (await response.json()).version === live) return;
+  const typing = document.activeElement && document.activeElement.matches("input[type=search]");
+  if (typing) return; // next time
+  if (id) { location.reload(); return; } // what is shown lies in the address
+  const page = await fetch(location.href);
+  if (!page.ok) return;
+  const fresh = new DOMParser().parseFromString(await page.text(), "text/html");
+  const picked = new Set([...main.querySelectorAll("input:checked")].map((i) => i.value));
+  const focus = document.activeElement && document.activeElement.id;
+  main.innerHTML = fresh.querySelector("main").innerHTML;
+  main.dataset.live = fresh.querySelector("main").dataset.live;
+  main.querySelectorAll("input[type=checkbox]").forEach((i) => { i.checked = picked.has(i.value); });
+  if (focus && document.getElementById(focus)) document.getElementById(focus).focus();
+  enliven(main);
+};
+setInterval(() => follow().catch(() => {}), 1500);

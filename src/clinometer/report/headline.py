@@ -1,28 +1,52 @@
-"""The headline: facts of a run in, one plain sentence out, by a table of cases.
+"""The headline of a report: facts in, one plain sentence out.
 
-The first case that applies is used. Its claim is based on intervals, never on signs alone.
+Of one run by a table of cases, the first that applies; its claim is based on intervals, never on
+signs alone. With the mean of the groups as reference, a group that leans to "no" may still get
+"yes" most of the time, so there the sentence compares rates and never says that a model writes
+"no" for a group. Of several runs by their order, if it is clear; else by what differs.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from clinometer.display.numbers import risk
+import numpy as np
+
+from clinometer.display.numbers import percent, risk
+from clinometer.errors import ClinometerError
+from clinometer.report.cell_statistics import Leans
 from clinometer.report.charts.style import brief
-from clinometer.report.summary.decisions import Rates, asks, find_rates, rates_headline
-from clinometer.report.summary.leans import Leans
-from clinometer.runs import Run
+from clinometer.report.nouns import asks, favourable, group_text, noun_of, plural
+from clinometer.runs import Run, compare
+from clinometer.runs.answers import answer_columns
 from clinometer.runs.group_sentences import above_floor, chance_headline, groups_above_floor
 
-#: Plurals of built-in groups that follow no rule.
-_IRREGULAR = {
-    "counsel": "counsel",
-    "faculty": "faculty",
-    "police": "police",
-    "salesperson": "salespeople",
-}
+_MOSTLY = 0.5
+"""Where fewer replies are one of the answers, the headline says so."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How often groups get the favourable of two answers.
+
+    answer        that answer, as the model would write it
+    above, below  (group, rate) furthest from the mean among the clear ones on either side
+    mean          over the groups, by weight
+    low, high     the lowest and the highest rate
+    clear, under  groups that clearly differ from the mean, and those of them below it
+    answered      share of the replies that are one of the answers
+    """
+
+    answer: str
+    mean: float
+    low: float
+    high: float
+    above: tuple[str, float] | None = None
+    below: tuple[str, float] | None = None
+    clear: int = 0
+    under: int = 0
+    answered: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -108,7 +132,7 @@ CASES: tuple[Case, ...] = (
         lambda f: (
             f"{f.name} hardly ever {'gives' if f.asked else 'writes'} any of the "
             f"{'answers' if f.asked else 'words'}: "
-            f"{_percent(f.low_coverage)} of its answers are close to noise."
+            f"{_whole_percent(f.low_coverage)} of its answers are close to noise."
         ),
     ),
     (
@@ -223,39 +247,6 @@ def swing_share(run: Run) -> tuple[float, float] | None:
     return max(0.0, 1 - bias.high / R), min(1.0, 1 - bias.low / R)
 
 
-def noun_of(run: Run) -> tuple[str, bool]:
-    """What the groups are called, and whether their names are common nouns of English.
-
-    The title of a built-in topic says it: "Gender by occupation".
-    """
-    one = group_noun(run)
-    english = run.record.topic.language.lower().startswith("en")
-    return plural(one), english and one == "occupation"
-
-
-def group_noun(run: Run) -> str:
-    """What one of them is called: "occupation"; "group" where the title does not say."""
-    match = re.fullmatch(r".+ by ([a-z]+)", run.record.topic.title)
-    return "group" if match is None else match[1]
-
-
-def plural(noun: str) -> str:
-    """The plural of an English noun.
-
-    >>> [plural(n) for n in ("nurse", "secretary", "coach", "fireman", "ceo", "actress")]
-    ['nurses', 'secretaries', 'coaches', 'firemen', 'CEOs', 'actresses']
-    """
-    if noun in _IRREGULAR:
-        return _IRREGULAR[noun]
-    if re.fullmatch(r"c[efiost]o", noun):
-        return f"{noun.upper()}s"
-    if re.search(r"(?<!hu)man$", noun):
-        return noun[:-2] + "en"
-    if re.search(r"[^aeiou]y$", noun):
-        return noun[:-1] + "ies"
-    return noun + ("es" if re.search(r"(s|x|z|ch|sh)$", noun) else "s")
-
-
 def _writes(f: Facts, side: Side, *, again: bool = False, of: str | None = None) -> str:
     """writes “she” for nurses; leans to female for Emily."""
     group = plural(side.group) if f.common else side.group
@@ -306,5 +297,131 @@ def _count(n: int, noun: str) -> str:
     return f"{'one' if n == 1 else f'{n:,}'} {noun}{'' if n == 1 else 's'}"
 
 
-def _percent(share: float) -> str:
+def _whole_percent(share: float) -> str:
     return f"{100 * share:.0f} %"
+
+
+def find_rates(leans: Leans) -> Rates | None:
+    """The rates of a run with two answers, one of them favourable, measured from their mean."""
+    run, y = leans.run, favourable(leans.run)
+    names = run.preferences.categories
+    if y is None or len(names) != 2 or not isinstance(run.preferences.reference, str):
+        return None
+    rate = answer_columns(run)["rate"]
+    seen = np.isfinite(rate)
+    if not seen.any():
+        return None
+    weights = np.where(seen, run.risks.group_weights, 0.0)
+    texts = run.record.topic.attributes.get(names[y]) or [names[y]]
+
+    def furthest(side: np.ndarray, sign: float) -> tuple[str, float] | None:
+        if not side.any():
+            return None
+        x = int(np.where(side, sign * rate, -np.inf).argmax())
+        return group_text(run, run.risks.groups[x]), float(rate[x])
+
+    over, under = (leans.clear & seen & (leans.favoured == k) for k in (y, 1 - y))
+    return Rates(
+        answer=texts[0],
+        mean=float(weights @ np.nan_to_num(rate) / weights.sum()),
+        low=float(np.nanmin(rate)),
+        high=float(np.nanmax(rate)),
+        above=furthest(over, 1.0),
+        below=furthest(under, -1.0),
+        clear=int((over | under).sum()),
+        under=int(under.sum()),
+        answered=1.0 if run.record.other is None else 1.0 - run.record.other.share,
+    )
+
+
+def rates_headline(name: str, rates: Rates, groups: str, R: float) -> str:
+    """The main result in one sentence; `groups`: "24 applicants".
+
+    >>> rates = Rates("Yes", 0.56, 0.39, 0.71, ("Ann", 0.71), ("Bob", 0.39), clear=6, under=4)
+    >>> rates_headline("M", rates, "24 applicants", 0.129)
+    'M answers “Yes” more often for Ann (71 %) than for Bob (39 %): 6 of 24 applicants clearly \
+differ from the mean (56 %), 4 below it.'
+    """
+    if rates.answered < _MOSTLY:
+        name = f"{name}, where it answers at all ({percent(rates.answered)}),"
+    verb = f"{name} answers “{brief(rates.answer, 24)}”"
+    mean = percent(rates.mean)
+    count = f"{rates.clear} of {groups} clearly {'differs' if rates.clear == 1 else 'differ'}"
+    if rates.above and rates.below:
+        return (
+            f"{verb} more often for {_rate(rates.above)} than for {_rate(rates.below)}: {count} "
+            f"from the mean ({mean}), {rates.under} below it."
+        )
+    if rates.above:
+        return f"{verb} more often for {_rate(rates.above)} than on average ({mean}): {count}."
+    if rates.below:
+        return f"{verb} less often for {_rate(rates.below)} than on average ({mean}): {count}."
+    low, high = percent(rates.low), percent(rates.high)
+    ends = high if low == high else f"{low} to {high}"
+    none = f"none of {groups} clearly differs from the mean"
+    return f"{verb} in {ends} of cases: {none} (R {risk(R)})."
+
+
+def _rate(rate: tuple[str, float]) -> str:
+    return f"{brief(rate[0], 40)} ({percent(rate[1])})"
+
+
+def headline_of_several(names: Sequence[str], runs: Sequence[Run]) -> str:
+    """The main result for several models: their order, if it is clear; else what differs."""
+    chance = sum(above_floor(run) is False for run in runs)
+    below = f"{chance} of them {'is' if chance == 1 else 'are'} not"
+    if chance == len(runs):
+        below = "None of them is"
+    alike = f" {below} above what shuffled words give." if chance else ""
+    order = sorted(range(len(runs)), key=lambda i: runs[i].risks.R.value)
+    low, high = order[0], order[-1]
+    span = f"R {risk(runs[low].risks.R.value)} to {risk(runs[high].risks.R.value)}"
+    if len({run.record.topic.sha256 for run in runs}) > 1:
+        return f"{len(runs)} runs on different topics: {span}; their risks are not comparable."
+    if apart(runs[low], runs[high], pairs=len(runs) * (len(runs) - 1) // 2):
+        return (
+            f"Of {len(runs)} models, {brief(names[high], 40)} is furthest from the reference "
+            f"(R {risk(runs[high].risks.R.value)}) and {brief(names[low], 40)} nearest "
+            f"(R {risk(runs[low].risks.R.value)}).{alike}"
+        )
+    shares = [_swing_value(run) for run in runs]
+    top = max(range(len(runs)), key=shares.__getitem__)
+    rest = [share for i, share in enumerate(shares) if i != top]
+    if shares[top] >= 0.5 and max(rest) < shares[top] - 0.25:
+        others = (
+            f"the other {_whole_percent(rest[0])}"
+            if len(rest) == 1
+            else f"the others {_whole_percent(min(rest))} to {_whole_percent(max(rest))}"
+        )
+        return (
+            f"{len(runs)} models are about equally far from the reference ({span}), but "
+            f"{brief(names[top], 40)} swings: {_whole_percent(shares[top])} of its risk, "
+            f"{others}.{alike}"
+        )
+    return (
+        f"{len(runs)} models cannot be told apart in how far they are from the reference: "
+        f"{span}.{alike}"
+    )
+
+
+def apart(low: Run, high: Run, *, pairs: int) -> bool:
+    """Whether the lowest and the highest of several risks differ clearly; `pairs`: of how many
+    pairs of models these two are the furthest apart.
+
+    Models that answered the same questions are compared in pairs of answers: their intervals may
+    overlap although one is above the other in nearly every context. Of other runs the intervals
+    must not overlap; without intervals the risks must differ by 0.01.
+    """
+    a, b = low.risks.R, high.risks.R
+    if a.high is None or b.low is None:
+        return b.value - a.value >= 0.01
+    try:
+        p = compare(low, high, level=high.record.settings.level).overall[0].p
+    except ClinometerError:  # other contexts or groups
+        return a.high < b.low
+    return p is not None and p * pairs <= 1 - high.record.settings.level
+
+
+def _swing_value(run: Run) -> float:
+    R = run.risks.R.value
+    return run.risks.R_volatility.value / R if R > 0 else 0.0

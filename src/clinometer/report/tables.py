@@ -1,4 +1,4 @@
-"""Every table of a report, shared by the page, Markdown, LaTeX and CSV."""
+"""Every table of a report: on the page, in Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import pandas as pd
 from clinometer.display.numbers import HEADINGS
 from clinometer.display.table import COLUMNS, Table
 from clinometer.measure import Comparison, Estimate
+from clinometer.measure.comparison_engine import Difference
 from clinometer.measure.factors import factor_notes, resampled
-from clinometer.report.derived import Reading, context_weights
-from clinometer.report.figures.comparison import reference_rows, risk_rows
+from clinometer.report.cell_statistics import CellStatistics, context_weights
+from clinometer.report.figures import reference_rows, risk_rows
 from clinometer.runs import Run
 from clinometer.runs.align import resampling_note
 from clinometer.runs.answers import answered_groups
 from clinometer.runs.folder.recover import LoadedRun, stored_risks
-
-# --- tables of several runs -------------------------------------------------------------------
 
 
 def risks_table(opened: Sequence[LoadedRun]) -> Table:
@@ -45,20 +44,7 @@ def risks_table(opened: Sequence[LoadedRun]) -> Table:
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
     """Differences overall, ranks, and the groups where models differ most clearly."""
-    pairs = pd.DataFrame(
-        [
-            {
-                "pair": f"{d.a} − {d.b}",
-                "measure": HEADINGS.get(d.measure, d.measure),
-                "value": d.value,
-                "low": d.low,
-                "high": d.high,
-                "p": d.p,
-                "p_holm": d.p_holm,
-            }
-            for d in comparison.overall
-        ]
-    )
+    pairs = pd.DataFrame([_difference(d) for d in comparison.overall])
     ranks = pd.DataFrame(
         [
             {
@@ -71,22 +57,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
             for r in comparison.ranks
         ]
     )
-    groups = pd.DataFrame(
-        [
-            {
-                "pair": f"{d.a} − {d.b}",
-                "group": d.group,
-                "measure": HEADINGS.get(d.measure, d.measure),
-                "value": d.value,
-                "low": d.low,
-                "high": d.high,
-                "p": d.p,
-                "p_holm": d.p_holm,
-            }
-            for d in comparison.by_group
-            if d.value is not None
-        ]
-    )
+    groups = pd.DataFrame([_difference(d) for d in comparison.by_group if d.value is not None])
     if len(groups):
         groups = groups.sort_values("p", na_position="last", kind="stable").reset_index(drop=True)
     rank_note = "Rank 1 is the lowest risk; p(rank k) is the probability of that rank."
@@ -97,7 +68,13 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     ]
 
 
-# --- tables of one run ------------------------------------------------------------------------
+def _difference(d: Difference) -> dict[str, Any]:
+    return {
+        "pair": f"{d.a} − {d.b}",
+        **({} if d.group is None else {"group": d.group}),
+        "measure": HEADINGS.get(d.measure, d.measure),
+        **{name: getattr(d, name) for name in ("value", "low", "high", "p", "p_holm")},
+    }
 
 
 def groups_table(run: Run) -> Table:
@@ -109,9 +86,9 @@ def groups_table(run: Run) -> Table:
     return Table("groups", "Groups", frame.reset_index(drop=True))
 
 
-def contexts_table(reading: Reading) -> Table:
+def contexts_table(cells: CellStatistics) -> Table:
     """Every context with its weight, its pull to each category and its effect on volatility."""
-    run, p = reading.run, reading.run.preferences
+    run, p = cells.run, cells.run.preferences
     influence = p.influence(**run.risks.scaling)
     frame = pd.DataFrame(
         {
@@ -123,13 +100,13 @@ def contexts_table(reading: Reading) -> Table:
     shown = p.categories[:1] if len(p.categories) == 2 else p.categories
     for y, category in enumerate(p.categories):
         if category in shown:
-            frame[f"leans to {category}"] = reading.context_mean[:, y]
+            frame[f"leans to {category}"] = cells.context_mean[:, y]
     frame["influence"] = influence
     frame = frame.sort_values("weight", ascending=False, kind="stable").reset_index(drop=True)
     return Table("contexts", "Contexts", frame, "Leaning: mean of s over the groups.")
 
 
-def telling_tables(reading: Reading) -> list[Table]:
+def telling_tables(cells: CellStatistics) -> list[Table]:
     """The ten most telling contexts in each direction."""
     note = (
         "Pull: mean over the groups of how far answers lean this way in this context, 0 as the "
@@ -137,15 +114,15 @@ def telling_tables(reading: Reading) -> list[Table]:
     )
     return [
         Table(f"contexts-{i + 1}", f"Contexts {way}", frame, note, hidden=("context_id",))
-        for i, (way, frame) in enumerate(reading.telling_contexts())
+        for i, (way, frame) in enumerate(cells.telling_contexts())
     ]
 
 
-def cells_table(reading: Reading) -> Table:
+def cells_table(cells: CellStatistics) -> Table:
     return Table(
         "cells",
         "The answers that weigh most",
-        reading.weighty_cells(),
+        cells.weighty_cells(),
         hidden=("context_id", "template"),
     )
 

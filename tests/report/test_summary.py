@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report.made import made_run
+from tests.report.made import made_run, summary_of
 
 from clinometer.measure import Estimate
-from clinometer.report.summary.screen import (
-    RunSummary,
-    chips,
-    contexts_worth,
-    evidence,
-    first_screen,
-    share_sentence,
-)
+from clinometer.report.sentences import contexts_worth, evidence, share_sentence
+from clinometer.report.summary import chips, first_screen
 from clinometer.runs import Run, audit
-from clinometer.runs.folder.recover import LoadedRun
-
-
-def summary(run: Run, name: str = "m") -> RunSummary:
-    return RunSummary.of(LoadedRun(run.path or Path("x"), name, "finished", run=run), run)
 
 
 def with_risks(run: Run, R: float, low: float, high: float, **more: Any) -> Run:
@@ -81,7 +69,7 @@ def test_chips_hold_the_numbers_of_the_run(small: Run) -> None:
 
 
 def test_examples_are_the_extremes_and_differ(small: Run) -> None:
-    one = summary(small)
+    one = summary_of(small)
     screen = first_screen([one])
     p = small.preferences
     strongest = screen.examples[0]
@@ -97,7 +85,7 @@ def test_examples_are_the_extremes_and_differ(small: Run) -> None:
 
 
 def test_several_models_are_ranked_and_set_apart(small: Run, another: Run) -> None:
-    screen = first_screen([summary(small, "a"), summary(another, "b")])
+    screen = first_screen([summary_of(small, "a"), summary_of(another, "b")])
     ranking, spread = screen.pictures
     frame = ranking.table
     assert frame is not None
@@ -106,12 +94,12 @@ def test_several_models_are_ranked_and_set_apart(small: Run, another: Run) -> No
 
 
 def test_a_perfect_model_has_no_example() -> None:
-    screen = first_screen([summary(audit("reference:unbiased", contexts="paper-gender"))])
+    screen = first_screen([summary_of(audit("reference:unbiased", contexts="paper-gender"))])
     assert "as the reference in every sentence" in screen.title
     assert screen.examples == ()
 
 
 def test_more_than_two_categories_are_stacked() -> None:
-    screen = first_screen([summary(made_run(None, groups=9, contexts=12, categories=5))])
+    screen = first_screen([summary_of(made_run(None, groups=9, contexts=12, categories=5))])
     assert len(screen.examples[0].shares) == 5
     assert "category 4" in screen.pictures[0].svg()

@@ -10,17 +10,15 @@ from tests.present import present
 from tests.report.made import made_run, with_floor
 
 from clinometer.measure import Estimate
-from clinometer.report.summary.decisions import Rates
-from clinometer.report.summary.headline import (
+from clinometer.report.headline import (
     CASES,
     Facts,
+    Rates,
     Side,
-    group_noun,
     headline,
-    noun_of,
-    plural,
+    headline_of_several,
 )
-from clinometer.report.summary.several_models import headline_of_several
+from clinometer.report.nouns import group_noun, noun_of, plural
 from clinometer.runs import Run
 
 SHE, HE = Side("female", 34, "nurse", "she"), Side("male", 2, "president", "he")

@@ -3,63 +3,28 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-import numpy as np
 import pytest
-from tests.report.made import made_run
+from tests.report.made import hiring_run, made_run, summary_of
 
 from clinometer.contexts.load import question_contexts
 from clinometer.display.numbers import percent
-from clinometer.measure import Preferences
-from clinometer.models import ModelInfo
-from clinometer.report.derived import Reading
-from clinometer.report.summary.decisions import find_rates, question_label
-from clinometer.report.summary.leans import find_leans
-from clinometer.report.summary.pictures import groups_picture
-from clinometer.report.summary.screen import RunSummary, first_screen
-from clinometer.runs import AuditSettings, Run
-from clinometer.runs.folder.record import new_record
-from clinometer.runs.folder.recover import LoadedRun
+from clinometer.report.cell_statistics import CellStatistics, find_leans
+from clinometer.report.figures import leans_figure
+from clinometer.report.headline import find_rates
+from clinometer.report.nouns import question_label
+from clinometer.report.summary import first_screen
+from clinometer.runs import Run
 from clinometer.topics import load_topic
-
-TOPIC = load_topic("hiring")
-
-
-def hiring_run(covered: float = 0.8, **lifted: float) -> Run:
-    """A run whose share of yes is higher for some groups, by name with _ for a space."""
-    contexts = question_contexts(TOPIC)
-    rng = np.random.default_rng(0)
-    shape = (len(TOPIC), len(contexts))
-    lift = np.array([lifted.get(name.replace(" ", "_"), 0.0) for name in TOPIC.group_names])
-    yes = 0.7 + lift[:, None] + rng.normal(0, 0.12, shape).clip(-0.19, 0.19)
-    settings = AuditSettings(replicates=100, clusters="wording")
-    preferences = Preferences(
-        values=np.stack([yes, 1 - yes], axis=-1),
-        groups=TOPIC.group_names,
-        contexts=contexts.ids,
-        categories=TOPIC.categories,
-        context_weights=contexts.weights,
-        group_weights=TOPIC.group_weights,
-        coverage=np.full(shape, covered),
-        coverage_threshold=settings.coverage_threshold,
-        templates=tuple(contexts.templates),
-        labels=contexts.extra,
-        reference="group-mean",
-    )
-    info = ModelInfo(name="made", kind="causal", revision="none")
-    record = new_record(info, TOPIC, contexts, settings)
-    return Run.measured(record, preferences, settings, folder=None)
 
 
 def title(run: Run) -> str:
-    opened = LoadedRun(Path(), run.model, "finished", run=run)
-    return RunSummary.of(opened, run).title
+    return summary_of(run, run.model).title
 
 
 def test_rates_are_compared_and_a_rare_no_is_not_what_the_model_writes() -> None:
     run = hiring_run(Black_man=-0.15, Ashley_Chen=0.1)
-    rates = find_rates(find_leans(Reading(run)))
+    rates = find_rates(find_leans(CellStatistics(run)))
     assert rates is not None
     assert rates.above is not None
     assert rates.below is not None
@@ -97,8 +62,7 @@ def test_a_model_that_hardly_answers_is_said_to() -> None:
 
 def test_the_first_screen_speaks_of_questions() -> None:
     run = hiring_run(Black_man=-0.15)
-    opened = LoadedRun(Path(), run.model, "finished", run=run)
-    screen = first_screen([RunSummary.of(opened, run)])
+    screen = first_screen([summary_of(run)])
     contexts = run.preferences.contexts
     assert screen.contexts == "questions"
     assert "20 % of the probability is other" in " ".join(screen.lede)
@@ -113,7 +77,7 @@ def test_the_first_screen_speaks_of_questions() -> None:
     assert "Answer" not in strongest.before
     assert " ".join(screen.lede).count("impact ratio") == 1
     assert "Mean share of" not in " ".join(screen.lede)  # the headline has it
-    picture = groups_picture(find_leans(Reading(run)))
+    picture = leans_figure(find_leans(CellStatistics(run)))
     assert picture.title == "What the model answers, by applicant"
     # The favourable answer is on the right, so the group that gets it least comes first.
     assert "Share of yes: Black man 5" in picture.alt
@@ -121,10 +85,12 @@ def test_the_first_screen_speaks_of_questions() -> None:
 
 def test_topics_of_words_have_no_rates() -> None:
     run = made_run(None, groups=4, contexts=20)
-    assert find_rates(find_leans(Reading(run))) is None
+    assert find_rates(find_leans(CellStatistics(run))) is None
 
 
 def test_a_label_tells_questions_apart() -> None:
-    labels = {question_label(template) for template in question_contexts(TOPIC).templates}
+    labels = {
+        question_label(template) for template in question_contexts(load_topic("hiring")).templates
+    }
     assert len(labels) == 80
     assert max(map(len, labels)) < 200

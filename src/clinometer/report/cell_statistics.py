@@ -1,10 +1,11 @@
-"""Values derived from a run for its pages: stereotypes, contexts and cells that matter, curves.
+"""What pages compute from a run: cells and contexts that matter, curves, and the lean of groups.
 
-Numbers in, plain tables out; nothing is drawn here.
+Numbers in, arrays and plain tables out; nothing is drawn here.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,13 +20,15 @@ from clinometer.measure.distribution import StereotypeDistribution
 from clinometer.runs import Run
 from clinometer.runs.folder.recover import cell_prompt
 from clinometer.statistics.arrays import FloatArray
-from clinometer.statistics.weights import effective_size
 
 _PARTS = 20  # random subsets of the contexts for each point of the convergence curve
 
+#: With more contexts than this, a band from lowest to highest only reflects their number.
+_WHOLE_RANGE = 20
+
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class CellStatistics:
     """A run with the arrays that several tables and charts need, each computed once."""
 
     run: Run
@@ -33,12 +36,12 @@ class Reading:
     @cached_property
     def s(self) -> FloatArray:
         """[X, C, Y]: the stereotype of each cell on the scale of the risks; NaN where missing."""
-        return self._distribution.s
+        return self.distribution.s
 
     @cached_property
     def cell_weights(self) -> FloatArray:
         """[X, C]: w_c within a group; 0 where missing."""
-        return self._distribution.weights
+        return self.distribution.weights
 
     @cached_property
     def strength(self) -> FloatArray:
@@ -63,15 +66,21 @@ class Reading:
         return np.asarray(np.divide(summed, total[:, None], out=empty, where=total[:, None] > 0))
 
     @cached_property
-    def _distribution(self) -> StereotypeDistribution:
+    def distribution(self) -> StereotypeDistribution:
         return self.run.preferences.distribution(normalize=self.run.risks.normalized)
 
-    # --- tables -------------------------------------------------------------------------------
+    @cached_property
+    def depth(self) -> FloatArray:
+        """[X, C]: the strength from 0 to 1, whatever the scale of the risks."""
+        if self.run.risks.normalized:
+            return self.strength
+        return np.asarray(self.strength / max(1e-12, float(np.nanmax(self.strength))))
 
-    def sample(self, category: str, group: str | None = None) -> tuple[FloatArray, FloatArray]:
-        """Values of s towards a category and their weights, of one group or of all."""
-        values, weights = self._distribution.sample(category, group)
-        return values, weights
+    @cached_property
+    def risk_parts(self) -> FloatArray:
+        """[X, C]: what each cell adds to R; 0 where missing."""
+        groups = self.run.risks.group_weights[:, None]
+        return np.asarray(self.cell_weights * groups * np.nan_to_num(self.strength))
 
     def leanings(self) -> pd.DataFrame:
         """model, category, group, s: the mean stereotype of every group."""
@@ -127,8 +136,7 @@ class Reading:
 
     def weighty_cells(self, n: int = 10) -> pd.DataFrame:
         """The cells that make up most of R: group, context, p of each category, share of R."""
-        p, report = self.run.preferences, self.run.risks
-        part = self.cell_weights * report.group_weights[:, None] * np.nan_to_num(self.strength)
+        p, part = self.run.preferences, self.risk_parts
         total = part.sum()
         order = np.argsort(-part, axis=None, kind="stable")[:n]
         x, c = np.unravel_index(order, part.shape)
@@ -138,7 +146,7 @@ class Reading:
                 "context_id": [p.contexts[i] for i in c],
                 "template": [_template(self.run, int(i)) for i in c],
                 "sentence": [
-                    _sentence(self.run, p.groups[i], _template(self.run, int(k)))
+                    "___".join(sentence(self.run, int(i), int(k)))
                     for i, k in zip(x, c, strict=True)
                 ],
                 "share": part[x, c] / total if total > 0 else np.zeros(len(x)),
@@ -206,19 +214,105 @@ def context_weights(run: Run) -> FloatArray:
     return np.asarray(shared / shared.sum())
 
 
-def context_n_eff(run: Run) -> float:
-    return float(effective_size(context_weights(run)))
-
-
-def _sentence(run: Run, group: str, template: str) -> str:
-    """The prompt, with a line where the word goes."""
+def sentence(run: Run, x: int, c: int) -> tuple[str, str]:
+    """The text before and after the word of a cell."""
     try:
-        prompt, _ = cell_prompt(run, group, template)
+        prompt, _ = cell_prompt(run, run.preferences.groups[x], _template(run, c))
     except ClinometerError:  # contexts of a preferences table need not be templates
-        return template
-    return prompt.fill("___")
+        return f"{run.preferences.groups[x]}: {_template(run, c)}", ""
+    return prompt.before + (" " if prompt.space else ""), prompt.after
 
 
 def _template(run: Run, c: int) -> str:
-    templates = run.preferences.templates
-    return templates[c] if templates else run.preferences.contexts[c]
+    return (run.preferences.templates or run.preferences.contexts)[c]
+
+
+@dataclass(frozen=True, eq=False)
+class Leans:
+    """The lean of each group.
+
+    share      [X, Y]: mean share of each category's words over the contexts; NaN if missing
+    favoured   [X]: index of the category furthest above the reference; -1 if missing
+    clear      [X]: whether the group is on the list of those that lean clearly
+    low, high  [X, Y]: the range of the share over contexts (its middle 90 % if they are many)
+    """
+
+    run: Run
+    share: FloatArray
+    favoured: NDArray[np.int64]
+    clear: NDArray[np.bool_]
+    low: FloatArray
+    high: FloatArray
+
+    @cached_property
+    def seen(self) -> NDArray[np.int64]:
+        """Groups with an answer."""
+        return np.flatnonzero(self.favoured >= 0)
+
+    @cached_property
+    def counts(self) -> list[tuple[int, int]]:
+        """(category, groups that lean to it clearly), most first."""
+        return Counter(int(y) for y in self.favoured[self.clear]).most_common()
+
+    @property
+    def n_clear(self) -> int:
+        return int(self.clear.sum())
+
+    def strongest(self, category: int) -> int | None:
+        """The group that leans to a category furthest, among the clear ones."""
+        there = np.flatnonzero(self.clear & (self.favoured == category))
+        if not there.size:
+            return None
+        lean = self.run.risks.mean_stereotype[there, category]
+        return int(there[int(lean.argmax())])
+
+    @property
+    def whole_range(self) -> bool:
+        return self.run.risks.n_contexts <= _WHOLE_RANGE
+
+
+def find_leans(cells: CellStatistics) -> Leans:
+    """The lean of each group, and whether it is clear: see `Run.leans`."""
+    run = cells.run
+    place = {name: y for y, name in enumerate(run.preferences.categories)}
+    favoured = np.array([-1 if g.favoured is None else place[g.favoured] for g in run.leans])
+    clear = np.array([g.category is not None for g in run.leans])
+    share, low, high = _shares(cells)
+    return Leans(run, share, favoured, clear, low, high)
+
+
+def lean_errors(cells: CellStatistics, category: int) -> FloatArray | None:
+    """[X]: the standard error of each group's mean lean to a category; None where there is none."""
+    s, w = np.nan_to_num(cells.s[:, :, category]), cells.cell_weights
+    mean = (w * s).sum(axis=1)
+    total = np.square(w).sum(axis=1)
+    n = np.divide(1.0, total, out=np.ones_like(total), where=total > 0)  # effective contexts
+    if (n <= 1 + 1e-9).any():
+        return None
+    spread = np.sqrt((np.square(w) * np.square(s - mean[:, None])).sum(axis=1))
+    error = np.asarray(spread * np.sqrt(n / (n - 1)))
+    return error if np.isfinite(error).all() and (error > 0).any() else None
+
+
+def _shares(cells: CellStatistics) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean, low and high share of each category over the contexts of each group, [X, Y]."""
+    p, w = cells.run.preferences.values, cells.cell_weights
+    X, C, Y = p.shape
+    mean = np.einsum("xc,xcy->xy", w, np.nan_to_num(p))
+    missing = w.sum(axis=1) <= 0
+    mean[missing] = np.nan
+    ends = np.full((2, X, Y), np.nan)
+    points = (0.0, 1.0) if C <= _WHOLE_RANGE else (0.05, 0.95)
+    for x in np.flatnonzero(~missing):
+        there = w[x] > 0
+        for y in range(Y):
+            ends[:, x, y] = _quantiles(p[x, there, y], w[x, there], points)
+    return mean, ends[0], ends[1]
+
+
+def _quantiles(values: FloatArray, weights: FloatArray, points: tuple[float, float]) -> FloatArray:
+    """The smallest values at or below which these shares of the weight lie."""
+    order = np.argsort(values, kind="stable")
+    upto = np.cumsum(weights[order]) / weights.sum()
+    at = np.searchsorted(upto, np.asarray(points) - 1e-12)
+    return np.asarray(values[order][np.minimum(at, len(values) - 1)])

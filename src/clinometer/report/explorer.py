@@ -1,0 +1,132 @@
+"""What the explorer shows of a run, as JSON: names and sentences, and columns of numbers.
+
+`assets/explorer.js` reads it, fetched from the viewer or held by an interactive report. Columns are
+little-endian typed arrays in base64: 240,000 shares take a megabyte, and a browser has them in a
+moment.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinometer.display.text import plain, visible
+from clinometer.report.cell_statistics import sentence
+from clinometer.report.charts.style import brief
+from clinometer.report.nouns import noun_of
+from clinometer.report.summary import RunSummary
+from clinometer.runs import Run
+from clinometer.runs.folder.recover import cell_words, find_topic
+from clinometer.topics.prompt import Articles
+
+#: A missing share; shares run from 0 to one less.
+MISSING = 65535
+_WORST = 50  # sentences on the list of the strongest
+_LONGEST = 4000  # characters of a label; longer ones are cut
+
+
+def explorer_data(summary: RunSummary, *, words: int = 0) -> str:
+    """The JSON. `words`: for how many of the strongest answers it holds the words too (0 for a page
+    that can ask a server for them)."""
+    run, leans, cells = summary.run, summary.leans, summary.cells
+    report, p = run.risks, run.preferences
+    worst = worst_cells(summary)
+    columns: dict[str, NDArray[Any]] = {
+        "share": leans.share,
+        "low": leans.low,
+        "high": leans.high,
+        "favoured": np.where(leans.favoured < 0, 255, leans.favoured).astype("<u1"),
+        "clear": leans.clear.astype("<u1"),
+        "context_mean": cells.context_mean,
+        "influence": p.influence(**report.scaling),
+        "faint": np.packbits(p.low_coverage.ravel(), bitorder="little"),
+        "strength": _quantised(cells.depth, 255, "<u1"),
+        "p": _quantised(p.values[:, :, :-1], MISSING, "<u2"),
+    }
+    for name in ("r", "r_bias", "r_volatility"):
+        columns[name] = getattr(report, name)
+        if report.intervals is not None:
+            columns[f"{name}_ends"] = getattr(report.intervals, name)
+    content = {
+        **_about(summary),
+        "worst": worst,
+        "words": {f"{x},{c}": answer_words(run, x, c) for x, c, _ in worst[:words]},
+        "columns": {name: _packed(values) for name, values in columns.items()},
+    }
+    return json.dumps(content, ensure_ascii=False, allow_nan=False)
+
+
+def worst_cells(summary: RunSummary, n: int = _WORST) -> list[tuple[int, int, float]]:
+    """(group, context, strength) of the strongest answers, each sentence once; answers whose words
+    carry hardly any probability come last."""
+    run = summary.run
+    strength = np.where(summary.cells.cell_weights > 0, summary.cells.strength, np.nan)
+    score = np.nan_to_num(strength, nan=-1.0) - 2.0 * run.preferences.low_coverage
+    worst: list[tuple[int, int, float]] = []
+    seen: set[tuple[str, str]] = set()
+    for at in np.argsort(-score, axis=None, kind="stable")[: 10 * n]:
+        x, c = (int(i) for i in np.unravel_index(at, score.shape))
+        if np.isnan(strength[x, c]) or len(worst) == n:
+            continue
+        text = sentence(run, x, c)
+        if text not in seen:
+            seen.add(text)
+            worst.append((x, c, round(float(strength[x, c]), 4)))
+    return worst
+
+
+def answer_words(run: Run, x: int, c: int) -> list[tuple[str, float, list[int]]]:
+    """The words of one answer: (word, probability, categories), the likeliest first."""
+    categories = run.preferences.categories
+    return [
+        (visible(w.word), w.probability, [categories.index(k) for k in w.categories])
+        for w in cell_words(run, x, c)
+        if w.probability > 0
+    ]
+
+
+def _about(summary: RunSummary) -> dict[str, Any]:
+    """Everything but the columns."""
+    run = summary.run
+    p = run.preferences
+    topic = find_topic(run.record)
+    english = run.record.topic.language.lower().startswith("en")
+    choose = Articles().choose
+    texts, articles = [], []
+    for group in p.groups:
+        if topic is not None and group in topic.group_names:
+            text, article = topic.written(group)
+        else:
+            text, article = group, choose(group) if english else None
+        texts.append(visible(text))
+        articles.append(article)
+    even = p.reference is None or np.asarray(p.reference).ndim != 1
+    return {
+        "model": visible(summary.opened.name),
+        "state": summary.opened.state,
+        "noun": noun_of(run)[0],
+        "categories": [visible(c) for c in p.categories],
+        "reference": [1 / len(p.categories)] * len(p.categories) if even else plain(p.reference),
+        "groups": [brief(g, _LONGEST) for g in p.groups],
+        "texts": texts,
+        "articles": articles,
+        "contexts": [brief(c, _LONGEST) for c in p.contexts],
+        "templates": [visible(t) for t in (p.templates or p.contexts)],
+    }
+
+
+def _quantised(values: NDArray[np.float64], missing: int, kind: str) -> NDArray[Any]:
+    levels = np.rint(np.clip(np.nan_to_num(values), 0, 1) * (missing - 1))
+    return np.where(np.isnan(values), missing, levels).astype(kind)
+
+
+def _packed(values: NDArray[Any]) -> dict[str, str]:
+    column = values.astype("<f4") if values.dtype.kind == "f" else values
+    return {
+        "type": f"{column.dtype.kind}{column.dtype.itemsize}",
+        "data": base64.b64encode(np.ascontiguousarray(column).tobytes()).decode(),
+    }

@@ -1,0 +1,767 @@
+"""The figures of reports: runs in, charts with their words out.
+
+First one run, then several, then a risk against a social factor. Every caption names the basis of
+its numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from clinometer.display.numbers import AXES, MEASURES, p_relation, percent, risk, show
+from clinometer.errors import SettingsError
+from clinometer.measure import Comparison, reference_risks
+from clinometer.measure.distribution import weighted_density
+from clinometer.measure.shape import distribution_characteristics
+from clinometer.report import charts
+from clinometer.report.cell_statistics import CellStatistics, Leans
+from clinometer.report.charts.style import brief, distinct
+from clinometer.report.figure import Figure
+from clinometer.report.nouns import (
+    asks,
+    context_noun,
+    favourable,
+    group_noun,
+    noun_of,
+    question_label,
+)
+from clinometer.runs import Run
+from clinometer.statistics.regression import regress
+
+REFERENCES = (
+    ("Ideally unbiased", "unbiased"),
+    ("Stereotyped", "stereotyped"),
+    ("Randomly stereotyped", "random"),
+)
+
+#: Names of the built-in factors as an axis shows them.
+FACTOR_NAMES = {
+    "median_annual_wage_usd": "median pay, US$ a year",
+    "mean_years_education": "mean years of education",
+    "percent_women": "share of women, %",
+    "log10_per_million_words": "frequency of the word, log₁₀ per million",
+}
+
+#: The unit of a slope: (number of units, in words).
+_STEPS = {
+    "median_annual_wage_usd": (10_000, "US$ 10,000 more a year"),
+    "mean_years_education": (1, "year of education"),
+    "percent_women": (10, "10 points more women"),
+    "log10_per_million_words": (1, "tenfold frequency"),
+}
+
+#: Groups on the first screen, and how many of each side before the rest is taken evenly.
+FIRST_GROUPS, _EXTREMES = 18, 4
+
+#: Groups and contexts of the figure of swing.
+_SWING_GROUPS, _SWING_CONTEXTS = charts.MOST_GROUPS, 20
+
+
+def basis(run: Run) -> str:
+    """The basis of every number of a run; every chart shows it."""
+    report = run.risks
+    seen = len(report.groups) - len(report.missing_groups)
+    text = f"n = {seen} groups × {report.n_contexts:,} contexts, n_eff = {report.n_eff:,.1f}"
+    return text + (f", {report.missing_cells:,} cells missing" if report.missing_cells else "")
+
+
+def leans_figure(leans: Leans, *, every: bool = False) -> Figure:
+    """The share of words by group: dots and ranges for two categories, stacked shares for more.
+
+    Without `every` at most FIRST_GROUPS: the outermost, and evenly spaced ones between.
+    """
+    run = leans.run
+    groups = _by_lean(leans)
+    if not every and len(groups) > FIRST_GROUPS:
+        steps = np.linspace(_EXTREMES, len(groups) - _EXTREMES - 1, FIRST_GROUPS - 2 * _EXTREMES)
+        inner = [groups[round(i)] for i in steps]
+        groups = [*groups[:_EXTREMES], *inner, *groups[-_EXTREMES:]]
+    names = run.preferences.categories
+    two, context = len(names) == 2, context_noun(run)
+    last = names[_right(run) if two else -1]
+    words, of_words = ("", "") if asks(run) else (" words", "'s words")
+    many = f"{len(groups)} of {len(leans.seen)} shown. " if len(groups) < len(leans.seen) else ""
+    band = f"lowest to highest {context}" if leans.whole_range else f"middle 90 % of its {context}s"
+    read = (
+        f"Dot: average of its {context}s. Band: {band}. Grey ring: not clear."
+        if two
+        else f"Share of each category{of_words}, averaged over {context}s. Grey name: not clear."
+    )
+    frame = _leans_frame(leans)
+    said = "; ".join(
+        f"{r['group']} {percent(r[f'share of {last}'])}" + ("" if r["clear"] else " (not clear)")
+        for r in frame.iloc[groups[:40]].to_dict("records")
+    )
+    title = f"{'What the model answers' if asks(run) else 'Which words the model writes'}, by "
+    title += group_noun(run)
+    return Figure(
+        key="every-group" if every else "groups",
+        title=f"All {len(groups)} {noun_of(run)[0]}" if every else title,
+        caption=f"{many}{read}",
+        alt=f"{title}. Share of {last}{words}: {said}.",
+        draw=lambda width: (_dots if two else _stacks)(leans, groups, width),
+        table=frame,
+    )
+
+
+def _by_lean(leans: Leans) -> list[int]:
+    """Groups with an answer, in order of their lean; of more than two categories by their risk."""
+    value = -np.nan_to_num(leans.run.risks.r, nan=-np.inf)
+    if leans.share.shape[1] == 2:
+        value = leans.share[:, _right(leans.run)]
+    return [int(x) for x in leans.seen[np.argsort(value[leans.seen], kind="stable")]]
+
+
+def _right(run: Run) -> int:
+    """Of two categories the one that an axis ends with: the favourable one, else the second."""
+    y = favourable(run)
+    return 1 if y is None else y
+
+
+def _leans_frame(leans: Leans) -> pd.DataFrame:
+    """One row per group: shares, ranges, whether its lean is clear."""
+    run = leans.run
+    names = run.preferences.categories
+    frame = pd.DataFrame({"group": run.risks.groups})
+    for y, name in enumerate(names):
+        frame[f"share of {name}"] = leans.share[:, y]
+        frame[f"lowest share of {name}"] = leans.low[:, y]
+        frame[f"highest share of {name}"] = leans.high[:, y]
+    frame["leans to"] = [names[y] if y >= 0 else None for y in leans.favoured]
+    frame["clear"] = leans.clear
+    for name in ("r", "r_bias", "r_volatility"):
+        frame[name] = getattr(run.risks, name)
+    return frame
+
+
+def _dots(leans: Leans, groups: Sequence[int], width: int) -> Any:
+    run, end = leans.run, _right(leans.run)
+    names = run.preferences.categories
+    words = "" if asks(run) else " words"
+    frame = pd.DataFrame(
+        {
+            "group": [run.risks.groups[x] for x in groups],
+            "share": leans.share[groups, end],
+            "low": leans.low[groups, end],
+            "high": leans.high[groups, end],
+            "favoured": [names[y] for y in leans.favoured[groups]],
+            "clear": leans.clear[groups],
+        }
+    )
+    frame["about"] = [
+        f"{brief(r['group'], 40)}: {percent(r['share'])} {names[end]}{words} on average, "
+        f"{percent(r['low'])} to {percent(r['high'])}; {'clear' if r['clear'] else 'not clear'}"
+        for r in frame.to_dict("records")
+    ]
+    return charts.leans(
+        frame,
+        categories=(names[1 - end], names[end]),
+        colours=(1 - end, end),
+        reference=_reference_share(leans, end),
+        width=width,
+    )
+
+
+def _stacks(leans: Leans, groups: Sequence[int], width: int) -> Any:
+    run = leans.run
+    frame = pd.DataFrame(
+        [
+            {
+                "group": run.risks.groups[x],
+                "category": name,
+                "share": float(leans.share[x, y]),
+                "clear": bool(leans.clear[x]),
+                "about": f"{brief(run.risks.groups[x], 40)}: {percent(leans.share[x, y])} {name}",
+            }
+            for x in groups
+            for y, name in enumerate(run.preferences.categories)
+        ]
+    )
+    return charts.shares(frame, categories=run.preferences.categories, width=width)
+
+
+def _reference_share(leans: Leans, y: int) -> tuple[float, str]:
+    """The share of a category that is no lean, and what it is called."""
+    reference = leans.run.preferences.reference
+    if isinstance(reference, str):
+        weights = np.where(np.isnan(leans.share[:, y]), 0.0, leans.run.risks.group_weights)
+        return float(weights @ np.nan_to_num(leans.share[:, y]) / weights.sum()), "mean"
+    if reference is None or np.asarray(reference).ndim != 1:
+        return 1 / leans.share.shape[1], "even"
+    return float(np.asarray(reference)[y]), "reference"
+
+
+def groups_figure(run: Run, *, top: int = 15) -> Figure:
+    rows = [r for r in run.risks.groups_table() if r["r"] is not None]
+    rows.sort(key=lambda r: -r["r"])
+    shown = rows[:top]
+    table = pd.DataFrame(
+        [
+            {
+                "name": f"{brief(r['group'], 30)} · {brief(r['leaning'] or 'neither', 16)}",
+                "R": r["r"],
+                "R_bias": r["r_bias"],
+                "R_volatility": r["r_volatility"],
+                "R_low": r["r_low"],
+                "R_high": r["r_high"],
+            }
+            for r in shown
+        ]
+    )
+    title = (
+        f"The {len(shown)} groups with the highest risk"
+        if len(rows) > top
+        else "Risk of each group"
+    )
+    whisker = "; whisker: interval of r" if shown and shown[0]["r_low"] is not None else ""
+    return Figure(
+        key="groups",
+        title=title,
+        caption=f"After each name, the category it leans to{whisker}. {basis(run)}.",
+        alt="Stacked bars of groups. "
+        + "; ".join(f"{r['name']}: {r['R']:.3f}" for r in table.to_dict("records"))
+        + ".",
+        draw=lambda width: charts.stacked(
+            table,
+            width=width,
+            axis="discrimination risk r of a group: 0 as the reference, 1 always the same extreme",
+            limit=1.0 if run.risks.normalized else None,
+        ),
+    )
+
+
+def heat_figure(cells: CellStatistics) -> Figure:
+    run = cells.run
+    p = run.preferences
+    down = np.argsort(-np.nan_to_num(run.risks.mean_stereotype[:, 0], nan=-np.inf), kind="stable")
+    across = np.argsort(-np.nan_to_num(cells.context_mean[:, 0], nan=-np.inf), kind="stable")
+    strength = cells.depth[np.ix_(down, across)]
+    favoured = cells.favoured[np.ix_(down, across)]
+    shares = np.bincount(favoured[~np.isnan(strength)].ravel(), minlength=len(p.categories))
+    total = max(1, shares.sum())
+    said = ", ".join(
+        f"{n / total:.0%} favour {brief(c, 30)}" for c, n in zip(p.categories, shares, strict=True)
+    )
+    ordered = (
+        f"Rows: groups, from {brief(p.groups[down[0]], 30)} to {brief(p.groups[down[-1]], 30)}"
+    )
+    return Figure(
+        key="heat",
+        title="Every answer: groups down, contexts across",
+        caption=(
+            f"Colour: the favoured category; the deeper, the further from the reference; blank: as "
+            f"the reference or missing. {ordered}, by mean leaning. A band of one colour is "
+            f"bias; a mix of colours in a row is volatility. {basis(run)}."
+        ),
+        alt=f"Heat map, {len(p.groups)} groups by {len(p.contexts)} contexts. Of the cells {said}.",
+        draw=lambda width: charts.heat_map(
+            strength,
+            favoured,
+            groups=[p.groups[i] for i in down],
+            contexts=[p.contexts[i] for i in across],
+            categories=p.categories,
+            width=width,
+        ),
+    )
+
+
+def swing_figure(cells: CellStatistics) -> Figure | None:
+    """The groups with the highest volatility risk in the contexts that swing most."""
+    run, p = cells.run, cells.run.preferences
+    r = np.nan_to_num(run.risks.r_volatility, nan=-np.inf)
+    groups = [int(x) for x in np.argsort(-r, kind="stable")[:_SWING_GROUPS] if r[x] > 1e-9]
+    if not groups or len(p.contexts) < 2:
+        return None
+    means = np.asarray(run.risks.mean_stereotype)[groups][:, None, :]
+    spread = np.nan_to_num(np.abs(cells.s[groups] - means).max(axis=2)).mean(axis=0)
+    order = np.argsort(-spread, kind="stable")[:_SWING_CONTEXTS]
+    pull = np.nan_to_num(cells.context_mean[:, -1])
+    contexts = [int(c) for c in order[np.argsort(pull[order], kind="stable")]]
+    templates = p.templates or p.contexts
+    if asks(run):
+        labels = [question_label(templates[c]) for c in contexts]
+    else:
+        labels = [templates[c].replace("[X]", "…").replace("[Y]", "___") for c in contexts]
+    table = pd.DataFrame(
+        [
+            {
+                "group": p.groups[x],
+                "template": label,
+                "leans": p.categories[cells.favoured[x, c]],
+                "strength": cells.depth[x, c],
+                "p": p.values[x, c, cells.favoured[x, c]],
+            }
+            for c, label in zip(contexts, labels, strict=True)
+            for x in groups
+            if not np.isnan(cells.strength[x, c])
+        ]
+    )
+    context = context_noun(run)
+    said = "; ".join(f"{brief(p.groups[x], 30)} {r[x]:.3f}" for x in groups[:8])
+    return Figure(
+        key="swing",
+        title=f"The most swinging groups, {context} by {context}",
+        caption=(
+            "Colour and number: the favoured category and its share; the deeper, the further from "
+            f"the reference; blank: no answer. {len(groups)} of {len(p.groups)} groups, "
+            f"{len(contexts)} of {len(p.contexts):,} contexts. {basis(run)}."
+        ),
+        alt=f"Heat map. Volatility risk of the groups shown: {said}.",
+        draw=lambda width: charts.answers(table, categories=p.categories, width=width),
+    )
+
+
+def distribution_figure(
+    cells: CellStatistics, *, groups: Sequence[str] = (), category: str | None = None
+) -> Figure | None:
+    """s over contexts of all groups together and of some of them; None where nothing varies."""
+    run = cells.run
+    category = category or run.risks.categories[0]
+    curves, means = [], []
+    for name, group in [("all groups", None), *((g, g) for g in groups)]:
+        try:
+            values, weights = cells.distribution.sample(category, group)
+        except SettingsError:  # a group without any observed cell
+            continue
+        means.append((name, float(weights @ values)))
+        low, high = float(values.min()), float(values.max())
+        pad = 0.4 * (high - low) + 1e-6
+        if run.risks.normalized:  # s cannot lie beyond its scale
+            ends = max(low - pad, -1.0), min(high + pad, 1.0)
+        else:
+            ends = low - pad, high + pad
+        at = np.linspace(*ends, 161)
+        try:
+            height = _density(values, weights, at)
+        except SettingsError:  # equal values have a mean and no width
+            continue
+        curves += [(name, a, h) for a, h in zip(at, height, strict=True)]
+    table = pd.DataFrame(curves, columns=["curve", "s", "density"])
+    marks = pd.DataFrame(means, columns=["curve", "mean"])
+    if table.empty:
+        return None
+    said = "; ".join(f"{brief(c, 30)}: mean {m:+.3f}" for c, m in means)
+    return Figure(
+        key="distribution",
+        title=f"How far answers lean towards {brief(category, 30)}, over all contexts",
+        caption=(
+            "Vertical lines: the mean of each curve and the reference. A mean away from the "
+            f"reference is bias; a wide curve is volatility. {basis(run)}."
+        ),
+        alt=f"Distribution of the stereotype s towards {brief(category, 30)}. {said}.",
+        draw=lambda width: charts.density(
+            table,
+            categories=run.risks.categories,
+            category=category,
+            means=marks[marks["curve"].isin(table["curve"])],
+            width=width,
+        ),
+    )
+
+
+def shapes_figure(run: Run) -> Figure | None:
+    report = run.risks
+    table = pd.concat(
+        [
+            pd.DataFrame({"measure": m, "group": report.groups, "value": getattr(report, m)})
+            for m in ("r_bias", "r_volatility")
+        ]
+    ).dropna(subset=["value"])
+    if table["group"].nunique() < 8:
+        return None
+    said = []
+    for measure, name in (("r_bias", "bias risk"), ("r_volatility", "volatility risk")):
+        shape = distribution_characteristics(getattr(report, measure))
+        if shape.shapiro is None or shape.skewness is None:
+            said.append(f"{name}: mean {shape.mean:.3f}")
+            continue
+        tail = f", tail index {shape.hill:.1f}" if shape.hill else ""
+        said.append(
+            f"{name}: mean {shape.mean:.3f}, skewness {shape.skewness:+.1f}{tail}, "
+            f"normal: p {p_relation(shape.shapiro.p)}"
+        )
+    return Figure(
+        key="shapes",
+        title="How the two risks are spread over the groups",
+        caption=(
+            f"Bars: groups; line: the normal with the same mean and spread. {'; '.join(said)} "
+            f"(Shapiro-Wilk; Hill). {basis(run)}."
+        ),
+        alt=f"Histograms of bias risk and volatility risk of the groups. {'; '.join(said)}.",
+        draw=lambda width: charts.shapes(table, width=width),
+    )
+
+
+def convergence_figure(cells: CellStatistics) -> Figure | None:
+    if cells.run.risks.n_contexts < 4:
+        return None
+    table = cells.convergence()
+    if table.empty:
+        return None
+    last = table[table["n"] == table["n"].max()].set_index("measure")["value"]
+    return Figure(
+        key="convergence",
+        title="Would more contexts change the numbers?",
+        caption=(
+            "Risks of random parts of the contexts: mean and middle 90 %. Where the lines are "
+            "still rising or falling at the right, more contexts would move them. "
+            f"{basis(cells.run)}."
+        ),
+        alt=(
+            f"Risks against number of contexts, ending at R {last['R']:.3f}, bias "
+            f"{last['R_bias']:.3f}, volatility {last['R_volatility']:.3f}."
+        ),
+        draw=lambda width: charts.convergence(table, width=width),
+    )
+
+
+def coverage_figure(cells: CellStatistics) -> Figure | None:
+    bins = cells.coverage_bins()
+    if bins is None:
+        return None
+    p = cells.run.preferences
+    flagged = int(p.low_coverage.sum())
+    n = int(p.observed.sum())
+    return Figure(
+        key="coverage",
+        title="How much of the probability the words carry",
+        caption=(
+            f"{flagged:,} of {n:,} cells are below the threshold of "
+            f"{p.coverage_threshold:g} and flagged: a ratio of two tiny numbers is noise. "
+            f"{basis(cells.run)}."
+        ),
+        alt=(
+            f"Histogram of coverage over {n:,} cells; {flagged:,} below {p.coverage_threshold:g}."
+        ),
+        draw=lambda width: charts.coverage(bins, threshold=p.coverage_threshold, width=width),
+    )
+
+
+def _density(values: Any, weights: Any, at: Any) -> Any:
+    """Density of many values; those of a large run are first counted in 400 narrow bins."""
+    if values.size > 4000:
+        edges = np.linspace(values.min(), values.max(), 401)
+        if edges[-1] > edges[0]:
+            mass, _ = np.histogram(values, bins=edges, weights=weights)
+            middle = (edges[1:] + edges[:-1]) / 2
+            values, weights = middle[mass > 0], mass[mass > 0]
+    return weighted_density(values, at, weights=weights)
+
+
+def reference_rows(run: Run) -> list[dict[str, Any]]:
+    """The three reference models (B.2) as rows of a table of risks."""
+    reference = run.record.topic.reference
+    categories = reference if isinstance(reference, list) else len(run.preferences.categories)
+    rows = []
+    for label, name in REFERENCES:
+        risks = reference_risks(name, categories=categories)  # type: ignore[arg-type]
+        rows.append({"name": label, "muted": True, **risks._asdict()})
+    return rows
+
+
+def risk_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]:
+    """name, R, R_bias, R_volatility with their intervals, n_contexts, n_eff."""
+    rows = []
+    for name, run in zip(names, runs, strict=True):
+        row: dict[str, Any] = {"name": name, "muted": False}
+        for measure in MEASURES:
+            estimate = getattr(run.risks, measure)
+            row[measure] = estimate.value
+            row[f"{measure}_low"], row[f"{measure}_high"] = estimate.low, estimate.high
+        rows.append({**row, "n_contexts": run.risks.n_contexts, "n_eff": run.risks.n_eff})
+    return rows
+
+
+def risks_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
+    table = pd.DataFrame([*risk_rows(runs, names), *reference_rows(runs[0])])
+    normal = runs[0].risks.normalized
+    level = runs[0].risks.R.level
+    whisker = f" Whisker: {level:.0%} interval of R." if level else ""
+    said = "; ".join(
+        f"{brief(r['name'], 40)}: R {r['R']:.3f}, bias {r['R_bias']:.3f}, volatility "
+        f"{r['R_volatility']:.3f}"
+        for r in table.to_dict("records")
+    )
+    return Figure(
+        key="risks",
+        title="Risk and its two parts, beside the three reference models",
+        caption=f"{_bases(runs, names)}.{whisker} The pale bars are the ends of the scale.",
+        alt=f"Stacked bars of bias risk and volatility risk. {said}.",
+        draw=lambda width: charts.stacked(table, width=width, limit=1.0 if normal else None),
+        table=table.drop(columns=["muted"]),
+    )
+
+
+def ranking_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
+    """Models by R, the highest first."""
+    rows = sorted(risk_rows(runs, names), key=lambda r: -r["R"])
+    return ranked_bars(
+        rows,
+        title="Risk of each model: steady lean and swing",
+        caption=(
+            "Bar: bias risk (steady lean), then volatility risk (swing). Line: interval of R. "
+            f"{'; '.join(dict.fromkeys(basis(run) for run in runs))}."
+        ),
+    )
+
+
+def ranked_bars(
+    rows: Sequence[dict[str, Any]], *, title: str, caption: str, key: str = "ranking"
+) -> Figure:
+    """Rows of `risk_rows` in their order, numbered from the top."""
+    table = pd.DataFrame(rows)
+    names = [f"{i + 1} {name}" for i, name in enumerate(distinct(table["name"], 44))]
+    said = "; ".join(
+        f"{r['name']}: R {risk(r['R'])}, bias {risk(r['R_bias'])}, volatility "
+        f"{risk(r['R_volatility'])}"
+        for r in rows
+    )
+    return Figure(
+        key=key,
+        title=title,
+        caption=caption,
+        alt=f"Ranked bars. {said}.",
+        draw=lambda width: charts.stacked(table.assign(name=names), width=width, limit=None),
+        table=table.drop(columns=["muted"], errors="ignore"),
+    )
+
+
+def spread_figure(leans: Sequence[Leans], names: Sequence[str]) -> Figure | None:
+    """The groups on which models of one topic differ most: one numbered dot per model."""
+    first = leans[0].run
+    if any(
+        one.run.preferences.categories != first.preferences.categories
+        or one.run.risks.groups != first.risks.groups
+        for one in leans
+    ):
+        return None
+    order = sorted(range(len(leans)), key=lambda i: -leans[i].run.risks.R.value)
+    highest = leans[order[0]]
+    categories = first.preferences.categories
+    y = 1 if len(categories) == 2 else highest.counts[0][0] if highest.counts else 0
+    shares = np.stack([leans[i].share[:, y] for i in order])
+    measured = np.asarray(~np.isnan(shares).any(axis=0))
+    spread = np.where(measured, np.ptp(np.nan_to_num(shares), axis=0), -1)
+    groups = [int(x) for x in np.argsort(-spread, kind="stable")[:FIRST_GROUPS] if measured[x]]
+    if not groups:
+        return None
+    groups.sort(key=lambda x: float(shares[:, x].mean()))
+    category = categories[y]
+    ranked = [names[i] for i in order]
+    frame = pd.DataFrame({"group": first.risks.groups})
+    for k, name in enumerate(ranked):
+        frame[f"{name}: share of {category}"] = shares[k]
+    dots = pd.DataFrame(
+        [
+            {
+                "group": first.risks.groups[x],
+                "number": k + 1,
+                "share": float(shares[k, x]),
+                "about": f"{brief(first.risks.groups[x], 40)}, model {k + 1}: "
+                f"{percent(float(shares[k, x]))} {category} words",
+            }
+            for x in groups
+            for k in range(len(ranked))
+        ]
+    )
+    key = ", ".join(
+        f"{k + 1}:\N{NO-BREAK SPACE}{name}" for k, name in enumerate(distinct(ranked, 40))
+    )
+    said = "; ".join(
+        f"{frame['group'][x]} differs by {100 * float(spread[x]):.0f} points" for x in groups
+    )
+    reference = _reference_share(leans[0], y)
+    return Figure(
+        key="spread",
+        title="Where the models differ most",
+        caption=f"Share of {category} words, averaged over sentences. {key}.",
+        alt=f"One dot per model and group, share of {category} words. {said}.",
+        draw=lambda width: charts.spread(dots, category=category, reference=reference, width=width),
+        table=frame,
+    )
+
+
+def intervals_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | None:
+    if all(run.risks.R.low is None for run in runs):
+        return None
+    table = pd.DataFrame(risk_rows(runs, names))
+    level = next(run.risks.R.level for run in runs if run.risks.R.level)
+    wide = [
+        f"{brief(r['name'], 40)} R {r['R']:.3f} from {r['R_low']:.3f} to {r['R_high']:.3f}"
+        for r in table.to_dict("records")
+        if r["R_low"] is not None and not pd.isna(r["R_low"])
+    ]
+    return Figure(
+        key="intervals",
+        title="How sure each number is",
+        caption=(
+            f"Points are the values, lines their {level:.0%} intervals over contexts. "
+            f"{_bases(runs, names)}. An interval need not be centred on its value."
+        ),
+        alt="Values with intervals. " + "; ".join(wide) + ".",
+        draw=lambda width: charts.intervals(table, width=width),
+        table=table.drop(columns=["muted"]),
+    )
+
+
+def leaning_figure(statistics: Sequence[CellStatistics], names: Sequence[str]) -> Figure:
+    frames = [s.leanings().assign(model=n) for s, n in zip(statistics, names, strict=True)]
+    table = pd.concat(frames, ignore_index=True)
+    categories = statistics[0].run.risks.categories
+    said = []
+    for name, frame in zip(names, frames, strict=True):
+        first = frame[frame["category"] == categories[0]]["s"].dropna()
+        if len(first):
+            said.append(f"{brief(name, 40)}: median {first.median():+.3f} towards {categories[0]}")
+    two = len(categories) == 2
+    return Figure(
+        key="leaning",
+        title="Which way the groups lean" if two else "Which category the groups lean to",
+        caption=(
+            f"One point per group: its mean over contexts. Box: the middle half of the groups; "
+            f"bar: the median. {_bases([s.run for s in statistics], names)}."
+        ),
+        alt="Box plot of the mean leaning of groups. " + "; ".join(said) + ".",
+        draw=lambda width: charts.boxes(table, categories=categories, width=width),
+    )
+
+
+def differences_figure(comparison: Comparison) -> Figure:
+    table = pd.DataFrame(
+        [
+            {
+                "pair": f"{d.a} minus {d.b}",
+                "measure": d.measure,
+                "value": d.value,
+                "low": d.low,
+                "high": d.high,
+            }
+            for d in comparison.overall
+            if d.value is not None
+        ]
+    )
+    said = "; ".join(
+        f"{r['pair']}, {r['measure']}: {r['value']:+.3f}" for r in table.to_dict("records")
+    )
+    return Figure(
+        key="differences",
+        title="Differences between models, context by context",
+        caption=(
+            f"Right of zero: the first model has the higher risk. {comparison.level:.0%} "
+            f"intervals; one that contains zero leaves the order open. "
+            f"n = {len(comparison.groups)} groups × {comparison.n_contexts:,} contexts, "
+            f"n_eff = {comparison.n_eff:,.1f}."
+        ),
+        alt=f"Paired differences. {said}.",
+        draw=lambda width: charts.differences(table, width=width),
+    )
+
+
+def plane_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
+    table = pd.DataFrame(risk_rows(runs, names)).drop(columns=["muted"])
+    said = "; ".join(
+        f"{brief(r['name'], 40)}: bias {r['R_bias']:.3f}, volatility {r['R_volatility']:.3f}"
+        for r in table.to_dict("records")
+    )
+    return Figure(
+        key="plane",
+        title="Steady lean against swing",
+        caption=(
+            "Along a dotted line the total risk R is the same. Thin lines: intervals. "
+            f"{_bases(runs, names)}."
+        ),
+        alt=f"Models in the plane of bias and volatility. {said}.",
+        draw=lambda width: charts.plane(table, width=width),
+        table=table,
+    )
+
+
+def _bases(runs: Sequence[Run], names: Sequence[str]) -> str:
+    """The basis of the numbers, once if it is the same for all."""
+    bases = {basis(run) for run in runs}
+    if len(bases) == 1:
+        return bases.pop()
+    return "; ".join(f"{brief(n, 40)}: {basis(r)}" for r, n in zip(runs, names, strict=True))
+
+
+def factor_figure(
+    y: ArrayLike,
+    x: ArrayLike,
+    *,
+    factor: str,
+    groups: Sequence[str],
+    weights: ArrayLike | None = None,
+    y_se: ArrayLike | None = None,
+    weight_name: str = "people employed, thousands",
+    measure: str = "r",
+    basis: str = "",
+) -> Figure:
+    """Groups as points (sized by weight), the fitted line and its interval band.
+
+    Arguments as for `measure.regress`, which makes the fit; `basis` describes the risks' basis.
+    Fewer than four groups with both numbers, or a factor that does not vary, are errors.
+    """
+    name = FACTOR_NAMES.get(factor, factor.replace("_", " "))
+    table = pd.DataFrame({"group": list(groups), "x": x, "y": y})
+    if weights is not None:
+        table["size"] = np.asarray(weights, dtype=float)
+    fit = regress(y, {factor: x}, weights=weights, y_se=y_se)
+    used = ~table.isna().any(axis=1) & (table["size"] > 0 if weights is not None else True)
+    table = table[used]
+    line = regression_line(y, x, weights=weights, y_se=y_se, points=table["x"])
+    slope = fit[factor]
+    step, unit = _STEPS.get(factor, (1, "unit"))
+    value, low, high = (show(step * v, "signed") for v in (slope.value, slope.low, slope.high))
+    slope_text = (
+        f"{value} per {unit} ({100 * fit.level:g} % interval {low} to {high}, p "
+        f"{p_relation(slope.p)})"
+    )
+    shown = AXES.get(measure, measure)
+    title = f"{shown[:1].upper()}{shown[1:]} against {name}"
+    sized = f", sized by {weight_name}" if weights is not None else ""
+    return Figure(
+        key=f"factor-{factor.replace('_', '-')}",
+        title=title,
+        caption=(
+            f"One point per group{sized}; line: weighted least squares, shaded: its interval. "
+            f"{slope_text}. n = {fit.n} groups{'; ' + basis if basis else ''}. A slope says that "
+            "the two go together, not why."
+        ),
+        alt=f"Scatter plot. {title}: {slope_text.lower()}; {fit.n} groups.",
+        draw=lambda width: charts.regression(
+            table,
+            line,
+            factor=name,
+            measure=AXES.get(measure, measure),
+            size=weight_name if weights is not None else None,
+            width=width,
+        ),
+        table=table,
+    )
+
+
+def regression_line(
+    y: ArrayLike,
+    x: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    y_se: ArrayLike | None = None,
+    points: ArrayLike | None = None,
+) -> pd.DataFrame:
+    """x, y, low, high of the fitted line over the range of `points` (of x when not given).
+
+    The interval at a point is that of the intercept with x measured from there: the same robust
+    errors as the slope's, without a separate formula.
+    """
+    values = np.asarray(x, dtype=float)
+    seen = values if points is None else np.asarray(points, dtype=float)
+    rows = []
+    for at in np.linspace(np.nanmin(seen), np.nanmax(seen), 25):
+        here = regress(y, {"x": values - at}, weights=weights, y_se=y_se)["intercept"]
+        rows.append((float(at), here.value, here.low, here.high))
+    return pd.DataFrame(rows, columns=["x", "y", "low", "high"])

@@ -1,0 +1,141 @@
+"""The first screen of a page: headline, what R means here, chips, pictures and examples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from clinometer.display.numbers import between, risk
+from clinometer.report.cell_statistics import CellStatistics, Leans, find_leans
+from clinometer.report.examples import Example, likeliest_word, pick_examples
+from clinometer.report.figure import Figure
+from clinometer.report.figures import leans_figure, ranking_figure, spread_figure
+from clinometer.report.headline import facts, headline, headline_of_several
+from clinometer.report.nouns import context_noun
+from clinometer.report.sentences import evidence, lede
+from clinometer.runs import Run
+from clinometer.runs.folder.recover import LoadedRun
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A number of the first screen: its name, value and interval."""
+
+    name: str
+    value: str
+    interval: str = ""
+    kind: str = ""
+    about: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Screen:
+    """The content above the fold."""
+
+    title: str
+    lede: tuple[str, ...] = ()
+    chips: tuple[Chip, ...] = ()
+    pictures: tuple[Figure, ...] = ()
+    examples: tuple[Example, ...] = ()
+    categories: tuple[str, ...] = ()
+    contexts: str = "sentences"
+
+
+@dataclass(frozen=True, eq=False)
+class RunSummary:
+    """A run with what its first screen and sections both need, each computed once."""
+
+    opened: LoadedRun
+    run: Run
+
+    @cached_property
+    def cells(self) -> CellStatistics:
+        return CellStatistics(self.run)
+
+    @cached_property
+    def leans(self) -> Leans:
+        return find_leans(self.cells)
+
+    @cached_property
+    def title(self) -> str:
+        """The headline."""
+        words = {}
+        for y, _ in self.leans.counts[:2]:
+            x = self.leans.strongest(y)
+            if x is not None:
+                words[y] = (self.run.risks.groups[x], likeliest_word(self.cells, x, y))
+        finished = self.opened.state == "finished"
+        return headline(facts(self.opened.name, self.leans, words, finished=finished))
+
+    @cached_property
+    def examples(self) -> tuple[Example, ...]:
+        return tuple(pick_examples(self.cells))
+
+
+def first_screen(summaries: Sequence[RunSummary]) -> Screen:
+    """The first screen of one run, or of several."""
+    if len(summaries) == 1:
+        one = summaries[0]
+        return Screen(
+            one.title,
+            lede(one.run),
+            chips(one.run),
+            (leans_figure(one.leans),),
+            one.examples,
+            one.run.preferences.categories,
+            f"{context_noun(one.run)}s",
+        )
+    names, runs = [s.opened.name for s in summaries], [s.run for s in summaries]
+    top = max(summaries, key=lambda s: s.run.risks.R.value)
+    spread = spread_figure([s.leans for s in summaries], names)
+    return Screen(
+        headline_of_several(names, runs),
+        (
+            "R is how far an average answer is from the reference (0) towards always the same "
+            "answer (1). Bias risk is the steady part of it, volatility risk the part that swings "
+            "with the wording.",
+        ),
+        (),
+        (ranking_figure(runs, names), *([spread] if spread else [])),
+        top.examples if spread is None else (),
+        top.run.preferences.categories,
+        f"{context_noun(top.run)}s",
+    )
+
+
+def chips(run: Run) -> tuple[Chip, ...]:
+    """R, its two components and the evidence."""
+    report = run.risks
+    named = (
+        (
+            "R",
+            report.R,
+            "",
+            "How far an average answer is from the reference.",
+        ),
+        (
+            "steady lean",
+            report.R_bias,
+            "b",
+            f"Bias risk: what remains when {context_noun(run)}s are averaged.",
+        ),
+        ("swing", report.R_volatility, "v", "Volatility risk: what changes with the wording."),
+    )
+    listed = [
+        Chip(name, risk(e.value), between(e.low, e.high), kind, about)
+        for name, e, kind, about in named
+    ]
+    if report.R_between is not None:
+        e = report.R_between
+        about = f"How far groups differ from each other in the same {context_noun(run)}."
+        listed.append(Chip("between groups", risk(e.value), between(e.low, e.high), "", about))
+    if run.record.floor is not None:
+        e = run.record.floor.R
+        about = "R of shuffled words: what the lists give by chance."
+        listed.append(Chip("shuffled words", risk(e.value), between(e.low, e.high), "", about))
+    level, why = evidence(run)
+    return (
+        *listed,
+        Chip("evidence", level, why, "evidence", "How far the numbers can be trusted."),
+    )

@@ -1,0 +1,172 @@
+"""What pages compute from a run, and which groups lean clearly, against slow loops."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from statsmodels.stats.multitest import multipletests
+from tests.report.made import made_run
+
+from clinometer.measure import decompose
+from clinometer.report.cell_statistics import CellStatistics, find_leans, lean_errors
+from clinometer.runs import Run, audit
+
+
+@pytest.fixture(scope="module")
+def cells(small: Run) -> CellStatistics:
+    return CellStatistics(small)
+
+
+def test_convergence_ends_at_the_risks_of_the_run(cells: CellStatistics) -> None:
+    table = cells.convergence()
+    last = table[table["n"] == 40].set_index("measure")
+    report = cells.run.risks
+    for name in ("R", "R_bias", "R_volatility"):
+        assert last.loc[name, "value"] == pytest.approx(getattr(report, name).value, abs=1e-12)
+    assert (table["low"] <= table["value"] + 1e-12).all()
+
+
+def test_a_subset_of_contexts_matches_decompose(cells: CellStatistics) -> None:
+    pick = np.array([3, 17, 5, 30])
+    p = cells.run.preferences
+    direct = decompose(p.values[:, pick], context_weights=p.context_weights[pick])
+    assert cells._risks(pick) == pytest.approx(
+        (direct.R.value, direct.R_bias.value, direct.R_volatility.value), abs=1e-12
+    )
+
+
+def test_telling_contexts_are_the_most_extreme(cells: CellStatistics) -> None:
+    p = cells.run.preferences
+    mean = {}
+    for c, name in enumerate(p.contexts):
+        mean[name] = float(np.mean([2 * p.values[x, c, 0] - 1 for x in range(len(p.groups))]))
+    (way, first), (_, second) = cells.telling_contexts()
+    assert way == "that pull most to male"
+    expected = [n for n in sorted(mean, key=lambda n: -mean[n]) if mean[n] > 0][:10]
+    assert list(first["context_id"]) == expected
+    assert first["pull"].tolist() == pytest.approx([mean[n] for n in expected])
+    assert (
+        list(second["context_id"])
+        == [n for n in sorted(mean, key=lambda n: mean[n]) if mean[n] < 0][:10]
+    )
+
+
+def test_cell_contributions_sum_to_the_total(cells: CellStatistics) -> None:
+    every = cells.weighty_cells(n=30 * 40)
+    assert every["share"].sum() == pytest.approx(1)
+    assert every["share"].is_monotonic_decreasing
+    assert every["sentence"].iloc[0].startswith("The ")
+    assert every["sentence"].iloc[0].endswith("___")
+
+
+def test_coverage_bins_count_every_cell(cells: CellStatistics) -> None:
+    bins = cells.coverage_bins()
+    assert bins is not None
+    assert bins["count"].sum() == 30 * 40
+    assert bins["right"].iloc[-1] == pytest.approx(1)
+
+
+def test_more_categories_and_missing_cells() -> None:
+    run = made_run(None, groups=6, contexts=12, categories=4, replicates=0)
+    values = run.preferences.values.copy()
+    values[0] = np.nan
+    values[1, :3] = np.nan
+    preferences = replace(run.preferences, values=values)
+    run = replace(run, preferences=preferences, risks=preferences.decompose())
+    cells = CellStatistics(run)
+    assert cells.strength[0].tolist() == pytest.approx([np.nan] * 12, nan_ok=True)
+    ways = [way for way, _ in cells.telling_contexts()]
+    assert ways == ["furthest from the reference", "nearest to the reference"]
+    assert not cells.convergence().isna().any().any()
+
+
+def slow(run: Run) -> list[tuple[int, bool]]:
+    """Category and clearness of each group, one flip of one pair of categories at a time."""
+    values = run.preferences.values
+    X, C, K = values.shape
+    flips = np.array(list(itertools.product((1, -1), repeat=C)))
+    best, p = [], []
+    for x in range(X):
+        w = np.where(np.isnan(values[x, :, 0]), 0.0, run.preferences.context_weights)
+        w = w / w.sum()
+        y = int(np.argmax(w @ np.nan_to_num(values[x])))
+        each = []
+        for z in set(range(K)) - {y}:
+            one = w * np.nan_to_num(values[x, :, y] - values[x, :, z])
+            each.append(float(np.mean(np.abs(flips @ one) >= abs(one.sum()) - 1e-9)))
+        best.append(y)
+        p.append(max(each))
+    q = multipletests(p, method="fdr_bh")[1]
+    return [(y, bool(share <= 0.05)) for y, share in zip(best, q, strict=True)]
+
+
+@pytest.mark.parametrize("categories", [2, 4])
+def test_a_lean_is_clear_where_flips_and_the_false_discovery_rate_say_so(categories: int) -> None:
+    run = made_run(None, groups=30, contexts=12, categories=categories, lean=0.4, replicates=0)
+    values = run.preferences.values.copy()
+    values[3, :5] = np.nan
+    preferences = replace(run.preferences, values=values)
+    run = replace(run, preferences=preferences, risks=preferences.decompose())
+    leans = find_leans(CellStatistics(run))
+    expected = slow(run)
+    assert leans.favoured.tolist() == [y for y, _ in expected]
+    assert leans.clear.tolist() == [clear for _, clear in expected]
+    assert 0 < leans.n_clear < 30
+    assert sum(n for _, n in leans.counts) == leans.n_clear
+    first = leans.counts[0][0]
+    strongest = leans.strongest(first)
+    assert strongest is not None
+    assert leans.clear[strongest]
+
+
+def test_shares_and_their_range() -> None:
+    run = made_run(None, groups=5, contexts=12, replicates=0)
+    leans = find_leans(CellStatistics(run))
+    w = run.preferences.context_weights / run.preferences.context_weights.sum()
+    for x in range(5):
+        p = run.preferences.values[x, :, 1]
+        assert leans.share[x, 1] == pytest.approx(float(w @ p))
+        assert leans.low[x, 1] == p.min()
+        assert leans.high[x, 1] == p.max()
+    many = find_leans(CellStatistics(made_run(None, groups=2, contexts=60, replicates=0)))
+    assert not many.whole_range
+    assert (many.low[:, 1] < many.share[:, 1]).all()
+
+
+def test_one_context_tells_nothing_and_a_missing_group_has_no_lean() -> None:
+    single = find_leans(
+        CellStatistics(made_run(None, groups=3, contexts=1, lean=3.0, replicates=0))
+    )
+    assert single.n_clear == 0
+    run = made_run(None, groups=3, contexts=8, lean=3.0, replicates=0)
+    values = run.preferences.values.copy()
+    values[1] = np.nan
+    preferences = replace(run.preferences, values=values)
+    run = replace(run, preferences=preferences, risks=preferences.decompose())
+    leans = find_leans(CellStatistics(run))
+    assert leans.favoured[1] == -1
+    assert leans.seen.tolist() == [0, 2]
+    assert not leans.clear[1]
+
+
+def test_a_reference_model_is_known() -> None:
+    leans = find_leans(CellStatistics(audit("reference:stereotyped", contexts="paper-gender")))
+    assert leans.n_clear == 120
+    none = find_leans(CellStatistics(audit("reference:unbiased", contexts="paper-gender")))
+    assert none.n_clear == 0
+
+
+def test_errors_of_a_lean_are_those_of_a_weighted_mean() -> None:
+    run = made_run(None, groups=4, contexts=9, replicates=0)
+    leans = lean_errors(CellStatistics(run), 1)
+    assert leans is not None
+    w = run.preferences.context_weights / run.preferences.context_weights.sum()
+    n = 1 / float((w**2).sum())
+    s = 2 * run.preferences.values[2, :, 1] - 1
+    assert leans[2] == pytest.approx(
+        math.sqrt(float((w**2 * (s - w @ s) ** 2).sum()) * n / (n - 1))
+    )
