@@ -69,7 +69,7 @@ def test_filters_hide_rows_and_points_alike(chromium: Any, board: Path) -> None:
     page = seen.page
     page.goto((board / "index.html").as_uri())
     shown = "els => els.filter(e => e.getClientRects().length).length"
-    rows, points = page.locator("tr[data-name]"), page.locator(".wide [data-point]")
+    rows, points = page.locator("tr[data-name]"), page.locator(".wide [data-point] [data-tip]")
     assert (rows.evaluate_all(shown), points.evaluate_all(shown)) == (6, 6)
     page.locator("#q").fill("m1")
     assert (rows.evaluate_all(shown), points.evaluate_all(shown)) == (2, 2)
@@ -84,7 +84,7 @@ def test_filters_hide_rows_and_points_alike(chromium: Any, board: Path) -> None:
         "els => els.map(e => Number(e.dataset.v))"
     )
     assert values == sorted(values, reverse=True)
-    page.locator("#board-1 .wide [data-point='models/made-m3.html']").click()
+    page.locator("#board-1 .wide [data-point='models/made-m3.html'] [data-tip]").click()
     assert page.locator("h1").inner_text() == "made:m3"
     page.locator("header a").click()
     assert page.url.endswith("index.html")
