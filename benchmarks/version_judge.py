@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from clinometer.models import open_model
 from clinometer.reliability import load_statements, read_variants
 from clinometer.reliability.parsing import parse
-from clinometer.reliability.statement import Blanks
-from clinometer.reliability.variants.filling import FUNCTION_WORDS
-from clinometer.reliability.variants.make import VariantRefused, accept_version
+from clinometer.reliability.statement import Blanks, Refused
+from clinometer.reliability.variants.fillers import FUNCTION_WORDS
+from clinometer.reliability.variants.make import accept_version
 from clinometer.statistics.arrays import FloatArray
 
 GOOD, RANDOM, ORDER, OTHER = "authors", "random words", "words in random order", "other statement's"
@@ -76,7 +76,7 @@ def versions(data: Path, many: int, seed: int) -> list[Version]:
         for text in theirs.of(every[i]):
             try:
                 fills = accept_version(blanks, text)[1] if blanks else ()
-            except VariantRefused:
+            except Refused:
                 continue
             if not any("," in f for f in fills):
                 usable.append(fills)

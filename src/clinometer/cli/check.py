@@ -16,7 +16,7 @@ from clinometer.measure import Estimate
 from clinometer.models import LoadOptions
 from clinometer.reliability.check import Check, check
 from clinometer.reliability.variants import VariantSettings
-from clinometer.reliability.variants.filling import DEFAULT_FILLER
+from clinometer.reliability.variants.make import DEFAULT_FILLER
 
 #: Questions that one person can be asked at a time.
 _ASKED = 3

@@ -221,7 +221,7 @@ NEXT = (
     ("import", "table", "table.csv"),
     ("reliability", "score", "statements.csv", "--variants", "versions.jsonl"),
     ("reliability", "annotate", "statements.csv"),
-    ("reliability", "agreement", "judgements.csv"),
+    ("reliability", "validate", "judgements.csv"),
 )
 
 

@@ -9,7 +9,7 @@ from clinometer.reliability.run import ReliabilityRun
 from clinometer.reliability.score import cobias, context_variance, stability
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Blanks, Statement, VariantSet
-from clinometer.reliability.variants.filling import read_variants
+from clinometer.reliability.variants.make import read_variants
 
 __all__ = [
     "Blanks",

@@ -7,42 +7,17 @@ interaction is the context variance of all blanks together less that sum.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clinometer.errors import TableError
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
-from clinometer.reliability.statement import Blanks, Statement, VariantSet
+from clinometer.reliability.statement import Statement, VariantSet
 from clinometer.storage.resumable import Progress
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def fills_of(blanks: Blanks, version: str) -> tuple[str, ...] | None:
-    """The text that a version has in each blank; None if it changed anything else except case.
-
-    >>> b = Blanks.parse("The ___ nurse is tired ___.")
-    >>> fills_of(b, "The young nurse is tired today."), fills_of(b, "The nurse is tired.")
-    (('young', 'today'), ('', ''))
-    >>> fills_of(b, "The young doctor is tired.") is None
-    True
-    >>> fills_of(b, "The young nurse is tiredness.") is None  # a longer word is another word
-    True
-    """
-    pattern = r"\s*(.*?)\s*".join(_whole(part) for part in blanks.parts)
-    match = re.fullmatch(pattern, version.strip(), flags=re.DOTALL | re.IGNORECASE)
-    return None if match is None else tuple(match.groups())
-
-
-def _whole(part: str) -> str:
-    """A pattern that matches this text, but not inside a longer word."""
-    words = part.split()
-    begins = r"(?<![\w'’-])" if words and words[0][0].isalnum() else ""
-    ends = r"(?![\w'’-])" if words and words[-1][-1].isalnum() else ""
-    return begins + r"\s+".join(map(re.escape, words)) + ends
 
 
 def blank_contributions(
@@ -77,7 +52,7 @@ def blank_contributions(
             counts[f"statements_without_{'points' if blanks is None else 'blanks'}"] += 1
             continue
         own = variants.of(statement)[: settings.versions]
-        by_version = [f for v in own if (f := fills_of(blanks, v)) is not None]
+        by_version = [f for v in own if (f := blanks.fills_of(v)) is not None]
         counts["versions"] += len(own)
         counts["versions_that_changed_more_than_blanks"] += len(own) - len(by_version)
         if not by_version:

@@ -1,4 +1,5 @@
-"""Statements to context-addition points: a model's answers, checked and retried, then rules."""
+"""Put blanks (context-addition points) into statements: by a model, whose answers are checked and
+retried, or by rules."""
 
 from __future__ import annotations
 
@@ -17,218 +18,13 @@ from clinometer.models.catalog.open import open_writer
 from clinometer.models.generation.writer import Turn, Writer, seed_for
 from clinometer.reliability.benchmarks import statement_row
 from clinometer.reliability.parsing import DEFAULT_PARSER, parse
-from clinometer.reliability.statement import BLANK, Blanks, Span, Statement
+from clinometer.reliability.statement import BLANK, Blanks, Refused, Span, Statement
 from clinometer.settings import COUNT, SEED, TEMPERATURE, check_settings, option
 from clinometer.storage.jsonl import Lines
 from clinometer.storage.resumable import Progress
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
-
-
-# --- Positions of blanks: write them into a text, and read them from a model's answer ------------
-
-
-#: Reasons to reject an answer.
-EMPTY, NO_BLANK, CHANGED = "empty", "no_blank", "text_changed"
-IN_WORD, IN_TARGET = "inside_a_word", "inside_a_target"
-
-_QUOTES = {'"': '"', "“": "”", "'": "'", "`": "`"}
-
-
-class BlanksRefused(ValueError):
-    """An answer that is not the statement with blanks; `reason` is one of the names above."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-def with_blanks(text: str, places: Iterable[int]) -> str:
-    """The text with a blank at each position, separated by a space.
-
-    >>> with_blanks("The nurse is tired.", [4, 18])
-    'The ___ nurse is tired ___.'
-    """
-    done, last = "", 0
-    for place in sorted(set(places)):
-        done += text[last:place]
-        opens = place == 0 or text[place - 1].isspace()
-        done += f"{BLANK} " if opens else f" {BLANK}"
-        last = place
-    return done + text[last:]
-
-
-def accept(answer: str, text: str, targets: Iterable[Span] = ()) -> str:
-    """The text with the blanks of a model's answer. Raises NotAccepted if the answer changes
-    anything else, has a blank inside a word or a target term, or has no blank.
-
-    Differences in white space, and quotes around the whole answer, are ignored.
-
-    >>> accept(' "The ____ nurse is tired ____ ." ', "The nurse is tired.")
-    'The ___ nurse is tired ___.'
-    """
-    answer = _unquoted(answer.strip(), text)
-    if not answer:
-        raise BlanksRefused(EMPTY)
-    blanks = Blanks.parse(answer)
-    if not len(blanks):
-        raise BlanksRefused(NO_BLANK)
-    if _solid("".join(blanks.parts)) != _solid(text):
-        raise BlanksRefused(CHANGED)
-    ends = [i + 1 for i, c in enumerate(text) if not c.isspace()]
-    before = accumulate(len(_solid(part)) for part in blanks.parts[:-1])
-    places = {_word_edge(text, 0 if n == 0 else ends[n - 1]) for n in before}
-    if any(a < place < b for place in places for a, b in targets):
-        raise BlanksRefused(IN_TARGET)
-    return with_blanks(text, places)
-
-
-def _word_edge(text: str, place: int) -> int:
-    """The position itself, at the end of a word; or the start of the next word if a determiner or
-    the like has just ended, because the blank then belongs to what follows. Both are one gap."""
-    if place == len(text):
-        return _before_signs(text, place)
-    if text[place].isspace():
-        after = place + len(text[place:]) - len(text[place:].lstrip())
-        return after if after < len(text) else place
-    if place and text[place - 1].isalnum() and text[place].isalnum():
-        raise BlanksRefused(IN_WORD)
-    if place and text[place - 1].isalnum():
-        rest = text[place:].split(maxsplit=1)[0]
-        if any(c.isalnum() for c in rest):  # don ___ 't, well ___ -known
-            raise BlanksRefused(IN_WORD)
-    return place
-
-
-def _before_signs(text: str, place: int) -> int:
-    """Move a blank after the last full stop to before it: context ends with the sentence."""
-    while place and not text[place - 1].isalnum():
-        place -= 1
-    return place or len(text)
-
-
-def _solid(text: str) -> str:
-    return "".join(text.split())
-
-
-def _unquoted(answer: str, text: str) -> str:
-    """The answer without enclosing quotes, unless the text itself has them."""
-    opens = answer[:1]
-    if opens in _QUOTES and answer.endswith(_QUOTES[opens]) and not text.startswith(opens):
-        return answer[1:-1].strip()
-    return answer
-
-
-# --- Blanks from the parse: before a noun that could be narrowed down, and after what is said ----
-
-
-#: Determiners after which there is nothing to narrow down.
-_CLOSED = frozenset({"no", "all", "what", "whatever", "which", "these", "every", "each"})
-_NOUNS = frozenset({"NOUN", "PROPN"})
-#: Nouns that are one with the preposition before them: "in front", "at work", "out of court".
-_FIXED = frozenset(
-    """front work home school bed time order fact case addition charge love need court jail prison
-    church college town general public private particular turn return place trouble danger spite
-    course least last first once all tears regard regards terms heart war peace fire foot person
-    detail hand mind touch sight luck help consumption instance example""".split()  # noqa: SIM905
-)
-#: Nouns that are one with the words around them: "a lot of", "on his way", "take pride in".
-_IDIOMS = frozenset(
-    """lot lots way end rest bunch couple kind sort type number majority hands pride part care
-    advantage fun sense use attention note time sake fact middle verge point chance best""".split()  # noqa: SIM905
-)
-#: Prepositions before a name that can be narrowed down: "in northern Spain".
-_BEFORE_PLACES = frozenset({"in", "from", "of", "across", "throughout"})
-
-
-def rule_points(statements: Sequence[Statement], *, parser: str = DEFAULT_PARSER) -> Iterator[str]:
-    """Every statement with blanks from the rules; a statement without words gets none."""
-    docs = parse([s.text for s in statements], parser=parser)
-    for statement, doc in zip(statements, docs, strict=True):
-        yield with_blanks(statement.text, places(doc, statement.target_spans()))
-
-
-def places(doc: Doc, targets: Iterable[Span] = ()) -> list[int]:
-    """Offsets at which the rules put a blank."""
-    spans = tuple(targets)
-    found = {*_after_sentences(doc), *(t.idx for t in doc if _is_open(t))}
-    found |= {t.idx + len(t) for t in doc if _is_bare_subject(t)}
-    return sorted(p for p in found if not any(a < p < b for a, b in spans))
-
-
-def _after_sentences(doc: Doc) -> Iterator[int]:
-    for sentence in doc.sents:
-        words = [t for t in sentence if any(c.isalnum() for c in t.text)]
-        if words:
-            yield words[-1].idx + len(words[-1])
-
-
-def _is_open(noun: Token) -> bool:
-    """Whether a blank goes before this noun."""
-    if noun.pos_ not in _NOUNS or noun.i == 0 or not noun.doc[noun.i - 1].whitespace_:
-        return False
-    if noun.lower_ in _IDIOMS:
-        return False
-    before = noun.doc[noun.i - 1]
-    if before.dep_ in ("det", "poss") and before.pos_ in ("DET", "PRON"):
-        word = before.lower_
-        indefinite = word in ("a", "an") and noun.dep_ == "attr"
-        return word not in _CLOSED and not indefinite
-    named = noun.pos_ == "PROPN"  # "fool ___ Jamal": a name needs nothing before it
-    if before.pos_ == "ADP":
-        placed = not named or before.lower_ in _BEFORE_PLACES
-        return placed and noun.dep_ in ("pobj", "compound") and noun.lower_ not in _FIXED
-    return before.pos_ == "VERB" and not named and noun.dep_ in ("dobj", "compound", "conj")
-
-
-def _is_bare_subject(noun: Token) -> bool:
-    """Whether a blank goes after this noun: a plural without any other word, before its verb."""
-    if noun.tag_ not in ("NNS", "NNPS") or noun.dep_ not in ("nsubj", "nsubjpass"):
-        return False
-    if noun.n_lefts or noun.n_rights or not noun.whitespace_ or noun.i + 1 == len(noun.doc):
-        return False
-    return noun.doc[noun.i + 1].pos_ in ("VERB", "AUX", "ADV")
-
-
-# --- The prompt that asks a language model for blanks: Figure 6 of the COBIAS paper --------------
-
-
-_REQUEST = """\
-I will give you a sentence. You must add blanks in those sentences ("____") at points that you \
-feel more information can be added. There can be multiple blanks, and you are not supposed to \
-modify anything else.
-
-Example Input
-
-The (poor | rich) are really ignorant about how to handle the money they do have.
-
-Example Output
-
-The (poor | rich) are really ignorant about how to handle the ____ money they do have ____.
-
-Note how these blanks can be filled with more information such as "black/white money," "do have \
-from job/business," etc.
-
-Do not modify the sentence in any other way! Take your time to understand my request. Let me know \
-when you're ready, and I will give you a sentence to work on."""
-
-_READY = "I understand your request. Please provide me with a sentence to work on."
-
-
-def points_prompt(text: str, examples: Sequence[tuple[str, str]] = ()) -> list[Turn]:
-    """The conversation up to the model's answer; `examples` are (sentence, points) pairs, shown as
-    earlier turns."""
-    shown = [
-        turn
-        for sentence, points in examples
-        for turn in (("user", sentence), ("assistant", points.replace("___", "____")))
-    ]
-    return [("user", _REQUEST), ("assistant", _READY), *shown, ("user", text)]
-
-
-# --- Statements to context-addition points: a model's answers, checked and retried, then rules ---
-
 
 #: Names of proposers.
 MODEL, RULES, GIVEN = "model", "rules", "given"
@@ -325,7 +121,7 @@ def _row(
             )[0]
             try:
                 points = accept(answer, statement.text, statement.target_spans())
-            except BlanksRefused as error:
+            except Refused as error:
                 answers.append(error.reason)
             else:
                 answers.append("accepted")
@@ -365,13 +161,197 @@ def _counts(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-# --- Context-addition points: where could more be said? ------------------------------------------
+# --- A model's answer -----------------------------------------------------------------------------
 
 
-__all__ = ["PointSettings", "accept", "propose_points", "rule_points", "with_blanks"]
+_REQUEST = """\
+I will give you a sentence. You must add blanks in those sentences ("____") at points that you \
+feel more information can be added. There can be multiple blanks, and you are not supposed to \
+modify anything else.
+
+Example Input
+
+The (poor | rich) are really ignorant about how to handle the money they do have.
+
+Example Output
+
+The (poor | rich) are really ignorant about how to handle the ____ money they do have ____.
+
+Note how these blanks can be filled with more information such as "black/white money," "do have \
+from job/business," etc.
+
+Do not modify the sentence in any other way! Take your time to understand my request. Let me know \
+when you're ready, and I will give you a sentence to work on."""
+
+_READY = "I understand your request. Please provide me with a sentence to work on."
 
 
-# --- How well proposed blanks match verified ones: positions, pooled over all statements ---------
+def points_prompt(text: str, examples: Sequence[tuple[str, str]] = ()) -> list[Turn]:
+    """The conversation up to the model's answer; `examples` are (sentence, points) pairs, shown as
+    earlier turns."""
+    shown = [
+        turn
+        for sentence, points in examples
+        for turn in (("user", sentence), ("assistant", points.replace("___", "____")))
+    ]
+    return [("user", _REQUEST), ("assistant", _READY), *shown, ("user", text)]
+
+
+#: Reasons to reject an answer.
+EMPTY, NO_BLANK, CHANGED = "empty", "no_blank", "text_changed"
+IN_WORD, IN_TARGET = "inside_a_word", "inside_a_target"
+
+_QUOTES = {'"': '"', "“": "”", "'": "'", "`": "`"}
+
+
+def with_blanks(text: str, places: Iterable[int]) -> str:
+    """The text with a blank at each position, separated by a space.
+
+    >>> with_blanks("The nurse is tired.", [4, 18])
+    'The ___ nurse is tired ___.'
+    """
+    done, last = "", 0
+    for place in sorted(set(places)):
+        done += text[last:place]
+        opens = place == 0 or text[place - 1].isspace()
+        done += f"{BLANK} " if opens else f" {BLANK}"
+        last = place
+    return done + text[last:]
+
+
+def accept(answer: str, text: str, targets: Iterable[Span] = ()) -> str:
+    """The text with the blanks of a model's answer. Raises Refused if the answer changes
+    anything else, has a blank inside a word or a target term, or has no blank.
+
+    Differences in white space, and quotes around the whole answer, are ignored.
+
+    >>> accept(' "The ____ nurse is tired ____ ." ', "The nurse is tired.")
+    'The ___ nurse is tired ___.'
+    """
+    answer = _unquoted(answer.strip(), text)
+    if not answer:
+        raise Refused(EMPTY)
+    blanks = Blanks.parse(answer)
+    if not len(blanks):
+        raise Refused(NO_BLANK)
+    if _solid("".join(blanks.parts)) != _solid(text):
+        raise Refused(CHANGED)
+    ends = [i + 1 for i, c in enumerate(text) if not c.isspace()]
+    before = accumulate(len(_solid(part)) for part in blanks.parts[:-1])
+    places = {_word_edge(text, 0 if n == 0 else ends[n - 1]) for n in before}
+    if any(a < place < b for place in places for a, b in targets):
+        raise Refused(IN_TARGET)
+    return with_blanks(text, places)
+
+
+def _word_edge(text: str, place: int) -> int:
+    """The position itself, at the end of a word; or the start of the next word if a determiner or
+    the like has just ended, because the blank then belongs to what follows. Both are one gap."""
+    if place == len(text):
+        return _before_signs(text, place)
+    if text[place].isspace():
+        after = place + len(text[place:]) - len(text[place:].lstrip())
+        return after if after < len(text) else place
+    if place and text[place - 1].isalnum() and text[place].isalnum():
+        raise Refused(IN_WORD)
+    if place and text[place - 1].isalnum():
+        rest = text[place:].split(maxsplit=1)[0]
+        if any(c.isalnum() for c in rest):  # don ___ 't, well ___ -known
+            raise Refused(IN_WORD)
+    return place
+
+
+def _before_signs(text: str, place: int) -> int:
+    """Move a blank after the last full stop to before it: context ends with the sentence."""
+    while place and not text[place - 1].isalnum():
+        place -= 1
+    return place or len(text)
+
+
+def _solid(text: str) -> str:
+    return "".join(text.split())
+
+
+def _unquoted(answer: str, text: str) -> str:
+    """The answer without enclosing quotes, unless the text itself has them."""
+    opens = answer[:1]
+    if opens in _QUOTES and answer.endswith(_QUOTES[opens]) and not text.startswith(opens):
+        return answer[1:-1].strip()
+    return answer
+
+
+# --- Rules: a blank before a noun that could be narrowed down, and after what is said -------------
+
+
+#: Determiners after which there is nothing to narrow down.
+_CLOSED = frozenset({"no", "all", "what", "whatever", "which", "these", "every", "each"})
+_NOUNS = frozenset({"NOUN", "PROPN"})
+#: Nouns that are one with the preposition before them: "in front", "at work", "out of court".
+_FIXED = frozenset(
+    """front work home school bed time order fact case addition charge love need court jail prison
+    church college town general public private particular turn return place trouble danger spite
+    course least last first once all tears regard regards terms heart war peace fire foot person
+    detail hand mind touch sight luck help consumption instance example""".split()  # noqa: SIM905
+)
+#: Nouns that are one with the words around them: "a lot of", "on his way", "take pride in".
+_IDIOMS = frozenset(
+    """lot lots way end rest bunch couple kind sort type number majority hands pride part care
+    advantage fun sense use attention note time sake fact middle verge point chance best""".split()  # noqa: SIM905
+)
+#: Prepositions before a name that can be narrowed down: "in northern Spain".
+_BEFORE_PLACES = frozenset({"in", "from", "of", "across", "throughout"})
+
+
+def rule_points(statements: Sequence[Statement], *, parser: str = DEFAULT_PARSER) -> Iterator[str]:
+    """Every statement with blanks from the rules; a statement without words gets none."""
+    docs = parse([s.text for s in statements], parser=parser)
+    for statement, doc in zip(statements, docs, strict=True):
+        yield with_blanks(statement.text, places(doc, statement.target_spans()))
+
+
+def places(doc: Doc, targets: Iterable[Span] = ()) -> list[int]:
+    """Offsets at which the rules put a blank."""
+    spans = tuple(targets)
+    found = {*_after_sentences(doc), *(t.idx for t in doc if _is_open(t))}
+    found |= {t.idx + len(t) for t in doc if _is_bare_subject(t)}
+    return sorted(p for p in found if not any(a < p < b for a, b in spans))
+
+
+def _after_sentences(doc: Doc) -> Iterator[int]:
+    for sentence in doc.sents:
+        words = [t for t in sentence if any(c.isalnum() for c in t.text)]
+        if words:
+            yield words[-1].idx + len(words[-1])
+
+
+def _is_open(noun: Token) -> bool:
+    """Whether a blank goes before this noun."""
+    if noun.pos_ not in _NOUNS or noun.i == 0 or not noun.doc[noun.i - 1].whitespace_:
+        return False
+    if noun.lower_ in _IDIOMS:
+        return False
+    before = noun.doc[noun.i - 1]
+    if before.dep_ in ("det", "poss") and before.pos_ in ("DET", "PRON"):
+        word = before.lower_
+        indefinite = word in ("a", "an") and noun.dep_ == "attr"
+        return word not in _CLOSED and not indefinite
+    named = noun.pos_ == "PROPN"  # "fool ___ Jamal": a name needs nothing before it
+    if before.pos_ == "ADP":
+        placed = not named or before.lower_ in _BEFORE_PLACES
+        return placed and noun.dep_ in ("pobj", "compound") and noun.lower_ not in _FIXED
+    return before.pos_ == "VERB" and not named and noun.dep_ in ("dobj", "compound", "conj")
+
+
+def _is_bare_subject(noun: Token) -> bool:
+    """Whether a blank goes after this noun: a plural without any other word, before its verb."""
+    if noun.tag_ not in ("NNS", "NNPS") or noun.dep_ not in ("nsubj", "nsubjpass"):
+        return False
+    if noun.n_lefts or noun.n_rights or not noun.whitespace_ or noun.i + 1 == len(noun.doc):
+        return False
+    return noun.doc[noun.i + 1].pos_ in ("VERB", "AUX", "ADV")
+
+
+# --- How well proposed blanks match verified ones: positions, pooled over all statements ----------
 
 
 @dataclass(frozen=True)

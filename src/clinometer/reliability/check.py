@@ -14,7 +14,7 @@ from clinometer.display.numbers import counted, show
 from clinometer.display.text import plain
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions
-from clinometer.reliability.blank_contribution import blank_contributions, fills_of
+from clinometer.reliability.blank_contribution import blank_contributions
 from clinometer.reliability.blanks import PointSettings, propose_points
 from clinometer.reliability.clarifying_questions import is_foreign, questions
 from clinometer.reliability.score import cobias, stability
@@ -237,7 +237,7 @@ def _scored(
         return None, (None, None), ()
     asked = questions(blanks)
     table, _ = blank_contributions([statement], versions, models=models, settings=settings)
-    fills = [f for f in (fills_of(blanks, v) for v in versions.of(statement)) if f is not None]
+    fills = [f for f in (blanks.fills_of(v) for v in versions.of(statement)) if f is not None]
     found = []
     for row in sorted(table.to_dict(orient="records"), key=lambda r: r["blank"]):
         number = int(row["blank"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clinometer.reliability.parsing import DEFAULT_PARSER, parse
+from clinometer.reliability.parsing import DEFAULT_PARSER, neighbouring_words, parse
 from clinometer.reliability.statement import Blanks
 
 if TYPE_CHECKING:
@@ -36,9 +36,7 @@ def questions(blanks: Blanks, *, parser: str = DEFAULT_PARSER) -> list[str]:
     doc = next(iter(parse([blanks.plain], parser=parser)))
     found: list[str] = []
     for place in blanks.positions:
-        after = next((t for t in doc if t.idx >= place and not t.is_space), None)
-        before = next((t for t in reversed(doc) if t.idx < place and not t.is_space), None)
-        found.append(_question(doc, before, after, found))
+        found.append(_question(doc, *neighbouring_words(doc, place), found))
     return found
 
 

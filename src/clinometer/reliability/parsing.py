@@ -1,4 +1,4 @@
-"""Parse English, for the rules that place blanks and the questions about them."""
+"""Parse English: for the rules that place blanks, the phrases that fill them, and questions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from clinometer.contexts.mining.languages.english.grammar import DEFAULT_PARSER, open_parser
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc
+    from spacy.tokens import Doc, Token
 
-__all__ = ["DEFAULT_PARSER", "parse"]
+__all__ = ["DEFAULT_PARSER", "neighbouring_words", "parse"]
 
 
 def parse(texts: Iterable[str], *, parser: str = DEFAULT_PARSER) -> Iterator[Doc]:
@@ -18,3 +18,10 @@ def parse(texts: Iterable[str], *, parser: str = DEFAULT_PARSER) -> Iterator[Doc
     nlp = open_parser(parser).nlp
     unused = [p for p in nlp.pipe_names if p in ("ner", "lemmatizer")]
     return nlp.pipe(texts, batch_size=64, disable=unused)
+
+
+def neighbouring_words(doc: Doc, place: int) -> tuple[Token | None, Token | None]:
+    """The words before and after an offset, such as that of a blank."""
+    after = next((t for t in doc if t.idx >= place and not t.is_space), None)
+    before = next((t for t in reversed(doc) if t.idx < place and not t.is_space), None)
+    return before, after

@@ -1,4 +1,4 @@
-"""A statement of a bias benchmark: its text, its target terms, and its context-addition points."""
+"""A statement of a bias benchmark: its text, its target terms, its blanks, and its versions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-
-# --- Blanks in a sentence: `The ___ nurse is tired ___.` read and written back without loss ------
-
 
 BLANK = "___"
 _MARK = re.compile(r"_{2,}")
@@ -18,7 +15,8 @@ _CLOSING = ".,;:!?)]}'\"’”…%"
 
 @dataclass(frozen=True)
 class Blanks:
-    """A sentence split at its blanks: `parts` has one more item than `marks`.
+    """A sentence split at its blanks, which is written back without loss: `parts` has one more item
+    than `marks`.
 
     >>> b = Blanks.parse("The ___ nurse is tired ___.")
     >>> str(b), b.plain, b.positions
@@ -56,6 +54,21 @@ class Blanks:
         """The sentence with a text in each blank; an empty text also removes its space."""
         return self._written(texts)[0]
 
+    def fills_of(self, version: str) -> tuple[str, ...] | None:
+        """The text that a version has in each blank; None if it changed anything else except case.
+
+        >>> b = Blanks.parse("The ___ nurse is tired ___.")
+        >>> b.fills_of("The young nurse is tired today."), b.fills_of("The nurse is tired.")
+        (('young', 'today'), ('', ''))
+        >>> b.fills_of("The young doctor is tired.") is None
+        True
+        >>> b.fills_of("The young nurse is tiredness.") is None  # a longer word is another word
+        True
+        """
+        pattern = r"\s*(.*?)\s*".join(_whole(part) for part in self.parts)
+        match = re.fullmatch(pattern, version.strip(), flags=re.DOTALL | re.IGNORECASE)
+        return None if match is None else tuple(match.groups())
+
     def _written(self, texts: Sequence[str]) -> tuple[str, list[int]]:
         done, positions = self.parts[0], []
         for text, part in zip(texts, self.parts[1:], strict=True):
@@ -70,7 +83,23 @@ class Blanks:
         return done, positions
 
 
-# --- A statement of a bias benchmark: its text, its target terms, and its context-addition points
+def _whole(part: str) -> str:
+    """A pattern that matches this text, but not inside a longer word."""
+    words = part.split()
+    begins = r"(?<![\w'’-])" if words and words[0][0].isalnum() else ""
+    ends = r"(?![\w'’-])" if words and words[-1][-1].isalnum() else ""
+    return begins + r"\s+".join(map(re.escape, words)) + ends
+
+
+class Refused(ValueError):
+    """An answer of a model that is not what it was asked for; `reason` says why, in one word."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+# --- Statements and their versions ----------------------------------------------------------------
 
 
 Span = tuple[int, int]

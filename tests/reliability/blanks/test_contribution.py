@@ -8,7 +8,7 @@ import pytest
 import clinometer as cm
 from clinometer.errors import TableError
 from clinometer.reliability import Blanks, ReliabilitySettings, Statement
-from clinometer.reliability.blank_contribution import blank_contributions, fills_of
+from clinometer.reliability.blank_contribution import blank_contributions
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from clinometer.reliability.blank_contribution import blank_contributions, fills
 def test_fillings_are_split_by_blank(
     points: str, version: str, fills: tuple[str, ...] | None
 ) -> None:
-    assert fills_of(Blanks.parse(points), version) == fills
+    assert Blanks.parse(points).fills_of(version) == fills
 
 
 def test_each_blank_is_scored_alone() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clinometer.reliability.blanks import BlanksRefused, accept, with_blanks
-from clinometer.reliability.statement import Blanks, find_term
+from clinometer.reliability.blanks import accept, with_blanks
+from clinometer.reliability.statement import Blanks, Refused, find_term
 
 TEXT = "The well-known poor don't save money, they say."
 
@@ -42,7 +42,7 @@ def test_blanks_are_carried_over(answer: str, kept: str) -> None:
     ],
 )
 def test_anything_else_is_refused_by_name(answer: str, reason: str) -> None:
-    with pytest.raises(BlanksRefused) as refused:
+    with pytest.raises(Refused) as refused:
         accept(answer, TEXT, find_term(TEXT, "well-known poor"))
     assert refused.value.reason == reason
 

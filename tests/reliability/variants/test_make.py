@@ -11,7 +11,8 @@ import pytest
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.reliability import Statement, read_variants
 from clinometer.reliability.variants import VariantSettings, accept_version, make_variants
-from clinometer.reliability.variants.make import Makers, open_filler
+from clinometer.reliability.variants.fillers import open_filler
+from clinometer.reliability.variants.make import Makers
 
 STATEMENTS = [
     Statement(

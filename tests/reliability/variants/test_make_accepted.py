@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clinometer.reliability.statement import Blanks
-from clinometer.reliability.variants.make import VariantRefused, accept_version
+from clinometer.reliability.statement import Blanks, Refused
+from clinometer.reliability.variants.make import accept_version
 
 BLANKS = Blanks.parse("The ___ women at the ___ office are arrogant ___.")
 
@@ -46,7 +46,7 @@ def test_valid_fillings_are_kept(version: str, kept: str) -> None:
     ],
 )
 def test_rejected_fillings_name_the_reason(version: str, reason: str) -> None:
-    with pytest.raises(VariantRefused) as refused:
+    with pytest.raises(Refused) as refused:
         accept_version(BLANKS, version)
     assert refused.value.reason == reason
 
@@ -57,5 +57,5 @@ def test_every_filling_can_be_recovered(fills: list[str]) -> None:
     if any(fills):
         assert accept_version(BLANKS, text) == (text, tuple(fills))
     else:
-        with pytest.raises(VariantRefused, match="original"):
+        with pytest.raises(Refused, match="original"):
             accept_version(BLANKS, text)

@@ -10,8 +10,7 @@ from clinometer.models import open_model
 from clinometer.reliability.parsing import parse
 from clinometer.reliability.statement import Blanks
 from clinometer.reliability.variants import accept_version
-from clinometer.reliability.variants.phrase_lists import phrases
-from clinometer.reliability.variants.phrases import PhraseFiller
+from clinometer.reliability.variants.phrases import PhraseFiller, phrases
 
 
 @pytest.fixture(scope="module")

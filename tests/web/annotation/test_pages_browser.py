@@ -101,7 +101,7 @@ def test_two_people_judge_and_nothing_is_lost(
 
     both = [k for k in rows if {said[0].get(k), said[1].get(k)} <= {"yes", "no"}]
     same = sum(said[0][k] == said[1][k] for k in both) / len(both)
-    found = json.loads(clinometer("reliability", "agreement", tmp_path / "wide.csv", "--json").out)
+    found = json.loads(clinometer("reliability", "validate", tmp_path / "wide.csv", "--json").out)
     assert found["summary"]["judged_twice"] == len(both)
     assert found["summary"]["observed"]["value"] == pytest.approx(same)
     kept = [k for k in both if said[0][k] == said[1][k] == "yes"]

@@ -1,11 +1,9 @@
 """The annotation task: people judge statements in a browser, each with a personal link.
 
-task        what is judged: items of a dataset, questions and answers of a mode
-guidelines  the instructions for annotators, as safe HTML from Markdown
-database    where judgements are stored: SQLite or PostgreSQL
-store       who judged what
-export      judgements as a table, without names
-pages       the pages
+task     what is judged: items of a dataset, questions and answers of a mode
+store    who judged what, in SQLite or PostgreSQL
+export   judgements as a table, without names
+pages    the pages, with the guidelines for annotators as safe HTML
 """
 
 from clinometer.web.annotation.export import export_table

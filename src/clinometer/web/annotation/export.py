@@ -17,7 +17,7 @@ def export_table(store: Store, *, long: bool = False) -> list[dict[str, str]]:
     Long: id, annotator, value, comment; what was skipped has the value "skip".
     """
     column = store.task.question.column
-    said = store.judgements()
+    judgements = store.judgements()
     if long:
         return [
             {
@@ -27,15 +27,15 @@ def export_table(store: Store, *, long: bool = False) -> list[dict[str, str]]:
                 "value": j.value,
                 "comment": j.comment,
             }
-            for j in said
+            for j in judgements
         ]
     numbers = [a.number for a in store.annotators()]
-    given = {(j.place, j.annotator): j.value for j in said if j.value != SKIP}
+    values = {(j.place, j.annotator): j.value for j in judgements if j.value != SKIP}
     return [
         {
             "id": item.id,
             column: item.text,
-            **{f"annotator_{n}": given.get((place, n), "") for n in numbers},
+            **{f"annotator_{n}": values.get((place, n), "") for n in numbers},
         }
         for place, item in enumerate(store.task.items)
     ]

@@ -29,9 +29,6 @@ from clinometer.web.app import (
     new_app,
 )
 
-# --- Guidelines as a page shows them: Markdown in, inert HTML out --------------------------------
-
-
 #: Maximum length: annotators do not read longer texts while they work.
 _LONGEST = 200_000
 
@@ -58,9 +55,6 @@ def to_html(markdown: str) -> str:
     """
     reader = MarkdownIt("commonmark", {"html": False}).disable("image")
     return str(reader.render(markdown))
-
-
-# --- The pages of an annotation task. The token of their link identifies an annotator ------------
 
 
 COOKIE = "clinometer-annotator"
@@ -91,27 +85,27 @@ def annotation(
 
     def whom(request: Request) -> Annotator:
         """The annotator of a request; 403 for an unknown one."""
-        found = store.annotator(request.cookies.get(COOKIE, ""))
-        if found is None:
+        annotator = store.annotator(request.cookies.get(COOKIE, ""))
+        if annotator is None:
             raise HTTPException(403, "This page needs the personal link that you were given.")
-        return found
+        return annotator
 
     def at_work(request: Request) -> Annotator:
         """The same for a page that requires the warning to be read; 403 for those who stopped."""
-        found = whom(request)
-        if found.state != ACTIVE:
+        annotator = whom(request)
+        if annotator.state != ACTIVE:
             raise HTTPException(403, "Begin on the first page of your personal link.")
-        return found
+        return annotator
 
     @app.get("/")
     def first(request: Request, token: str = "") -> Response:
         if token:
             if store.annotator(token) is None:
                 raise HTTPException(403, "This link is not, or no longer, valid.")
-            there = RedirectResponse("/", 303)
+            page = RedirectResponse("/", 303)
             # lax: a link in an email must work on the first click; forms of other sites still fail.
-            there.set_cookie(COOKIE, token, httponly=True, samesite="lax", secure=secure)
-            return there
+            page.set_cookie(COOKIE, token, httponly=True, samesite="lax", secure=secure)
+            return page
         annotator = whom(request)
         if annotator.state == ACTIVE:
             return RedirectResponse("/judge", 303)
@@ -165,9 +159,8 @@ def annotation(
 
     @app.get("/answers")
     def answers(request: Request) -> HTMLResponse:
-        found = store.answers(whom(request))
-        rows = [(store.item(j.place), j) for j in reversed(found)]
-        return pages("answers.html", rows=rows)
+        latest_first = reversed(store.answers(whom(request)))
+        return pages("answers.html", rows=[(store.item(j.place), j) for j in latest_first])
 
     @app.get("/stop")
     def stop(request: Request) -> HTMLResponse:

@@ -26,11 +26,6 @@ from clinometer.extras import install_command, require
 from clinometer.web.annotation.task import SKIP, Item, Task
 from clinometer.web.app import new_token
 
-# --- Where judgements are stored: a private SQLite file, or PostgreSQL by its URL ----------------
-
-
-__all__ = ["open_engine", "postgresql", "sa", "sqlite"]
-
 
 def open_engine(database: str) -> sa.Engine:
     """Connections to a URL, or to the SQLite file of this path."""
@@ -91,9 +86,6 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
-# --- The tables of annotation tasks ---------------------------------------------------------------
-
-
 META = sa.MetaData()
 TASKS = sa.Table(
     "clinometer_task",
@@ -102,13 +94,6 @@ TASKS = sa.Table(
     sa.Column("name", sa.Text, nullable=False, unique=True),
     sa.Column("mode", sa.Text, nullable=False),
     sa.Column("digest", sa.Text, nullable=False),
-)
-ITEMS = sa.Table(
-    "clinometer_item",
-    META,
-    sa.Column("task", sa.ForeignKey("clinometer_task.id"), primary_key=True),
-    sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("id", sa.Text, nullable=False),
 )
 ANNOTATORS = sa.Table(
     "clinometer_annotator",
@@ -129,16 +114,12 @@ JUDGEMENTS = sa.Table(
     sa.Column("comment", sa.Text, nullable=False),
     sa.Column("at", sa.Text, nullable=False),
     # Orders an annotator's answers: the clock may be set back.
-    sa.Column("turn", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("turn", sa.Integer, nullable=False),
 )
 
-#: An answer needs the last turn of its annotator, a page the last answer; both grow otherwise.
+#: Storing an answer needs the annotator's last turn, and a page the last answer: without an index
+#: both take longer with every answer.
 sa.Index("clinometer_judgement_turn", JUDGEMENTS.c.annotator, JUDGEMENTS.c.turn)
-
-ORDER = (JUDGEMENTS.c.turn, JUDGEMENTS.c.at, JUDGEMENTS.c.place)
-
-
-# --- Who judged what: one row per judgement, in SQLite or PostgreSQL -----------------------------
 
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,100}")
@@ -206,8 +187,7 @@ class Store:
     def annotators(self, at_least: int = 0) -> list[Annotator]:
         """All annotators; creates new ones with new tokens up to `at_least`."""
         with self._writing() as connection:
-            found = self._everybody(connection)
-            for number in range(len(found) + 1, at_least + 1):
+            for number in range(len(self._everybody(connection)) + 1, at_least + 1):
                 connection.execute(
                     ANNOTATORS.insert().values(
                         task=self._id, number=number, token=new_token(), state=NEW
@@ -225,7 +205,7 @@ class Store:
         )
         with self._reading() as connection:
             row = connection.execute(query).first()
-        return None if row is None else Annotator(row.id, row.number, row.token, row.state)
+        return None if row is None else _annotator(row)
 
     def begin(self, annotator: Annotator) -> None:
         """Record that the warning was read."""
@@ -274,39 +254,33 @@ class Store:
 
     def standing(self, annotator: Annotator) -> Standing:
         """The progress of an annotator."""
-        mine = JUDGEMENTS.c.annotator == annotator.id
-        latest = sa.select(JUDGEMENTS.c.place).where(mine)
-        latest = latest.order_by(*(column.desc() for column in ORDER)).limit(1)
-        last_one = latest.correlate(None).scalar_subquery()
-        counted = sa.select(sa.func.count(), sa.func.max(JUDGEMENTS.c.place), last_one).where(mine)
+        places = sa.select(JUDGEMENTS.c.place).where(JUDGEMENTS.c.annotator == annotator.id)
+        latest = places.order_by(JUDGEMENTS.c.turn.desc()).limit(1)
+        answered = places.subquery().c.place
         with self._reading() as connection:
-            done, highest, last = connection.execute(counted).one()
-            following = 0 if done == 0 else highest + 1
+            last = connection.scalar(latest)
+            done, highest = connection.execute(
+                sa.select(sa.func.count(), sa.func.max(answered))
+            ).one()
+            following = highest + 1 if done else 0
             if done < following:  # something was passed over, or taken back
-                here = mine & (JUDGEMENTS.c.place == ITEMS.c.place)
-                unanswered = sa.select(ITEMS.c.place).where(
-                    ITEMS.c.task == self._id, ~sa.exists().where(here)
-                )
-                following = connection.scalar(unanswered.order_by(ITEMS.c.place).limit(1))
-        left = following is not None and following < len(self.task.items)
-        return Standing(done, following if left else None, last)
+                seen = set(connection.scalars(places))
+                following = min(set(range(following + 1)) - seen)
+        return Standing(done, following if following < len(self.task.items) else None, last)
 
     def answer(self, annotator: Annotator, place: int) -> Judgement | None:
         """The annotator's judgement of an item."""
         mine = (JUDGEMENTS.c.annotator == annotator.id) & (JUDGEMENTS.c.place == place)
         with self._reading() as connection:
             row = connection.execute(sa.select(JUDGEMENTS).where(mine)).first()
-        if row is None:
-            return None
-        return Judgement(annotator.number, row.place, row.value, row.comment)
+        return None if row is None else _judgement(row, annotator.number)
 
     def answers(self, annotator: Annotator) -> list[Judgement]:
         """An annotator's own answers, the latest last."""
         own = sa.select(JUDGEMENTS).where(JUDGEMENTS.c.annotator == annotator.id)
-        order = own.order_by(*ORDER)
         with self._reading() as connection:
-            rows = connection.execute(order).all()
-        return [Judgement(annotator.number, r.place, r.value, r.comment) for r in rows]
+            rows = connection.execute(own.order_by(JUDGEMENTS.c.turn)).all()
+        return [_judgement(row, annotator.number) for row in rows]
 
     def judgements(self) -> list[Judgement]:
         """All answers by item and annotator."""
@@ -318,7 +292,7 @@ class Store:
         )
         with self._reading() as connection:
             rows = connection.execute(query).all()
-        return [Judgement(r.number, r.place, r.value, r.comment) for r in rows]
+        return [_judgement(row, row.number) for row in rows]
 
     def progress(self) -> dict[int, tuple[int, int]]:
         """Number of an annotator -> (answers, skipped among them)."""
@@ -337,7 +311,7 @@ class Store:
     def _everybody(self, connection: sa.Connection) -> list[Annotator]:
         query = sa.select(ANNOTATORS).where(ANNOTATORS.c.task == self._id)
         rows = connection.execute(query.order_by(ANNOTATORS.c.number)).all()
-        return [Annotator(r.id, r.number, r.token, r.state) for r in rows]
+        return [_annotator(row) for row in rows]
 
     def _enter(self, connection: sa.Connection) -> int:
         """The id of our task; created if it does not exist."""
@@ -351,11 +325,8 @@ class Store:
                 )
             return int(known.id)
         values = {"name": self.task.name, "mode": self.task.mode, "digest": self.task.digest}
-        made = connection.execute(TASKS.insert().values(**values))
-        id_ = int(made.inserted_primary_key[0])  # type: ignore[index]
-        rows = [{"task": id_, "place": i, "id": item.id} for i, item in enumerate(self.task.items)]
-        connection.execute(ITEMS.insert(), rows)
-        return id_
+        row = connection.execute(TASKS.insert().values(**values))
+        return int(row.inserted_primary_key[0])  # type: ignore[index]
 
     @contextmanager
     def _writing(self) -> Iterator[sa.Connection]:
@@ -375,3 +346,11 @@ class Store:
 
     def item(self, place: int) -> Item:
         return self.task.items[place]
+
+
+def _annotator(row: Any) -> Annotator:
+    return Annotator(row.id, row.number, row.token, row.state)
+
+
+def _judgement(row: Any, number: int) -> Judgement:
+    return Judgement(number, row.place, row.value, row.comment)

@@ -6,7 +6,7 @@ import pytest
 
 from clinometer.reliability.parsing import parse
 from clinometer.reliability.statement import Blanks
-from clinometer.reliability.variants.phrase_lists import candidates, kind_of, phrases
+from clinometer.reliability.variants.phrases import candidates, kind_of, phrases
 
 
 def kinds(points: str) -> list[str]:
