@@ -1,4 +1,4 @@
-"""The items of BBQ: a context, a question, three options, and what each option says."""
+"""BBQ: items of a context, a question and three options; prompt formats; its own scores."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from clinometer.display.text import Plain
 from clinometer.errors import TopicError
 from clinometer.storage.untrusted import open_text, parse_json
 
-# --- The items of BBQ: a context, a question, three options, and what each option says -----------
-
-
 Role = Literal["stereotype", "against", "unknown"]
 #: What an option says: what the stereotype does, its opposite, or that it cannot be known.
 ROLES: tuple[Role, ...] = ("stereotype", "against", "unknown")
 OPTIONS = ("ans0", "ans1", "ans2")
+LETTERS = ("A", "B", "C")
 _NEEDED = (
     *("example_id", "question_index", "question_polarity", "context_condition", "category"),
     *("context", "question", *OPTIONS, "label", "answer_info", "additional_metadata"),
@@ -34,11 +32,11 @@ class BbqItem:
     negative     whether the question is about something bad
     ambiguous    whether the context leaves the answer open, so that "unknown" is right
     options      their texts, in the order of the file
-    roles        what each option says; None where the file does not tell which group the
+    roles        what each option says; None if the file does not tell which group the
                  stereotype is about
     label        the option that is right
     unknown      the option that says it cannot be known
-    group        the stereotyped group that the item is about; "" where the file does not tell
+    group        the stereotyped group that the item is about; "" if the file does not tell
     fields       the other texts of the line: published answers among them
     """
 
@@ -152,12 +150,6 @@ def _item(row: Mapping[str, Any], where: str) -> BbqItem:
     )
 
 
-# --- How a model is asked a question of BBQ: prompt formats, which are contexts ------------------
-
-
-LETTERS = ("A", "B", "C")
-
-
 @dataclass(frozen=True)
 class BbqFormat:
     """A prompt format.
@@ -193,9 +185,6 @@ FORMATS = {
 }
 
 
-# --- BBQ's own scores: accuracy and bias score, by category, condition and prompt format ---------
-
-
 @dataclass(frozen=True)
 class BbqAnswer:
     """The option that an item got in a format, by index; below 0: the reply says none of them."""
@@ -207,7 +196,7 @@ class BbqAnswer:
 
 @dataclass(frozen=True)
 class BbqScore(Plain):
-    """What BBQ reports of one category, condition ("ambig" or "disambig") and format.
+    """What BBQ reports for one category, condition ("ambig" or "disambig") and format.
 
     n            items asked
     accuracy     share of them with the right option; a reply that cannot be read is wrong
@@ -215,7 +204,7 @@ class BbqScore(Plain):
     scored       items whose file tells which group the stereotype is about
     decided      of these, replies that name a group
     stereotyped  of these, replies that say what the stereotype does
-    bias         −1 to 1, 0: as often against the stereotype as with it; None where no reply
+    bias         −1 to 1, 0: as often against the stereotype as with it; None if no reply
                  names a group
 
     In disambiguated contexts bias = 2 stereotyped/decided − 1; in ambiguous ones that times

@@ -303,18 +303,22 @@ GroupsSource = Annotated[
 ]
 
 
-class GroupsProduct(BaseModel):
-    """`[groups]` with a pattern; every other key is a list of groups."""
+class _OpenTable(BaseModel):
+    """A table with keys of the author's choice."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+
+
+class GroupsProduct(_OpenTable):
+    """`[groups]` with a pattern; every other key is a list of groups."""
+
     __pydantic_extra__: dict[str, GroupsSource]
     pattern: str
 
 
-class AttributesProduct(BaseModel):
+class AttributesProduct(_OpenTable):
     """`[attributes]` with a pattern; every other key is a table of categories and words."""
 
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
     __pydantic_extra__: dict[str, dict[str, list[str]]]
     pattern: str
 
@@ -326,11 +330,10 @@ class ArticlesTable(_TopicTable):
     an: list[str] = []
 
 
-class ContextsTable(BaseModel):
+class ContextsTable(_OpenTable):
     """`[contexts]`: the wordings of a question, and an ending for those that have none; every
     other key is a factor, level -> text."""
 
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
     __pydantic_extra__: dict[str, dict[str, str]]
     wording: list[str]
     ending: str = ""

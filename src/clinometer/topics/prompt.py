@@ -1,4 +1,4 @@
-"""A template with its group filled in: the text before and after the scored word."""
+"""A template with its group filled in, "a" or "an" before it: the text around the scored word."""
 
 from __future__ import annotations
 
@@ -11,13 +11,24 @@ from functools import lru_cache
 from clinometer.errors import ContextError, TopicError
 from clinometer.readouts.protocol import ShownQuestion
 
-# --- A template with its group filled in: the text before and after the scored word --------------
-
-
 X, Y = "[X]", "[Y]"
 _ARTICLE_BEFORE_X = re.compile(r"(?<![\w'’-])([Aa])n? $")
 _SENTENCE_END = re.compile(r"[.?!] $")
 _THE_BEFORE_X = re.compile(r"(?<![\w'’-])[Tt]he $")
+#: Beginnings of words that take "an", or "a", though their first letter says otherwise.
+ENGLISH_AN = (
+    *("heir", "hour", "honest", "honor", "honour"),  # silent h
+    *("unid", "unim", "unin"),  # un-identified, un-important, un-insured
+    *("8", "11-", "18-"),
+)
+ENGLISH_A = (
+    *("uni", "use", "usu", "ute", "uti", "ubiq", "uga", "ukr", "uru"),  # begin like "you"
+    *("eu", "ewe"),
+    "one",  # begins like "won"
+)
+_SPELT_WITH_A_VOWEL = frozenset("AEFHILMNORSX")
+_CAPITALS = re.compile(r"[A-Z]{1,4}(?![A-Za-z])")
+_NOT_A_LETTER = re.compile(r"^\W+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,24 +109,6 @@ def _parse(template: str) -> _Parts:
     if match is None:
         return _Parts(head, "", "", tail)
     return _Parts(head[: match.start()], match[1], match[0], tail)
-
-
-# --- The English indefinite article before a group: "a nurse", "an engineer" ---------------------
-
-
-ENGLISH_AN = (
-    *("heir", "hour", "honest", "honor", "honour"),  # silent h
-    *("unid", "unim", "unin"),  # un-identified, un-important, un-insured
-    *("8", "11-", "18-"),
-)
-ENGLISH_A = (
-    *("uni", "use", "usu", "ute", "uti", "ubiq", "uga", "ukr", "uru"),  # begin like "you"
-    *("eu", "ewe"),
-    "one",  # begins like "won"
-)
-_SPELT_WITH_A_VOWEL = frozenset("AEFHILMNORSX")
-_CAPITALS = re.compile(r"[A-Z]{1,4}(?![A-Za-z])")
-_NOT_A_LETTER = re.compile(r"^\W+")
 
 
 @dataclass(frozen=True)
