@@ -27,7 +27,7 @@ from clinometer.measure.planning import enough, next_size
 from clinometer.runs import AuditSettings
 from clinometer.runs.precision import Drawn
 
-GROUPS, REPLICATES, REPETITIONS = 20, 300, 400
+GROUPS, REPETITIONS = 20, 400
 SHAPE = (120, 2000, 2)
 RISKS = ("R", "R_bias", "R_volatility")
 Draw = Callable[[np.random.Generator, int, int], np.ndarray]
@@ -170,7 +170,7 @@ def precision_rule(times: int, *, half_width: float = 0.02) -> list[Any]:
     """
     rows, N = [], 3000
     templates = [f"The [X] {i} [Y]" for i in range(N)]
-    settings = AuditSettings(precision=half_width, replicates=REPLICATES)
+    settings = AuditSettings(precision=half_width, population="set")
     for a, b in ((5, 5), (6, 4)):
         for kind in ("even", "zipf"):
             rng, held, ends = stream("rule", a, b, kind), np.zeros(3), []
@@ -179,12 +179,12 @@ def precision_rule(times: int, *, half_width: float = 0.02) -> list[Any]:
                 order = rng.permutation(N)
                 source = ContextSet("set", templates, weights(kind, N)[order].tolist())
                 truth = decompose(p, context_weights=source.weights)
-                asked = replace(settings, seed=i)
-                sample = Drawn.begin(source, asked, {})
-                while (sample := sample.looked(rule_answers(p, sample), asked)).wanted is not None:
-                    sample = sample.grown(asked)
-                report = rule_answers(p, sample).estimate(**asked.inference())
-                ends.append((sample.looks[-1]["draws"], len(sample.contexts), sample.whole))
+                chosen = replace(settings, seed=i)
+                sample = Drawn.begin(source, chosen, None)
+                while (sample := sample.looked(rule_answers(p, sample), chosen)).wanted is not None:
+                    sample = sample.grown(chosen)
+                report = rule_answers(p, sample).estimate(**chosen.inference())
+                ends.append((sample.looks[-1].draws, len(sample.contexts), sample.whole))
                 for k, name in enumerate(RISKS):
                     estimate, true = getattr(report, name), getattr(truth, name).value
                     held[k] += estimate.low - 1e-9 <= true <= estimate.high + 1e-9
@@ -213,7 +213,7 @@ def rule_answers(p: np.ndarray, sample: Drawn) -> Preferences:
         categories=("a", "b"),
         context_weights=np.array(sample.contexts.counts),
         group_weights=np.ones(len(p)),
-        drawn=not sample.whole,
+        sampling=sample.contexts.sampling,
     )
 
 

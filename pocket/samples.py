@@ -50,9 +50,9 @@ class Sampler:
         self.tokenizer: Any = AutoTokenizer.from_pretrained(home)
         self.model: Any = getattr(transformers, auto_class(folder)).from_pretrained(home).eval()
         if home != folder:
-            from clinometer.models.local.lora import Adapter
+            from peft import PeftModel
 
-            Adapter.read(folder).merge_into(self.model)
+            self.model = PeftModel.from_pretrained(self.model, folder).merge_and_unload()
         self.kind: str = self.model.config.model_type
 
     def gap(self, text: str) -> torch.Tensor:
@@ -72,8 +72,8 @@ class Sampler:
 
     def leaning(self, text: str) -> float:
         """log p(he) − log p(she) in the gap, in nats: positive where the model leans to `he`."""
-        found = self.gap(text)
-        return float(found[self._word("he")] - found[self._word("she")])
+        scores = self.gap(text)
+        return float(scores[self._word("he")] - scores[self._word("she")])
 
     def leanings(self, occupation: str) -> list[float]:
         """The leaning in each of the twelve contexts, with the ending "was tired."."""
