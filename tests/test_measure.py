@@ -1,4 +1,4 @@
-"""The package keeps to its public names, to light imports, and to files of one sitting."""
+"""The package keeps to its public names and to light imports."""
 
 from __future__ import annotations
 
@@ -6,17 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import clinometer.measure as measure
-
-HERE = Path(measure.__file__).parent
-FILES = sorted(HERE.rglob("*.py"))
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(HERE)))
-def test_files_are_shorter_than_300_lines(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) < 300
 
 
 def test_public_names_exist_and_are_documented() -> None:

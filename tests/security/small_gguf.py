@@ -11,7 +11,7 @@ WIDTH, HIDDEN, HEADS, LAYERS = 16, 24, 2, 1
 
 
 def write_gguf(file: Path) -> Path:
-    words = ["<unk>", "<s>", "</s>", "!#", *(chr(0x21 + i) for i in range(60))]
+    words = ["<unk>", "<s>", "</s>", "!#", "#!", *(chr(0x21 + i) for i in range(60))]
     rng = np.random.default_rng(0)
 
     def weights(*shape: int) -> np.ndarray:
@@ -30,7 +30,7 @@ def write_gguf(file: Path) -> Path:
     writer.add_tokenizer_model("gpt2")
     writer.add_token_list(words)
     writer.add_token_types([3, 3, 3, *([1] * (len(words) - 3))])
-    writer.add_token_merges(["! #"])
+    writer.add_token_merges(["! #", "# !"])  # transformers reads a single one as text
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
     writer.add_unk_token_id(0)
