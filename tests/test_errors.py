@@ -62,7 +62,7 @@ _NO_SUCH = re.compile(r": no such (?:file|folder|file or folder|setting\{\}|run 
 
 
 #: Reasons that another message takes in, with its next step.
-PARTS = {"its engine was killed"}
+PARTS = {"its engine was killed", "readout.{}"}
 
 
 @dataclass(frozen=True)

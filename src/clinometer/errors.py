@@ -19,7 +19,28 @@ A message is one line: the thing, what was expected, what was found, the next st
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+#: pydantic's kinds of errors, in the words of a message.
+_EXPECTED = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+    "literal_error": "{expected}",
+    "greater_than_equal": "at least {ge}",
+    "less_than_equal": "at most {le}",
+}
+#: The most characters that are shown of a wrong value.
+_LONGEST = 60
 
 
 class ClinometerError(Exception):
@@ -96,3 +117,45 @@ def closest(name: object, known: Iterable[str]) -> str:
     """
     near = difflib.get_close_matches(str(name), list(known), n=3)
     return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def first_problem(
+    error: ValidationError, keys: Callable[[Sequence[str | int]], Iterable[str]] = lambda place: ()
+) -> str:
+    """What a schema found wrong, in one line: the place, what was expected, what was found.
+
+    `keys` lists the keys that are known next to an unknown one, given its place.
+
+    >>> from pydantic import TypeAdapter, ValidationError
+    >>> try:
+    ...     TypeAdapter(dict[str, list[int]]).validate_json('{"a": [5, "x", "y"]}', strict=True)
+    ... except ValidationError as error:
+    ...     first_problem(error)
+    "a[2]: expected a whole number, found 'x' (and 1 more)"
+    """
+    errors = error.errors(include_url=False)
+    kind, message, context = errors[0]["type"], errors[0]["msg"], errors[0].get("ctx", {})
+    # pydantic names the members of a union too, as in <list>; no file contains these.
+    place = [part for part in errors[0]["loc"] if not str(part).startswith("<")]
+    where = "".join(f"[{p + 1}]" if isinstance(p, int) else f".{p}" for p in place)
+    shown = repr(errors[0]["input"])
+    shown = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
+    match kind:
+        case "missing":
+            problem = "missing; add it to the file"
+        case "extra_forbidden":
+            known = list(keys(place))
+            listed = f"; the keys here are {', '.join(known)}" if known else ""
+            problem = f"unknown key{listed}{closest(place[-1], known)}"
+        case "value_error":
+            problem = str(context["error"])
+        case "json_invalid":
+            problem = message
+        case _:
+            expected = message[:1].lower() + message[1:]
+            if kind in _EXPECTED:
+                expected = f"expected {_EXPECTED[kind].format(**context)}"
+            expected = expected.replace("input should be", "expected")
+            problem = f"{expected}, found {shown}"
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{where.removeprefix('.')}: {problem}{more}" if where else problem + more

@@ -222,7 +222,7 @@ REFUSED = [
     (
         "shared",
         TOP + GROUPS + 'shared = "both"\n' + WORDS,
-        "shared: input should be 'split' or 'drop'",
+        "shared: expected 'split' or 'drop'",
     ),
     ("a name with spaces", 'name = "a b"\n' + GROUPS + WORDS, "name: expected letters, digits"),
     ("not TOML", "name = \n", r"not valid TOML: .*line 1"),

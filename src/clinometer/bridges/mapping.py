@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from clinometer.errors import SettingsError, TableError, closest
+from clinometer.errors import SettingsError, TableError, closest, first_problem
 from clinometer.models.scoring.word_scorer import shorten
 from clinometer.readouts import read_choice
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
@@ -206,12 +206,8 @@ def _read(path: Path, *, shown: str) -> SampleMapping:
         content = parse_toml(read_bytes(path, most=MOST_RECORD).decode("utf-8-sig"))
         return SampleMapping.model_validate(content)
     except ValidationError as exc:
-        first = exc.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        problem = first["msg"].removeprefix("Value error, ")
-        if first["type"] == "extra_forbidden":
-            problem = f"unknown key{closest(first['loc'][-1], SampleMapping.model_fields)}"
-        raise SettingsError(f"{shown}: {f'{place}: ' if place else ''}{problem}") from exc
+        problem = first_problem(exc, lambda place: SampleMapping.model_fields)
+        raise SettingsError(f"{shown}: {problem}") from exc
     except OSError as exc:
         raise SettingsError(f"{shown}: cannot be read: {exc.strerror}") from exc
     except ValueError as exc:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from clinometer.errors import TopicError, closest
+from clinometer.errors import TopicError, closest, first_problem
 
 #: Packages add kinds of readouts under this group: name = "package:function". The function gets
 #: the keys of `[readout]` and the topic's attributes, and returns a `Readout`.
@@ -173,14 +173,6 @@ _KINDS: dict[str, type[ReadoutTable]] = {
     "text": TextTable,
 }
 WORDS = "words"
-_FRIENDLY = {
-    "string_type": "expected a text",
-    "int_type": "expected a whole number",
-    "dict_type": "expected a table",
-    "literal_error": "expected {expected}",
-    "greater_than_equal": "expected at least {ge}",
-    "less_than_equal": "expected at most {le}",
-}
 
 
 def parse_readout(table: Mapping[str, Any]) -> ReadoutTable | None:
@@ -205,24 +197,13 @@ def parse_readout(table: Mapping[str, Any]) -> ReadoutTable | None:
     try:
         return model.model_validate(dict(table))
     except ValidationError as exc:
-        raise TopicError(_line(exc, model)) from exc
+        problem = first_problem(exc, lambda place: model.model_fields)
+        raise TopicError(f"readout.{problem}") from exc
 
 
 def plugins() -> tuple[str, ...]:
     """Kinds of readouts that installed packages add."""
     return tuple(sorted(entry.name for entry in entry_points(group=ENTRY_POINTS)))
-
-
-def _line(exc: ValidationError, model: type[ReadoutTable]) -> str:
-    first = exc.errors(include_url=False)[0]
-    where = "readout." + ".".join(map(str, first["loc"]))
-    if first["type"] == "extra_forbidden":
-        keys = tuple(model.model_fields)
-        near = closest(str(first["loc"][-1]), keys)
-        return f"{where}: unknown key; the keys here are {', '.join(keys)}{near}"
-    said = _FRIENDLY.get(first["type"])
-    expected = said.format(**first.get("ctx", {})) if said else first["msg"].lower()
-    return f"{where}: {expected}, found {first['input']!r}"
 
 
 def _is_path(function: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from clinometer.contexts import ContextSet
-from clinometer.errors import SettingsError
+from clinometer.errors import SettingsError, first_problem
 from clinometer.runs.folder.record import ProtocolRecord
 from clinometer.runs.settings import AuditSettings
 from clinometer.storage.atomic import replacing
@@ -98,9 +98,7 @@ class Protocol(BaseModel):
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise SettingsError(f"{path}: expected TOML: {error}") from error
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise SettingsError(f"{path}: {where}: {first['msg']}") from error
+            raise SettingsError(f"{path}: {first_problem(error)}") from error
         return found, hashlib.sha256(content).hexdigest()
 
     def write(self, path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from clinometer.errors import InputError, RunError
+from clinometer.errors import InputError, RunError, first_problem
 
 SCHEMA_VERSION = 1
 
@@ -31,10 +31,7 @@ class RecordPart(BaseModel):
         try:
             return cls.model_validate_json(text)
         except ValidationError as exc:
-            first = exc.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            problem = f"{where}: {_problem(first)}" if where else _problem(first)
-            raise error(f"{file}: damaged: {problem}") from exc
+            raise error(f"{file}: damaged: {first_problem(exc)}") from exc
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values: what was given, also where it is the default, and nothing else."""
@@ -89,18 +86,6 @@ class FolderRecord(RecordPart, ABC):
     @abstractmethod
     def identity(self) -> dict[str, Any]:
         """What makes it another run, by the names that an error shows."""
-
-
-def _problem(error: Any) -> str:
-    if error["type"] == "missing":
-        return "missing"
-    if error["type"] == "value_error":
-        return str(error["ctx"]["error"])
-    if error["type"] == "json_invalid":
-        return str(error["msg"])
-    found = repr(error["input"])
-    found = found if len(found) <= 60 else f"{found[:59]}…"
-    return f"{error['msg'].replace('Input should be', 'expected')}, found {found}"
 
 
 def _noted(value: Any) -> Any:

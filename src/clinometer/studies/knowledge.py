@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from clinometer.contexts import ContextSet
-from clinometer.errors import TopicError
+from clinometer.errors import TopicError, first_problem
 from clinometer.measure import Preferences, knowledge
 from clinometer.report import Figure, Table, charts
 from clinometer.runs import AuditSettings, Run
@@ -114,9 +114,7 @@ def _relations(text: str, where: str) -> tuple[Relation, ...]:
     try:
         plain = TypeAdapter(dict[str, _Relation]).validate_python(parse_toml(text))
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise TopicError(f"facts {where}: {place}: {first['msg']}") from error
+        raise TopicError(f"facts {where}: {first_problem(error)}") from error
     except ValueError as error:
         raise TopicError(f"facts {where}: {error}") from error
     if not plain:

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Tag, ValidationError
-from pydantic_core import ErrorDetails
 
-from clinometer.errors import TopicError, closest
+from clinometer.errors import TopicError, closest, first_problem
 from clinometer.readouts.tables import RatingTable, ReadoutTable, parse_readout
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_bytes
 from clinometer.topics.prompt import Articles, Y
@@ -390,14 +389,6 @@ class TopicFile(_TopicTable):
 
 
 _TABLES: dict[str, type[BaseModel]] = {"groups": GroupTable, "articles": ArticlesTable}
-_EXPECTED = {
-    "string_type": "expected a text",
-    "float_type": "expected a number",
-    "list_type": "expected a list",
-    "dict_type": "expected a table",
-    "model_type": "expected a table",
-    "model_attributes_type": "expected a table",
-}
 
 
 def read_file(content: dict[str, Any]) -> TopicFile:
@@ -405,40 +396,12 @@ def read_file(content: dict[str, Any]) -> TopicFile:
     try:
         return TopicFile.model_validate(content)
     except ValidationError as exc:
-        errors = exc.errors(include_url=False)
-        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        raise TopicError(_line(errors[0]) + more) from exc
+        raise TopicError(first_problem(exc, _known_keys)) from exc
 
 
-def _line(error: ErrorDetails) -> str:
-    loc = tuple(part for part in error["loc"] if not str(part).startswith("<"))
-    where = _place(loc)
-    match error["type"]:
-        case "extra_forbidden":
-            model = TopicFile if len(loc) == 1 else _TABLES.get(str(loc[0]), TopicFile)
-            keys = tuple(model.model_fields)
-            near = closest(str(loc[-1]), keys)
-            return f"{where}: unknown key; the keys here are {', '.join(keys)}{near}"
-        case "missing":
-            return f"{where}: missing; add it to the file"
-        case "shape":
-            return f"{where}: {error['msg']}, found {_found(error['input'])}"
-        case kind:
-            expected = _EXPECTED.get(kind, error["msg"][:1].lower() + error["msg"][1:])
-            return f"{where}: {expected}, found {_found(error['input'])}"
-
-
-def _place(loc: Sequence[str | int]) -> str:
-    """("groups", 3, "weight") -> groups[4].weight: readers count from 1."""
-    place = ""
-    for part in loc:
-        place += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if place else part
-    return place
-
-
-def _found(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+def _known_keys(place: Sequence[str | int]) -> Mapping[str, object]:
+    model = TopicFile if len(place) == 1 else _TABLES.get(str(place[0]), TopicFile)
+    return model.model_fields
 
 
 # --- From the file to the topic, and back --------------------------------------------------------

@@ -18,11 +18,11 @@ Changed = Callable[[str], Path]
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (("topic", "groups"), "sixty", "topic.groups: expected a valid integer, found 'sixty'"),
-        (("settings", "level"), "0.95", "settings.level: expected a valid number, found '0.95'"),
+        (("topic", "groups"), "sixty", "topic.groups: expected a whole number, found 'sixty'"),
+        (("settings", "level"), "0.95", "settings.level: expected a number, found '0.95'"),
         (("settings", "level"), 95, "settings: level: expected a number above 0 and below 1"),
-        (("summary", "R", "value"), None, "summary.R.value: expected a valid number, found None"),
-        (("model",), "gpt2", "model: expected an object, found 'gpt2'"),
+        (("summary", "R", "value"), None, "summary.R.value: expected a number, found None"),
+        (("model",), "gpt2", "model: expected a table, found 'gpt2'"),
     ],
 )
 def test_a_wrong_type_is_one_line_with_file_and_field(
