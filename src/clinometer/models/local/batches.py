@@ -12,6 +12,7 @@ import gc
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,39 +21,15 @@ from torch import Tensor
 
 from clinometer.errors import ModelError
 from clinometer.execution.background import prefetch
-from clinometer.models.tokens.word_tokens import Tokens
+from clinometer.models.scoring.chain_rule import WordQuery
+from clinometer.models.tokens.word_tokens import Tokens, Trie
 from clinometer.statistics.arrays import FloatArray, IntArray
 
-# --- Rows for a model, in batches of equal length ------------------------------------------------
-
-
+Part = TypeVar("Part")
 Result = TypeVar("Result")
 #: What torch says when an allocation fails for which it has no class of error.
 _NO_MEMORY = ("not enough memory", "can't allocate memory", "out of memory")
 _log = logging.getLogger("clinometer.models")
-
-
-@dataclass(frozen=True)
-class RowBlock:
-    """Rows of one shape with the same query.
-
-    tokens [n, L]   what the model reads (for sequence-to-sequence models, the decoder's side)
-    position        where the answer is read
-    wanted          the tokens whose log-probabilities are read there
-    source [n, S]   the encoder's side, if there is one
-    unknown         number of positions from `position` on whose tokens are not yet known
-    """
-
-    tokens: IntArray
-    position: int
-    wanted: Tokens
-    source: IntArray | None = None
-    unknown: int = 0
-
-    @property
-    def shape(self) -> tuple[int, int, int, int]:
-        source = 0 if self.source is None else self.source.shape[1]
-        return self.tokens.shape[1], source, self.position, self.unknown
 
 
 @dataclass(frozen=True)
@@ -64,7 +41,7 @@ class Batch:
     wants [Q, W]      the sets of wanted tokens, each padded with its own first one
     which [n]         the set that a row wants; rows share sets, so a GPU does not receive the
                       same hundred tokens for every row
-    source            the encoder's side: tokens [n, S], or [n] rows of states already encoded
+    source [n]        the encoder's side: rows of states already encoded
     unknown           number of positions from there on whose tokens are not yet known
     """
 
@@ -76,23 +53,18 @@ class Batch:
     unknown: int = 0
 
     @property
-    def position(self) -> int:
-        """The one position of rows that came from blocks."""
-        return int(self.positions[0])
-
-    @property
     def wanted(self) -> IntArray:
         """Wanted tokens row by row [n, W]."""
         return np.asarray(self.wants[self.which])
 
-    def cut(self, start: int, stop: int) -> Batch:
+    def take(self, rows: IntArray) -> Batch:
         """Some of the rows."""
         return replace(
             self,
-            tokens=self.tokens[start:stop],
-            positions=self.positions[start:stop],
-            which=self.which[start:stop],
-            source=None if self.source is None else self.source[start:stop],
+            tokens=self.tokens[rows],
+            positions=self.positions[rows],
+            which=self.which[rows],
+            source=None if self.source is None else self.source[rows],
         )
 
 
@@ -136,6 +108,18 @@ class BatchSize:
         self._halve(cause, tried)
         return None
 
+    def over(
+        self, members: IntArray, length: int, work: Callable[[IntArray], Result]
+    ) -> Iterator[tuple[IntArray, Result]]:
+        """`work` on all members, rows of this length, as many at a time as fit."""
+        start = 0
+        while start < len(members):
+            some = members[start : start + self.rows(length)]
+            result = self.fitted(partial(work, some))
+            if result is not None:
+                yield some, result
+                start += len(some)
+
     def _halve(self, cause: BaseException, tried: int) -> None:
         if self.tokens < tried:  # another thread was first
             return
@@ -155,22 +139,27 @@ def out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(phrase in text for phrase in _NO_MEMORY)
 
 
-def answer(blocks: Sequence[RowBlock], forward: Forward, size: BatchSize) -> list[FloatArray]:
-    """Log-probabilities [n, W] for each block, independent of the batches."""
-    by_shape: dict[tuple[int, int, int, int], list[int]] = {}
-    for i, block in enumerate(blocks):
-        by_shape.setdefault(block.shape, []).append(i)
-    results: dict[int, FloatArray] = {}
-    for members in by_shape.values():
-        joined = _join([blocks[i] for i in members])
-        extra = 0 if joined.source is None else joined.source.shape[1]
-        values = to_numpy(run(joined, forward, size, extra=extra))
-        start = 0
-        for i in members:
-            stop = start + len(blocks[i].tokens)
-            results[i] = values[start:stop, : len(blocks[i].wanted)]
-            start = stop
-    return [results[i] for i in range(len(blocks))]
+def answer_queries(
+    tree: Trie,
+    queries: Sequence[WordQuery],
+    read: Callable[[IntArray, IntArray, IntArray, IntArray], FloatArray],
+) -> list[FloatArray]:
+    """Answers to queries of one depth about one tree, read as the rows of one table.
+
+    `read` gets the tokens of the queries' nodes [Q, depth], the prompt and the query of each row
+    [n], and the tokens wanted by each query [Q, W]; it returns log-probabilities [n, W].
+    """
+    if not queries:
+        return []
+    counts = [len(q.prompts) for q in queries]
+    values = read(
+        np.array([tree.prefix[q.node] for q in queries], dtype=np.int64),
+        np.concatenate([q.prompts for q in queries]),
+        np.repeat(np.arange(len(queries)), counts),
+        pad_wants([tree.child_tokens(q.node) for q in queries]),
+    )
+    tables = np.split(values, np.cumsum(counts)[:-1])
+    return [t[:, : len(tree.children[q.node])] for q, t in zip(queries, tables, strict=True)]
 
 
 def run(batch: Batch, forward: Forward, size: BatchSize, *, extra: int = 0) -> Tensor:
@@ -179,16 +168,13 @@ def run(batch: Batch, forward: Forward, size: BatchSize, *, extra: int = 0) -> T
     They stay on the device, so that one batch is prepared while another is computed. `extra` is
     what a row costs beside its own tokens (the encoder's side), in tokens.
     """
-    length = batch.tokens.shape[1] + extra
-    parts: list[Tensor] = []
-    start = 0
-    while start < len(batch.tokens):
-        some = batch.cut(start, start + size.rows(length))
-        part = size.fitted(lambda: torch.as_tensor(forward(some)))  # noqa: B023  # called at once
-        if part is not None:
-            parts.append(part)
-            start += len(some.tokens)
-    return torch.cat(parts) if parts else torch.empty((0, batch.wants.shape[1]))
+    parts = size.over(
+        np.arange(len(batch.tokens)),
+        batch.tokens.shape[1] + extra,
+        lambda rows: torch.as_tensor(forward(batch.take(rows))),
+    )
+    values = [part for _, part in parts]
+    return torch.cat(values) if values else torch.empty((0, batch.wants.shape[1]))
 
 
 def to_device(array: IntArray, device: torch.device) -> Tensor:
@@ -222,25 +208,6 @@ def fetch(values: Tensor) -> Callable[[], FloatArray]:
         return host.numpy().astype(np.float64)
 
     return wait
-
-
-def _join(blocks: list[RowBlock]) -> Batch:
-    counts = [len(b.tokens) for b in blocks]
-    sources = [b.source for b in blocks if b.source is not None]
-    return Batch(
-        tokens=np.concatenate([b.tokens for b in blocks]),
-        positions=np.full(sum(counts), blocks[0].position, dtype=np.int64),
-        wants=pad_wants([b.wanted for b in blocks]),
-        which=np.repeat(np.arange(len(blocks)), counts),
-        source=np.concatenate(sources) if sources else None,
-        unknown=blocks[0].unknown,
-    )
-
-
-# --- Prepare one batch while a GPU computes another ----------------------------------------------
-
-
-Part = TypeVar("Part")
 
 
 def overlapped(

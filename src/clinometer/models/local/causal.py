@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from clinometer.models.local.base import TransformerScorer
-from clinometer.models.local.batches import Batch, RowBlock, answer, overlapped, to_device
+from clinometer.models.local.batches import Batch, overlapped, pad_wants, run, to_device, to_numpy
 from clinometer.models.local.prefix_tree import (
     CheckedAnswers,
     Packing,
@@ -68,10 +68,10 @@ class CausalScorer(TransformerScorer):
     ) -> None:
         super().__init__(model, tokenizer, info, options=options, batch_tokens=batch_tokens)
         self.chat = chat
-        asked_for = "requested by the caller" if packing == "rows" else ""
+        reason = "requested by the caller" if packing == "rows" else ""
         self._window = shortest_window(model.config)
         room = self._window if counts_places(model.config) else None
-        self.packing = Packing(mode=packing, reason=asked_for, room=room)
+        self.packing = Packing(mode=packing, reason=reason, room=room)
         self.pack_nodes = pack_nodes or default_pack_nodes(self.device)
         if room is not None:  # for a pack and for what is asked behind it
             self.pack_nodes = max(1, min(self.pack_nodes, room // 3))
@@ -108,7 +108,7 @@ class CausalScorer(TransformerScorer):
             nodes = min(self.pack_nodes, self.batch_size.tokens)
             n_packs = max(1, self.batch_size.tokens // nodes)
             bounds = job.heads.cut(start, nodes=nodes, packs=n_packs)
-            run = TreeRun(
+            tree = TreeRun(
                 self.project,
                 Packs.of(job.heads, bounds, multiple=row_multiple(self.device)),
                 limit=nodes,
@@ -117,14 +117,14 @@ class CausalScorer(TransformerScorer):
                 keep=job.looks_below,
                 turn=self._turn,
             )
-            answers = CheckedAnswers(run, self.packing, Rows(self, job.heads, start))
+            answers = CheckedAnswers(tree, self.packing, Rows(self, job.heads, start))
             return job.score(answers, start, bounds[-1]), bounds[-1]
 
         while start < len(job.heads):
-            found = self.batch_size.fitted(packs)
-            if found is not None:
-                parts.append(found[0])
-                start = found[1]
+            scored = self.batch_size.fitted(packs)
+            if scored is not None:
+                parts.append(scored[0])
+                start = scored[1]
         return job.joined(parts)
 
     def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
@@ -140,24 +140,28 @@ class CausalScorer(TransformerScorer):
 
     def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
         """Log-probabilities of the wanted tokens after each path of tokens, one row per path."""
-        kinds: dict[tuple[int, Tokens], list[int]] = {}
-        for i, (path, want) in enumerate(zip(paths, wanted, strict=True)):
-            kinds.setdefault((len(path), want), []).append(i)
-        blocks = [
-            RowBlock(np.array([paths[i] for i in members]), length - 1, want)
-            for (length, want), members in kinds.items()
-        ]
-        results: dict[int, FloatArray] = {}
-        for members, values in zip(
-            kinds.values(), answer(blocks, self._forward, self.batch_size), strict=True
-        ):
-            results.update(zip(members, values, strict=True))
-        return [results[i] for i in range(len(paths))]
+        lengths = np.array([len(path) for path in paths])
+        answers = [np.empty(0)] * len(paths)
+        for length in dict.fromkeys(lengths.tolist()):
+            rows = np.flatnonzero(lengths == length)
+            sets = {want: k for k, want in enumerate(dict.fromkeys(wanted[i] for i in rows))}
+            which = np.array([sets[wanted[i]] for i in rows])
+            order = np.argsort(which, kind="stable")
+            batch = Batch(
+                tokens=np.array([paths[i] for i in rows[order]]),
+                positions=np.full(len(rows), length - 1),
+                wants=pad_wants(list(sets)),
+                which=which[order],
+            )
+            values = to_numpy(run(batch, self._forward, self.batch_size))
+            for i, row in zip(rows[order].tolist(), values, strict=True):
+                answers[i] = row[: len(wanted[i])]
+        return answers
 
     def _forward(self, batch: Batch) -> Tensor:
         tokens = to_device(batch.tokens, self.device)
         rows = torch.arange(len(tokens), device=self.device)
-        positions = torch.full_like(rows, batch.position)
+        positions = to_device(batch.positions, self.device)
         with torch.inference_mode(), self._turn:
             logits, _ = self.project(rows, positions, input_ids=tokens, use_cache=False)
             wanted = to_device(batch.wanted, self.device)

@@ -1,4 +1,4 @@
-"""Masked models: as many mask tokens in the slot as the word has tokens.
+"""Masked models, and XLNet: as many mask tokens in the slot as the word has tokens.
 
 A word of k tokens is read from left to right: its first token at the first of k masks, the next one
 with the first filled in and k - 1 masks left, and so on. The number of masks is part of the query,
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from clinometer.errors import ModelError
 from clinometer.models.local.base import TransformerScorer
-from clinometer.models.local.batches import Batch, fetch, overlapped, pad_wants, run, to_device
+from clinometer.models.local.batches import Batch, answer_queries, fetch, overlapped, run, to_device
 from clinometer.models.local.slot_logits import read_log_probs
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
@@ -27,9 +27,6 @@ from clinometer.models.tokens.slot_prompts import Marker, SlotGroup, slot_groups
 from clinometer.models.tokens.word_tokens import Trie, WordList
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
-
-# --- Masked models: as many mask tokens in the slot as the word has tokens -----------------------
-
 
 #: Prompts of one length that are scored together.
 _CHUNK = 4_096
@@ -76,48 +73,40 @@ class MaskedScorer(TransformerScorer):
         trees: Sequence[Trie],
         counts: FloatArray | None,
     ) -> WordScores:
-        def ask(questions: Sequence[WordQuery]) -> list[FloatArray]:
-            found: list[FloatArray] = [np.empty((0, 0))] * len(questions)
+        def ask(queries: Sequence[WordQuery]) -> list[FloatArray]:
+            answers: list[FloatArray] = [np.empty((0, 0))] * len(queries)
             for k, tree in enumerate(trees):
-                numbers = [n for n, q in enumerate(questions) if q.tree == k]
-                asked = [questions[n] for n in numbers]
-                for n, table in zip(numbers, self._follow(group, tree, asked), strict=True):
-                    self.check_values(
-                        table, ChosenPrompts(prompts, group.members[questions[n].prompts])
-                    )
-                    found[n] = table
-            return found
+                numbers = [n for n, q in enumerate(queries) if q.tree == k]
+                tables = self._follow(group, tree, [queries[n] for n in numbers])
+                for n, table in zip(numbers, tables, strict=True):
+                    members = group.members[queries[n].prompts]
+                    self.check_values(table, ChosenPrompts(prompts, members))
+                    answers[n] = table
+            return answers
 
-        return expand(
-            trees, len(group), ask, tolerance=self.options.effective_tolerance, counts=counts
-        )
+        tolerance = self.options.effective_tolerance
+        return expand(trees, len(group), ask, tolerance=tolerance, counts=counts)
 
     def _follow(
-        self, group: SlotGroup, tree: Trie, questions: Sequence[WordQuery]
+        self, group: SlotGroup, tree: Trie, queries: Sequence[WordQuery]
     ) -> list[FloatArray]:
         """Answers to queries of one depth about one tree."""
-        if not questions:
-            return []
         places = max(len(p) for p in tree.prefix)
-        known = np.array([tree.prefix[q.node] for q in questions], dtype=np.int64)
-        rows = np.concatenate([q.prompts for q in questions])
-        which = np.repeat(np.arange(len(questions)), [len(q.prompts) for q in questions])
-        depth = known.shape[1]
-        batch = Batch(
-            tokens=group.filled(rows, places=places, known=known[which]),
-            positions=group.positions[rows] + depth,
-            wants=pad_wants([tree.child_tokens(q.node) for q in questions]),
-            which=which,
-            unknown=places - depth,
-        )
-        with self._turn:  # the hook that picks positions serves one thread at a time
-            arriving = fetch(run(batch, self.forward, self.batch_size))
-        values = arriving()
-        stops = np.cumsum([len(q.prompts) for q in questions])
-        return [
-            values[stop - len(q.prompts) : stop, : len(tree.children[q.node])]
-            for q, stop in zip(questions, stops, strict=True)
-        ]
+
+        def read(known: IntArray, rows: IntArray, which: IntArray, wants: IntArray) -> FloatArray:
+            depth = known.shape[1]
+            batch = Batch(
+                tokens=group.filled(rows, places=places, known=known[which]),
+                positions=group.positions[rows] + depth,
+                wants=wants,
+                which=which,
+                unknown=places - depth,
+            )
+            with self._turn:  # the hook that picks positions serves one thread at a time
+                arriving = fetch(run(batch, self.forward, self.batch_size))
+            return arriving()
+
+        return answer_queries(tree, queries, read)
 
     def forward(self, batch: Batch) -> Tensor:
         """Log-probabilities of the wanted tokens at each row's position."""
@@ -132,9 +121,6 @@ class MaskedScorer(TransformerScorer):
         tokens = to_device(batch.tokens, self.device)
         logits, _ = self.project(rows, positions, input_ids=tokens)
         return logits
-
-
-# --- Permutation models (XLNet): every position sees what the prediction order allows ------------
 
 
 class PermutationScorer(MaskedScorer):

@@ -16,10 +16,11 @@ from torch import Tensor
 
 from clinometer.errors import ModelError
 from clinometer.models.local.base import TransformerScorer
-from clinometer.models.local.batches import Batch, Forward, pad_wants, run, to_device, to_numpy
+from clinometer.models.local.batches import Batch, Forward, answer_queries, run, to_device, to_numpy
 from clinometer.models.local.slot_logits import light_kernels, read_log_probs
 from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.chain_rule import WordQuery, expand, scattered
+from clinometer.models.scoring.word_scorer import ChosenPrompts
 from clinometer.models.tokens.slot_prompts import Marker, SlotGroup, slot_groups
 from clinometer.models.tokens.word_tokens import END_OF_WORD, Trie, WordList, encode_all
 from clinometer.statistics.arrays import FloatArray, IntArray
@@ -94,14 +95,7 @@ class Seq2SeqScorer(TransformerScorer):
         decode = self._decoder(self._encode(group.tokens))
         sizes = np.array([len(h) for h in heads])
 
-        def ask(questions: Sequence[WordQuery]) -> list[FloatArray]:
-            if not questions:
-                return []
-            known = np.array([trie.prefix[q.node] for q in questions], dtype=np.int64)
-            wants = pad_wants([trie.child_tokens(q.node) for q in questions])
-            lengths = [len(q.prompts) for q in questions]
-            who = np.concatenate([q.prompts for q in questions])
-            which = np.repeat(np.arange(len(questions)), lengths)
+        def read(known: IntArray, who: IntArray, which: IntArray, wants: IntArray) -> FloatArray:
             values = np.empty((len(who), wants.shape[1]))
             pending: list[tuple[IntArray, Tensor]] = []
             for size in np.unique(sizes[who]):
@@ -115,14 +109,13 @@ class Seq2SeqScorer(TransformerScorer):
                     source=who[rows],
                 )
                 pending.append((rows, run(batch, decode, self.batch_size, extra=1)))
-            for rows, found in pending:
-                values[rows] = to_numpy(found)
-            self.check_values(values, [prompts[i] for i in who])
-            stops = np.cumsum(lengths)
-            return [
-                values[stop - length : stop, : len(trie.children[q.node])]
-                for q, length, stop in zip(questions, lengths, stops, strict=True)
-            ]
+            for rows, part in pending:
+                values[rows] = to_numpy(part)
+            self.check_values(values, ChosenPrompts(prompts, who))
+            return values
+
+        def ask(queries: Sequence[WordQuery]) -> list[FloatArray]:
+            return answer_queries(trie, queries, read)
 
         return expand(
             [trie], len(prompts), ask, tolerance=self.options.effective_tolerance, counts=counts

@@ -62,7 +62,7 @@ class SentenceEncoder:
         closing = self.tokenizer.sep_token_id
         ids = [i if len(i) <= self.limit else [*i[: self.limit - 1], closing] for i in ids]
         lengths = np.array([len(i) for i in ids], dtype=np.int64)
-        found = np.empty((len(distinct), self.model.config.hidden_size))
+        vectors = np.empty((len(distinct), self.model.config.hidden_size))
         size = BatchSize(_BATCH_TOKENS.get(self.device.type, _BATCH_TOKENS["cpu"]))
 
         def embed(some: IntArray) -> FloatArray:
@@ -74,15 +74,11 @@ class SentenceEncoder:
         with torch.inference_mode(), light_kernels():
             for length in np.unique(lengths).tolist():  # rows of one length need no padding
                 members = np.flatnonzero(lengths == length)
-                while len(members):
-                    some = members[: size.rows(length)]
-                    vectors = size.fitted(lambda: embed(some))  # noqa: B023  # called at once
-                    if vectors is not None:
-                        found[some] = vectors
-                        members = members[len(some) :]
-        found /= np.linalg.norm(found, axis=1, keepdims=True)
+                for some, embedded in size.over(members, length, embed):
+                    vectors[some] = embedded
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         where = {text: i for i, text in enumerate(distinct)}
-        return found[[where[text] for text in texts]]
+        return vectors[[where[text] for text in texts]]
 
 
 def _folder(model: str) -> str:
