@@ -143,18 +143,17 @@ class CausalScorer(TransformerScorer):
         lengths = np.array([len(path) for path in paths])
         answers = [np.empty(0)] * len(paths)
         for length in dict.fromkeys(lengths.tolist()):
-            rows = np.flatnonzero(lengths == length)
+            rows = np.flatnonzero(lengths == length).tolist()
             sets = {want: k for k, want in enumerate(dict.fromkeys(wanted[i] for i in rows))}
-            which = np.array([sets[wanted[i]] for i in rows])
-            order = np.argsort(which, kind="stable")
+            rows.sort(key=lambda i: sets[wanted[i]])  # called at once
             batch = Batch(
-                tokens=np.array([paths[i] for i in rows[order]]),
+                tokens=np.array([paths[i] for i in rows]),
                 positions=np.full(len(rows), length - 1),
                 wants=pad_wants(list(sets)),
-                which=which[order],
+                which=np.array([sets[wanted[i]] for i in rows]),
             )
             values = to_numpy(run(batch, self._forward, self.batch_size))
-            for i, row in zip(rows[order].tolist(), values, strict=True):
+            for i, row in zip(rows, values, strict=True):
                 answers[i] = row[: len(wanted[i])]
         return answers
 

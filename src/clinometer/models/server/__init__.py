@@ -1,14 +1,12 @@
 """Models behind an OpenAI-compatible server: `openai:URL#MODEL`.
 
-address     where the server is, and the key from the environment
-client      requests with retries, a budget and usage counts
-served      which model a server serves, as it reports it
+client      the address and its key; requests with retries, a budget and usage counts
 reply       the log-probabilities in a completion's JSON
 routes      ways to query chosen tokens, exact ones first
-probe       which of them this server supports
 tokenizer   the server's own tokenizer behind our interface
-scorer      words at the slot, as for any other causal model
-sampler     samples, for servers without log-probabilities
+scorer      which model a server serves and by which route; words at the slot, as for any other
+            causal model
+sampler     sampled texts, and replies to a conversation
 """
 
 from clinometer.models.server.scorer import open_server

@@ -1,4 +1,17 @@
-"""What all routes have in common: a question, its answer, and the model they ask."""
+"""Routes: ways to ask a server for the probabilities of chosen tokens after a path of tokens.
+
+Servers differ in what they return, so there is a route for each way, tried in this order:
+
+token-ids        the server looks up the wanted tokens (vLLM)
+generate         the same by SGLang's own endpoint
+prompt-logprobs  path and token as the prompt, with the prompt's log-probabilities (vLLM)
+echo             the same with the echo of OpenAI's first API
+boost            a bias lifts the wanted tokens into the list of the most probable (llama.cpp)
+boost-plain      the same where log-probabilities are always those after the bias
+force            a bias makes the server write one token, with its own log-probability
+top-k            only the most probable tokens: bounds for all others
+ollama           the same by Ollama's own endpoint, which takes text
+"""
 
 from __future__ import annotations
 
@@ -24,9 +37,6 @@ from clinometer.models.server.tokenizer import Names, ServerTokenizer
 from clinometer.models.tokens.word_tokens import Tokens
 from clinometer.statistics.arrays import FloatArray
 
-# --- What all routes have in common: a question, its answer, and the model they ask --------------
-
-
 Question = tuple[Tokens, Tokens]
 
 #: Nothing but the model's own distribution: every cut and penalty off.
@@ -42,8 +52,8 @@ class Bounds:
 
     @classmethod
     def exact(cls, values: Sequence[float]) -> Bounds:
-        found = np.array(values, dtype=np.float64)
-        return cls(found, found)
+        array = np.array(values, dtype=np.float64)
+        return cls(array, array)
 
 
 @dataclass(frozen=True)
@@ -69,12 +79,14 @@ class Endpoint:
 
     async def top(self, path: Tokens, k: int) -> Listed:
         """The k most probable tokens. Decoding is greedy, so that no rare token joins the list."""
-        found: Listed = await self.ask(path, first_place, logprobs=k, temperature=0.0)
-        if not found.by_text:
-            return found
+        listed: Listed = await self.ask(path, first_place, logprobs=k, temperature=0.0)
+        return await self.with_ids(listed) if listed.by_text else listed
+
+    async def with_ids(self, listed: Listed) -> Listed:
+        """A list by text with the ids of those texts that are single tokens."""
         self.names.needed = True
-        numbers = await self.names.numbers(list(found.by_text))
-        return replace(found, by_id={n: found.by_text[t] for t, n in numbers.items()})
+        numbers = await self.names.numbers(list(listed.by_text))
+        return replace(listed, by_id={n: listed.by_text[t] for t, n in numbers.items()})
 
 
 class Route(ABC):
@@ -139,14 +151,14 @@ class Boost(Route):
             values = {t: required(self.endpoint.look_up(listed, t)) for t in (known, *tokens)}
             return {t: values[t] - values[known] for t in tokens}
 
-        found: dict[int, float] = await self.endpoint.ask(
+        ratios: dict[int, float] = await self.endpoint.ask(
             path,
             read,
             logprobs=len(tokens) + 1,
             logit_bias={str(t): _BIAS for t in (known, *tokens)},
             **self._after_bias,
         )
-        return found
+        return ratios
 
 
 class PlainBoost(Boost):
@@ -187,8 +199,8 @@ class TokenIds(Route):
 
     async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
         parts = [wanted[i : i + self._most] for i in range(0, len(wanted), self._most)]
-        found = await together([self._part(path, part) for part in parts])
-        return Bounds.exact([value for part in found for value in part])
+        values = await together([self._part(path, part) for part in parts])
+        return Bounds.exact([value for part in values for value in part])
 
     async def _part(self, path: Tokens, wanted: Tokens) -> list[float]:
         def read(reply: Any) -> list[float]:
@@ -237,22 +249,22 @@ class PromptLogProbs(Route):
     async def answer(self, questions: Sequence[Question]) -> list[Bounds]:
         wanted = {(*path, t) for path, tokens in questions for t in tokens}
         begun = {s[:n] for s in wanted for n in range(len(s))}
-        asked = sorted(wanted - begun)
-        replies = await together([self.whole(s) for s in asked])
+        sequences = sorted(wanted - begun)
+        replies = await together([self.whole(s) for s in sequences])
         value: dict[Tokens, float] = {}
-        for tokens, found in zip(asked, replies, strict=True):
+        for tokens, log_probs in zip(sequences, replies, strict=True):
             for n in range(1, len(tokens)):
-                value.setdefault(tokens[: n + 1], required(found[n]))
+                value.setdefault(tokens[: n + 1], required(log_probs[n]))
         return [Bounds.exact([value[(*path, t)] for t in ts]) for path, ts in questions]
 
     async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
         return (await self.answer([(path, wanted)]))[0]
 
     async def whole(self, tokens: Tokens) -> list[float | None]:
-        found: list[float | None] = await self.endpoint.ask(
+        log_probs: list[float | None] = await self.endpoint.ask(
             tokens, lambda reply: of_prompt(reply, tokens), prompt_logprobs=0, temperature=0.0
         )
-        return found
+        return log_probs
 
 
 class Echo(PromptLogProbs):
@@ -261,14 +273,14 @@ class Echo(PromptLogProbs):
     name = "echo"
 
     async def whole(self, tokens: Tokens) -> list[float | None]:
-        found: list[float | None] = await self.endpoint.ask(
+        log_probs: list[float | None] = await self.endpoint.ask(
             tokens,
             lambda reply: echoed(reply, len(tokens)),
             echo=True,
             logprobs=1,
             temperature=0.0,
         )
-        return found
+        return log_probs
 
 
 # --- Routes that return the most probable tokens only: bounds for all others ---------------------
@@ -287,10 +299,10 @@ class TopK(Route):
 
     async def one(self, path: Tokens, wanted: Tokens) -> Bounds:
         top = await self.endpoint.top(path, self.endpoint.top_k)
-        found = [self.endpoint.look_up(top, t) for t in wanted]
+        values = [self.endpoint.look_up(top, t) for t in wanted]
         most = unlisted_bound(top.values()[: self.endpoint.top_k])
-        lower = [-math.inf if v is None else v for v in found]
-        upper = [most if v is None else v for v in found]
+        lower = [-math.inf if v is None else v for v in values]
+        upper = [most if v is None else v for v in values]
         return Bounds(np.array(lower), np.array(upper))
 
 
@@ -335,12 +347,10 @@ class OllamaEndpoint(Endpoint):
         }
         client = self.client
         url = f"{client.address.root}/api/generate"
-        found: Listed | None = await client.post(url, body, of_ollama)
-        if found is None:
+        listed: Listed | None = await client.post(url, body, of_ollama)
+        if listed is None:
             raise Missing("the reply ended at once")
-        self.names.needed = True
-        numbers = await self.names.numbers(list(found.by_text))
-        return replace(found, by_id={n: found.by_text[t] for t, n in numbers.items()})
+        return await self.with_ids(listed)
 
     def _text(self, path: Tokens) -> str | None:
         """The text whose tokens are the path; Ollama adds the BOS token itself. None if there is
@@ -368,11 +378,6 @@ class Ollama(TopK):
                 raise
             return Bounds(np.full(len(wanted), -math.inf), np.zeros(len(wanted)))
 
-
-# --- Ways to query a server for the probabilities of chosen tokens after a path of tokens --------
-
-
-__all__ = ["ROUTES", "Bounds", "Endpoint", "FloatArray", "OllamaEndpoint", "Route"]
 
 _TRIED = (TokenIds, GenerateIds, PromptLogProbs, Echo, Boost, PlainBoost, Force, TopK, Ollama)
 ROUTES: dict[str, type[Route]] = {route.name: route for route in _TRIED}

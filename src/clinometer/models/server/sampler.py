@@ -1,28 +1,23 @@
-"""Samples from a server: completions, or chat where a model only supports chat."""
+"""Text from a server: samples of a continuation, and replies to a conversation.
+
+Both use completions, or the chat endpoint where a model supports nothing else.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from clinometer.errors import ModelNotFound
 from clinometer.execution.background import together
 from clinometer.models.generation.chat import find_opening
 from clinometer.models.generation.sampled import Sampler
 from clinometer.models.generation.writer import Turn, first_line, seed_for
 from clinometer.models.options import QUESTION, LoadOptions, SampleOptions
 from clinometer.models.protocol import ModelInfo
-from clinometer.models.server.client import Address, Client, RequestRefused
+from clinometer.models.server.client import Address, Client, RequestRefused, served_model
 from clinometer.models.server.reply import texts
-from clinometer.models.server.reply import texts as texts_of
 from clinometer.models.tokens.local_tokenizer import local_tokenizer
 from clinometer.models.tokens.word_tokens import in_opening
-
-# --- Samples from a server: completions, or chat where a model only supports chat ----------------
-
 
 #: The instruction to a chat model for which we have no template.
 INSTRUCTION = "Continue this text with the words that come next. Answer with these words only: {}"
@@ -66,9 +61,9 @@ class ServerSampler(Sampler):
         self.client.close()
 
     def draw(self, texts: Sequence[str], options: SampleOptions) -> list[list[str]]:
-        found = [self.client.run(self._draw(texts[0], options))]  # learns what is refused
-        found += self.client.run(together([self._draw(t, options) for t in texts[1:]]))
-        return found
+        first = self.client.run(self._draw(texts[0], options))  # learns what is refused
+        rest = self.client.run(together([self._draw(text, options) for text in texts[1:]]))
+        return [first, *rest]
 
     async def _draw(self, text: str, options: SampleOptions) -> list[str]:
         """All samples of one text, as many in a request as the server allows."""
@@ -113,7 +108,7 @@ class ServerSampler(Sampler):
             body["prompt"] = in_opening(self.opening or "", text)
 
         def read(reply: Any) -> list[str]:
-            return texts_of(reply, n)
+            return texts(reply, n)
 
         try:
             return await self.client.post(url, {**body, **self._cuts}, read)
@@ -123,62 +118,6 @@ class ServerSampler(Sampler):
         found = await self.client.post(url, body, read)
         self._cuts = {}
         return found
-
-
-# --- Which model a server serves, as it reports it -----------------------------------------------
-
-
-def served_model(client: Client, name: str) -> dict[str, Any]:
-    """The server's description of the model requested, or of its only one."""
-
-    def read(reply: Any) -> list[dict[str, Any]]:
-        return [_entry(entry) for entry in reply["data"]]
-
-    wanted = client.address.model
-    try:
-        served = client.run(client.get(f"{client.address.base}/models", read))
-    except RequestRefused as error:
-        if error.status not in (404, 405, 501) or wanted is None:
-            raise
-        return {"id": wanted}
-    if wanted is None and len(served) == 1:
-        return served[0]
-    for entry in served:
-        if wanted is not None and wanted in (entry["id"], Path(entry["id"]).name):
-            return entry
-    if wanted is not None and len(served) == 1 and served[0].get("owned_by") == "llamacpp":
-        return served[0]  # llama.cpp serves one model under any name
-    known = ", ".join(Path(e["id"]).name for e in served[:8]) or "none"
-    raise ModelNotFound(
-        f"model {name!r}: the server has {known}; write openai:URL#MODEL with one of them"
-    )
-
-
-def _entry(plain: Any) -> dict[str, Any]:
-    """A model as a server lists it; fields that should be numbers but are not are left out."""
-    entry = dict(plain, id=str(plain["id"]))
-    meta = entry.get("meta")
-    entry["meta"] = meta if isinstance(meta, dict) else None
-    for holder, name in ((entry, "max_model_len"), (entry["meta"] or {}, "n_ctx")):
-        if name in holder and not _is_count(holder[name]):
-            holder[name] = None
-    return entry
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
-
-
-def digest(served: dict[str, Any]) -> str:
-    """A digest of the server's description of the model, as far as it stays the same from one
-    start to the next: all that we can know about the weights."""
-    stable = {k: served.get(k) for k in ("owned_by", "root", "meta", "max_model_len", "parent")}
-    stable["id"] = Path(served["id"]).name
-    text = json.dumps(stable, sort_keys=True)
-    return f"server-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-
-
-# --- Answers of a model behind an OpenAI-compatible server (chat completions) --------------------
 
 
 class ServerWriter:

@@ -1,4 +1,8 @@
-"""Words at the slot, scored by a server like any other causal model."""
+"""Words at the slot, scored by a server like any other causal model.
+
+Opening finds the model, its tokenizer and what the server supports: the first route whose answers
+are right is used.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,14 @@ from clinometer.models.options import LoadOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordScores
 from clinometer.models.scoring.causal_job import Job, Rows
 from clinometer.models.scoring.word_scorer import WordScorer
-from clinometer.models.server.client import Address, Client, Missing, RequestRefused
+from clinometer.models.server.client import (
+    Address,
+    Client,
+    Missing,
+    RequestRefused,
+    digest,
+    served_model,
+)
 from clinometer.models.server.reply import Listed
 from clinometer.models.server.routes import (
     ROUTES,
@@ -28,14 +39,11 @@ from clinometer.models.server.routes import (
     OllamaEndpoint,
     Route,
 )
-from clinometer.models.server.sampler import ServerSampler, digest, served_model
+from clinometer.models.server.sampler import ServerSampler
 from clinometer.models.server.tokenizer import Names, server_tokenizer
 from clinometer.models.tokens.local_tokenizer import local_tokenizer
 from clinometer.models.tokens.word_tokens import Tokens, WordList, head_tokens
 from clinometer.topics import Prompt
-
-# --- Words at the slot, scored by a server like any other causal model ---------------------------
-
 
 #: Tolerance of the sum of a server's probabilities, which may be in half precision.
 _ROUNDING = 1e-2
@@ -86,9 +94,9 @@ class ServerScorer(WordScorer):
 
     def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         job = Job(self, prompts, words)
-        asked = _Asked(self)
+        asked = _Lower(self)
         heads = len(job.heads)
-        upper = None if self.route.exact else Rows(_Remembered(asked), job.heads)
+        upper = None if self.route.exact else Rows(_Upper(asked), job.heads)
         found = job.joined([job.score(Rows(asked, job.heads), 0, heads, upper=upper)])
         self._check_possible(found.log_probs)
         return found
@@ -110,7 +118,7 @@ class ServerScorer(WordScorer):
             )
 
 
-class _Asked:
+class _Lower:
     """Queries the server, and remembers both bounds of every answer."""
 
     def __init__(self, scorer: ServerScorer) -> None:
@@ -125,10 +133,10 @@ class _Asked:
         return [self.answers[q].lower for q in questions]
 
 
-class _Remembered:
+class _Upper:
     """Upper bounds: those of the answers, and 1 for words that were not queried."""
 
-    def __init__(self, asked: _Asked) -> None:
+    def __init__(self, asked: _Lower) -> None:
         self.asked = asked
 
     def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
@@ -137,9 +145,6 @@ class _Remembered:
             known[q].upper if q in known else np.zeros(len(q[1]))
             for q in zip(paths, wanted, strict=True)
         ]
-
-
-# --- What a server supports, found by trying: the first route with correct answers is used -------
 
 
 #: How far two answers to one request may differ: caches and batches change the rounding.
@@ -244,9 +249,6 @@ async def _works(route: Route, path: Tokens, top: Listed, rare: int) -> bool:
         agree = [abs(v - known[t]) < _AGREEMENT for t, v in zip(tokens, found.upper, strict=False)]
         return all(agree) and bool(np.isfinite(found.upper[-1]))
     return False
-
-
-# --- Open a model behind a server: find it, its tokenizer, and the best route to query it --------
 
 
 #: What the probe sends: a prefix with many continuations, and words that are unlikely ones.

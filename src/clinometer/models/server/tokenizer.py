@@ -12,8 +12,6 @@ from clinometer.errors import ModelError, ModelNotFound
 from clinometer.execution.background import together
 from clinometer.models.server.client import Client, RequestRefused, WrongReply
 
-# --- A server's own tokenizer, queried over HTTP and cached, behind our tokenizer interface ------
-
 
 class ServerTokenizer:
     """The part of a tokenizer that `WordList` and `head_tokens` use.
@@ -96,9 +94,6 @@ def _text(reply: Any) -> str:
     if not isinstance(text, str):
         raise WrongReply("not a text")
     return text
-
-
-# --- Tokens by text, for servers that return no token ids ----------------------------------------
 
 
 class Names:
