@@ -167,7 +167,7 @@ def test_a_hub_dataset_is_read(
         folder = tmp_path / task
         folder.mkdir()
         pq.write_table(pa.Table.from_pylist(rows), folder / "validation.parquet")
-    monkeypatch.setattr(hub, "fetch", lambda name: tmp_path)
+    monkeypatch.setattr(hub, "fetch_dataset", lambda name: tmp_path)
     found = load_statements("hf:McGill-NLP/stereoset#intra")
     expected = load_statements(shared_data / "benchmarks/stereoset/dev_rebuilt.json")[:20]
     assert found == expected

@@ -298,18 +298,15 @@ def _ahead(difference: Estimate | None) -> str:
 
 
 def _read_scores(path: Path, column: str) -> tuple[dict[str, float], dict[str, str]]:
-    from clinometer.reliability.benchmarks import need_columns, read_rows
+    from clinometer.reliability.benchmarks import need_columns, need_unique_ids, read_rows
 
     rows = read_rows(path)
     need_columns(path, rows, ("id", column))
+    ids = [str(row["id"]).strip() for row in rows]
+    need_unique_ids(path, ids)
     values: dict[str, float] = {}
     texts: dict[str, str] = {}
-    for number, row in enumerate(rows, start=2):
-        item = str(row["id"]).strip()
-        if item in values:
-            raise TableError(
-                f"{path}: expected every id once, found {item!r} again in row {number}"
-            )
+    for number, (item, row) in enumerate(zip(ids, rows, strict=True), start=2):
         try:
             values[item] = float(row[column])
         except (TypeError, ValueError) as error:

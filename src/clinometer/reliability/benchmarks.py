@@ -1,4 +1,5 @@
-"""From a path or a name to statements: the format is given, or detected from the files."""
+"""Statements of bias benchmarks: CrowS-Pairs, StereoSet, WinoBias, Winogender and RedditBias as
+published, your own tables, and datasets on the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -20,417 +21,27 @@ from clinometer.reliability.statement import Blanks, Statement
 from clinometer.storage.spreadsheet import without_quote
 from clinometer.storage.untrusted import MOST_TEXT, open_text, parse_json, read_json, read_parquet
 
-# --- Tables as rows of strings (csv, tsv, jsonl, parquet), with one-line errors ------------------
-
-
-Row = dict[str, Any]
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".csv.gz", ".jsonl.gz")
-
-
-def read_rows(path: Path) -> list[Row]:
-    """Every row of a table; the file's suffix decides its format."""
-    name = path.name.removesuffix(".gz")
-    try:
-        if name.endswith(".parquet"):
-            return list(read_parquet(path, most=MOST_TEXT).to_pylist())
-        with open_text(path) as stream:
-            if name.endswith((".jsonl", ".ndjson")):
-                return list(_json_lines(stream, path))
-            rows = csv.DictReader(stream, dialect="excel-tab" if ".tsv" in name else "excel")
-            return [{c: _plain(value) for c, value in row.items()} for row in rows]
-    except FileNotFoundError as error:
-        raise TableError(f"{path}: no such file") from error
-    except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
-        if isinstance(error, TableError):
-            raise
-        raise TableError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
-
-
-def _plain(value: Any) -> Any:
-    return without_quote(value) if isinstance(value, str) else value
-
-
-def _json_lines(stream: TextIO, path: Path) -> Iterator[Row]:
-    for number, line in enumerate(stream, start=1):
-        if not line.strip():
-            continue
-        try:
-            row = parse_json(line)
-        except ValueError as error:
-            why = error.msg if isinstance(error, JSONDecodeError) else error
-            raise TableError(f"{path}: line {number} is not a JSON object: {why}") from error
-        if not isinstance(row, dict):
-            raise TableError(f"{path}: line {number}: expected a JSON object, found {line[:40]!r}")
-        yield row
-
-
-def need_columns(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> None:
-    """Raise if a column is missing, and name it."""
-    if not rows:
-        raise TableError(f"{path}: expected at least one row, found none")
-    missing = [c for c in columns if c not in rows[0]]
-    if missing:
-        found = ", ".join(str(c) for c in rows[0])
-        raise TableError(f"{path}: expected a column {missing[0]!r}, found {found}")
-
-
-# --- Your own table (csv, tsv, jsonl, parquet), or the COBIAS dataset, which has the same columns
-
-
-COBIAS_COLUMNS = ("id", "sentence", "target_term", "context_points")
-
-
-def read_table_of_statements(path: Path) -> list[Statement]:
-    """One statement per row."""
-    rows = read_rows(path)
-    if rows and "sentence" not in rows[0] and "context_points" in rows[0]:
-        rows = [{**row, "sentence": Blanks.parse(str(row["context_points"])).plain} for row in rows]
-    if not (rows and "text" in rows[0]):
-        need_columns(path, rows, ("sentence",))
-    name = path.name.split(".")[0]
-    source = "cobias" if set(COBIAS_COLUMNS) <= set(rows[0]) else name
-    found = [_statement(i, row, source) for i, row in enumerate(rows)]
-    seen: dict[str, int] = {}
-    for number, statement in enumerate(found, start=2):
-        if not any(c.isalnum() for c in statement.text):
-            raise TableError(
-                f"{path}: row {number}: expected a sentence with words, found {statement.text!r}; "
-                "correct the row or remove it"
-            )
-        if statement.id in seen:
-            raise TableError(
-                f"{path}: expected every id once, found {statement.id!r} in rows "
-                f"{seen[statement.id]} and {number}"
-            )
-        seen[statement.id] = number
-    return found
-
-
-def statement_row(statement: Statement) -> Row:
-    """A statement as a row that `load` reads back, with its pair merged for people to read."""
-    other = statement.other
-    return {
-        "id": statement.id,
-        "sentence": statement.text,
-        "target_term": "; ".join(statement.targets),
-        "context_points": statement.points,
-        "category": statement.category,
-        "source": statement.source,
-        "other": other,
-        "direction": statement.direction,
-        "merged": "" if other is None else str(merge(statement.text, other)),
-    }
-
-
-def _statement(index: int, row: Row, source: str) -> Statement:
-    text = _string(row, ("sentence", "text")) or ""
-    other = _string(row, ("other",))
-    targets = tuple(t.strip() for t in (_string(row, ("target_term",)) or "").split(";"))
-    points = _string(row, ("context_points",))
-    merged = Merged.parse(text)
-    if merged.spans:
-        if not any(targets):
-            targets = (target_term(merged) or "",)
-        text, other = merged.side(0), other or merged.side(1)
-        points = points if points is None else Merged.parse(points).side(0)
-    return Statement(
-        id=_string(row, ("id",)) or str(index),
-        text=text,
-        targets=tuple(t for t in targets if t),
-        points=points,
-        category=_string(row, ("category", "bias_type")),
-        source=_string(row, ("source",)) or source,
-        other=other,
-        direction=_string(row, ("direction",)),
-    )
-
-
-def _string(row: Row, names: Sequence[str]) -> str | None:
-    for name in names:
-        value = row.get(name)
-        if value is not None and str(value) != "":
-            return str(value)
-    return None
-
-
-# --- Datasets from the Hugging Face hub, downloaded once and then read like local files ----------
-
-
-_PATTERNS = ["*.csv", "*.tsv", "*.json", "*.jsonl", "*.parquet", "*.txt.dev", "*.txt.test"]
-
-
-def fetch_dataset(name: str) -> Path:
-    """The folder with a dataset's files; taken from the cache if the hub cannot be reached."""
-    require("fetching a dataset", "huggingface_hub")
-    from huggingface_hub import snapshot_download
-
-    try:
-        return Path(
-            snapshot_download(
-                name,
-                repo_type="dataset",
-                allow_patterns=_PATTERNS,
-                local_files_only=not hub_reachable(),
-            )
-        )
-    except Exception as error:
-        raise InputError(
-            f"dataset {name!r}: not in the local cache, and downloading it from the hub failed: "
-            f"check the name and the connection ({' '.join(str(error).split())[:100]})"
-        ) from error
-
-
-def table_in(folder: Path, name: str, choice: str | None) -> Path:
-    """The only table of a downloaded dataset, or the one whose path contains `choice`."""
-    endings = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
-    files = sorted(f for f in folder.rglob("*") if f.suffix in endings)
-    chosen = [f for f in files if choice is None or choice in str(f.relative_to(folder))]
-    if len(chosen) != 1:
-        known = ", ".join(str(f.relative_to(folder)) for f in files[:8]) or "no table"
-        place = f" with {choice!r} in its path" if choice else ""
-        raise TableError(
-            f"dataset {name!r}: expected one table{place}, found {len(chosen)}: use "
-            f"hf:{name}#PART with a part of one of: {known}"
-        )
-    return chosen[0]
-
-
-# --- CrowS-Pairs (Nangia et al. 2020): crows_pairs_anonymized.csv, and its French translation ----
-
-
-COLUMNS = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
-
-
-def read_crows_pairs(path: Path) -> list[Statement]:
-    """One statement per pair."""
-    rows = read_rows(path)
-    need_columns(path, rows, COLUMNS)
-    found = []
-    for i, row in enumerate(rows):
-        pair = (row["sent_more"], row["sent_less"])
-        side = 1 if row["stereo_antistereo"] == "antistereo" else 0
-        term = target_term(merge(*pair), side=side)
-        found.append(
-            Statement(
-                id=f"cs_{i}",
-                text=pair[side],
-                targets=(term,) if term else (),
-                category=row["bias_type"],
-                source="crows-pairs",
-                other=pair[1 - side],
-                direction=row["stereo_antistereo"],
-            )
-        )
-    return found
-
-
-# --- RedditBias (Barikeri et al. 2021): the folder with reddit_comments_*_biased_*_reduced.csv ---
-
-
-REDDITBIAS_FILES = "reddit_comments_*.csv"
-
-
-def read_redditbias(path: Path) -> list[Statement]:
-    """Every row of every file in the folder."""
-    files = sorted(path.glob(REDDITBIAS_FILES)) if path.is_dir() else [path]
-    if not files:
-        raise TableError(
-            f"{path}: expected a folder with RedditBias' {REDDITBIAS_FILES}, found none"
-        )
-    found = []
-    for file in files:
-        rows = read_rows(file)
-        need_columns(file, rows, ("comments_processed",))
-        words = file.stem.removeprefix("reddit_comments_").split("_")
-        name = "_".join(w for w in words if w not in {"biased", "reduced"})
-        found += [
-            Statement(
-                id=f"rb_{name}_{i}",
-                text=str(row["comments_processed"]),
-                category=words[0].rstrip("0123456789"),
-                source="redditbias",
-            )
-            for i, row in enumerate(rows)
-        ]
-    return found
-
-
-# --- StereoSet (Nadeem et al. 2021): dev.json, or the tables on the Hugging Face hub -------------
-
-
-TASKS = ("intrasentence", "intersentence")
-_HUB_LABELS = ("anti-stereotype", "stereotype", "unrelated")
-
-
-def read_stereoset(path: Path, *, tasks: tuple[str, ...] = ("intrasentence",)) -> list[Statement]:
-    """Items of the given tasks; intrasentence by default, as in COBIAS."""
-    found: list[Statement] = []
-    for task, items in _items(path).items():
-        if task in tasks:
-            found += [_stereoset_statement(item, task, path) for item in items]
-    if not found:
-        raise TableError(f"{path}: expected StereoSet items of {' or '.join(tasks)}, found none")
-    return found
-
-
-def _items(path: Path) -> dict[str, list[dict[str, Any]]]:
-    if path.suffix == ".parquet":
-        return {TASKS["inter" in str(path)]: [_from_hub(row) for row in read_rows(path)]}
-    try:
-        data = read_json(path, most=MOST_TEXT)["data"]
-        return {task: list(data[task]) for task in TASKS if task in data}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TableError(f"{path}: expected StereoSet's dev.json: {error}") from error
-
-
-def _from_hub(row: dict[str, Any]) -> dict[str, Any]:
-    """The hub's columns of lists, converted to the original list of sentences."""
-    pairs = zip(row["sentences"]["sentence"], row["sentences"]["gold_label"], strict=True)
-    return {**row, "sentences": [{"sentence": s, "gold_label": _HUB_LABELS[g]} for s, g in pairs]}
-
-
-def _stereoset_statement(item: dict[str, Any], task: str, path: Path) -> Statement:
-    try:
-        by_label = {s["gold_label"]: s["sentence"].strip() for s in item["sentences"]}
-        before = f"{item['context'].strip()} " if task == "intersentence" else ""
-        return Statement(
-            id=f"ss_{task}_{item['id']}",
-            text=before + by_label["stereotype"],
-            targets=(item["target"],),
-            category=item["bias_type"],
-            source=f"stereoset-{task}",
-            other=before + by_label["anti-stereotype"],
-            direction="stereo",
-        )
-    except KeyError as error:
-        raise TableError(
-            f"{path}: item {item.get('id')!r}: expected {error}, found none"
-        ) from error
-    except (TypeError, AttributeError) as error:
-        raise TableError(f"{path}: expected StereoSet's dev.json: {error}") from error
-
-
-# --- WinoBias (Zhao et al. 2018): the folder with {pro,anti}_stereotyped_type{1,2}.txt.{dev,test}
-
-
-WINOBIAS_FILES = "*_stereotyped_type*.txt.*"
-_MARKED = re.compile(r"\[([^\]]*)\]")
-
-
-def read_winobias(path: Path) -> list[Statement]:
-    """Every sentence in the folder, paired with the same line of the other file."""
-    files = sorted(path.glob(WINOBIAS_FILES)) if path.is_dir() else []
-    if not files:
-        raise TableError(f"{path}: expected a folder with WinoBias' {WINOBIAS_FILES}, found none")
-    lines = {file.name: _lines(file) for file in files}
-    found = []
-    for name, sentences in lines.items():
-        pro = name.startswith("pro_")
-        partner = name.replace("pro_", "anti_", 1) if pro else name.replace("anti_", "pro_", 1)
-        others = lines.get(partner, [])
-        kind, split = name.split("_stereotyped_")[1].split(".txt.")
-        for i, marked in enumerate(sentences):
-            terms = _MARKED.findall(marked)
-            found.append(
-                Statement(
-                    id=f"wb_{'pro' if pro else 'anti'}_{kind}_{split}_{i + 1}",
-                    text=_MARKED.sub(r"\1", marked),
-                    targets=tuple(terms[-1:]),
-                    category="gender",
-                    source="winobias",
-                    other=_MARKED.sub(r"\1", others[i]) if i < len(others) else None,
-                    direction="stereo" if pro else "antistereo",
-                )
-            )
-    return found
-
-
-def _lines(file: Path) -> list[str]:
-    with open_text(file) as stream:
-        return [line.partition(" ")[2].strip() for line in stream if line.strip()]
-
-
-# --- Winogender schemas (Rudinger et al. 2018): all_sentences.tsv --------------------------------
-
-
-_GENDERS = ("male", "female", "neutral")
-_PAIR = {"male": "female", "female": "male", "neutral": "male"}
-
-
-def read_winogender(path: Path) -> list[Statement]:
-    """Every sentence: 240 schemas with three pronouns each."""
-    found = []
-    for key, sentences in _triples(path).items():
-        merged = merge(*(sentences[g] for g in _GENDERS if g in sentences))
-        for i, gender in enumerate(g for g in _GENDERS if g in sentences):
-            found.append(
-                Statement(
-                    id=f"wg_{key}.{gender}",
-                    text=sentences[gender],
-                    targets=_pronoun(merged, i),
-                    category="gender",
-                    source="winogender",
-                    other=sentences.get(_PAIR[gender]),
-                    direction=gender,
-                )
-            )
-    return found
-
-
-def _triples(path: Path) -> dict[str, dict[str, str]]:
-    """Sentences by schema (technician.customer.1) and gender."""
-    file = path / "all_sentences.tsv" if path.is_dir() else path
-    rows = read_rows(file)
-    need_columns(file, rows, ("sentid", "sentence"))
-    found: dict[str, dict[str, str]] = {}
-    for row in rows:
-        key, _, gender = row["sentid"].removesuffix(".txt").rpartition(".")
-        found.setdefault(key, {})[gender] = row["sentence"]
-    return found
-
-
-def _pronoun(merged: Merged, side: int) -> tuple[str, ...]:
-    """The first differing word: "they" of "they were"."""
-    return tuple(span[side].split()[0].strip(".,") for span in merged.spans[:1])
-
-
-# --- From a path or a name to statements: the format is given, or detected from the files --------
-
-
-FORMATS: dict[str, Callable[[Path], list[Statement]]] = {
-    "crows-pairs": read_crows_pairs,
-    "stereoset": read_stereoset,
-    "stereoset-inter": partial(read_stereoset, tasks=("intersentence",)),
-    "winobias": read_winobias,
-    "winogender": read_winogender,
-    "redditbias": read_redditbias,
-    "table": read_table_of_statements,
-}
-
 
 def load_statements(*sources: str | Path, format: str | None = None) -> list[Statement]:
     """Statements from a benchmark's files, your own table, or a dataset on the hub.
 
     A source is a file or folder, or `hf:NAME` (`hf:NAME#PART` for one of several tables). Ids that
-    two sources share get the name of their source in front: `women:1`, `men:1`.
+    two sources share get the name of their source in front: `women:1`, `men:1` (or its number, if
+    two have the same name).
     """
     if not sources:
         raise SettingsError("statements: expected at least one file, found none")
-    found = [_load(source, format) for source in sources]
-    ids = Counter(id for some in found for id in {s.id for s in some})
+    by_source = [_load(source, format) for source in sources]
+    ids = Counter(id for some in by_source for id in {s.id for s in some})
     if any(n > 1 for n in ids.values()):
-        names = _names(sources)
-        found = [
+        names = [Path(str(s)).name.split(".")[0] for s in sources]
+        if len(set(names)) < len(names):
+            names = [str(i + 1) for i in range(len(names))]
+        by_source = [
             [replace(s, id=f"{name}:{s.id}") for s in some]
-            for name, some in zip(names, found, strict=True)
+            for name, some in zip(names, by_source, strict=True)
         ]
-    return [statement for some in found for statement in some]
-
-
-def _names(sources: Sequence[str | Path]) -> list[str]:
-    """The sources by their file names; by their numbers if those are not distinct."""
-    names = [Path(str(s)).name.split(".")[0] for s in sources]
-    return names if len(set(names)) == len(names) else [str(i + 1) for i in range(len(names))]
+    return [statement for some in by_source for statement in some]
 
 
 def _load(source: str | Path, format: str | None) -> list[Statement]:
@@ -492,7 +103,382 @@ def recognise(path: Path) -> str | None:
     return "table"
 
 
-# --- Bias benchmarks as statements: one module per benchmark, which reads the files as published
+_PATTERNS = ["*.csv", "*.tsv", "*.json", "*.jsonl", "*.parquet", "*.txt.dev", "*.txt.test"]
 
 
-__all__ = ["FORMATS", "load_statements"]
+def fetch_dataset(name: str) -> Path:
+    """The folder with a dataset's files; taken from the cache if the hub cannot be reached."""
+    require("fetching a dataset", "huggingface_hub")
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(
+            snapshot_download(
+                name,
+                repo_type="dataset",
+                allow_patterns=_PATTERNS,
+                local_files_only=not hub_reachable(),
+            )
+        )
+    except Exception as error:
+        raise InputError(
+            f"dataset {name!r}: not in the local cache, and downloading it from the hub failed: "
+            f"check the name and the connection ({' '.join(str(error).split())[:100]})"
+        ) from error
+
+
+def table_in(folder: Path, name: str, choice: str | None) -> Path:
+    """The only table of a downloaded dataset, or the one whose path contains `choice`."""
+    endings = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
+    files = sorted(f for f in folder.rglob("*") if f.suffix in endings)
+    chosen = [f for f in files if choice is None or choice in str(f.relative_to(folder))]
+    if len(chosen) != 1:
+        known = ", ".join(str(f.relative_to(folder)) for f in files[:8]) or "no table"
+        place = f" with {choice!r} in its path" if choice else ""
+        raise TableError(
+            f"dataset {name!r}: expected one table{place}, found {len(chosen)}: use "
+            f"hf:{name}#PART with a part of one of: {known}"
+        )
+    return chosen[0]
+
+
+# --- Tables as rows of strings (csv, tsv, jsonl, parquet), with one-line errors -------------------
+
+
+Row = dict[str, Any]
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".csv.gz", ".jsonl.gz")
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Every row of a table; the file's suffix decides its format."""
+    name = path.name.removesuffix(".gz")
+    try:
+        if name.endswith(".parquet"):
+            return list(read_parquet(path, most=MOST_TEXT).to_pylist())
+        with open_text(path) as stream:
+            if name.endswith((".jsonl", ".ndjson")):
+                return list(_json_lines(stream, path))
+            rows = csv.DictReader(stream, dialect="excel-tab" if ".tsv" in name else "excel")
+            return [
+                {c: without_quote(v) if isinstance(v, str) else v for c, v in row.items()}
+                for row in rows
+            ]
+    except FileNotFoundError as error:
+        raise TableError(f"{path}: no such file") from error
+    except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
+        if isinstance(error, TableError):
+            raise
+        raise TableError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
+
+
+def _json_lines(stream: TextIO, path: Path) -> Iterator[Row]:
+    for number, line in enumerate(stream, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = parse_json(line)
+        except ValueError as error:
+            why = error.msg if isinstance(error, JSONDecodeError) else error
+            raise TableError(f"{path}: line {number} is not a JSON object: {why}") from error
+        if not isinstance(row, dict):
+            raise TableError(f"{path}: line {number}: expected a JSON object, found {line[:40]!r}")
+        yield row
+
+
+def need_columns(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> None:
+    """Raise if a column is missing, and name it."""
+    if not rows:
+        raise TableError(f"{path}: expected at least one row, found none")
+    missing = [c for c in columns if c not in rows[0]]
+    if missing:
+        columns = ", ".join(str(c) for c in rows[0])
+        raise TableError(f"{path}: expected a column {missing[0]!r}, found {columns}")
+
+
+def need_unique_ids(path: Path, ids: Sequence[str]) -> None:
+    """Raise if two rows have the same id, and name them; the first row is 2, after the heading."""
+    rows: dict[str, int] = {}
+    for number, id in enumerate(ids, start=2):
+        if id in rows:
+            raise TableError(
+                f"{path}: expected every id once, found {id!r} in rows {rows[id]} and {number}"
+            )
+        rows[id] = number
+
+
+# --- Your own table, or the COBIAS dataset, which has the same columns ----------------------------
+
+
+COBIAS_COLUMNS = ("id", "sentence", "target_term", "context_points")
+
+
+def read_table_of_statements(path: Path) -> list[Statement]:
+    """One statement per row."""
+    rows = read_rows(path)
+    if rows and "sentence" not in rows[0] and "context_points" in rows[0]:
+        rows = [{**row, "sentence": Blanks.parse(str(row["context_points"])).plain} for row in rows]
+    if not (rows and "text" in rows[0]):
+        need_columns(path, rows, ("sentence",))
+    name = path.name.split(".")[0]
+    source = "cobias" if set(COBIAS_COLUMNS) <= set(rows[0]) else name
+    statements = [_statement(i, row, source) for i, row in enumerate(rows)]
+    for number, statement in enumerate(statements, start=2):
+        if not any(c.isalnum() for c in statement.text):
+            raise TableError(
+                f"{path}: row {number}: expected a sentence with words, found {statement.text!r}; "
+                "correct the row or remove it"
+            )
+    need_unique_ids(path, [s.id for s in statements])
+    return statements
+
+
+def statement_row(statement: Statement) -> Row:
+    """A statement as a row that can be read back, with its pair merged for people to read."""
+    other = statement.other
+    return {
+        "id": statement.id,
+        "sentence": statement.text,
+        "target_term": "; ".join(statement.targets),
+        "context_points": statement.points,
+        "category": statement.category,
+        "source": statement.source,
+        "other": other,
+        "direction": statement.direction,
+        "merged": "" if other is None else str(merge(statement.text, other)),
+    }
+
+
+def _statement(index: int, row: Row, source: str) -> Statement:
+    text = _string(row, "sentence", "text") or ""
+    other = _string(row, "other")
+    targets = tuple(t.strip() for t in (_string(row, "target_term") or "").split(";"))
+    points = _string(row, "context_points")
+    merged = Merged.parse(text)
+    if merged.spans:
+        if not any(targets):
+            targets = (target_term(merged) or "",)
+        text, other = merged.side(0), other or merged.side(1)
+        points = points if points is None else Merged.parse(points).side(0)
+    return Statement(
+        id=_string(row, "id") or str(index),
+        text=text,
+        targets=tuple(t for t in targets if t),
+        points=points,
+        category=_string(row, "category", "bias_type"),
+        source=_string(row, "source") or source,
+        other=other,
+        direction=_string(row, "direction"),
+    )
+
+
+def _string(row: Row, *names: str) -> str | None:
+    for name in names:
+        value = row.get(name)
+        if value is not None and str(value) != "":
+            return str(value)
+    return None
+
+
+# --- CrowS-Pairs (Nangia et al. 2020): crows_pairs_anonymized.csv, and its French translation -----
+
+
+def read_crows_pairs(path: Path) -> list[Statement]:
+    """One statement per pair."""
+    rows = read_rows(path)
+    need_columns(path, rows, ("sent_more", "sent_less", "stereo_antistereo", "bias_type"))
+    statements = []
+    for i, row in enumerate(rows):
+        pair = (row["sent_more"], row["sent_less"])
+        side = 1 if row["stereo_antistereo"] == "antistereo" else 0
+        term = target_term(merge(*pair), side=side)
+        statements.append(
+            Statement(
+                id=f"cs_{i}",
+                text=pair[side],
+                targets=(term,) if term else (),
+                category=row["bias_type"],
+                source="crows-pairs",
+                other=pair[1 - side],
+                direction=row["stereo_antistereo"],
+            )
+        )
+    return statements
+
+
+# --- RedditBias (Barikeri et al. 2021): a folder with reddit_comments_*_biased_*_reduced.csv ------
+
+
+REDDITBIAS_FILES = "reddit_comments_*.csv"
+
+
+def read_redditbias(path: Path) -> list[Statement]:
+    """Every row of every file in the folder."""
+    files = sorted(path.glob(REDDITBIAS_FILES)) if path.is_dir() else [path]
+    if not files:
+        raise TableError(
+            f"{path}: expected a folder with RedditBias' {REDDITBIAS_FILES}, found none"
+        )
+    statements = []
+    for file in files:
+        rows = read_rows(file)
+        need_columns(file, rows, ("comments_processed",))
+        words = file.stem.removeprefix("reddit_comments_").split("_")
+        name = "_".join(w for w in words if w not in {"biased", "reduced"})
+        statements += [
+            Statement(
+                id=f"rb_{name}_{i}",
+                text=str(row["comments_processed"]),
+                category=words[0].rstrip("0123456789"),
+                source="redditbias",
+            )
+            for i, row in enumerate(rows)
+        ]
+    return statements
+
+
+# --- StereoSet (Nadeem et al. 2021): dev.json, or the tables on the Hugging Face hub --------------
+
+
+TASKS = ("intrasentence", "intersentence")
+_HUB_LABELS = ("anti-stereotype", "stereotype", "unrelated")
+
+
+def read_stereoset(path: Path, *, tasks: tuple[str, ...] = ("intrasentence",)) -> list[Statement]:
+    """Items of the given tasks; intrasentence by default, as in COBIAS."""
+    statements: list[Statement] = []
+    for task, items in _items(path).items():
+        if task in tasks:
+            statements += [_stereoset_statement(item, task, path) for item in items]
+    if not statements:
+        raise TableError(f"{path}: expected StereoSet items of {' or '.join(tasks)}, found none")
+    return statements
+
+
+def _items(path: Path) -> dict[str, list[dict[str, Any]]]:
+    if path.suffix == ".parquet":
+        return {TASKS["inter" in str(path)]: [_from_hub(row) for row in read_rows(path)]}
+    try:
+        data = read_json(path, most=MOST_TEXT)["data"]
+        return {task: list(data[task]) for task in TASKS if task in data}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TableError(f"{path}: expected StereoSet's dev.json: {error}") from error
+
+
+def _from_hub(row: dict[str, Any]) -> dict[str, Any]:
+    """The hub's columns of lists, converted to the original list of sentences."""
+    pairs = zip(row["sentences"]["sentence"], row["sentences"]["gold_label"], strict=True)
+    return {**row, "sentences": [{"sentence": s, "gold_label": _HUB_LABELS[g]} for s, g in pairs]}
+
+
+def _stereoset_statement(item: dict[str, Any], task: str, path: Path) -> Statement:
+    try:
+        by_label = {s["gold_label"]: s["sentence"].strip() for s in item["sentences"]}
+        before = f"{item['context'].strip()} " if task == "intersentence" else ""
+        return Statement(
+            id=f"ss_{task}_{item['id']}",
+            text=before + by_label["stereotype"],
+            targets=(item["target"],),
+            category=item["bias_type"],
+            source=f"stereoset-{task}",
+            other=before + by_label["anti-stereotype"],
+            direction="stereo",
+        )
+    except KeyError as error:
+        raise TableError(
+            f"{path}: item {item.get('id')!r}: expected {error}, found none"
+        ) from error
+    except (TypeError, AttributeError) as error:
+        raise TableError(f"{path}: expected StereoSet's dev.json: {error}") from error
+
+
+# --- WinoBias (Zhao et al. 2018): a folder with {pro,anti}_stereotyped_type{1,2}.txt.{dev,test} ---
+
+
+WINOBIAS_FILES = "*_stereotyped_type*.txt.*"
+_MARKED = re.compile(r"\[([^\]]*)\]")
+
+
+def read_winobias(path: Path) -> list[Statement]:
+    """Every sentence in the folder, paired with the same line of the other file."""
+    files = sorted(path.glob(WINOBIAS_FILES)) if path.is_dir() else []
+    if not files:
+        raise TableError(f"{path}: expected a folder with WinoBias' {WINOBIAS_FILES}, found none")
+    lines = {file.name: _lines(file) for file in files}
+    statements = []
+    for name, sentences in lines.items():
+        pro = name.startswith("pro_")
+        partner = name.replace("pro_", "anti_", 1) if pro else name.replace("anti_", "pro_", 1)
+        others = lines.get(partner, [])
+        kind, split = name.split("_stereotyped_")[1].split(".txt.")
+        for i, marked in enumerate(sentences):
+            terms = _MARKED.findall(marked)
+            statements.append(
+                Statement(
+                    id=f"wb_{'pro' if pro else 'anti'}_{kind}_{split}_{i + 1}",
+                    text=_MARKED.sub(r"\1", marked),
+                    targets=tuple(terms[-1:]),
+                    category="gender",
+                    source="winobias",
+                    other=_MARKED.sub(r"\1", others[i]) if i < len(others) else None,
+                    direction="stereo" if pro else "antistereo",
+                )
+            )
+    return statements
+
+
+def _lines(file: Path) -> list[str]:
+    with open_text(file) as stream:
+        return [line.partition(" ")[2].strip() for line in stream if line.strip()]
+
+
+# --- Winogender schemas (Rudinger et al. 2018): all_sentences.tsv ---------------------------------
+
+
+_PAIR = {"male": "female", "female": "male", "neutral": "male"}
+
+
+def read_winogender(path: Path) -> list[Statement]:
+    """Every sentence: 240 schemas with three pronouns each."""
+    statements = []
+    for key, sentences in _schemas(path).items():
+        genders = [g for g in _PAIR if g in sentences]
+        merged = merge(*(sentences[g] for g in genders))
+        for i, gender in enumerate(genders):
+            # The first differing word: "they" of "they were".
+            pronouns = [span[i].split()[0].strip(".,") for span in merged.spans[:1]]
+            statements.append(
+                Statement(
+                    id=f"wg_{key}.{gender}",
+                    text=sentences[gender],
+                    targets=tuple(pronouns),
+                    category="gender",
+                    source="winogender",
+                    other=sentences.get(_PAIR[gender]),
+                    direction=gender,
+                )
+            )
+    return statements
+
+
+def _schemas(path: Path) -> dict[str, dict[str, str]]:
+    """Sentences by schema (technician.customer.1) and gender."""
+    file = path / "all_sentences.tsv" if path.is_dir() else path
+    rows = read_rows(file)
+    need_columns(file, rows, ("sentid", "sentence"))
+    schemas: dict[str, dict[str, str]] = {}
+    for row in rows:
+        key, _, gender = row["sentid"].removesuffix(".txt").rpartition(".")
+        schemas.setdefault(key, {})[gender] = row["sentence"]
+    return schemas
+
+
+#: The readers by the name of their format.
+FORMATS: dict[str, Callable[[Path], list[Statement]]] = {
+    "crows-pairs": read_crows_pairs,
+    "stereoset": read_stereoset,
+    "stereoset-inter": partial(read_stereoset, tasks=("intersentence",)),
+    "winobias": read_winobias,
+    "winogender": read_winogender,
+    "redditbias": read_redditbias,
+    "table": read_table_of_statements,
+}

@@ -135,7 +135,7 @@ def test_acceptance_is_counted_exactly() -> None:
     [
         ("sentence,annotator_1\na,1\n", "expected a column 'id'"),
         ("id,a,b\n1,2,3\n", "expected columns annotator_1, annotator_2, …, found id, a, b"),
-        ("id,annotator_1,annotator_2\n1,2,3\n1,2,3\n", "found '1' again in row 3"),
+        ("id,annotator_1,annotator_2\n1,2,3\n1,2,3\n", "found '1' in rows 2 and 3"),
         ("id,annotator,value\n1,x,yes\n1,x,no\n", "one judgement of '1' by 'x'"),
         ("id,annotator_1,annotator_2\n,2,3\n", "row 2: expected an id, found none"),
     ],

@@ -1,7 +1,9 @@
-"""Do annotators agree? Percent agreement, how much of it is chance, and who deviates."""
+"""Do annotators agree? Percent agreement, how much of it is chance, who deviates, and which items
+enough of them accept."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,9 +22,6 @@ from clinometer.settings import COUNT, LEVEL, REPLICATES, SEED, SHARE_ABOVE_0
 from clinometer.statistics import agreement as chance_agreement
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import percentile_estimate, resampled_counts
-
-# --- Do annotators agree? Percent agreement, how much of it is chance, and who deviates ----------
-
 
 NO_MAJORITY = "no majority"
 #: Above this share of one category, kappa says more about the skew than about the annotators.
@@ -176,29 +175,17 @@ def _estimate(
     return percentile_estimate(value, drawn, level=level, method=_METHOD, contain=True)
 
 
-def _majority(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[n] the category with the most judgements; -1 for a tie or no judgement."""
-    top = counts.max(axis=1)
-    alone = (counts == top[:, None]).sum(axis=1) == 1
-    return np.where(alone & (top > 0), counts.argmax(axis=1), -1)
-
-
 def _levels(ratings: Ratings) -> tuple[tuple[str, Fraction, int], ...]:
-    counts = ratings.counts
-    found: dict[tuple[int, Fraction], int] = {}
-    for k, votes in zip(_majority(counts).tolist(), counts.tolist(), strict=True):
-        if sum(votes) >= 2:
-            key = (k, Fraction(max(votes), sum(votes)))
-            found[key] = found.get(key, 0) + 1
+    votes = zip(ratings.majority().tolist(), ratings.counts.tolist(), strict=True)
+    items = Counter((k, Fraction(max(n), sum(n))) for k, n in votes if sum(n) >= 2)
     names = (*ratings.categories, NO_MAJORITY)  # -1 is the last
-    ordered = sorted(found.items(), key=lambda x: (x[0][0] < 0, *x[0]))
+    ordered = sorted(items.items(), key=lambda x: (x[0][0] < 0, *x[0]))
     return tuple((names[k], share, n) for (k, share), n in ordered)
 
 
 def _annotator(ratings: Ratings, j: int) -> AnnotatorRow:
     own = ratings.codes[:, j]
-    counts = ratings.counts
-    majority = np.where(counts.sum(axis=1) >= 2, _majority(counts), -1)
+    majority = np.where(ratings.counts.sum(axis=1) >= 2, ratings.majority(), -1)
     n = int((own >= 0).sum())
     named = list(enumerate(ratings.categories))
     return AnnotatorRow(
@@ -243,11 +230,11 @@ def _notes(
             f"Kappa paradox: {share:.0%} of the judgements are {top!r}, so people who ignored the "
             f"items would agree on {by_chance:.0%} of them. These agree on {observed.value:.0%}; "
             f"kappa ({fleiss.value:.2f}) sees only the {1 - by_chance:.0%} that chance leaves. "
-            f"Read it beside the observed agreement{instead}, which the skew does not push down."
+            f"Read it next to the observed agreement{instead}, which the skew does not push down."
         )
     for category in prevalence:
-        said = [(row.shares[category], row.annotator) for row in rows if row.n]
-        (low, least), (high, most) = min(said), max(said)
+        shares = [(row.shares[category], row.annotator) for row in rows if row.n]
+        (low, least), (high, most) = min(shares), max(shares)
         if high - low >= APART:
             found.append(
                 f"{most} chose {category!r} for {high:.0%} of the items, {least} for {low:.0%}: "
@@ -255,9 +242,6 @@ def _notes(
             )
             break
     return found
-
-
-# --- From judgements to a dataset: the items that enough annotators accepted ---------------------
 
 
 @dataclass(frozen=True)
@@ -291,10 +275,10 @@ def accepted(ratings: Ratings, rule: Rule) -> tuple[str, ...]:
             f"{', '.join(rule.categories)}"
         )
     counts = ratings.counts
-    votes, given = counts[:, places].sum(axis=1), counts.sum(axis=1)
+    votes, judged = counts[:, places].sum(axis=1), counts.sum(axis=1)
     return tuple(
         item
-        for item, yes, n in zip(ratings.items, votes.tolist(), given.tolist(), strict=True)
+        for item, yes, n in zip(ratings.items, votes.tolist(), judged.tolist(), strict=True)
         if n >= rule.judgements and yes >= rule.share * n
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.errors import TableError
-from clinometer.reliability.benchmarks import Row, need_columns, read_rows
+from clinometer.reliability.benchmarks import Row, need_columns, need_unique_ids, read_rows
 
 #: Answers that count as missing.
 NO_ANSWER = frozenset({"", "skip", "na", "nan", "none", "null"})
@@ -63,12 +63,18 @@ class Ratings:
         >>> Ratings.of(said).most_frequent()
         {'a': 'yes'}
         """
-        found = {}
-        for item, counts in zip(self.items, self.counts, strict=True):
-            top = np.flatnonzero(counts == counts.max())
-            if top.size == 1 and counts.max() > 0:
-                found[item] = self.categories[int(top[0])]
-        return found
+        return {
+            item: self.categories[k]
+            for item, k in zip(self.items, self.majority().tolist(), strict=True)
+            if k >= 0
+        }
+
+    def majority(self) -> NDArray[np.int64]:
+        """[n] the category with the most judgements; -1 for a tie or no judgement."""
+        counts = self.counts
+        top = counts.max(axis=1)
+        alone = (counts == top[:, None]).sum(axis=1) == 1
+        return np.where(alone & (top > 0), counts.argmax(axis=1), -1)
 
     def need_numbers(self, purpose: str) -> None:
         if not self.numeric:
@@ -90,14 +96,14 @@ class Ratings:
         (('no', 'yes'), [[1, 1], [0, -1]])
         """
         if annotators is None:
-            annotators = list(dict.fromkeys(a for given in table.values() for a in given))
-        said = {
-            item: {a: word for a, v in given.items() if (word := _word(v)) not in NO_ANSWER}
-            for item, given in table.items()
+            annotators = list(dict.fromkeys(a for row in table.values() for a in row))
+        judgements = {
+            item: {a: word for a, v in row.items() if (word := _word(v)) not in NO_ANSWER}
+            for item, row in table.items()
         }
-        found = {word for given in said.values() for word in given.values()}
-        numeric = bool(found) and all(_is_number(word) for word in found)
-        categories = sorted(found, key=float) if numeric else sorted(found)
+        words = {word for row in judgements.values() for word in row.values()}
+        numeric = bool(words) and all(_is_number(word) for word in words)
+        categories = sorted(words, key=float) if numeric else sorted(words)
         if len(categories) > MOST_CATEGORIES:
             raise TableError(
                 f"judgements: expected at most {MOST_CATEGORIES} different ones, found "
@@ -105,13 +111,13 @@ class Ratings:
             )
         place = {c: k for k, c in enumerate(categories)}
         codes = np.array(
-            [[place[g[a]] if a in g else MISSING for a in annotators] for g in said.values()],
+            [[place[r[a]] if a in r else MISSING for a in annotators] for r in judgements.values()],
             dtype=np.int64,
-        ).reshape(len(said), len(annotators))
+        ).reshape(len(table), len(annotators))
         rows = rows or {}
         texts = {i: str(t) for i, r in rows.items() if (t := r.get("sentence") or r.get("text"))}
         return cls(
-            tuple(said), tuple(annotators), tuple(categories), codes, numeric, texts, dict(rows)
+            tuple(table), tuple(annotators), tuple(categories), codes, numeric, texts, dict(rows)
         )
 
 
@@ -123,8 +129,11 @@ def read_ratings(path: Path, *, columns: Sequence[str] | None = None) -> Ratings
     """
     rows = read_rows(path)
     need_columns(path, rows, ("id",))
+    ids = ["" if row["id"] is None else str(row["id"]).strip() for row in rows]
+    if "" in ids:
+        raise TableError(f"{path}: row {ids.index('') + 2}: expected an id, found none")
     if columns is None and {"annotator", "value"} <= set(rows[0]):
-        return _long(path, rows)
+        return _long(path, ids, rows)
     if columns is None:
         columns = [c for c in rows[0] if c and c.lower().startswith(("annotator", "rater"))]
         if not columns:
@@ -133,41 +142,29 @@ def read_ratings(path: Path, *, columns: Sequence[str] | None = None) -> Ratings
                 f"{', '.join(map(str, rows[0]))}; name them with --annotator"
             )
     need_columns(path, rows, columns)
-    table: dict[str, dict[str, object]] = {}
-    others: dict[str, Row] = {}
-    for number, row in enumerate(rows, start=2):
-        item = _item(path, row, number)
-        if item in table:
-            raise TableError(
-                f"{path}: expected every id once, found {item!r} again in row {number}"
-            )
-        table[item] = {c: row[c] for c in columns}
-        others[item] = {k: v for k, v in row.items() if k not in columns}
+    need_unique_ids(path, ids)
+    table = {id: {c: row[c] for c in columns} for id, row in zip(ids, rows, strict=True)}
+    others = {
+        id: {k: v for k, v in row.items() if k not in columns}
+        for id, row in zip(ids, rows, strict=True)
+    }
     return Ratings.of(table, annotators=columns, rows=others)
 
 
-def _long(path: Path, rows: Sequence[Row]) -> Ratings:
+def _long(path: Path, ids: Sequence[str], rows: Sequence[Row]) -> Ratings:
     table: dict[str, dict[str, object]] = {}
     others: dict[str, Row] = {}
-    for number, row in enumerate(rows, start=2):
-        item, annotator = _item(path, row, number), str(row["annotator"])
-        given = table.setdefault(item, {})
-        if annotator in given:
+    for number, (id, row) in enumerate(zip(ids, rows, strict=True), start=2):
+        judgements, annotator = table.setdefault(id, {}), str(row["annotator"])
+        if annotator in judgements:
             raise TableError(
-                f"{path}: expected one judgement of {item!r} by {annotator!r}, found another in "
+                f"{path}: expected one judgement of {id!r} by {annotator!r}, found another in "
                 f"row {number}"
             )
-        given[annotator] = row["value"]
-        kept = {k: v for k, v in row.items() if k not in ("annotator", "value", "comment")}
-        others.setdefault(item, kept)
+        judgements[annotator] = row["value"]
+        own = {k: v for k, v in row.items() if k not in ("annotator", "value", "comment")}
+        others.setdefault(id, own)
     return Ratings.of(table, rows=others)
-
-
-def _item(path: Path, row: Row, number: int) -> str:
-    item = "" if row["id"] is None else str(row["id"]).strip()
-    if not item:
-        raise TableError(f"{path}: row {number}: expected an id, found none")
-    return item
 
 
 def _word(value: object) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from clinometer.errors import SettingsError, TableError
-from clinometer.reliability.benchmarks import Row, need_columns, read_rows
+from clinometer.reliability.benchmarks import Row, need_columns, need_unique_ids, read_rows
 
 Mode = Literal["blanks", "rating", "category"]
 SKIP = "skip"
@@ -128,19 +128,13 @@ def read_task(
     shown = column or QUESTIONS[mode].column
     need_columns(dataset, rows, (shown,))
     items: list[Item] = []
-    seen: dict[str, int] = {}
-    for number, row in enumerate(rows, start=2):
+    for number, row in enumerate(rows):
         text = _text(row, shown)
         if not text:
-            raise TableError(f"{dataset}: row {number}: expected text in {shown!r}, found none")
-        id_ = _text(row, "id") or str(number - 2)
-        if id_ in seen:
-            raise TableError(
-                f"{dataset}: expected every id once, found {id_!r} in rows {seen[id_]} and {number}"
-            )
-        seen[id_] = number
-        from_ = (_text(row, "question"),) if mode == "category" else _pair(row, text)
-        items.append(Item(id_, text, tuple(filter(None, from_))))
+            raise TableError(f"{dataset}: row {number + 2}: expected text in {shown!r}, found none")
+        source = (_text(row, "question"),) if mode == "category" else _pair(row, text)
+        items.append(Item(_text(row, "id") or str(number), text, tuple(filter(None, source))))
+    need_unique_ids(dataset, [item.id for item in items])
     stem = dataset.name.split(".")[0]
     return Task(name or f"{stem}-{mode}", mode, tuple(items), tuple(categories))  # type: ignore[arg-type]
 
