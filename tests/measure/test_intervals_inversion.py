@@ -10,8 +10,8 @@ from scipy import stats
 from tests.present import present
 
 from clinometer.measure import estimate_risks, read_preferences
-from clinometer.measure.correction import Noise, Units
-from clinometer.measure.intervals import crossing, inverted
+from clinometer.measure.correction import Units
+from clinometer.measure.intervals import Noise, crossing, inverted
 from clinometer.statistics.arrays import FloatArray
 
 

@@ -25,7 +25,7 @@ from clinometer.runs.compare import compare_levels
 from clinometer.statistics.significance import EXACT
 
 if TYPE_CHECKING:
-    from clinometer.measure.comparison_engine import Comparison, Difference
+    from clinometer.measure.comparison import Comparison, Difference
 
 
 def compare_command(

@@ -1,4 +1,4 @@
-"""Shared by the study commands: planning, running, printing."""
+"""clinometer study: the papers' experiments, one command each, and what the commands share."""
 
 from __future__ import annotations
 
@@ -35,9 +35,11 @@ from clinometer.runs import AuditSettings
 from clinometer.settings import option
 
 if TYPE_CHECKING:
+    from clinometer.contexts import ContextSet
     from clinometer.display.table import Table
     from clinometer.runs import Run
     from clinometer.studies.framework import Findings, Plan, PlannedRun
+    from clinometer.topics import Topic
 
 
 # --- Options of the study commands ---------------------------------------------------------------
@@ -402,23 +404,27 @@ def size_command(
 
     families = [("", models)] + [_family(text) for text in family or ()]
     carry_out(
-        size_plan(
-            families,
-            topic=topic_of(topic, groups),
-            contexts=contexts,
-            settings=settings,
-        ),
+        size_plan(families, topic=topic_of(topic, groups), contexts=contexts, settings=settings),
         lambda results: size_findings(results, seed=settings.seed),
         output=output,
     )
 
 
+def _pair(text: str, option: str, form: str) -> tuple[str, str]:
+    """The two sides of NAME=VALUE; `form` is what an error says was expected."""
+    name, _, value = (part.strip() for part in text.partition("="))
+    if not name or not value:
+        raise SettingsError(f"{option}: expected {form}; found {text!r}")
+    return name, value
+
+
 def _family(text: str) -> tuple[str, list[str]]:
-    name, equals, models = text.partition("=")
-    found = [m.strip() for m in models.split(",") if m.strip()]
-    if not equals or not name.strip() or len(found) < 2:
-        raise SettingsError(f"--family: expected NAME=MODEL,MODEL,…; found {text!r}")
-    return name.strip(), found
+    form = "NAME=MODEL,MODEL,…"
+    name, models = _pair(text, "--family", form)
+    members = [m.strip() for m in models.split(",") if m.strip()]
+    if len(members) < 2:
+        raise SettingsError(f"--family: expected {form}; found {text!r}")
+    return name, members
 
 
 @grouped
@@ -504,20 +510,12 @@ def sources_command(
     output: StudyOutput,
 ) -> None:
     """Do rankings of models agree across contexts from several sources? (Table 4)"""
-    from clinometer.studies.sources import (
-        source_sets,
-        sources_findings,
-        sources_plan,
-    )
+    from clinometer.studies.sources import sources_findings, sources_plan
 
-    asked_topic = topic_of(topic, groups)
+    subject = topic_of(topic, groups)
+    sets = _source_sets(subject, source)
     carry_out(
-        sources_plan(
-            models,
-            source_sets(asked_topic, [_source(text) for text in source or ()]),
-            topic=asked_topic,
-            settings=settings,
-        ),
+        sources_plan(models, sets, topic=subject, settings=settings),
         lambda results: sources_findings(results, seed=settings.seed),
         output=output,
     )
@@ -541,26 +539,21 @@ def corpora_command(
     output: StudyOutput,
 ) -> None:
     """Does the corpus matter? One model over halves of a corpus and over several sources."""
-    from clinometer.studies.sources import corpora_findings, corpora_plan, source_sets
+    from clinometer.studies.sources import corpora_findings, corpora_plan
 
-    asked_topic = topic_of(topic, groups)
+    subject = topic_of(topic, groups)
+    sets = _source_sets(subject, source)
     carry_out(
-        corpora_plan(
-            models,
-            source_sets(asked_topic, [_source(text) for text in source or ()]),
-            topic=asked_topic,
-            settings=settings,
-        ),
+        corpora_plan(models, sets, topic=subject, settings=settings),
         lambda results: corpora_findings(results, seed=settings.seed),
         output=output,
     )
 
 
-def _source(text: str) -> tuple[str, str]:
-    name, equals, where = text.partition("=")
-    if not equals or not name.strip() or not where.strip():
-        raise SettingsError(f"--source: expected NAME=CONTEXTS; found {text!r}")
-    return name.strip(), where.strip()
+def _source_sets(topic: Topic, sources: list[str] | None) -> list[tuple[str, ContextSet]]:
+    from clinometer.studies.sources import source_sets
+
+    return source_sets(topic, [_pair(text, "--source", "NAME=CONTEXTS") for text in sources or ()])
 
 
 @grouped
@@ -739,7 +732,7 @@ def vision_command(
 
     folder = output.folder("vision")
     found = find_images(images)
-    texts = dict(_label(text) for text in label)
+    texts = dict(_pair(text, "--label", "CATEGORY=TEXT") for text in label)
     if output.only_plan:
         if output.json_output:
             print_json({"study": "vision", "images": len(found.files), "models": model})
@@ -751,23 +744,9 @@ def vision_command(
     for name in model:
         place = folder / "runs" / folder_name(name)
         with progress(name, unit="images", kept=Kept(place)) as watch:
-            run = ask_images(
-                name,
-                found,
-                texts,
-                place,
-                settings=settings,
-                progress=watch,
-            )
+            run = ask_images(name, found, texts, place, settings=settings, progress=watch)
         named.append((name, run))
     finish(vision_findings(named), folder, output)
-
-
-def _label(text: str) -> tuple[str, str]:
-    name, equals, said = text.partition("=")
-    if not equals or not name.strip() or not said.strip():
-        raise SettingsError(f"--label: expected CATEGORY=TEXT; found {text!r}")
-    return name.strip(), said.strip()
 
 
 # --- clinometer study versions, clinometer study temperature: the COBIAS paper's appendix D ------

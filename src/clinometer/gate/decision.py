@@ -21,9 +21,6 @@ from clinometer.runs.align import Align, resampling_note, run_names
 from clinometer.runs.group_sentences import above_floor
 from clinometer.settings import POSITIVE
 
-# --- Decide by the paired interval whether a run is worse than its baseline by more than a margin
-
-
 Verdict = Literal["worse", "not worse", "cannot tell"]
 
 MARGIN = 0.02

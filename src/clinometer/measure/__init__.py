@@ -6,8 +6,7 @@ arrays once for everything else, which is imported from its own module. docs/mea
 each equation to its function.
 """
 
-from clinometer.measure.comparison import compare
-from clinometer.measure.comparison_engine import Comparison
+from clinometer.measure.comparison import Comparison, compare
 from clinometer.measure.correction import Correction, corrected
 from clinometer.measure.criterion import criterion
 from clinometer.measure.grid import PreferenceGrid, read_preferences

@@ -1,4 +1,4 @@
-"""The distribution of the stereotype over contexts, of a group and of all (section 3.3)."""
+"""The distribution of the stereotype over contexts (section 3.3), and the influence of each one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from clinometer.statistics.arrays import (
     read_only,
 )
 from clinometer.statistics.weights import normalize_weights
-
-# --- The distribution of the stereotype over contexts, of a group and of all (section 3.3) -------
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +238,7 @@ def _position(label: str, labels: tuple[str, ...], *, name: str) -> int:
     raise SettingsError(f"{name}: expected one of {', '.join(labels)}, found {label!r}")
 
 
-# --- How much each context contributes to the volatility risk: leave one out, in one pass --------
+# --- Influence: how much each context contributes to the volatility risk -------------------------
 
 
 def context_influence(grid: PreferenceGrid, **scaling: Unpack[RiskScale]) -> FloatArray:

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from clinometer.errors import SettingsError
-from clinometer.measure.correction import ExtraError
 from clinometer.measure.counting_noise import thin
 from clinometer.measure.criterion import checked_norm, criterion
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.measure.intervals import estimate_grid
+from clinometer.measure.intervals import ExtraError, estimate_grid
 from clinometer.measure.results import RiskReport
 from clinometer.measure.stereotype import scale
 from clinometer.statistics.arrays import FloatArray

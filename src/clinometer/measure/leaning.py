@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clinometer.measure.correction import Noise, Units
+from clinometer.measure.correction import Units
 from clinometer.measure.grid import PreferenceGrid
+from clinometer.measure.intervals import Noise
 from clinometer.statistics.arrays import FloatArray, plain
 from clinometer.statistics.significance import benjamini_hochberg, flip_p_value
 

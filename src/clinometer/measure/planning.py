@@ -1,4 +1,4 @@
-"""Before an audit: how many contexts a precision or a comparison needs, from a pilot or a guess."""
+"""How many contexts are enough: decided while sampling, or planned from a pilot or a guess."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from scipy.special import ndtri, stdtrit
 
 from clinometer.errors import SettingsError
-from clinometer.measure.comparison_engine import Comparison
+from clinometer.measure.comparison import Comparison
 from clinometer.measure.results import RiskReport
 from clinometer.settings import LEVEL, POSITIVE
 from clinometer.statistics.arrays import ROUNDING, as_number
 from clinometer.statistics.estimate import Estimate
-
-# --- How many contexts are enough: planned from a pilot, and decided while sampling --------------
-
 
 FIRST_LOOK = 30
 """Effective contexts before the first decision: with fewer, the widths themselves are noise."""
@@ -164,8 +161,7 @@ def _positive(half_width: float) -> float:
     return value
 
 
-# --- Before an audit: how many contexts a precision or a comparison needs, from a pilot or a
-# guess
+# --- Before an audit -----------------------------------------------------------------------------
 
 
 POWER = 0.8

@@ -21,8 +21,7 @@ from clinometer.display.numbers import MEASURES, SYMBOLS, between, percent, risk
 from clinometer.display.table import Table
 from clinometer.errors import RunError
 from clinometer.measure import Preferences
-from clinometer.measure.comparison import Ranking, rank_models
-from clinometer.measure.comparison_engine import Rank
+from clinometer.measure.comparison import Rank, Ranking, rank_models
 from clinometer.models.catalog.spec import folder_name
 from clinometer.report import charts
 from clinometer.report.charts.style import brief

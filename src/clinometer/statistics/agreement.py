@@ -1,4 +1,5 @@
-"""Agreement beyond chance: Fleiss, Cohen, Krippendorff, Gwet and Brennan-Prediger.
+"""Agreement beyond chance: Fleiss, Cohen, Krippendorff, Gwet and Brennan-Prediger, and
+Cronbach's alpha.
 
 Each statistic is a function of sums over items. `Sums` holds what one item adds, for each pattern
 of judgements once; a bootstrap over items is then one product of counts [B, patterns] and these.
@@ -19,9 +20,6 @@ from scipy import stats
 from clinometer.errors import SettingsError
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate
-
-# --- Agreement beyond chance: Fleiss, Cohen, Krippendorff, Gwet and Brennan-Prediger -------------
-
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 Weights = Literal["unweighted", "linear", "quadratic"]
@@ -165,7 +163,7 @@ def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray(np.divide(a, b, out=np.full(a.shape, np.nan), where=np.abs(b) > 1e-12))
 
 
-# --- Cronbach's alpha: do several ratings of the same things agree as if they measured one thing?
+# --- Cronbach's alpha ----------------------------------------------------------------------------
 
 
 def cronbach_alpha(scores: ArrayLike, *, level: float = 0.95) -> Estimate:

@@ -1,4 +1,4 @@
-"""A number and how sure it is."""
+"""A number with its interval, and the percentile bootstrap that gives one from resampled items."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from clinometer.errors import SettingsError
 from clinometer.settings import LEVEL
 from clinometer.statistics.arrays import FloatArray
-
-# --- A number and how sure it is -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,7 +83,7 @@ class Estimate:
         }
 
 
-# --- Percentile bootstrap: resample items with replacement, keep the middle of the replicates ----
+# --- Percentile bootstrap over items -------------------------------------------------------------
 
 
 def resampled_counts(

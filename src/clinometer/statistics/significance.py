@@ -1,4 +1,6 @@
-"""Test and interval of a weighted mean by flipping signs: honest when few units carry the weight.
+"""Significance: tests and intervals of weighted means by flipping signs, and many tests at once.
+
+Flipping signs stays honest when few units carry the weight.
 
 A weighted mean d = sum of y_g over the units (contexts, clusters), supposed to be 0, is as likely
 as any sum of ±y_g: flipping the sign of a unit swaps the two models in it. The p-value is the share
@@ -20,10 +22,6 @@ from scipy.special import ndtr, stdtrit
 
 from clinometer.errors import SettingsError
 from clinometer.statistics.arrays import ROUNDING, BoolArray, FloatArray, as_real
-
-# --- Test and interval of a weighted mean by flipping signs: honest when few units carry the
-# weight
-
 
 EXACT = 20
 """Units up to which all 2^units flips are counted."""
@@ -181,7 +179,7 @@ def _sums(parts: FloatArray) -> FloatArray:
     return sums
 
 
-# --- Several tests at once: the corrections of Holm, and of Benjamini and Hochberg ---------------
+# --- Several tests at once -----------------------------------------------------------------------
 
 
 def holm(p_values: ArrayLike) -> FloatArray:

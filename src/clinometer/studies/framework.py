@@ -1,4 +1,9 @@
-"""The plan of a study: its audits and their cost, before anything is scored."""
+"""What all studies share: a plan with its cost, audits that resume, findings as tables and charts.
+
+`Plan` says what will be scored and how long that takes, `audit_all` scores it, and `Findings` are
+written as tables, charts and a page. Below: changes between versions of a model, the paper's
+printed figures, and tables of risks.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +42,6 @@ from clinometer.storage.atomic import only_writer, replacing
 from clinometer.storage.resumable import Progress
 from clinometer.storage.untrusted import read_json
 from clinometer.topics import Topic
-
-# --- The plan of a study: its audits and their cost, before anything is scored -------------------
-
 
 #: Average tokens per cell: prompts share prefixes, words of several tokens add some. Measured with
 #: SmolLM2 on paper-gender, two cores.
@@ -228,7 +230,7 @@ def _total(seconds: Iterable[float | None]) -> float | None:
     return None if any(s is None for s in known) else sum(s for s in known if s is not None)
 
 
-# --- Shared by all studies: audits that resume, tables and charts on disk, a page ----------------
+# --- Audits and findings -------------------------------------------------------------------------
 
 
 #: Called before each audit; returns its progress callback.
@@ -459,9 +461,6 @@ def change_tables(
     for name, frame in leanings.items():
         found.append(Table(f"{key}-groups-{name}", f"Groups before and after: {name}", frame))
     return found
-
-
-# --- The default context set of a study ----------------------------------------------------------
 
 
 def study_contexts(topic: Topic, contexts: str | None) -> ContextSet:

@@ -1,4 +1,4 @@
-"""Table 4: the same models over contexts from different sources; do their rankings agree?"""
+"""Contexts from several sources: do rankings agree (Table 4), and does the corpus matter?"""
 
 from __future__ import annotations
 
@@ -29,9 +29,6 @@ from clinometer.studies.framework import (
     risks_table,
 )
 from clinometer.topics import Topic
-
-# --- Table 4: the same models over contexts from different sources; do their rankings agree? -----
-
 
 _PRINTED = {
     "wikipedia": "table1",

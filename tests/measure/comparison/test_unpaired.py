@@ -11,8 +11,7 @@ from scipy import stats
 from tests.present import present
 
 from clinometer.measure import compare, estimate_risks, read_preferences
-from clinometer.measure.comparison import OwnContexts, compare_unpaired
-from clinometer.measure.comparison_engine import Comparison
+from clinometer.measure.comparison import Comparison, OwnContexts, compare_unpaired
 from clinometer.statistics.arrays import FloatArray
 
 LEANS = np.linspace(-0.6, 0.6, 8)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clinometer.errors import RunError
-from clinometer.measure.comparison_engine import Rank
+from clinometer.measure.comparison import Rank
 from clinometer.report.leaderboard import collect, likely_ranks
 from clinometer.runs import Run, compare
 
