@@ -1,4 +1,4 @@
-"""A run as a record of Every Eval Ever (EvalEval Coalition), schema 0.3.0."""
+"""A run as a record for Every Eval Ever (EvalEval Coalition), or for a model card of the Hub."""
 
 from __future__ import annotations
 
@@ -29,9 +29,6 @@ from clinometer.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult, EvalResultEntry
-
-
-# --- A run as a record of Every Eval Ever (EvalEval Coalition), schema 0.3.0 ---------------------
 
 
 SCHEMA_VERSION = "0.3.0"
@@ -147,7 +144,7 @@ def _deployment(run: Run) -> str:
     return "self_deployed" if kind in local else "unknown"
 
 
-# --- A run in a model repository of the Hugging Face Hub: a section of its card, and result files
+# --- Hugging Face Hub: a section of the model card, and result files ------------------------------
 
 
 SECTION = re.compile(r"<!-- clinometer: start -->.*?<!-- clinometer: end -->\n?", re.DOTALL)
@@ -217,7 +214,7 @@ def card_results(run: Run) -> list[EvalResult]:
 
 def card_section(run: Run) -> str:
     """The section in Markdown, between the comments by which it is found again."""
-    found = estimates(run)
+    risks = estimates(run)
     lines = [
         "<!-- clinometer: start -->",
         "## Bias and volatility",
@@ -225,8 +222,8 @@ def card_section(run: Run) -> str:
         "| risk | value | interval |",
         "|---|---:|---:|",
         *(
-            f"| {markdown_text(NAMES[name])} | {risk(found[name].value)} | "
-            f"{between(found[name].low, found[name].high, missing='–')} |"
+            f"| {markdown_text(NAMES[name])} | {risk(risks[name].value)} | "
+            f"{between(risks[name].low, risks[name].high, missing='–')} |"
             for name in MEASURES
         ),
         "",
@@ -254,11 +251,11 @@ def _card(run: Run, file: Path) -> str:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise RunError(f"{file}: cannot be read as a model card: {first}") from error
     data = cast(ModelCardData, card.data)
-    ours = card_results(run)
-    kept: list[EvalResult] = [
-        one for one in data.eval_results or [] if not any(_same(one, new) for new in ours)
+    results = card_results(run)
+    others: list[EvalResult] = [
+        old for old in data.eval_results or [] if not any(_same(old, new) for new in results)
     ]
-    data.eval_results = [*kept, *ours]
+    data.eval_results = [*others, *results]
     data.model_name = data.model_name or run.model
     section = card_section(run)
     body = card.text

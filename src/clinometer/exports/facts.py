@@ -61,12 +61,12 @@ def interval_words(estimate: Estimate) -> str:
 
 def flat_metrics(run: Run) -> dict[str, float]:
     """Risks and the ends of their intervals under names of letters, for trackers of metrics."""
-    found = {}
+    metrics = {}
     for name, estimate in estimates(run).items():
-        found[name] = estimate.value
+        metrics[name] = estimate.value
         if estimate.low is not None and estimate.high is not None:
-            found |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-    return {**found, "n_contexts": float(run.risks.n_contexts), "n_eff": run.risks.n_eff}
+            metrics |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+    return {**metrics, "n_contexts": float(run.risks.n_contexts), "n_eff": run.risks.n_eff}
 
 
 def flat_settings(run: Run) -> dict[str, str]:

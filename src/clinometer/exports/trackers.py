@@ -1,4 +1,4 @@
-"""A run in an MLflow tracking server or folder: parameters, metrics, the report as an artifact."""
+"""A run in trackers of experiments, MLflow and Weights & Biases: settings, risks, groups."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from tempfile import TemporaryDirectory
 from clinometer.exports.facts import basis, flat_metrics, flat_settings
 from clinometer.extras import require
 from clinometer.runs import Run
-
-# --- A run in an MLflow tracking server or folder: parameters, metrics, the report as an artifact
-
 
 EXPERIMENT = "clinometer"
 
@@ -29,10 +26,10 @@ def log_to_mlflow(
     import mlflow
 
     client = mlflow.MlflowClient(tracking_uri=tracking_uri)
-    there = client.get_experiment_by_name(experiment)
-    number = client.create_experiment(experiment) if there is None else there.experiment_id
-    made = client.create_run(number, run_name=run.model, tags={"mlflow.note.content": basis(run)})
-    key = str(made.info.run_id)
+    existing = client.get_experiment_by_name(experiment)
+    number = client.create_experiment(experiment) if existing is None else existing.experiment_id
+    logged = client.create_run(number, run_name=run.model, tags={"mlflow.note.content": basis(run)})
+    key = str(logged.info.run_id)
     status = "FAILED"
     try:
         for name, value in flat_settings(run).items():
@@ -58,9 +55,6 @@ def _artifacts(run: Run, folder: Path) -> list[Path]:
     return [groups, record, run.write_report(folder / "report.html")]
 
 
-# --- A run in Weights & Biases: summary, configuration and the table of groups -------------------
-
-
 PROJECT = "clinometer"
 
 
@@ -69,7 +63,7 @@ def log_to_wandb(
 ) -> Path:
     """Log the run; returns the folder that W&B keeps of it.
 
-    `offline` writes to disk only, to be sent with `wandb sync`. The key is W&B's own matter
+    `offline` writes to disk only, to be sent with `wandb sync`. W&B itself reads the key
     (`wandb login`, WANDB_API_KEY).
     """
     require("export wandb", "wandb")
@@ -77,7 +71,7 @@ def log_to_wandb(
 
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-    made = wandb.init(
+    logged = wandb.init(
         project=project,
         name=run.model,
         notes=basis(run),
@@ -87,10 +81,10 @@ def log_to_wandb(
         dir=None if folder is None else str(folder),
         settings=wandb.Settings(console="off", silent=True),
     )
-    kept = Path(made.dir).parent
+    stored = Path(logged.dir).parent
     try:
-        made.log({"groups": wandb.Table(dataframe=run.groups.reset_index())})
-        made.summary.update(flat_metrics(run))
+        logged.log({"groups": wandb.Table(dataframe=run.groups.reset_index())})
+        logged.summary.update(flat_metrics(run))
     finally:
-        made.finish()
-    return kept
+        logged.finish()
+    return stored

@@ -1,4 +1,7 @@
-"""What is no category: its share beside every number, and what it could do to them at worst."""
+"""What groups are answered in a topic with a readout: rates, ratings, and what fits no category.
+
+The share of `other` is shown beside every number, with what it could do to them at worst.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,6 @@ from clinometer.statistics.arrays import ROUNDING, FloatArray, plain
 
 if TYPE_CHECKING:
     from clinometer.runs.run import Run
-
-
-# --- What is no category: its share beside every number, and what it could do to them at worst ---
 
 
 LARGE = 0.05
@@ -125,7 +125,7 @@ def other_sentence(record: RunRecord) -> str:
     return f"{said}; if it were any category, R could be {low:.3f} to {high:.3f}."
 
 
-# --- What groups are answered, beside their risks: rates, impact ratios, expected ratings, other
+# --- Rates, impact ratios and ratings of groups ---------------------------------------------------
 
 
 FOUR_FIFTHS = 0.8

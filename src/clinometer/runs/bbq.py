@@ -1,4 +1,7 @@
-"""Ask a model BBQ's questions: the log-probability of every option, exactly."""
+"""BBQ as an audit: ask a model its questions, or read published replies, and measure both ways.
+
+The run holds R, bias and volatility of the ambiguous items beside the benchmark's own scores.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from clinometer.storage.resumable import Progress
 from clinometer.topics import Group, Prompt, Topic
 from clinometer.topics.bbq import FORMATS, BbqAnswer, BbqFormat, BbqItem, bbq_scores, digest
 
-# --- Published answers to BBQ's questions, read as replies ---------------------------------------
+# --- Published replies ----------------------------------------------------------------------------
 
 
 def read_replies(
@@ -66,7 +69,7 @@ def answer_fields(items: Sequence[BbqItem]) -> dict[str, str]:
     return {name.rpartition("_pred_")[2]: name for name in names if "_pred_" in name}
 
 
-# --- A run over BBQ: R, bias and volatility beside the benchmark's own scores --------------------
+# --- The run --------------------------------------------------------------------------------------
 
 
 CATEGORIES = ("stereotype", "against")
@@ -203,7 +206,7 @@ def _contexts(
     return ContextSet(f"bbq-{name}", templates, [1.0] * len(templates), kept)
 
 
-# --- Ask a model BBQ's questions: the log-probability of every option, exactly -------------------
+# --- Asking a model -------------------------------------------------------------------------------
 
 
 TOGETHER = 32

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-# --- zstandard files, unpacked as they are read --------------------------------------------------
-
-
 #: Bytes passed to zstandard at a time: a malicious frame expands them to at most about 100 MB.
 _ZST_CHUNK = 2048
 
@@ -68,9 +65,6 @@ class ZstReader(io.RawIOBase):
         size = min(len(buffer), len(self._ready))
         buffer[:size], self._ready = self._ready[:size], self._ready[size:]
         return size
-
-
-# --- Reading untrusted files: size, depth and kind are limited before use ------------------------
 
 
 #: Bytes of a record, a configuration or a topic.
