@@ -88,7 +88,11 @@ KNOWLEDGE = pd.DataFrame(
     }
 )
 ANSWERS = pd.DataFrame(
-    [(g, f"The [X] said {t} that [Y]", "male", 0.4, 0.7) for t in HOSTILE[:3] for g in GROUPS[:5]],
+    [
+        (g, f"The [X] said {t} that [Y]", "male", 0.4, 0.7)
+        for t in HOSTILE[:3]
+        for g in HOSTILE[1:6]
+    ],
     columns=["group", "template", "leans", "strength", "p"],
 )
 LEANS = pd.DataFrame(

@@ -356,19 +356,23 @@ def answers(table: pd.DataFrame, *, categories: tuple[str, ...], width: int = WI
     contexts = list(dict.fromkeys(frame["template"]))
     names = dict(zip(contexts, distinct(contexts, room), strict=True))
     frame["context"] = frame["template"].map(names)
+    groups = list(dict.fromkeys(frame["group"]))
+    columns = dict(zip(groups, distinct(groups, 30), strict=True))
+    frame["column"] = frame["group"].map(columns)
+    parts = dict(zip(categories, distinct(categories, 30), strict=True))
+    frame["leans"] = frame["leans"].map(parts)
     frame["text"] = frame["p"].map("{:.2f}".format)
     frame["opacity"] = 0.12 + 0.88 * frame["strength"].clip(0, 1)
     frame["ink"] = [PAGE if s > 0.6 else INK for s in frame["strength"]]
     frame["about"] = [
-        f"{r['group']}, {brief(r['template'], 60)}: {r['leans']} {r['p']:.3f}"
+        f"{r['column']}, {brief(r['template'], 60)}: {r['leans']} {r['p']:.3f}"
         for _, r in frame.iterrows()
     ]
-    groups = list(dict.fromkeys(frame["group"]))
-    x = alt.X("group:N", sort=groups, title=None)
+    x = alt.X("column:N", sort=list(columns.values()), title=None)
     x = x.axis(orient="top", labelAngle=-30, labelAlign="left", grid=False, labelLimit=120)
     y = alt.Y("context:N", sort=list(names.values()), title=None).axis(labelLimit=room * 7)
     colour = alt.Color("leans:N", legend=alt.Legend(orient="bottom", offset=8)).scale(
-        domain=list(categories), range=category_colours(len(categories))
+        domain=list(parts.values()), range=category_colours(len(categories))
     )
     base = alt.Chart(rows(frame))
     layers = [

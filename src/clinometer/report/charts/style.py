@@ -117,7 +117,7 @@ def rows(frame: pd.DataFrame) -> Any:
     from the labels that Vega generates for marks without one.
     """
     if "about" in frame:
-        frame = frame.assign(about=[OURS + str(text) for text in frame["about"]])
+        frame = frame.assign(about=[OURS + visible(text) for text in frame["about"]])
     plain = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return altair().InlineData(values=tuple(plain))  # Altair copies lists over and over
 
