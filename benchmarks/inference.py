@@ -25,7 +25,7 @@ from clinometer.contexts import ContextSet
 from clinometer.measure import Preferences, contexts_needed, corrected, decompose, estimate_risks
 from clinometer.measure.planning import enough, next_size
 from clinometer.runs import AuditSettings
-from clinometer.runs.precision import Drawn
+from clinometer.runs.precision import SequentialSample
 
 GROUPS, REPETITIONS = 20, 400
 SHAPE = (120, 2000, 2)
@@ -180,11 +180,13 @@ def precision_rule(times: int, *, half_width: float = 0.02) -> list[Any]:
                 source = ContextSet("set", templates, weights(kind, N)[order].tolist())
                 truth = decompose(p, context_weights=source.weights)
                 chosen = replace(settings, seed=i)
-                sample = Drawn.begin(source, chosen, None)
-                while (sample := sample.looked(rule_answers(p, sample), chosen)).wanted is not None:
-                    sample = sample.grown(chosen)
+                sample = SequentialSample.begin(source, chosen, {})
+                while (
+                    sample := sample.evaluate(rule_answers(p, sample), chosen)
+                ).next_size is not None:
+                    sample = sample.extend(chosen)
                 report = rule_answers(p, sample).estimate(**chosen.inference())
-                ends.append((sample.looks[-1].draws, len(sample.contexts), sample.whole))
+                ends.append((sample.looks[-1]["draws"], len(sample.contexts), sample.whole))
                 for k, name in enumerate(RISKS):
                     estimate, true = getattr(report, name), getattr(truth, name).value
                     held[k] += estimate.low - 1e-9 <= true <= estimate.high + 1e-9
@@ -203,7 +205,7 @@ def precision_rule(times: int, *, half_width: float = 0.02) -> list[Any]:
     return rows
 
 
-def rule_answers(p: np.ndarray, sample: Drawn) -> Preferences:
+def rule_answers(p: np.ndarray, sample: SequentialSample) -> Preferences:
     """The cells of a known set that a sample asks."""
     rows = [int(template.split()[2]) for template in sample.contexts.templates]
     return Preferences(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 import pytest
 
 from clinometer.errors import SettingsError
+from clinometer.runs import AuditSettings
 from clinometer.settings import COUNT, check_settings, option, option_of, with_settings
 
 
@@ -82,6 +83,7 @@ def test_settings_are_given_by_name_however_deep_they_are() -> None:
 
 def test_a_name_of_several_dataclasses_sets_them_all_and_makes_none() -> None:
     assert with_settings(Breakfast(), {"seed": 7}) == Breakfast(seed=7)
+    assert with_settings(AuditSettings(), {"seed": 7}) == AuditSettings(seed=7)
     found = with_settings(Breakfast(), {"seed": 7, "lumps": 2})
     assert found == Breakfast(seed=7, sugar=Sugar(lumps=2, seed=7))
 

@@ -5,7 +5,7 @@ The library checks them, and the command line derives its options from them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from math import inf
 from numbers import Real
@@ -197,12 +197,28 @@ def with_settings(settings: T, given: Mapping[str, Any]) -> T:
     Traceback (most recent call last):
     clinometer.errors.SettingsError: sise: no such setting; did you mean size?
     """
-    known = dict.fromkeys(_names(type(settings)))
+    names = dict.fromkeys(_names(type(settings)))
     for name in given:
-        if name not in known:
-            raise SettingsError(f"{name}: no such setting{closest(name, known)}")
-    found: T = _replaced(type(settings), settings, given)
-    return found
+        if name not in names:
+            raise SettingsError(f"{name}: no such setting{closest(name, names)}")
+    changed: T = _replaced(type(settings), settings, given)
+    return changed
+
+
+def named_values(settings: Any, names: Collection[str]) -> dict[str, Any]:
+    """The values of these settings by name, those of nested dataclasses too.
+
+    >>> named_values(Range(least=2), ["least", "whole"])
+    {'least': 2, 'whole': False}
+    """
+    values: dict[str, Any] = {}
+    for one in fields(settings):
+        value = getattr(settings, one.name)
+        if is_dataclass(value):
+            values |= named_values(value, names)
+        elif one.name in names:
+            values[one.name] = value
+    return values
 
 
 def _names(kind: Any) -> Iterator[str]:
@@ -213,16 +229,21 @@ def _names(kind: Any) -> Iterator[str]:
             yield from _names(inner)
 
 
-def _replaced(kind: Any, settings: Any, given: Mapping[str, Any]) -> Any:
+def _replaced(
+    kind: Any, settings: Any, given: Mapping[str, Any], enclosing: Collection[str] = ()
+) -> Any:
+    """`enclosing` are settings of the dataclasses around this one: given alone, they create no
+    nested dataclass that is None."""
     hints = get_type_hints(kind)
     own = {one.name: given[one.name] for one in fields(kind) if one.name in given}
-    outer = {one.name for one in fields(kind)}
-    for name in outer:
+    names = {one.name for one in fields(kind)}
+    outer = {*enclosing, *names}
+    for name in names:
         inner = dataclass_in(hints[name])
         inside = {} if inner is None else {n: given[n] for n in _names(inner) if n in given}
-        there = own.get(name, getattr(settings, name, None))
-        if inside and (there is not None or inside.keys() - outer):
-            own[name] = _replaced(inner, there, inside)
+        before = own.get(name, getattr(settings, name, None))
+        if inside and (before is not None or inside.keys() - outer):
+            own[name] = _replaced(inner, before, inside, outer)
     if settings is not None:
         return replace(settings, **own)
     needed = [

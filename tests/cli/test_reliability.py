@@ -84,7 +84,7 @@ def test_each_blank_is_scored(files: Path, capsys: pytest.CaptureFixture[str]) -
     assert (status, "expected without --pairs" in err) == (2, True)
 
 
-def test_an_audit_stops_after_a_step_and_goes_on(
+def test_an_audit_stops_after_a_step_and_resumes(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     audit = ["audit", files / "statements.csv", "--out", tmp_path / "a"]

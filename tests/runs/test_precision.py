@@ -20,7 +20,7 @@ from clinometer.models import LoadOptions, ModelInfo
 from clinometer.runs import AuditSettings, Run, audit, compare
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.record import RunRecord, new_record
-from clinometer.runs.precision import Drawn, precision_sentence
+from clinometer.runs.precision import SequentialSample, precision_sentence
 from clinometer.statistics.estimate import Estimate
 from clinometer.topics import load_topic
 
@@ -58,7 +58,7 @@ def width(found: Estimate) -> float:
     return present(found.high) - present(found.low)
 
 
-def look(sample: Drawn, settings: AuditSettings, scale: float) -> Drawn:
+def look(sample: SequentialSample, settings: AuditSettings, scale: float) -> SequentialSample:
     """What a model whose p varies with the context would give."""
     rng = np.random.default_rng(0)
     known = dict(zip(CONTEXTS.templates, rng.beta(5, 5, (len(CONTEXTS), 4)), strict=True))
@@ -72,14 +72,14 @@ def look(sample: Drawn, settings: AuditSettings, scale: float) -> Drawn:
         group_weights=np.ones(4),
         sampling=sample.contexts.sampling,
     )
-    return sample.looked(preferences, settings)
+    return sample.evaluate(preferences, settings)
 
 
 def test_samples_are_nested_and_keep_their_cells() -> None:
     settings = precise(1e-6)
-    sample = look(Drawn.begin(CONTEXTS, settings, None), settings, 1.0)
+    sample = look(SequentialSample.begin(CONTEXTS, settings, None), settings, 1.0)
     assert len(sample.contexts) == sample.looks[0].draws == 30
-    larger = sample.grown(settings)
+    larger = sample.extend(settings)
     first = CellGrid(TOPIC, sample.contexts, 7, sample.rounds)
     second = CellGrid(TOPIC, larger.contexts, 7, larger.rounds)
     assert larger.contexts.templates[: len(sample.contexts)] == sample.contexts.templates
@@ -94,30 +94,30 @@ def test_samples_are_nested_and_keep_their_cells() -> None:
 
 def test_an_audit_stops_when_the_intervals_are_narrow_enough() -> None:
     settings = precise(0.05)
-    sample = look(Drawn.begin(CONTEXTS, settings, None), settings, 0.2)
+    sample = look(SequentialSample.begin(CONTEXTS, settings, None), settings, 0.2)
     assert sample.reached
-    assert sample.wanted is None
+    assert sample.next_size is None
     assert max(present(sample.looks[-1].half_widths).values()) <= 0.05
-    unsure = look(Drawn.begin(CONTEXTS, settings, None), settings, 1.0)
+    unsure = look(SequentialSample.begin(CONTEXTS, settings, None), settings, 1.0)
     assert not unsure.reached
-    assert unsure.wanted is not None
-    assert 37 < unsure.wanted <= 84
+    assert unsure.next_size is not None
+    assert 37 < unsure.next_size <= 84
 
 
 def test_an_audit_stops_at_the_ceiling_or_the_whole_set() -> None:
     low = precise(1e-6, max_contexts=40)
-    sample = look(Drawn.begin(CONTEXTS, low, None), low, 1.0).grown(low)
+    sample = look(SequentialSample.begin(CONTEXTS, low, None), low, 1.0).extend(low)
     sample = look(sample, low, 1.0)
     assert sample.looks[-1].draws == 40
-    assert sample.wanted is None
+    assert sample.next_size is None
     assert not sample.reached
     said = precision_sentence(sample.precision(low))
     assert "not reached with 40 contexts" in said[0]
     assert "--max-contexts" in said[0]
     free = precise(1e-6)
-    sample = Drawn.begin(CONTEXTS, free, None)
-    while (sample := look(sample, free, 1.0)).wanted is not None:
-        sample = sample.grown(free)
+    sample = SequentialSample.begin(CONTEXTS, free, None)
+    while (sample := look(sample, free, 1.0)).next_size is not None:
+        sample = sample.extend(free)
     assert sample.whole
     assert sample.contexts.sha256 == CONTEXTS.sha256
     assert "whole set (84 contexts)" in precision_sentence(sample.precision(free))[0]
@@ -126,7 +126,7 @@ def test_an_audit_stops_at_the_ceiling_or_the_whole_set() -> None:
 def test_one_heavy_context_is_not_enough() -> None:
     lonely = ContextSet("lonely", CONTEXTS.templates, [1e6, *[1.0] * 83])
     settings = precise(0.05)
-    sample = Drawn.begin(lonely, settings, None)
+    sample = SequentialSample.begin(lonely, settings, None)
     assert sample.contexts.n_eff < 10
     assert not look(sample, settings, 0.0).reached
 

@@ -11,7 +11,8 @@ import pytest
 from clinometer.contexts import load_contexts
 from clinometer.errors import SettingsError
 from clinometer.runs import AuditSettings, Run, audit
-from clinometer.runs.protocol import Protocol, protocol_sentences
+from clinometer.runs.protocol import PLANNED, Protocol, ProtocolFile, protocol_sentences
+from clinometer.runs.settings import find_contexts
 from clinometer.topics import load_topic
 
 MODEL = "reference:stereotyped"
@@ -32,18 +33,19 @@ def plan(tmp_path: Path) -> Path:
 
 
 def test_a_protocol_reads_back_as_written(plan: Path) -> None:
-    found, sha256 = Protocol.read(plan)
-    assert found.tests == ['a "quoted" test']
-    assert found.norm == float("inf")
-    assert len(sha256) == 64
+    file = ProtocolFile.read(plan)
+    assert file.protocol.tests == ['a "quoted" test']
+    assert file.protocol.norm == float("inf")
+    assert len(file.sha256) == 64
     with pytest.raises(SettingsError, match="written once"):
-        found.write(plan)
+        file.protocol.write(plan)
 
 
 def test_a_run_says_that_it_went_as_planned(plan: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    audit(MODEL, out=out, settings=AuditSettings(population="corpus"), protocol=plan)
+    audit(MODEL, out=out, protocol=plan)
     run = Run.load(out)
+    assert run.record.settings.population == "corpus"
     assert run.record.protocol is not None
     assert run.record.protocol.deviations == []
     assert "The audit went as planned." in protocol_sentences(run.record.protocol)
@@ -52,7 +54,7 @@ def test_a_run_says_that_it_went_as_planned(plan: Path, tmp_path: Path) -> None:
 def test_a_run_says_what_was_not_as_planned(plan: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     topic = load_topic("gender").select(["nurse", "teacher"])
-    audit("reference:random", topic=topic, out=out, protocol=plan)
+    audit("reference:random", topic=topic, out=out, protocol=plan, population="similar")
     stored = json.loads((out / "run.json").read_text())["protocol"]
     assert stored["deviations"] == [
         "model reference:random was not planned",
@@ -84,7 +86,7 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path: Path, text: str, message:
     path = tmp_path / "wrong.toml"
     path.write_text(text)
     with pytest.raises(SettingsError, match=message) as caught:
-        Protocol.read(path)
+        ProtocolFile.read(path)
     assert str(path) in str(caught.value)
 
 
@@ -105,6 +107,115 @@ def test_the_command_follows_its_file(tmp_path: Path, clinometer: Any, plan: Pat
         "plan", "--model", MODEL, "--precision", "0.02", "--protocol", tmp_path / "both.toml"
     )
     assert "effective contexts" in both.out
-    assert Protocol.read(tmp_path / "both.toml")[0].precision == 0.02
+    assert ProtocolFile.read(tmp_path / "both.toml").protocol.precision == 0.02
     assert "--model" in clinometer("plan", "--protocol", tmp_path / "none.toml").err
     assert clinometer("plan").status == 2
+
+
+#: Columns by which contexts can be clustered, and counts, which are a corpus.
+CONTEXTS = "template,count,source\n" + "".join(
+    f"The [X] who {verb} knew that [Y],2,{source}\n"
+    for source, verbs in {"a": ("sang", "ran", "slept"), "b": ("wrote", "swam", "cooked")}.items()
+    for verb in verbs
+)
+#: Of every planned setting: the plan, and what is then typed (the default, where it can be).
+GIVEN: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "models": (["reference:random"], (MODEL,)),
+    "topic": ("race", ("--topic", "gender")),
+    "groups": ("nurse,teacher", ("--groups", "nurse")),
+    "contexts": ("contexts.csv", ("--contexts", "paper-gender")),
+    "population": ("corpus", ("--population", "similar")),
+    "level": (0.9, ("--level", "0.95")),
+    "max_contexts": (5, ("--max-contexts", "4")),
+    "precision": (0.2, ("--precision", "0.1")),
+    "seed": (7, ("--seed", "0")),
+    "norm": (2.0, ("--norm", "inf")),
+    "normalize": (True, ("--raw",)),
+    "clusters": ("source", ("--clusters", "template_class")),
+    "fail_above": (["R=0.4"], ("--fail-above", "R=0.9")),
+    "fail_on": ("high", ("--fail-on", "low")),
+}
+#: What only the file says.
+NOT_GIVEN = {"created", "topic_sha256", "contexts_sha256", "measures", "tests", "notes"}
+
+
+def test_every_planned_setting_is_checked_below() -> None:
+    assert GIVEN.keys() | NOT_GIVEN == Protocol.model_fields.keys()
+    assert not GIVEN.keys() & NOT_GIVEN
+    assert set(PLANNED) < GIVEN.keys()
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_what_is_given_against_the_plan_is_reported_or_refused(
+    name: str, tmp_path: Path, clinometer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it is the default of the option: given is what was typed."""
+    monkeypatch.chdir(tmp_path)
+    Path("contexts.csv").write_text(CONTEXTS, encoding="utf-8")
+    planned, typed = GIVEN[name]
+    plan: dict[str, Any] = {
+        "models": [MODEL],
+        "topic": "gender",
+        "contexts": "contexts.csv",
+        name: planned,
+    }
+    if name == "topic":
+        plan["contexts"] = None
+    topic = load_topic(plan["topic"])
+    if name == "groups":
+        topic = topic.select(planned.split(","))
+    contexts = find_contexts(topic, plan["contexts"])
+    settings = AuditSettings(**{key: plan[key] for key in PLANNED if key in plan})
+    more = {key: plan[key] for key in ("groups", "fail_above", "fail_on") if key in plan}
+    Protocol.new(
+        plan["models"], (plan["topic"], topic), (plan["contexts"], contexts), settings, **more
+    ).write(Path("plan.toml"))
+
+    followed = clinometer("audit", "--protocol", "plan.toml", "--out", "followed", "--json")
+    (run,) = json.loads(followed.out)["runs"]
+    assert run["protocol"]["deviations"] == []
+
+    result = clinometer("audit", *typed, "--protocol", "plan.toml", "--out", "run")
+    if result.status == 2:
+        assert typed[0] in result.err or name in result.err
+        return
+    stored = json.loads(Path("run/run.json").read_text(encoding="utf-8"))["protocol"]
+    assert stored["deviations"]
+    assert "Not as planned: " + stored["deviations"][0] in result.out
+
+
+def test_an_explicit_topic_is_audited_and_not_that_of_the_plan(
+    tmp_path: Path, clinometer: Any
+) -> None:
+    path = tmp_path / "race.toml"
+    assert clinometer("plan", "--model", MODEL, "--topic", "race", "--protocol", path).status == 0
+    command = ("audit", "--protocol", path, "--topic", "gender", "--out", tmp_path / "run")
+    assert clinometer(*command).status == 0
+    run = Run.load(tmp_path / "run")
+    assert run.record.topic.name == "gender"
+    assert run.record.protocol is not None
+    assert run.record.protocol.deviations == [
+        "another topic, or other groups, than planned",
+        "other contexts than planned",
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in PLANNED if name != "clusters"])
+def test_python_reports_what_is_given_by_name(name: str, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    planned = {"precision": 0.2, "normalize": False}.get(name, GIVEN[name][0])
+    topic = load_topic("gender")
+    Protocol.new(
+        [MODEL],
+        ("gender", topic),
+        (None, find_contexts(topic, None)),
+        AuditSettings(**{name: planned}),
+    ).write(plan)
+    default = getattr(AuditSettings(), name)
+    followed, deviating = (
+        audit(MODEL, protocol=plan),
+        audit(MODEL, protocol=plan, **{name: default}),
+    )
+    for run, deviations in ((followed, 0), (deviating, 1)):
+        assert run.record.protocol is not None
+        assert len(run.record.protocol.deviations) == deviations

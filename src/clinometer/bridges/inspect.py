@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -36,9 +36,9 @@ from clinometer.models.options import SampleOptions
 from clinometer.models.protocol import WordReport
 from clinometer.readouts import OTHER, UNREAD, Readout
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.audit import by_wording
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.record import ImportRecord
+from clinometer.runs.settings import resampling_clusters
 from clinometer.settings import with_settings
 from clinometer.topics import Topic, parse_topic
 from clinometer.topics.load import topic_text
@@ -107,7 +107,7 @@ class InspectAudit:
     def samples(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The text of every cell, and its metadata."""
         groups, contexts = self.grid.places(np.arange(len(self.grid), dtype=np.int64))
-        label = by_wording(AuditSettings(), self.topic, self.contexts).clusters
+        label = resampling_clusters(AuditSettings(), self.topic, self.contexts)
         units = self.contexts.templates if label is None else self.contexts.extra[label]
         for cell, prompt in enumerate(self.grid.prompts(range(len(self.grid)))):
             if prompt.after or not prompt.before:
@@ -328,7 +328,7 @@ def _own_run(
         report,
         info,
         _source(path, digest, header, n),
-        by_wording(settings, topic, audit.contexts),
+        replace(settings, clusters=resampling_clusters(settings, topic, audit.contexts)),
         scoring={},
         out=out,
         fresh=fresh,

@@ -17,7 +17,7 @@ from clinometer.bridges.inspect import KEY, InspectAudit, ReplyReader, risks_of
 from clinometer.models.inspect import asked_text, sampling_config
 from clinometer.models.options import SampleOptions
 from clinometer.runs import AuditSettings
-from clinometer.runs.audit import select_contexts
+from clinometer.runs.settings import select_contexts
 from clinometer.topics import load_topic, parse_topic
 from clinometer.topics.load import topic_text
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,8 +23,7 @@ from clinometer.cli.limits import (
     too_much_other,
     uncovered,
 )
-from clinometer.cli.options import grouped, topic_of
-from clinometer.cli.plan import followed
+from clinometer.cli.options import grouped, topic_of, typed_names
 from clinometer.cli.printing import print_json, say
 from clinometer.cli.progress import kept_cells, progress
 from clinometer.display.text import visible
@@ -34,7 +32,8 @@ from clinometer.execution.ray import WorkerResources
 from clinometer.models.catalog.spec import folder_name
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.folder.find import default_folder
-from clinometer.runs.protocol import Protocol
+from clinometer.runs.protocol import Protocol, ProtocolFile
+from clinometer.settings import named_values
 
 #: In front of a file name given as --topic.
 BBQ = "bbq:"
@@ -44,6 +43,7 @@ RUNS = Path("runs")
 
 @grouped
 def audit_command(
+    context: typer.Context,
     models: Annotated[
         list[str] | None,
         typer.Argument(
@@ -131,13 +131,17 @@ def audit_command(
 
     Rerun the same command to resume an interrupted audit; a finished one is not scored again.
     """
-    if protocol is not None:
-        plan, _ = Protocol.read(protocol)
-        models, groups = models or plan.models, groups or plan.groups
-        topic = plan.topic if topic == "gender" else topic
-        contexts, settings = contexts or plan.contexts, followed(plan, settings)
-        fail_above = fail_above or plan.fail_above
-        fail_on = plan.fail_on if fail_on == "low" else fail_on
+    typed = typed_names(context)
+    plan = None if protocol is None else ProtocolFile.read(protocol).protocol
+    if plan is not None:
+        models = models or plan.models
+        topic = topic if "topic" in typed else plan.topic
+        groups = groups if groups is not None or topic != plan.topic else plan.groups
+        contexts = contexts or plan.contexts
+        for option, limit in (("fail_above", fail_above), ("fail_on", fail_on)):
+            if option in typed:
+                _require_planned(plan, option, limit)
+        fail_above, fail_on = plan.fail_above, plan.fail_on
     limits = parse_limits(fail_above, fail_on)
     asked_models = [*(models or []), *_available(suite)]
     if len(set(asked_models)) != len(asked_models):
@@ -146,17 +150,23 @@ def audit_command(
         raise SettingsError(
             "models: expected at least one that is available locally; see clinometer list models"
         )
-    benchmark, ways = topic.startswith(BBQ), [("", settings)]
+    benchmark = topic.startswith(BBQ)
+    options: dict[str, Any]
     if benchmark:
+        if plan is not None:
+            raise SettingsError("--protocol: expected none with bbq:FILE, which has no plan")
         audited, name = audited_bbq(topic, contexts, groups, fresh=fresh)
+        options = {"settings": settings}
+        ways = [("", options)]
     else:
-        asked = topic_of(topic, groups)
-        if settings.load.chat and asked.readout is None:
-            raw = replace(settings, load=replace(settings.load, chat=False))
-            ways = [("", raw), ("-chat", settings)]
+        chosen_topic = topic_of(topic, groups)
+        options = named_values(settings, typed)
+        ways = [("", options)]
+        if settings.load.chat and chosen_topic.readout is None:
+            ways = [("", {**options, "chat": False}), ("-chat", options)]
         audited = partial(
             audit,
-            topic=asked,
+            topic=chosen_topic,
             contexts=contexts,
             fresh=fresh,
             replay=replay,
@@ -166,11 +176,12 @@ def audit_command(
             protocol=protocol,
         )
 
-    def folder_of(model: str, suffix: str, way: AuditSettings) -> Path:
+    def folder_of(model: str, suffix: str, way: dict[str, Any]) -> Path:
         if out is None and benchmark:
-            return RUNS / f"{folder_name(model)}-bbq-{name}{'-chat' if way.load.chat else ''}"
+            return RUNS / f"{folder_name(model)}-bbq-{name}{'-chat' if settings.load.chat else ''}"
         if out is None:
-            return default_folder(RUNS, model, asked, contexts, way)
+            planned = None if plan is None else plan.settings
+            return default_folder(RUNS, model, chosen_topic, contexts, planned=planned, **way)
         alone = len(asked_models) == len(ways) == 1
         return out if alone else out / (folder_name(model) + suffix)
 
@@ -194,6 +205,15 @@ def audit_command(
     fail(above + poor + silent)
 
 
+def _require_planned(plan: Protocol, name: str, value: object) -> None:
+    """Refuse a limit other than the planned one: a limit chosen later decides nothing."""
+    if value != (planned := getattr(plan, name)):
+        raise SettingsError(
+            f"--{name.replace('_', '-')}: expected {planned or 'none'}, as the protocol plans, "
+            f"found {value}; leave it out, or audit without --protocol"
+        )
+
+
 def _available(suite_name: str | None) -> list[str]:
     """The models of a suite that can be opened here; the others are named on stderr."""
     if suite_name is None:
@@ -213,23 +233,23 @@ def _available(suite_name: str | None) -> list[str]:
 
 def _audit_all(
     models: list[str],
-    ways: list[tuple[str, AuditSettings]],
+    ways: list[tuple[str, dict[str, Any]]],
     audited: Callable[..., Run],
-    folder_of: Callable[[str, str, AuditSettings], Path],
+    folder_of: Callable[[str, str, dict[str, Any]], Path],
 ) -> tuple[list[Run], list[tuple[str, ClinometerError]]]:
     """Audit each model in each way, named by the suffix of its folder. One that fails does not
     stop the others; the error of a single model is raised, unless its answers cannot be measured,
     which the output reports."""
     runs: list[Run] = []
     failed: list[tuple[str, ClinometerError]] = []
-    asked = [(model, suffix, way) for model in models for suffix, way in ways]
-    for model, suffix, asked_as in asked:
+    audits = [(model, suffix, way) for model in models for suffix, way in ways]
+    for model, suffix, way in audits:
         try:
-            folder = folder_of(model, suffix, asked_as)
+            folder = folder_of(model, suffix, way)
             with progress(model + suffix, kept=kept_cells(folder)) as watch:
-                run = audited(model, out=folder, settings=asked_as, progress=watch)
+                run = audited(model, out=folder, progress=watch, **way)
         except ClinometerError as error:
-            if len(asked) == 1 and not isinstance(error, Unmeasurable):
+            if len(audits) == 1 and not isinstance(error, Unmeasurable):
                 raise
             failed.append((model, error))
         else:

@@ -15,7 +15,7 @@ from clinometer.cli.options import GROUPS, SEED, grouped, topic_of
 from clinometer.cli.printing import console
 from clinometer.errors import SettingsError
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.audit import select_contexts
+from clinometer.runs.settings import select_contexts
 
 RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 

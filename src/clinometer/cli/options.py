@@ -8,6 +8,7 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
+import typer
 from rich.markup import escape
 
 from clinometer.cli.help import opt
@@ -130,6 +131,13 @@ REPLICATES = Annotated[int, derived(AuditSettings, "replicates")]
 LEVEL = Annotated[float, derived(AuditSettings, "level")]
 POPULATION = Annotated[str, derived(AuditSettings, "population")]
 CLUSTERS = Annotated[str | None, derived(AuditSettings, "clusters")]
+
+
+def typed_names(context: typer.Context) -> set[str]:
+    """The parameters of a command that were typed: not those left at their default, but also one
+    that was typed with the value of its default."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
 
 
 def topic_of(name: str, groups: str | None) -> Topic:

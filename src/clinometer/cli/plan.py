@@ -15,7 +15,6 @@ from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, parse_limits
 from clinometer.cli.options import GROUPS, grouped, topic_of
 from clinometer.cli.printing import console, print_json
 from clinometer.cli.progress import duration
-from clinometer.contexts.load import default_contexts, load_contexts
 from clinometer.display.numbers import counted
 from clinometer.errors import SettingsError
 from clinometer.measure.planning import (
@@ -29,6 +28,7 @@ from clinometer.measure.planning import (
 )
 from clinometer.runs import AuditSettings, Run, compare
 from clinometer.runs.protocol import PLANNED, Protocol
+from clinometer.runs.settings import find_contexts
 
 
 @grouped
@@ -148,13 +148,10 @@ def plan_command(
         parse_limits(fail_above, fail_on)
         if not names:
             raise SettingsError("--protocol: expected the models that will be audited, --model")
-        context_set = (
-            default_contexts(chosen) if contexts is None else load_contexts(contexts, topic=chosen)
-        )
         Protocol.new(
             names,
             (topic, chosen),
-            (contexts, context_set),
+            (contexts, find_contexts(chosen, contexts)),
             settings,
             groups=groups,
             fail_above=fail_above or [],
@@ -306,14 +303,3 @@ def _tokens(pilots: list[Run], cells: int) -> int | None:
     if not usage.get("tokens") or not scored:
         return None
     return round(usage["tokens"] / scored * cells)
-
-
-def followed(protocol: Protocol, settings: AuditSettings) -> AuditSettings:
-    """The settings of an audit, planned ones in place of those left at their default."""
-    default = AuditSettings()
-    changes = {
-        name: getattr(protocol, name)
-        for name in PLANNED
-        if getattr(settings, name) == getattr(default, name)
-    }
-    return replace(settings, **changes)

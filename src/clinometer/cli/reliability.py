@@ -438,7 +438,10 @@ def _print_run(run: ReliabilityRun, *, top: int) -> None:
 def _check_stability(run: ReliabilityRun, fail_below: float | None, fail_on: str) -> None:
     stability = run.summary["stability"]
     if stability is None:
-        raise SettingsError("stability: expected at least one statement with a score, found none; see the counts, and compare the ids of statements and versions")
+        raise SettingsError(
+            "stability: expected at least one statement with a score, found none; see the counts, "
+            "and compare the ids of statements and versions"
+        )
     if fail_below is not None:
         fail(below("stability", stability, fail_below, fail_on))
 

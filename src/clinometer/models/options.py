@@ -184,14 +184,6 @@ class LoadOptions:
         auto = self.dtype == "auto" and dtype in DTYPES
         return replace(self, dtype=dtype) if auto else self
 
-    def asking(self, *, tokens: int) -> LoadOptions:
-        """The same for questions: in a chat template they are the user's message, and sampled
-        replies have this many tokens unless a number was given."""
-        sampled = self.sampled
-        if sampled is not None and sampled.reply_tokens is None:
-            sampled = replace(sampled, reply_tokens=tokens)
-        return replace(self, chat_request=QUESTION, sampled=sampled)
-
     def scoring(self) -> dict[str, object]:
         """Those that change a score, by name; the ones of later versions only where they are set,
         so that earlier runs can still be continued."""
@@ -241,10 +233,3 @@ class WordOptions:
     def effective_tolerance(self) -> float:
         """The tolerance, given or not."""
         return DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
-
-    def resumed(self, tolerance: float | None) -> WordOptions:
-        """These options for a run that was begun with `tolerance` (None: a new one): a default is
-        decided once in the life of a run."""
-        if self.tolerance is not None:
-            return self
-        return replace(self, tolerance=self.effective_tolerance if tolerance is None else tolerance)

@@ -10,7 +10,7 @@ import pandas as pd
 from clinometer.display.numbers import HEADINGS
 from clinometer.display.table import COLUMNS, Table
 from clinometer.measure import Comparison, Estimate
-from clinometer.measure.comparison_engine import Difference
+from clinometer.measure.comparison import Difference
 from clinometer.measure.factors import factor_notes, resampled
 from clinometer.report.cell_statistics import CellStatistics, context_weights
 from clinometer.report.figures import reference_rows, risk_rows

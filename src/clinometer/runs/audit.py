@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, Protocol, overload
 
-from clinometer.contexts import ContextSet, load_contexts
-from clinometer.contexts.load import check_fit, default_contexts
-from clinometer.errors import RunError, SettingsError, Unmeasurable
+from clinometer.contexts import ContextSet
+from clinometer.errors import RunError, Unmeasurable
 from clinometer.execution.ray import WorkerResources
 from clinometer.measure import Preferences
 from clinometer.measure.bounds import risk_error
 from clinometer.measure.preferences import as_reference
 from clinometer.measure.reference_models import random_outcomes, reference_preferences
 from clinometer.models import ModelInfo, ModelSource, ModelSpec
-from clinometer.models.catalog.spec import asked_name
+from clinometer.models.catalog.spec import asked_name, folder_name
 from clinometer.models.generation.replies import ReadoutQuery
 from clinometer.runs.answers import require_answers
 from clinometer.runs.cells import CellGrid
@@ -31,22 +30,54 @@ from clinometer.runs.folder.record import (
     versions,
     word_record,
 )
-from clinometer.runs.precision import Drawn
-from clinometer.runs.protocol import PlannedAudit
+from clinometer.runs.precision import SequentialSample
+from clinometer.runs.protocol import ProtocolFile
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
 from clinometer.runs.scores.scoring import Executor, ModelQuery, ScoreCache, Scoring, make_executor
-from clinometer.runs.settings import AuditSettings
-from clinometer.settings import with_settings
+from clinometer.runs.settings import AuditSettings, ResolvedAudit, resolve
 from clinometer.storage.resumable import Progress
 from clinometer.topics import Topic, load_topic
-from clinometer.topics.questions import WORDING
+
+P = ParamSpec("P")
 
 
+class AuditCall(Protocol[P]):
+    """`audit`: one model gives a run, several give a list of runs."""
+
+    @overload
+    def __call__(self, model: str | ModelSpec, *args: P.args, **kwargs: P.kwargs) -> Run: ...
+    @overload
+    def __call__(
+        self,
+        model: list[str] | list[ModelSpec] | tuple[str | ModelSpec, ...],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> list[Run]: ...
+
+
+def _of_each(audit_one: Callable[Concatenate[str | ModelSpec, P], Run]) -> AuditCall[P]:
+    @wraps(audit_one)
+    def audit(model: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
+        if isinstance(model, str | ModelSpec):
+            return audit_one(model, *args, **kwargs)
+        runs = []
+        for one in model:
+            if (out := kwargs.get("out")) is not None:
+                name = one.name if isinstance(one, ModelSpec) else one
+                kwargs = {**kwargs, "out": Path(str(out)) / folder_name(name)}  # type: ignore[assignment]
+            runs.append(audit_one(one, *args, **kwargs))
+        return runs
+
+    return audit
+
+
+@_of_each
 def audit(
     model: str | ModelSpec,
+    /,
     *,
-    topic: str | Topic = "gender",
+    topic: str | Topic | None = None,
     contexts: str | ContextSet | None = None,
     out: str | Path | None = None,
     settings: AuditSettings | None = None,
@@ -61,7 +92,10 @@ def audit(
 ) -> Run:
     """Score `model` on every group of `topic` in every context and measure its risks.
 
-    Settings are given by name (`max_contexts=200`, `device="cpu"`, `draws=20`): every field of
+    A list of models gives a list of runs, each in its own subfolder of `out`. Without `topic` it is
+    gender, without `contexts` the set made for the topic.
+
+    Settings are given by name (`max_contexts=200`, `device="cpu"`, `replies=20`): every field of
     `AuditSettings` and of the `load` and `words` in it, on top of `settings` if that is given.
 
     With `out` the run is written there as it progresses, and the same call resumes an interrupted
@@ -70,93 +104,53 @@ def audit(
     `out` and never opens a model, even if some are missing.
 
     `cache` reuses what this machine has scored before. `executor` is where the model runs, "local"
-    or "ray"; `resources` is what a Ray worker occupies. Neither changes a number. `protocol` is a
-    file with the plan; run.json lists how the audit deviates from it.
+    or "ray"; `resources` is what a Ray worker occupies. Neither changes a number.
+
+    `protocol` is a file with a plan: it gives the topic, contexts and settings that are not given
+    here, and run.json lists where those given here deviate from it.
+
+    >>> [run.model for run in audit(["reference:unbiased", "reference:random"])]
+    ['reference:unbiased', 'reference:random']
     """
-    asked = topic if isinstance(topic, Topic) else load_topic(topic)
-    settings = with_settings(settings or AuditSettings(), options).asking(asked)
-    drawn = select_contexts(asked, contexts, settings)
-    settings = by_wording(settings, asked, drawn)
-    readout = ReadoutQuery.of(asked)
-    plan = (
-        None
-        if protocol is None
-        else PlannedAudit.read(protocol, asked, _contexts_for(asked, contexts))
-    )
+    plan = None if protocol is None else ProtocolFile.read(protocol)
+    if plan is not None:
+        topic = plan.protocol.load_topic() if topic is None else topic
+        contexts = plan.protocol.contexts if contexts is None else contexts
     folder = None if out is None else RunFolder(Path(out))
-    given, before = settings, folder.earlier() if folder and not fresh else None
-    settings = settings.resumed(before)
+    resolved = resolve(
+        options,
+        topic if isinstance(topic, Topic) else load_topic(topic or "gender"),
+        contexts,
+        settings=settings,
+        planned=None if plan is None else plan.protocol.settings,
+        earlier=folder.earlier() if folder and not fresh else None,
+    )
+    settings = resolved.settings
     if replay:
         name = model.name if isinstance(model, ModelSpec) else asked_name(model, settings.load)
-        return _replay(name, asked, drawn, settings, folder, fresh=fresh)
+        return _replay(name, resolved, folder, fresh=fresh)
     spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
     spec = spec.asked_with(settings.load)
+    readout = ReadoutQuery.of(resolved.topic)
     with ExitStack() as stack:
-        identity = audit_identity(spec.name, asked, drawn, settings)
         if folder:
-            stack.enter_context(folder.opened(identity, fresh=fresh))
+            stack.enter_context(folder.opened(audit_identity(spec.name, resolved), fresh=fresh))
         record = folder.read_record() if folder and folder.exists() else None
         if spec.place is ModelSource.REFERENCE:
-            return _audit_reference(spec, asked, drawn, given, folder, plan)
+            return _audit_reference(spec, resolved, folder, plan)
         if readout is not None:
             readout.check(settings.load)
         load = settings.load.resumed(record.model.dtype if record else "auto")
-        question = ModelQuery(spec, load, settings.words, asked.words, readout)
-        asker = stack.enter_context(closing(make_executor(executor, question, resources)))
-        known = ScoreCache(question, settings.scoring(), use=cache)
+        question = ModelQuery(spec, load, settings.words, resolved.topic.words, readout)
+        workers = stack.enter_context(closing(make_executor(executor, question, resources)))
+        scores = ScoreCache(question, settings.scoring(), use=cache)
         late = record is not None and record.protocol is None
         if record is None:
-            record = _begin(asker, known, asked, drawn, settings)
+            record = _begin(workers, scores, resolved)
         if plan is not None:
-            record.protocol = plan.record(spec.name, settings, late=late)
-        scoring = Scoring(asker, known, folder, progress)
-        return _audit_model(record, asked, drawn, settings, folder, scoring)
-
-
-def select_contexts(
-    topic: Topic, contexts: str | ContextSet | None, settings: AuditSettings
-) -> ContextSet:
-    """The contexts of an audit: the whole set, or a sample of it."""
-    chosen = _contexts_for(topic, contexts)
-    _check_clusters(settings, chosen)
-    if settings.population == "corpus":
-        chosen.sampling.draws("corpus")  # refuses weights that are not counts, before any scoring
-    if settings.max_contexts is not None and settings.precision is None:
-        return chosen.draw(settings.max_contexts, seed=settings.seed)
-    return chosen
-
-
-def by_wording(settings: AuditSettings, topic: Topic, contexts: ContextSet) -> AuditSettings:
-    """Questions of one wording differ in their order or a factor alone: intervals that speak of
-    other wordings resample them together, unless other clusters were named."""
-    several = len(set(contexts.extra.get(WORDING, ()))) < len(contexts)
-    ours = topic.questions is not None and WORDING in contexts.extra and several
-    free = (
-        settings.clusters is None
-        and settings.precision is None
-        and settings.population == "similar"
-    )
-    return replace(settings, clusters=WORDING) if ours and free else settings
-
-
-def _contexts_for(topic: Topic, contexts: str | ContextSet | None) -> ContextSet:
-    if contexts is None:
-        return default_contexts(topic)
-    if not isinstance(contexts, ContextSet):
-        return load_contexts(contexts, topic=topic)
-    check_fit(contexts, topic)
-    return contexts
-
-
-def _check_clusters(settings: AuditSettings, contexts: ContextSet) -> None:
-    """Check the clusters before any model is scored: the intervals come last."""
-    name = settings.clusters
-    if name is not None and name not in contexts.extra:
-        known = ", ".join(contexts.extra) or "none beside template and count"
-        raise SettingsError(
-            f"clusters: expected a column of the context set {contexts.name!r} ({known}), "
-            f"found {name!r}; leave out --clusters, or give contexts with that column"
-        )
+            record.protocol = plan.record(spec.name, resolved, late=late)
+        scoring = Scoring(workers, scores, folder, progress)
+        return _audit_model(record, resolved, folder, scoring)
 
 
 # --- reference models -------------------------------------------------------------------------
@@ -164,14 +158,13 @@ def _check_clusters(settings: AuditSettings, contexts: ContextSet) -> None:
 
 def _audit_reference(
     spec: ModelSpec,
-    topic: Topic,
-    contexts: ContextSet,
-    settings: AuditSettings,
+    audit: ResolvedAudit,
     folder: RunFolder | None,
-    plan: PlannedAudit | None,
+    plan: ProtocolFile | None,
 ) -> Run:
     """A model with known preferences. For the random one each outcome is a separate context with
     its probability as weight, so that the risks are exact, without sampling noise."""
+    topic, contexts = audit.topic, audit.contexts
     shape = (len(topic), len(contexts), len(topic.categories))
     reference = as_reference(topic.reference)
     ids, templates, weights = contexts.ids, contexts.templates, contexts.weights
@@ -200,31 +193,26 @@ def _audit_reference(
         labels=labels,
     )
     info = ModelInfo(name=spec.name, kind="reference", revision="closed form")
-    record = new_record(info, topic, contexts, settings)
+    record = new_record(info, topic, contexts, audit.settings)
     if plan is not None:
-        record.protocol = plan.record(spec.name, settings, late=False)
-    return Run.measured(record, preferences, settings, folder=folder)
+        record.protocol = plan.record(spec.name, audit, late=False)
+    return Run.measured(record, preferences, audit.settings, folder=folder)
 
 
 # --- models that are scored -------------------------------------------------------------------
 
 
-def _begin(
-    executor: Executor,
-    cache: ScoreCache,
-    topic: Topic,
-    contexts: ContextSet,
-    settings: AuditSettings,
-) -> RunRecord:
+def _begin(executor: Executor, cache: ScoreCache, audit: ResolvedAudit) -> RunRecord:
     """The record of a new run. The model is opened for it unless its description is cached from
     the last time."""
-    space = topic.render(contexts.templates[0], topic.groups[0]).space
+    topic = audit.topic
+    space = topic.render(audit.contexts.templates[0], topic.groups[0]).space
     described = cache.described(space=space)
     if described is None:
         described = executor.describe(space=space)
         cache.keep_description(*described, space=space)
     info, report = described
-    record = new_record(info, topic, contexts, settings)
+    record = new_record(info, topic, audit.contexts, audit.settings)
     record.chunk_size = _chunk_size(info.device)
     record.words = word_record(report, topic)
     return record
@@ -232,15 +220,14 @@ def _begin(
 
 def _audit_model(
     record: RunRecord,
-    topic: Topic,
-    contexts: ContextSet,
-    settings: AuditSettings,
+    audit: ResolvedAudit,
     folder: RunFolder | None,
     scoring: Scoring | None,
 ) -> Run:
     """Measure the content of the folder, after `scoring` has added the missing cells."""
+    topic, settings = audit.topic, audit.settings
     counts = word_counts(record)
-    sample = Drawn.begin(contexts, settings, record.precision)
+    sample = SequentialSample.begin(audit.contexts, settings, record.precision)
     table: PreferenceTable | None = None
     while True:  # once, unless contexts are sampled in rounds up to a precision
         record.contexts = context_record(sample.contexts)
@@ -263,10 +250,10 @@ def _audit_model(
             record.replies = dict(table.outcomes)
         preferences = table.preferences(settings)
         _require_measurable(record, preferences, folder)
-        sample = sample.looked(preferences, settings)
-        if sample.wanted is None:
+        sample = sample.evaluate(preferences, settings)
+        if sample.next_size is None:
             break
-        sample = sample.grown(settings)
+        sample = sample.extend(settings)
     record.precision = sample.precision(settings)
     record.settings, record.versions = settings, versions()
     bounds = table.bounds()
@@ -291,15 +278,7 @@ def _require_measurable(
         raise
 
 
-def _replay(
-    model: str,
-    topic: Topic,
-    contexts: ContextSet,
-    settings: AuditSettings,
-    folder: RunFolder | None,
-    *,
-    fresh: bool,
-) -> Run:
+def _replay(model: str, audit: ResolvedAudit, folder: RunFolder | None, *, fresh: bool) -> Run:
     """Recompute every number from stored log-probabilities, without the model."""
     if folder is None:
         raise RunError("replay: expected the folder of a run in --out, found none")
@@ -307,14 +286,14 @@ def _replay(
         raise RunError("replay: measures what is stored; --fresh would remove it")
     if not folder.exists():
         raise RunError(f"{folder.path}: expected a run to replay, found no run.json in it")
-    with folder.opened(audit_identity(model, topic, contexts, settings)):
+    with folder.opened(audit_identity(model, audit)):
         record = folder.read_record()
         if record.words is None:
             raise RunError(
                 f"{folder.path}: expected stored scores to replay, found a reference model, which "
                 "has none; leave out --replay"
             )
-        return _audit_model(record, topic, contexts, settings, folder, scoring=None)
+        return _audit_model(record, audit, folder, scoring=None)
 
 
 def _chunk_size(device: str) -> int:

@@ -1,7 +1,7 @@
 """Audit to a precision: which contexts are sampled next, and when they are enough.
 
 Contexts are sampled by weight in nested samples. After each round the intervals are checked; the
-first sample with narrow enough intervals is the last (`measure.inference.sample_size`). Sizes are
+first sample with narrow enough intervals is the last (`measure.planning`). Sizes are
 written to run.json before a round is scored, so that a killed run resumes with the same samples.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError
@@ -22,7 +23,7 @@ FEWEST_CONTEXTS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class SequentialSample:
     """The contexts of a run.
 
     source    the set they come from
@@ -31,7 +32,7 @@ class Drawn:
     rounds    how many contexts each round added; () when all came at once
     looks     of each round: samples, contexts, and half-widths (None before it is scored)
     reached   whether the last look found the requested precision
-    wanted    samples at the next look; None if it was the last
+    next_size samples at the next look; None if it was the last
     """
 
     source: ContextSet
@@ -40,35 +41,36 @@ class Drawn:
     rounds: tuple[int, ...] = ()
     looks: tuple[RoundRecord, ...] = ()
     reached: bool = False
-    wanted: int | None = None
+    next_size: int | None = None
 
     @classmethod
     def begin(
         cls, source: ContextSet, settings: AuditSettings, earlier: PrecisionRecord | None
-    ) -> Drawn:
+    ) -> Self:
         """All contexts at once; or the first samples, or those of an earlier attempt."""
         if settings.precision is None:
             return cls(source, source)
         first = min(FIRST_LOOK, _ceiling(settings), len(source))
         looks = earlier.rounds if earlier else [_look(first)]
-        return cls._drawn(source, looks, settings.seed)
+        return cls._of_rounds(source, looks, settings.seed)
 
     @classmethod
-    def _drawn(cls, source: ContextSet, looks: Sequence[RoundRecord], seed: int) -> Drawn:
+    def _of_rounds(cls, source: ContextSet, looks: Sequence[RoundRecord], seed: int) -> Self:
         order: dict[str, None] = {}
-        rounds, drawn = [], source
+        rounds, sample = [], source
         for look in looks:
-            drawn = source.draw(look.draws, seed=seed)
-            known = len(order)
-            order.update(dict.fromkeys(drawn.templates))
-            rounds.append(len(order) - known)
+            sample = source.draw(look.draws, seed=seed)
+            before = len(order)
+            order.update(dict.fromkeys(sample.templates))
+            rounds.append(len(order) - before)
         whole = len(order) == len(source)
         last = looks[-1].model_copy(update={"contexts": len(order)})
-        contexts = _ordered(source if whole else drawn, list(order))
+        contexts = _ordered(source if whole else sample, list(order))
         return cls(source, contexts, whole, tuple(rounds), (*looks[:-1], last))
 
-    def looked(self, preferences: Preferences, settings: AuditSettings) -> Drawn:
-        """The same after a look at its intervals: reached or not, and how many samples next."""
+    def evaluate(self, preferences: Preferences, settings: AuditSettings) -> Self:
+        """The same after a look at its intervals: whether they are narrow enough, and if not, how
+        many samples the next look needs."""
         target = settings.precision
         if target is None:
             return self
@@ -85,14 +87,14 @@ class Drawn:
         reached = report.n_eff >= FEWEST_CONTEXTS and enough(report, target, minimum=0)
         draws, ceiling = last.draws, min(_ceiling(settings), len(self.source))
         more = None if reached or draws >= ceiling else next_size(draws, report, target)
-        wanted = None if more is None else min(more, ceiling)
-        return replace(self, looks=looks, reached=reached, wanted=wanted)
+        size = None if more is None else min(more, ceiling)
+        return replace(self, looks=looks, reached=reached, next_size=size)
 
-    def grown(self, settings: AuditSettings) -> Drawn:
-        """The sample with one more round, of as many samples as the last look wanted."""
-        if self.wanted is None:
-            raise SettingsError("grown: expected a look that wanted more samples, found none")
-        return self._drawn(self.source, (*self.looks, _look(self.wanted)), settings.seed)
+    def extend(self, settings: AuditSettings) -> Self:
+        """The sample with one more round, of the size that the last look asked for."""
+        if self.next_size is None:
+            raise SettingsError("extend: expected a look that asked for more samples, found none")
+        return self._of_rounds(self.source, (*self.looks, _look(self.next_size)), settings.seed)
 
     def precision(self, settings: AuditSettings) -> PrecisionRecord | None:
         """The precision for run.json, if one was requested."""

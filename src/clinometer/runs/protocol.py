@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError, first_problem
 from clinometer.runs.folder.record import ProtocolRecord
-from clinometer.runs.settings import AuditSettings
+from clinometer.runs.settings import AuditSettings, ResolvedAudit, resolve
 from clinometer.storage.atomic import replacing
-from clinometer.topics import Topic
+from clinometer.topics import Topic, load_topic
 
 #: Settings of an audit that a protocol fixes.
 PLANNED = (
@@ -85,22 +85,6 @@ class Protocol(BaseModel):
             **more,
         )
 
-    @classmethod
-    def read(cls, path: Path) -> tuple[Protocol, str]:
-        """A protocol file and its sha256."""
-        try:
-            content = path.read_bytes()
-            found = cls.model_validate(tomllib.loads(content.decode("utf-8")))
-        except OSError as error:
-            raise SettingsError(
-                f"{path}: expected a protocol file, found {error.strerror}"
-            ) from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise SettingsError(f"{path}: expected TOML: {error}") from error
-        except ValidationError as error:
-            raise SettingsError(f"{path}: {first_problem(error)}") from error
-        return found, hashlib.sha256(content).hexdigest()
-
     def write(self, path: Path) -> None:
         """Write it as TOML; refuses an existing file, since a plan is made once."""
         if path.exists():
@@ -114,55 +98,76 @@ class Protocol(BaseModel):
         with replacing(path, error=SettingsError) as temporary:
             temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
-    def deviations(
-        self, model: str, topic: Topic, contexts: ContextSet, settings: AuditSettings
-    ) -> list[str]:
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The planned settings of the audit, by name."""
+        return {name: getattr(self, name) for name in PLANNED}
+
+    def load_topic(self) -> Topic:
+        """The planned topic, with the planned groups."""
+        topic = load_topic(self.topic)
+        if self.groups is None:
+            return topic
+        return topic.select([name.strip() for name in self.groups.split(",") if name.strip()])
+
+    def deviations(self, model: str, audit: ResolvedAudit) -> list[str]:
         """How an audit deviates from the plan; [] if it does not."""
-        found = []
+        lines = []
         if model not in self.models:
-            found.append(f"model {model} was not planned")
-        if topic.sha256 != self.topic_sha256:
-            found.append("another topic, or other groups, than planned")
-        if contexts.sha256 != self.contexts_sha256:
-            found.append("other contexts than planned")
+            lines.append(f"model {model} was not planned")
+        if audit.topic.sha256 != self.topic_sha256:
+            lines.append("another topic, or other groups, than planned")
+        if audit.source.sha256 != self.contexts_sha256:
+            lines.append("other contexts than planned")
+        # What the plan alone comes to: for questions the audit may choose the clusters itself.
+        planned = resolve(self.settings, audit.topic, audit.source).settings
         for name in PLANNED:
-            planned, used = getattr(self, name), getattr(settings, name)
-            if planned != used:
-                found.append(f"{name.replace('_', ' ')} {used}, planned {planned}")
-        return found
+            before, now = getattr(planned, name), getattr(audit.settings, name)
+            if before != now:
+                lines.append(f"{name.replace('_', ' ')} {now}, planned {before}")
+        return lines
 
 
 @dataclass(frozen=True)
-class PlannedAudit:
-    """A protocol file together with an audit's topic and contexts."""
+class ProtocolFile:
+    """A protocol and the file that it was read from."""
 
     protocol: Protocol
-    file: str
+    name: str
     sha256: str
-    topic: Topic
-    contexts: ContextSet
 
     @classmethod
-    def read(cls, path: str | Path, topic: Topic, contexts: ContextSet) -> PlannedAudit:
-        """The plan in a file; `contexts` is the whole set, before any of it is sampled."""
-        protocol, sha256 = Protocol.read(Path(path))
-        return cls(protocol, Path(path).name, sha256, topic, contexts)
+    def read(cls, path: str | Path) -> ProtocolFile:
+        """Read a protocol; what is wrong with the file is one line."""
+        path = Path(path)
+        try:
+            content = path.read_bytes()
+            protocol = Protocol.model_validate(tomllib.loads(content.decode("utf-8")))
+        except OSError as error:
+            raise SettingsError(
+                f"{path}: expected a protocol file, found {error.strerror}"
+            ) from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{path}: expected TOML: {error}") from error
+        except ValidationError as error:
+            raise SettingsError(f"{path}: {first_problem(error)}") from error
+        return cls(protocol, path.name, hashlib.sha256(content).hexdigest())
 
-    def record(self, model: str, settings: AuditSettings, *, late: bool) -> ProtocolRecord:
+    def record(self, model: str, audit: ResolvedAudit, *, late: bool) -> ProtocolRecord:
         """The protocol for run.json. A plan given `late`, after the first answer, deviates."""
         plan = self.protocol
-        found = plan.deviations(model, self.topic, self.contexts, settings)
+        deviations = plan.deviations(model, audit)
         if late:
-            found.append("the protocol was given after the first answer")
+            deviations.append("the protocol was given after the first answer")
         return ProtocolRecord(
-            file=self.file,
+            file=self.name,
             sha256=self.sha256,
             created=plan.created,
             measures=plan.measures,
             fail_above=plan.fail_above,
             fail_on=plan.fail_on,
             tests=plan.tests,
-            deviations=found,
+            deviations=deviations,
         )
 
 

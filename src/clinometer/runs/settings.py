@@ -1,18 +1,21 @@
-"""The settings of an audit, and which of them may change when a run is resumed."""
+"""The settings of an audit, and how they are decided from what was given."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from operator import not_
 from typing import Any
 
+from clinometer.contexts import ContextSet, load_contexts
+from clinometer.contexts.load import check_fit, default_contexts
 from clinometer.errors import SettingsError
 from clinometer.measure.correction import POPULATIONS
 from clinometer.measure.criterion import RiskScale
 from clinometer.models import LoadOptions, WordOptions
+from clinometer.models.options import DEFAULT_TOLERANCE, QUESTION
 from clinometer.settings import (
     COUNT,
     LEVEL,
@@ -22,8 +25,10 @@ from clinometer.settings import (
     SHARE_BELOW_1,
     check_settings,
     option,
+    with_settings,
 )
 from clinometer.topics import Topic
+from clinometer.topics.questions import WORDING
 
 #: The settings that `Preferences.estimate` takes, and the options of `clinometer import table`.
 INFERENCE = (
@@ -130,23 +135,6 @@ class AuditSettings:
                 "score the whole set without precision"
             )
 
-    def asking(self, topic: Topic) -> AuditSettings:
-        """The same for a topic of questions: what its readout decides is decided."""
-        readout = topic.readout
-        if readout is None:
-            return self
-        first = readout.normalisation == "first-token"
-        return replace(
-            self,
-            load=self.load.asking(tokens=readout.length),
-            words=replace(self.words, first_token=first),
-        )
-
-    def resumed(self, before: Mapping[str, Any] | None) -> AuditSettings:
-        """The same for a run that was begun with the identity `before` (None: a new one)."""
-        earlier = None if before is None else before.get("words.tolerance")
-        return replace(self, words=self.words.resumed(earlier))
-
     def to_dict(self) -> dict[str, Any]:
         """All settings, passed and defaulted, as plain values."""
         plain = asdict(self)
@@ -172,3 +160,107 @@ class AuditSettings:
             "words.single_token": self.words.single_token,
             **self.load.scoring(),
         }
+
+
+# --- from what was given to what will be done -----------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedAudit:
+    """What an audit will do.
+
+    topic     groups and words
+    source    the whole set of contexts
+    contexts  those that are asked first: the whole set, or a sample of it
+    settings  with every value decided; nothing changes them later
+    """
+
+    topic: Topic
+    source: ContextSet
+    contexts: ContextSet
+    settings: AuditSettings
+
+
+def resolve(
+    given: Mapping[str, Any],
+    topic: Topic,
+    contexts: str | ContextSet | None,
+    *,
+    settings: AuditSettings | None = None,
+    planned: Mapping[str, Any] | None = None,
+    earlier: Mapping[str, Any] | None = None,
+) -> ResolvedAudit:
+    """Decide what an audit will do; the only place where its settings are decided.
+
+    Args:
+        given: settings by name, as typed or passed; they override all others.
+        topic: whose readout decides how questions are asked.
+        contexts: a name, a file or a set; None: the default of the topic.
+        settings: given as a whole, so that nothing in it is a mere default.
+        planned: settings of a protocol, for those that were not given.
+        earlier: the identity of the run that is resumed.
+
+    >>> from clinometer.topics import load_topic
+    >>> gender = load_topic("gender")
+    >>> resolve({"level": 0.9}, gender, None, planned={"level": 0.8, "seed": 7}).settings.seed
+    7
+    """
+    base = with_settings(AuditSettings(), planned or {}) if settings is None else settings
+    chosen = with_settings(base, given)
+    source = find_contexts(topic, contexts)
+    selected = _select(source, chosen)
+    decided: dict[str, Any] = {"clusters": resampling_clusters(chosen, topic, selected)}
+    if chosen.words.tolerance is None:
+        decided["tolerance"] = (earlier or {}).get("words.tolerance", DEFAULT_TOLERANCE)
+    if (readout := topic.readout) is not None:
+        decided["chat_request"] = QUESTION
+        decided["first_token"] = readout.normalisation == "first-token"
+        if (sampled := chosen.load.sampled) is not None and sampled.reply_tokens is None:
+            decided["reply_tokens"] = readout.length
+    return ResolvedAudit(topic, source, selected, with_settings(chosen, decided))
+
+
+def find_contexts(topic: Topic, contexts: str | ContextSet | None) -> ContextSet:
+    """The whole set of contexts, checked against the topic; None: the default of the topic."""
+    if contexts is None:
+        return default_contexts(topic)
+    if not isinstance(contexts, ContextSet):
+        return load_contexts(contexts, topic=topic)
+    check_fit(contexts, topic)
+    return contexts
+
+
+def select_contexts(
+    topic: Topic, contexts: str | ContextSet | None, settings: AuditSettings
+) -> ContextSet:
+    """The contexts of an audit: the whole set, or a sample of it."""
+    return _select(find_contexts(topic, contexts), settings)
+
+
+def _select(source: ContextSet, settings: AuditSettings) -> ContextSet:
+    """Refuses what cannot be measured before any model is scored: the intervals come last."""
+    name = settings.clusters
+    if name is not None and name not in source.extra:
+        columns = ", ".join(source.extra) or "none beside template and count"
+        raise SettingsError(
+            f"clusters: expected a column of the context set {source.name!r} ({columns}), "
+            f"found {name!r}; leave out --clusters, or give contexts with that column"
+        )
+    if settings.population == "corpus":
+        source.sampling.draws("corpus")  # refuses weights that are not counts
+    if settings.max_contexts is not None and settings.precision is None:
+        return source.draw(settings.max_contexts, seed=settings.seed)
+    return source
+
+
+def resampling_clusters(settings: AuditSettings, topic: Topic, contexts: ContextSet) -> str | None:
+    """The column by which contexts are resampled together.
+
+    Questions of one wording differ only in their order or in a factor, so intervals for similar
+    contexts resample them together unless other clusters were named.
+    """
+    free = settings.precision is None and settings.population == "similar"
+    if settings.clusters is not None or not free or topic.questions is None:
+        return settings.clusters
+    wordings = contexts.extra.get(WORDING)
+    return WORDING if wordings and len(set(wordings)) < len(contexts) else None

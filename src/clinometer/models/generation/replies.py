@@ -20,7 +20,7 @@ from clinometer.models.catalog.hub import hub_reachable
 from clinometer.models.catalog.open import open_model
 from clinometer.models.catalog.pretrained import loading, pretrained
 from clinometer.models.generation.sampled import SampledScorer, shares
-from clinometer.models.options import LoadOptions, WordOptions
+from clinometer.models.options import QUESTION, LoadOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
 from clinometer.readouts.choice import OPTIONS, ChoiceReader, lay_out, option_orders, with_order
 from clinometer.readouts.protocol import (
@@ -377,7 +377,7 @@ class JudgeReader:
             table = ChoiceTable(kind="choice")
             query = ReadoutQuery("judge", table, self.attributes)
             for chat in (True, False):
-                load = LoadOptions(chat=chat).asking(tokens=table.length)
+                load = LoadOptions(chat=chat, chat_request=QUESTION)
                 try:
                     scorer = open_model(self.name, load=load, words=WordOptions())
                 except ModelError as error:

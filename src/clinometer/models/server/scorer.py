@@ -30,19 +30,12 @@ from clinometer.models.server.client import (
     served_model,
 )
 from clinometer.models.server.reply import Listed
-from clinometer.models.server.routes import (
-    ROUTES,
-    Bounds,
-    Endpoint,
-    FloatArray,
-    Ollama,
-    OllamaEndpoint,
-    Route,
-)
+from clinometer.models.server.routes import ROUTES, Bounds, Endpoint, Ollama, OllamaEndpoint, Route
 from clinometer.models.server.sampler import ServerSampler
 from clinometer.models.server.tokenizer import Names, server_tokenizer
 from clinometer.models.tokens.local_tokenizer import local_tokenizer
 from clinometer.models.tokens.word_tokens import Tokens, WordList, head_tokens
+from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 
 #: Tolerance of the sum of a server's probabilities, which may be in half precision.

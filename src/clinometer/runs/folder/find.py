@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import RunError
 from clinometer.models import ModelSource, ModelSpec
 from clinometer.models.catalog.spec import asked_name, folder_name
-from clinometer.runs.audit import select_contexts
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import audit_identity
-from clinometer.runs.settings import AuditSettings
+from clinometer.runs.settings import AuditSettings, find_contexts, resolve
 from clinometer.storage.resumable import differences
 from clinometer.topics import Topic
 
@@ -61,19 +63,25 @@ def default_folder(
     model: str,
     topic: Topic,
     contexts: str | ContextSet | None,
-    settings: AuditSettings,
+    settings: AuditSettings | None = None,
+    *,
+    planned: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> Path:
     """`base`/MODEL-TOPIC-CONTEXTS, with the number of contexts if they are sampled.
 
     The same audit gets the same folder again, and so resumes. If it contains another run (other
-    groups, another weight precision), -2, -3 … follow: no run overwrites another.
+    groups, another weight precision), -2, -3 … follow: no run overwrites another. Settings are
+    given as to `resolve`.
     """
-    settings = settings.asking(topic)
-    chosen = select_contexts(topic, contexts, settings)
+    source = find_contexts(topic, contexts)
+    resolved = partial(resolve, options, topic, source, settings=settings, planned=planned)
+    audit = resolved()
     reference = ModelSpec.parse(model).place is ModelSource.REFERENCE
-    name = model if reference else asked_name(model, settings.load)
-    sampled = [] if settings.max_contexts is None else [str(settings.max_contexts)]
-    stem = "-".join(folder_name(part) for part in (name, topic.name, chosen.name, *sampled))
+    name = model if reference else asked_name(model, audit.settings.load)
+    limit = audit.settings.max_contexts
+    size = [] if limit is None else [str(limit)]
+    stem = "-".join(folder_name(part) for part in (name, topic.name, audit.contexts.name, *size))
     names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
 
     def is_free(path: Path) -> bool:
@@ -83,8 +91,7 @@ def default_folder(
             return True
         try:
             before = folder.read_record().identity
-            now = audit_identity(name, topic, chosen, settings.resumed(before))
-            return not differences(before, now)
+            return not differences(before, audit_identity(name, resolved(earlier=before)))
         except RunError:
             return False  # damaged, or of another version: not ours to overwrite
 

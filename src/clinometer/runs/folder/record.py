@@ -24,7 +24,7 @@ from clinometer.errors import RunError
 from clinometer.measure.correction import Sampling
 from clinometer.measure.factors import FactorShares
 from clinometer.models import ModelInfo, WordReport
-from clinometer.runs.settings import AuditSettings
+from clinometer.runs.settings import AuditSettings, ResolvedAudit
 from clinometer.statistics.estimate import Estimate
 from clinometer.storage.record import SCHEMA_VERSION, FolderRecord, ModelRecord, RecordPart
 from clinometer.topics import Topic
@@ -435,15 +435,13 @@ def word_record(report: WordReport, topic: Topic) -> WordsRecord:
     )
 
 
-def audit_identity(
-    model: str, topic: Topic, contexts: ContextSet, settings: AuditSettings
-) -> dict[str, Any]:
+def audit_identity(model: str, audit: ResolvedAudit) -> dict[str, Any]:
     """What makes an audit a different one. A reference model is computed, not sampled."""
-    reference = model.startswith("reference:")
+    reference, settings = model.startswith("reference:"), audit.settings
     return {
         "model": model,
-        "topic": topic.sha256,
-        "contexts": contexts.sha256,
+        "topic": audit.topic.sha256,
+        "contexts": audit.contexts.sha256,
         SEED_OF_DRAWS: None if settings.precision is None or reference else settings.seed,
         **settings.scoring(),
     }

@@ -30,7 +30,7 @@ from clinometer.errors import ClinometerError, RunError
 from clinometer.runs.cells import CellGrid
 from clinometer.runs.folder.folder import RunFolder, scores_of
 from clinometer.runs.folder.record import UNMEASURABLE, RunRecord
-from clinometer.runs.precision import Drawn
+from clinometer.runs.precision import SequentialSample
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
 from clinometer.storage.record import SCHEMA_VERSION
@@ -272,7 +272,7 @@ def _builtin_topic(name: str, sha256: str) -> Topic | None:
     return topic if topic.sha256 == sha256 else None
 
 
-def find_sample(record: RunRecord) -> Drawn | None:
+def find_sample(record: RunRecord) -> SequentialSample | None:
     """The contexts of a run, from the built-in set or the topic's questions that they were taken
     or sampled from."""
     settings, drawn = record.settings, record.contexts.drawn
@@ -285,7 +285,7 @@ def find_sample(record: RunRecord) -> Drawn | None:
         source = load_contexts(name) if built_in or topic is None else question_contexts(topic)
         if settings.precision is None and drawn and drawn.seed is not None:
             source = source.draw(drawn.n, seed=drawn.seed)
-        sample = Drawn.begin(source, settings, record.precision)
+        sample = SequentialSample.begin(source, settings, record.precision)
     except ClinometerError:
         return None
     return sample if sample.contexts.sha256 == record.contexts.sha256 else None
