@@ -9,12 +9,13 @@ from typing import Any
 
 import httpx
 import numpy as np
+import pandas as pd
 import pytest
 from tests.report.made import HOSTILE, made_run
 
 import clinometer as cm
 from clinometer import measure
-from clinometer.errors import RunError, SettingsError
+from clinometer.errors import ContextError, RunError, SettingsError, TopicError
 
 GROUPS = ["nurse", "engineer", "lawyer"]
 
@@ -57,6 +58,26 @@ def test_a_run_leads_to_its_risks_groups_and_tables(run: cm.Run) -> None:
     assert dict(run.to_xarray().sizes) == {"group": 3, "context": n, "attribute": 2}
     assert run.path is not None
     assert cm.Run.load(run.path).risks.to_dict() == run.risks.to_dict()
+
+
+def test_a_run_is_read_as_numbers(run: cm.Run) -> None:
+    assert float(run.R) == run.risks.R.value
+    assert f"{run.R_volatility:.2f}" == f"{run.risks.R_volatility.value:.2f}"
+    assert run.R_bias.low == run.risks.R_bias.low
+
+
+def test_own_groups_words_and_sentences_are_lists() -> None:
+    topic = cm.Topic(groups=["nurse", "pilot"], attributes={"male": ["he"], "female": ["she"]})
+    frame = pd.DataFrame({"template": ["The [X] said that [Y]"], "count": [3], "source": ["own"]})
+    listed = cm.audit(["reference:stereotyped"], topic=topic, contexts=["The [X] said that [Y]"])
+    assert [float(run.R) for run in listed] == [1.0]
+    framed = cm.audit("reference:stereotyped", topic=topic, contexts=frame)
+    assert framed.record.contexts.name == "own"
+    assert framed.preferences.labels["source"] == ("own",)
+    with pytest.raises(ContextError, match="expected a column template, found text"):
+        cm.audit("reference:random", topic=topic, contexts=pd.DataFrame({"text": ["a"]}))
+    with pytest.raises(TopicError, match="expected a list of groups, found the text 'nurse'"):
+        cm.Topic(groups="nurse", attributes={"male": ["he"], "female": ["she"]})
 
 
 def test_runs_compare_themselves(run: cm.Run, other: cm.Run) -> None:
@@ -200,9 +221,9 @@ def test_an_estimate_has_three_digits() -> None:
 
 
 def test_the_api_is_small_and_loads_what_is_used() -> None:
-    assert len(cm.__all__) <= 26
+    assert len(cm.__all__) <= 30
     assert len(measure.__all__) <= 20
-    assert set(cm._LAZY) | {"__version__"} == set(cm.__all__)
+    assert {"audit", "builtin_topics", "mine", "risks"} < set(cm.__all__)
     code = "import sys, clinometer; clinometer.Estimate; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"pandas", "pyarrow", "torch", "fastapi"} & set(done.stdout.split())

@@ -256,4 +256,4 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     import clinometer
 
     with pytest.raises(AttributeError, match="nonsense"):
-        _ = clinometer.nonsense
+        _ = clinometer.nonsense  # type: ignore[attr-defined]  # on purpose

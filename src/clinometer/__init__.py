@@ -9,100 +9,27 @@ Importing the package loads nothing else; each part loads when its name is first
 
 from __future__ import annotations
 
+import ast
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from clinometer.contexts import ContextSet, load_contexts
-    from clinometer.gate.decision import assert_not_worse
-    from clinometer.measure import (
-        Comparison,
-        Estimate,
-        Preferences,
-        RiskReport,
-        decompose,
-        estimate_risks,
-    )
-    from clinometer.reliability import (
-        ReliabilityRun,
-        ReliabilitySettings,
-        Statement,
-        load_statements,
-        read_variants,
-        score_reliability,
-    )
-    from clinometer.reliability.check import Check, check
-    from clinometer.report import write_report
-
-    # From their own modules: mypy takes `clinometer.runs.audit` for the module otherwise.
-    from clinometer.runs import AuditSettings, Run, read_table
-    from clinometer.runs.audit import audit
-    from clinometer.runs.compare import compare
-    from clinometer.topics import Topic, load_topic
+from pathlib import Path
+from typing import Any
 
 __version__ = "0.2.0.dev0"
 
-_LAZY = {
-    "AuditSettings": "clinometer.runs",
-    "Check": "clinometer.reliability.check",
-    "Comparison": "clinometer.measure",
-    "ContextSet": "clinometer.contexts",
-    "Estimate": "clinometer.measure",
-    "Preferences": "clinometer.measure",
-    "ReliabilityRun": "clinometer.reliability",
-    "ReliabilitySettings": "clinometer.reliability",
-    "RiskReport": "clinometer.measure",
-    "Run": "clinometer.runs",
-    "Statement": "clinometer.reliability",
-    "Topic": "clinometer.topics",
-    "assert_not_worse": "clinometer.gate.decision",
-    "audit": "clinometer.runs",
-    "check": "clinometer.reliability.check",
-    "compare": "clinometer.runs",
-    "decompose": "clinometer.measure",
-    "estimate_risks": "clinometer.measure",
-    "load_contexts": "clinometer.contexts",
-    "load_statements": "clinometer.reliability",
-    "load_topic": "clinometer.topics",
-    "read_table": "clinometer.runs",
-    "read_variants": "clinometer.reliability",
-    "score_reliability": "clinometer.reliability",
-    "write_report": "clinometer.report",
+#: Each public name with its module, as the stub lists them for type checkers.
+_MODULES = {
+    alias.name: str(statement.module)
+    for statement in ast.parse(Path(__file__).with_suffix(".pyi").read_text("utf-8")).body
+    if isinstance(statement, ast.ImportFrom)
+    for alias in statement.names
 }
 
-__all__ = [
-    "AuditSettings",
-    "Check",
-    "Comparison",
-    "ContextSet",
-    "Estimate",
-    "Preferences",
-    "ReliabilityRun",
-    "ReliabilitySettings",
-    "RiskReport",
-    "Run",
-    "Statement",
-    "Topic",
-    "__version__",
-    "assert_not_worse",
-    "audit",
-    "check",
-    "compare",
-    "decompose",
-    "estimate_risks",
-    "load_contexts",
-    "load_statements",
-    "load_topic",
-    "read_table",
-    "read_variants",
-    "score_reliability",
-    "write_report",
-]
+__all__ = ["__version__", *sorted(_MODULES)]  # noqa: PLE0604  # these are texts
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'clinometer' has no attribute {name!r}")
 
 

@@ -141,7 +141,7 @@ def test_variants_of_other_statements_are_refused(
     other.write_text('{"id": "9", "variants": ["Hi."]}')
     status, text, err = call(capsys, "score", files / "statements.csv", "--variants", other)
     assert status == 2
-    assert "no statement has a score" in err
+    assert "expected at least one statement with a score" in err
     assert "statements without versions 3" in text
 
 

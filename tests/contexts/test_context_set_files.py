@@ -182,7 +182,7 @@ def test_broken_gzip_is_refused(tmp_path: Path, data: bytes) -> None:
     [
         ("{", "Invalid JSON"),
         ("[" * 100_000, "Invalid JSON"),
-        ("[]", "expected an object"),
+        ("[]", "expected a table"),
         ('{"schema_version": 2}', "schema_version: expected 1, found 2"),
         ('{"name": 5}', "name: expected a valid string, found 5"),
         ('{"articles": 5}', "articles: expected .*, found 5"),

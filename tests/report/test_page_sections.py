@@ -29,7 +29,7 @@ def test_factors_are_shown_where_the_swing_is(tmp_path: Path) -> None:
     assert list(table.frame["factor"]) == ["wording", "order", "none of them alone"]
     assert table.frame["of_swing"].sum() == pytest.approx(1.0, abs=1e-9)
     assert "levels of wording are a sample" in table.note
-    assert "--cluster wording" in table.note
+    assert "--clusters wording" in table.note
     assert any(t.key == "factors" for t in tables_of(one.opened, one))
 
 

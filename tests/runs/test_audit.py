@@ -128,9 +128,8 @@ def test_settings_are_keywords_too() -> None:
     assert (given.norm, given.load.device, given.words.end_of_word) == (2, "cpu", True)
     assert given.load.sampled == SampleOptions(replies=5, seed=3)
     base = AuditSettings(norm=2, level=0.9)
-    assert audit("reference:random", **asked, settings=base, level=0.8).record.settings == replace(
-        base, level=0.8
-    )
+    decided = replace(base, level=0.8, words=replace(base.words, tolerance=DEFAULT_TOLERANCE))
+    assert audit("reference:random", **asked, settings=base, level=0.8).record.settings == decided
     with pytest.raises(SettingsError, match=r"^max_context: no such setting; did you mean max_c"):
         audit("reference:random", max_context=3)
     with pytest.raises(SettingsError, match="temperature: expected together with replies"):

@@ -123,7 +123,11 @@ def audit_command(
     ] = None,
     fix: Annotated[
         int,
-        opt("Look at the blanks of this many least stable statements.", allowed=ranges.COUNT_OR_0),
+        opt(
+            "Look at the blanks of this many least stable statements.",
+            allowed=ranges.COUNT_OR_0,
+            advanced=True,
+        ),
     ] = 10,
     examples: Annotated[
         Path | None,

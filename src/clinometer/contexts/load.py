@@ -6,11 +6,16 @@ A topic brings its own questions, or names a set whose sentences make sense with
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clinometer.contexts.context_set import ContextSet, SetMetadata, read_set
 from clinometer.errors import ContextError, closest
 from clinometer.topics import Topic
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BUILTIN = Path(__file__).parent / "builtin"
 #: Where built-in sets were mined, the largest first.
@@ -21,6 +26,8 @@ ADJECTIVES = ("race", "religion", "disability")
 #: Effective contexts below which a set is too small to measure with: with fewer, the widths of the
 #: intervals are noise themselves (docs/inference.md).
 FEWEST = 30
+#: Columns of a context set that are not labels.
+_COLUMNS = ("template", "count")
 
 
 def builtin_contexts() -> tuple[str, ...]:
@@ -57,6 +64,22 @@ def load_contexts(
     if topic is not None:
         check_fit(contexts, topic)
     return contexts
+
+
+def own_contexts(contexts: Sequence[str] | pd.DataFrame) -> ContextSet:
+    """A context set of your own: sentences of equal weight, or a frame as a .csv file would be.
+
+    >>> own_contexts(["The [X] said that [Y]", "The [X] thought that [Y]"])
+    ContextSet('own', 2 contexts, n_eff 2.0)
+    """
+    if isinstance(contexts, Sequence):
+        return ContextSet("own", tuple(contexts), (1.0,) * len(contexts))
+    if "template" not in contexts:
+        columns = ", ".join(map(str, contexts.columns))
+        raise ContextError(f"contexts: expected a column template, found {columns or 'none'}")
+    counts = contexts["count"] if "count" in contexts else [1.0] * len(contexts)
+    labels = {str(c): contexts[c].astype(str).tolist() for c in contexts if c not in _COLUMNS}
+    return ContextSet("own", contexts["template"].tolist(), [float(n) for n in counts], labels)
 
 
 def default_contexts(topic: Topic) -> ContextSet:
@@ -103,7 +126,7 @@ def too_small(n_eff: float) -> bool:
 def check_fit(contexts: ContextSet, topic: Topic) -> None:
     """Refuse contexts that make no sense with the words of the topic."""
     about = contexts.metadata
-    # Predicates ("The [X], who …, is [Y]") take adjectives, whatever topic they were mined for.
+    # Predicates ("The [X], who …, is [Y]") take adjectives, also if mined for another topic.
     pronouns = about.strategy != "predicate" and family(about.topic or "") == "gender"
     if about.language and _primary(about.language) != _primary(topic.language):
         why = (

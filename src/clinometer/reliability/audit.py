@@ -186,7 +186,7 @@ def audit_benchmark(
 
 
 def _silent(step: str, unit: str, done: int, total: int | None) -> None:
-    """Nobody is told."""
+    """Report nothing."""
 
 
 def _identity(statements: Sequence[Statement], variants: VariantSet | None) -> dict[str, Any]:

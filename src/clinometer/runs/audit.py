@@ -8,7 +8,6 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, overload
 
-from clinometer.contexts import ContextSet
 from clinometer.errors import RunError, Unmeasurable
 from clinometer.execution.ray import WorkerResources
 from clinometer.measure import Preferences
@@ -35,7 +34,7 @@ from clinometer.runs.protocol import ProtocolFile
 from clinometer.runs.run import Run
 from clinometer.runs.scores.accumulate import PreferenceTable, word_counts
 from clinometer.runs.scores.scoring import Executor, ModelQuery, ScoreCache, Scoring, make_executor
-from clinometer.runs.settings import AuditSettings, ResolvedAudit, resolve
+from clinometer.runs.settings import AuditSettings, Contexts, ResolvedAudit, resolve
 from clinometer.storage.resumable import Progress
 from clinometer.topics import Topic, load_topic
 
@@ -78,7 +77,7 @@ def audit(
     /,
     *,
     topic: str | Topic | None = None,
-    contexts: str | ContextSet | None = None,
+    contexts: Contexts = None,
     out: str | Path | None = None,
     settings: AuditSettings | None = None,
     fresh: bool = False,
@@ -93,7 +92,8 @@ def audit(
     """Score `model` on every group of `topic` in every context and measure its risks.
 
     A list of models gives a list of runs, each in its own subfolder of `out`. Without `topic` it is
-    gender, without `contexts` the set made for the topic.
+    gender, without `contexts` the set made for the topic. Contexts can also be a list of sentences,
+    or a frame with the columns template, count and labels.
 
     Settings are given by name (`max_contexts=200`, `device="cpu"`, `replies=20`): every field of
     `AuditSettings` and of the `load` and `words` in it, on top of `settings` if that is given.
@@ -111,6 +111,10 @@ def audit(
 
     >>> [run.model for run in audit(["reference:unbiased", "reference:random"])]
     ['reference:unbiased', 'reference:random']
+    >>> topic = Topic(groups=["nurse", "pilot"], attributes={"male": ["he"], "female": ["she"]})
+    >>> run = audit("reference:stereotyped", topic=topic, contexts=["The [X] said that [Y]"])
+    >>> float(run.R), f"{run.R_bias:.2f}"
+    (1.0, '1.00')
     """
     plan = None if protocol is None else ProtocolFile.read(protocol)
     if plan is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
-from clinometer.measure import Comparison, Correction, Preferences, RiskReport, verdict
+from clinometer.measure import Comparison, Correction, Estimate, Preferences, RiskReport, verdict
 from clinometer.measure.factors import FactorShares, factor_shares
 from clinometer.measure.leaning import GroupLean
 from clinometer.runs.align import ComparisonOptions, compare_runs
@@ -99,6 +99,21 @@ class Run:
     @property
     def model(self) -> str:
         return self.record.model.id
+
+    @property
+    def R(self) -> Estimate:  # noqa: N802  # the name of the mathematics
+        """Discrimination risk: `float(run.R)`, `run.R.low`, `f"{run.R:.2f}"`."""
+        return self.risks.R
+
+    @property
+    def R_bias(self) -> Estimate:  # noqa: N802
+        """Bias risk: what remains after averaging over contexts."""
+        return self.risks.R_bias
+
+    @property
+    def R_volatility(self) -> Estimate:  # noqa: N802
+        """Volatility risk: R less bias risk."""
+        return self.risks.R_volatility
 
     @property
     def groups(self) -> pd.DataFrame:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from operator import not_
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from clinometer.contexts import ContextSet, load_contexts
-from clinometer.contexts.load import check_fit, default_contexts
+from clinometer.contexts.load import check_fit, default_contexts, own_contexts
 from clinometer.errors import SettingsError
 from clinometer.measure.correction import POPULATIONS
 from clinometer.measure.criterion import RiskScale
@@ -29,6 +30,12 @@ from clinometer.settings import (
 )
 from clinometer.topics import Topic
 from clinometer.topics.questions import WORDING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: A built-in set, a source or a file; a set; sentences; a frame; None: the default of the topic.
+Contexts: TypeAlias = "str | os.PathLike[str] | ContextSet | Sequence[str] | pd.DataFrame | None"
 
 #: The settings that `Preferences.estimate` takes, and the options of `clinometer import table`.
 INFERENCE = (
@@ -184,7 +191,7 @@ class ResolvedAudit:
 def resolve(
     given: Mapping[str, Any],
     topic: Topic,
-    contexts: str | ContextSet | None,
+    contexts: Contexts,
     *,
     settings: AuditSettings | None = None,
     planned: Mapping[str, Any] | None = None,
@@ -195,7 +202,7 @@ def resolve(
     Args:
         given: settings by name, as typed or passed; they override all others.
         topic: whose readout decides how questions are asked.
-        contexts: a name, a file or a set; None: the default of the topic.
+        contexts: a name, a file, a set, sentences or a frame; None: the default of the topic.
         settings: given as a whole, so that nothing in it is a mere default.
         planned: settings of a protocol, for those that were not given.
         earlier: the identity of the run that is resumed.
@@ -220,19 +227,19 @@ def resolve(
     return ResolvedAudit(topic, source, selected, with_settings(chosen, decided))
 
 
-def find_contexts(topic: Topic, contexts: str | ContextSet | None) -> ContextSet:
+def find_contexts(topic: Topic, contexts: Contexts) -> ContextSet:
     """The whole set of contexts, checked against the topic; None: the default of the topic."""
     if contexts is None:
         return default_contexts(topic)
-    if not isinstance(contexts, ContextSet):
+    if isinstance(contexts, str | os.PathLike):
         return load_contexts(contexts, topic=topic)
+    if not isinstance(contexts, ContextSet):
+        contexts = own_contexts(contexts)
     check_fit(contexts, topic)
     return contexts
 
 
-def select_contexts(
-    topic: Topic, contexts: str | ContextSet | None, settings: AuditSettings
-) -> ContextSet:
+def select_contexts(topic: Topic, contexts: Contexts, settings: AuditSettings) -> ContextSet:
     """The contexts of an audit: the whole set, or a sample of it."""
     return _select(find_contexts(topic, contexts), settings)
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +91,7 @@ class Topic:
     """What an audit measures: groups, categories with their words, and a reference.
 
     name        letters, digits, - and _
-    groups      the X, in order, no name and no text twice
+    groups      the X, in order, no name and no text twice; a string is a group of that name
     attributes  category -> words, in order; at least two categories
     reference   p*, one number above 0 for each category, summing to one; "group-mean": the mean
                 over the groups in the same context; None: uniform
@@ -103,17 +103,17 @@ class Topic:
     readout     how replies to questions become categories; None: words at the slot
     questions   wordings and factors of the questions that the topic itself brings
 
-    >>> pets = Topic("pets", groups=(Group("nurse"), Group("owner")),
-    ...              attributes={"cat": ("cat", "kitten"), "dog": ("dog", "puppy")})
+    >>> pets = Topic("pets", groups=["nurse", "owner"],
+    ...              attributes={"cat": ["cat", "kitten"], "dog": ["dog", "puppy"]})
     >>> pets.categories, pets.words
     (('cat', 'dog'), ('cat', 'kitten', 'dog', 'puppy'))
     >>> pets.render("A [X] has a [Y]", "owner")
     Prompt(before='An owner has a', after='', space=True)
     """
 
-    name: str
-    groups: tuple[Group, ...]
-    attributes: Mapping[str, tuple[str, ...]]
+    name: str = "own"
+    groups: tuple[Group, ...] = ()
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     title: str = ""
     language: str = "en"
     reference: tuple[float, ...] | Literal["group-mean"] | None = None
@@ -125,6 +125,16 @@ class Topic:
     weight_factor: str | None = None
     readout: ReadoutTable | None = None
     questions: Questions | None = None
+
+    if TYPE_CHECKING:  # what the fields are made from; the rest as above
+
+        def __init__(
+            self,
+            name: str = ...,
+            groups: Iterable[Group | str] = ...,
+            attributes: Mapping[str, Iterable[str]] = ...,
+            **fields: Any,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -311,16 +321,18 @@ def placebo_groups(language: str) -> tuple[Group, ...]:
     return (*(Group(word) for word in NEUTRAL), *(Group(word, article="") for word in bare))
 
 
-def _check_groups(groups: Iterable[Group]) -> tuple[Group, ...]:
+def _check_groups(groups: Iterable[Group | str]) -> tuple[Group, ...]:
     """The groups as a tuple: at least one, none twice, not all of weight zero."""
-    checked = tuple(groups)
+    if isinstance(groups, str):
+        raise TopicError(f"groups: expected a list of groups, found the text {groups!r}")
+    checked = tuple(Group(group) if isinstance(group, str) else group for group in groups)
     if not checked:
         raise TopicError("groups: expected at least one group, found none; list the groups X")
     names: set[str] = set()
     texts: dict[str, str] = {}
     for group in checked:
         if not isinstance(group, Group):
-            raise TopicError(f"groups: expected Group objects, found {group!r}")
+            raise TopicError(f"groups: expected names or Group objects, found {group!r}")
         if group.name in names:
             raise TopicError(f"groups: {group.name!r} is listed twice; keep one of them")
         if group.text in texts:

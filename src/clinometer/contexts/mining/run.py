@@ -218,7 +218,8 @@ class _MiningRun:
             raise ContextError(
                 f"topic {settings.topic.name!r}: no context found in {self.counts.articles} "
                 f"articles ({self.sample.sentences} sentences parsed"
-                f"{'; dropped: ' + rules if rules else ''}); nothing was written: give more text, or lower --min-count"
+                f"{'; dropped: ' + rules if rules else ''}); nothing was written: give more text, "
+                "or lower --min-count"
             )
         described: dict[str, Any] = language.describe()
         metadata = SetMetadata(

@@ -72,7 +72,7 @@ def merged_adapter(model: Any, folder: Path) -> Any:
             if strays := sorted(read.keys() ^ weights_header(weights).keys()):
                 raise ValueError(f"the adapter and its configuration disagree on {strays[0]!r}")
             return adapted.merge_and_unload()
-    except Exception as error:  # peft has no error of its own
+    except Exception as error:  # peft has no base class for its errors
         text = " ".join(str(error).split()) or type(error).__name__
         raise ModelError(
             f"adapter {str(folder)!r}: peft cannot merge it into its base model: {text[:200]}"

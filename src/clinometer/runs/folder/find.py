@@ -9,13 +9,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from clinometer.contexts import ContextSet
 from clinometer.errors import RunError
 from clinometer.models import ModelSource, ModelSpec
 from clinometer.models.catalog.spec import asked_name, folder_name
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import audit_identity
-from clinometer.runs.settings import AuditSettings, find_contexts, resolve
+from clinometer.runs.settings import AuditSettings, Contexts, find_contexts, resolve
 from clinometer.storage.resumable import differences
 from clinometer.topics import Topic
 
@@ -62,7 +61,7 @@ def default_folder(
     base: Path,
     model: str,
     topic: Topic,
-    contexts: str | ContextSet | None,
+    contexts: Contexts,
     settings: AuditSettings | None = None,
     *,
     planned: Mapping[str, Any] | None = None,
