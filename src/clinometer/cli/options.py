@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from rich.markup import escape
 
+from clinometer import settings as ranges
 from clinometer.cli.help import opt
 from clinometer.models import LoadOptions
 from clinometer.runs import AuditSettings
@@ -127,7 +128,8 @@ GROUPS = Annotated[
 ]
 DEVICE = Annotated[str, derived(LoadOptions, "device")]
 SEED = Annotated[int, derived(AuditSettings, "seed")]
-REPLICATES = Annotated[int, derived(AuditSettings, "replicates")]
+_REPLICATES_HELP = "Bootstrap replicates for the intervals, at least 100; 0 computes no intervals."
+REPLICATES = Annotated[int, opt(_REPLICATES_HELP, allowed=ranges.REPLICATES)]
 LEVEL = Annotated[float, derived(AuditSettings, "level")]
 POPULATION = Annotated[str, derived(AuditSettings, "population")]
 CLUSTERS = Annotated[str | None, derived(AuditSettings, "clusters")]

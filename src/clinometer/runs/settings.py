@@ -95,7 +95,7 @@ class AuditSettings:
     )
     replicates: int = _statistics(
         2000,
-        help="Bootstrap replicates for the intervals, at least 100; 0 computes no intervals.",
+        help="0 computes no intervals; any other number makes no difference.",
         allowed=REPLICATES,
     )
     level: float = _statistics(
