@@ -1,4 +1,4 @@
-"""clinometer list samples: written whole, never over what is there, and good for the commands named."""
+"""clinometer list samples: written whole, never over existing files, and good for its commands."""
 
 from __future__ import annotations
 
