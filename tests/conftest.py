@@ -75,6 +75,8 @@ LONG = {
     "tests/security/test_fuzzed_replies.py": "a fuzzer",
     "tests/security/test_files.py::test_fuzzed_files": "a fuzzer",
     "tests/security/test_servers.py": "slow, lying and endless servers",
+    "tests/models/server/test_scorer_llama.py": "a whole audit through llama.cpp's server",
+    "tests/contexts/mining/test_run_ray.py": "Ray clusters of several nodes",
     "tests/execution/test_ray": "Ray clusters of several nodes",
     "tests/runs/test_audit_ray.py": "Ray clusters of several nodes",
     "tests/runs/test_audit_resume.py::test_repeatedly_killed": "a storm of kills",
