@@ -24,7 +24,7 @@ def run_tests(*arguments: str, **variables: str) -> subprocess.CompletedProcess[
 
 
 def test_without_a_browser_its_tests_are_skipped_and_the_last_lines_say_why() -> None:
-    done = run_tests(BROWSER_TEST, "tests/topics/test_articles.py")
+    done = run_tests(BROWSER_TEST, "tests/topics/test_prompt.py")
     assert done.returncode == 0, done.stdout
     line = done.stdout.splitlines()[-2]
     assert "browser: not found" in line
@@ -33,7 +33,7 @@ def test_without_a_browser_its_tests_are_skipped_and_the_last_lines_say_why() ->
 
 
 def test_in_ci_a_missing_browser_stops_before_the_first_test() -> None:
-    done = run_tests("tests/topics/test_articles.py", CI="true")
+    done = run_tests("tests/topics/test_prompt.py", CI="true")
     assert done.returncode == 4
     assert "CI may skip no test" in done.stdout + done.stderr
     assert "passed" not in done.stdout

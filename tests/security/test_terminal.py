@@ -151,10 +151,10 @@ def test_ctrl_c_outside_a_long_step_says_so() -> None:
     """A command that has no progress to show, interrupted while it works."""
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "import clinometer.cli.imports as risk, clinometer.cli.app as app, sys, time\n"
+        "import clinometer.cli.imports as imports, clinometer.cli.app as app, sys, time\n"
         "def wait(*_, **__):\n    print('there', flush=True)\n    time.sleep(600)\n"
-        "risk.read_table = wait\n"
-        "app.main(['risk', 'x.csv'])\n"
+        "imports.read_table = wait\n"
+        "app.main(['import', 'table', 'x.csv'])\n"
     )
     status, err = interrupt(code, ready=lambda line: line == "there\n")
     assert status == 130

@@ -67,7 +67,7 @@ def load_contexts(
 
 
 def own_contexts(contexts: Sequence[str] | pd.DataFrame) -> ContextSet:
-    """A context set of your own: sentences of equal weight, or a frame as a .csv file would be.
+    """Your context set: sentences of equal weight, or a frame as a .csv file would be.
 
     >>> own_contexts(["The [X] said that [Y]", "The [X] thought that [Y]"])
     ContextSet('own', 2 contexts, n_eff 2.0)

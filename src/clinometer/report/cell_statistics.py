@@ -71,7 +71,7 @@ class CellStatistics:
 
     @cached_property
     def depth(self) -> FloatArray:
-        """[X, C]: the strength from 0 to 1, whatever the scale of the risks."""
+        """[X, C]: the strength from 0 to 1, on any scale of the risks."""
         if self.run.risks.normalized:
             return self.strength
         return np.asarray(self.strength / max(1e-12, float(np.nanmax(self.strength))))

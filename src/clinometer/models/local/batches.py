@@ -28,7 +28,13 @@ from clinometer.statistics.arrays import FloatArray, IntArray
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 #: What torch says when an allocation fails for which it has no class of error.
-_NO_MEMORY = ("not enough memory", "can't allocate memory", "out of memory")
+#: What torch says, and oneDNN on x86-64.
+_NO_MEMORY = (
+    "not enough memory",
+    "can't allocate memory",
+    "out of memory",
+    "could not create a primitive",
+)
 _log = logging.getLogger("clinometer.models")
 
 

@@ -357,7 +357,7 @@ def answers(table: pd.DataFrame, *, categories: tuple[str, ...], width: int = WI
     names = dict(zip(contexts, distinct(contexts, room), strict=True))
     frame["context"] = frame["template"].map(names)
     groups = list(dict.fromkeys(frame["group"]))
-    columns = dict(zip(groups, distinct(groups, 30), strict=True))
+    columns = dict(zip(groups, distinct(groups, max(10, width // 25)), strict=True))
     frame["column"] = frame["group"].map(columns)
     parts = dict(zip(categories, distinct(categories, 30), strict=True))
     frame["leans"] = frame["leans"].map(parts)
