@@ -27,8 +27,7 @@ from clinometer.statistics.arrays import FloatArray, IntArray
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
-#: What torch says when an allocation fails for which it has no class of error.
-#: What torch says, and oneDNN on x86-64.
+#: What torch, and oneDNN on x86-64, say when an allocation fails for which they have no class.
 _NO_MEMORY = (
     "not enough memory",
     "can't allocate memory",
