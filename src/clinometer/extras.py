@@ -39,7 +39,6 @@ EXTRAS = {
     "arviz": (("h5netcdf", "h5py"), "export arviz"),
     "mlflow": (("mlflow",), "export mlflow"),
     "wandb": (("wandb",), "export wandb"),
-    "training": (("peft",), "study toxicity"),
     "vision": (("PIL",), "study vision"),
     "8bit": (("bitsandbytes",), "--quantize 8bit"),
     "vllm": (("vllm",), "models in vLLM's engine (vllm:MODEL)"),

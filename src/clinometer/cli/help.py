@@ -82,7 +82,8 @@ def listed(parameters: Sequence[Any], *, everything: bool) -> list[Any]:
         if len(shown) <= _FEW or panels[p.rich_help_panel] == 1:
             p.rich_help_panel = None
         if p.name == "help" and left_out:
-            p.help = f"Show this message; --help-all shows {left_out} more options."
+            options = "option" if left_out == 1 else "options"
+            p.help = f"Show this message; --help-all shows {left_out} more {options}."
     return shown
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from clinometer.errors import SettingsError
+from clinometer.extras import require
 from clinometer.models.catalog.spec import ModelSource, ModelSpec
 from clinometer.models.catalog.weights import weights_source
 from clinometer.models.generation.writer import Writer
@@ -41,12 +42,17 @@ def open_model(
 
         return open_inspect(spec, load=load, words=words)
     if spec.place is ModelSource.VLLM:
+        require("the vLLM engine", "vllm")
         from clinometer.models.vllm import open_vllm
 
         return open_vllm(spec, load=load, words=words)
+    source = weights_source(spec) or spec.target
+    if load.quantize == "8bit":
+        require("--quantize 8bit", "bitsandbytes")
+    require("scoring with a language model", "torch", "transformers")
     from clinometer.models.local.load import load_transformer
 
-    return load_transformer(spec, weights_source(spec) or spec.target, load=load, words=words)
+    return load_transformer(spec, source, load=load, words=words)
 
 
 def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:

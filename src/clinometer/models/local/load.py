@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from clinometer.errors import ModelError, ModelNotFound, SettingsError
-from clinometer.extras import require
 from clinometer.models.catalog.hub import hub_reachable
 from clinometer.models.catalog.pretrained import loading, merged_adapter, pretrained
 from clinometer.models.catalog.spec import ModelSpec
@@ -42,9 +41,6 @@ def load_transformer(
     spec: ModelSpec, source: str, *, load: LoadOptions, words: WordOptions
 ) -> Scorer:
     """Load the model at `source` (a folder or hub id) and wrap it by kind."""
-    if load.quantize == "8bit":
-        require("--quantize 8bit", "bitsandbytes")
-    require("scoring with a language model", "torch", "transformers")
     import torch
     import transformers
 
