@@ -97,7 +97,7 @@ def test_reference_is_aligned_and_sums_to_one_exactly() -> None:
         ({"groups": (Group("a"), Group("a"))}, "'a' is listed twice"),
         ({"groups": (Group("a"), Group("b", text="a"))}, "'a' and 'b' have the same text"),
         ({"groups": (Group("a", weight=0),)}, "every weight is 0"),
-        ({"groups": ("nurse",)}, "expected Group objects, found 'nurse'"),
+        ({"groups": (3,)}, "expected names or Group objects, found 3"),
         ({"attributes": {}}, "expected at least two categories, found 0"),
         ({"attributes": {"a": ("x",)}}, "expected at least two categories, found 1"),
         ({"attributes": {"a": ("x",), "b": ()}}, r"attributes\.b: expected at least one word"),
